@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { type Queryable, statement } from '../kernel/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
+
+const PREFIX = 'fw_live_';
+const RANDOM_LENGTH = 32;
+const CHECKSUM_LENGTH = 6;
+const SHAPE = /^fw_live_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/;
+
+function checksum(random: string): string {
+  return toBase62(crc32(random), CHECKSUM_LENGTH);
+}
+
+/** A fresh secret: the live prefix, 190 random bits in base62, a base62 CRC-32 of those. */
+export function newSecret(): string {
+  const random = randomBase62(RANDOM_LENGTH);
+  return PREFIX + random + checksum(random);
+}
+
+/** Whether text has the shape and checksum of a secret, so that junk is refused without a look-up. */
+export function looksLikeSecret(text: string): boolean {
+  const [, random, sum] = SHAPE.exec(text) ?? [];
+  return random !== undefined && checksum(random) === sum;
+}
+
+/** What is stored of a secret: its SHA-256. A secret has too many random bits to be guessed back. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+const INSERT = statement(
+  'key_insert',
+  `insert into api_keys (id, account_id, name, secret_hash, expires_at)
+   values ($1, $2, $3, $4, $5)`,
+);
+
+/**
+ * Creates an API key. Only the hash of the secret is kept: this is the one time it can be shown.
+ * @param expiresAt an ISO 8601 time after which the key answers 401
+ */
+export async function createKey(
+  db: Queryable,
+  key: { accountId: string; name?: string | undefined; expiresAt?: string | undefined },
+): Promise<{ keyId: string; secret: string }> {
+  if (key.expiresAt !== undefined && Number.isNaN(Date.parse(key.expiresAt))) {
+    throw new UsageError('--expires-at wants an ISO 8601 time such as 2030-01-31T00:00:00Z');
+  }
+  const keyId = newId('apiKey');
+  const secret = newSecret();
+  const expiresAt = key.expiresAt === undefined ? null : new Date(key.expiresAt);
+  await db.query(INSERT, [keyId, key.accountId, key.name ?? null, hashSecret(secret), expiresAt]);
+  return { keyId, secret };
+}
+
+const REVOKE = statement(
+  'key_revoke',
+  'update api_keys set revoked_at = coalesce(revoked_at, clock_now()) where id = $1 returning id',
+);
+
+/** The very next request with this key, in every process, is answered 401. */
+export async function revokeKey(db: Queryable, keyId: string): Promise<void> {
+  const rows = await db.query(REVOKE, [keyId]);
+  if (rows.length === 0) throw new UsageError(`there is no API key ${JSON.stringify(keyId)}`);
+}
+
+export interface KeyListing {
+  key_id: string;
+  name: string | null;
+  created_at: Date;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+}
+
+const LIST = statement(
+  'key_list',
+  `select id as key_id, name, created_at, expires_at, revoked_at
+   from api_keys where account_id = $1 order by created_at`,
+);
+
+/** All keys of an account, revoked ones included; never their secrets. */
+export function listKeys(db: Queryable, accountId: string): Promise<KeyListing[]> {
+  return db.query<KeyListing>(LIST, [accountId]);
+}

@@ -1,0 +1,150 @@
+import { createAccount, disableAccount, findAccount } from './accounts/accounts.ts';
+import { createKey, listKeys, revokeKey } from './accounts/api-keys.ts';
+import type { Database } from './kernel/database.ts';
+import { UsageError } from './kernel/errors.ts';
+import { adjust, balances, type CreditKind, grant } from './ledger/ledger.ts';
+import { audit } from './tasks/audit.ts';
+import { listTasks, showTask } from './tasks/operator.ts';
+
+/** The words after the command's name, checked to be as many as it wants, and its options. */
+export interface Arguments {
+  words: string[];
+  options: Record<string, string | undefined>;
+}
+
+/** An operator command that works on the database. */
+export interface Command {
+  /** As typed after `framewright`, such as `keys create ACCOUNT [--name N]`. */
+  usage: string;
+  summary: string;
+  options: readonly string[];
+  run(db: Database, args: Arguments): Promise<unknown>;
+}
+
+function credits(text: string): number {
+  if (!/^[+-]?\d+$/.test(text))
+    throw new UsageError(`${JSON.stringify(text)} is no number of credits`);
+  return Number(text);
+}
+
+function kind(text: string | undefined): CreditKind {
+  if (text === 'paid' || text === 'promotional') return text;
+  throw new UsageError('--kind wants paid or promotional');
+}
+
+function required(options: Arguments['options'], name: string): string {
+  const value = options[name]?.trim();
+  if (!value) throw new UsageError(`--${name} is required`);
+  return value;
+}
+
+async function booked(db: Database, { words, options }: Arguments) {
+  const [account = '', amount = ''] = words;
+  return {
+    accountId: await findAccount(db, account),
+    credits: credits(amount),
+    kind: kind(options.kind),
+    reference: required(options, 'reference'),
+  };
+}
+
+/** All operator commands but `serve` and `migrate`, which need no open database of this kind. */
+export const COMMANDS: readonly Command[] = [
+  {
+    usage: 'accounts create EMAIL',
+    summary: 'Create an account with no credits',
+    options: [],
+    run: async (db, { words: [email = ''] }) => ({ account_id: await createAccount(db, email) }),
+  },
+  {
+    usage: 'accounts disable ACCOUNT',
+    summary: 'Answer 401 to all its keys from now on; its tasks go on to their end',
+    options: [],
+    run: async (db, { words: [account = ''] }) => {
+      const accountId = await findAccount(db, account);
+      await disableAccount(db, accountId);
+      return { account_id: accountId, disabled: true };
+    },
+  },
+  {
+    usage: 'keys create ACCOUNT [--name N] [--expires-at ISO]',
+    summary: 'Create an API key; its secret is shown this once',
+    options: ['name', 'expires-at'],
+    run: async (db, { words: [account = ''], options }) => {
+      const accountId = await findAccount(db, account);
+      const { name, 'expires-at': expiresAt } = options;
+      const { keyId, secret } = await createKey(db, { accountId, name, expiresAt });
+      return { key_id: keyId, secret };
+    },
+  },
+  {
+    usage: 'keys revoke KEY_ID',
+    summary: 'Answer 401 to this key from the next request on',
+    options: [],
+    run: async (db, { words: [keyId = ''] }) => {
+      await revokeKey(db, keyId);
+      return { key_id: keyId, revoked: true };
+    },
+  },
+  {
+    usage: 'keys list ACCOUNT',
+    summary: 'List the keys of an account, without their secrets',
+    options: [],
+    run: async (db, { words: [account = ''] }) => listKeys(db, await findAccount(db, account)),
+  },
+  {
+    usage: 'credits grant ACCOUNT CREDITS --kind paid|promotional --reference REF',
+    summary: 'Give credits, once per reference',
+    options: ['kind', 'reference'],
+    run: async (db, args) => {
+      const given = await booked(db, args);
+      const isNew = await grant(db, given);
+      return {
+        account_id: given.accountId,
+        ...(await balances(db, given.accountId)),
+        booked: isNew,
+      };
+    },
+  },
+  {
+    usage: 'credits adjust ACCOUNT ±CREDITS --kind KIND --reference REF --reason TEXT',
+    summary: 'Correct a balance up or down, once per reference',
+    options: ['kind', 'reference', 'reason'],
+    run: async (db, args) => {
+      const given = await booked(db, args);
+      const isNew = await adjust(db, { ...given, note: required(args.options, 'reason') });
+      return {
+        account_id: given.accountId,
+        ...(await balances(db, given.accountId)),
+        booked: isNew,
+      };
+    },
+  },
+  {
+    usage: 'credits show ACCOUNT',
+    summary: 'Show available and held credits, paid and promotional',
+    options: [],
+    run: async (db, { words: [account = ''] }) => balances(db, await findAccount(db, account)),
+  },
+  {
+    usage: 'tasks list [--phase P] [--account A]',
+    summary: 'List the newest tasks',
+    options: ['phase', 'account'],
+    run: async (db, { options: { phase, account } }) => {
+      const accountId = account === undefined ? undefined : await findAccount(db, account);
+      return listTasks(db, { phase, accountId });
+    },
+  },
+  {
+    usage: 'tasks show ID',
+    summary: 'Show all that is known of a task: attempts, history, objects',
+    options: [],
+    run: (db, { words: [id = ''] }) => showTask(db, id),
+  },
+  {
+    usage: 'audit',
+    summary: 'Prove that the books, tasks and objects agree; exit 1 if not',
+    options: [],
+    run: (db) => audit(db),
+  },
+];

@@ -1,0 +1,101 @@
+import type { Socket } from 'node:net';
+import swagger from '@fastify/swagger';
+import { type FastifyInstance, fastify } from 'fastify';
+import { ApiError, errorEnvelope } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import { type Log, redact } from '../kernel/log.ts';
+import { acceptJsonOnly } from './body.ts';
+import { type CreateRouteParts, createGenerationRoute } from './create-generation.ts';
+import { handleError, sendError } from './errors.ts';
+import { getCreditsRoute } from './get-credits.ts';
+import { getTaskRoute } from './get-task.ts';
+import { healthRoutes } from './health.ts';
+import { type MediaRouteParts, mediaRoute } from './media.ts';
+import { describeApi } from './openapi.ts';
+
+export type AppParts = CreateRouteParts &
+  MediaRouteParts & {
+    log: Log;
+    /** Whether the service can take requests now, for /readyz. */
+    isReady(): Promise<boolean>;
+    /** Called with the route, status and seconds of every answer. */
+    onAnswer?: ((answer: { route: string; status: number; seconds: number }) => void) | undefined;
+  };
+
+/** Every request has the time of a slow client to send its body, and no more. */
+const REQUEST_SECONDS = 60;
+
+/** Builds the HTTP side of the service; it does not listen yet. */
+export async function createApp(parts: AppParts): Promise<FastifyInstance> {
+  const app = fastify({
+    genReqId: () => newId('request'),
+    requestTimeout: REQUEST_SECONDS * 1000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 16 * 1024 }, // longer ids are our own 400, not a 404
+    rewriteUrl: (request) => wellFormed(request.url ?? '/'),
+    clientErrorHandler: refuseBrokenRequest,
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true } },
+  });
+  acceptJsonOnly(app);
+  app.setErrorHandler((error: Error, request, reply) =>
+    handleError(error, { request, reply, log: parts.log }),
+  );
+  app.setNotFoundHandler((_request, reply) =>
+    sendError(reply, new ApiError('not_found', 'There is nothing at this address.')),
+  );
+  answerHeaders(app, parts);
+  await app.register(swagger, describeApi());
+  healthRoutes(app, parts);
+  await app.register(
+    async (api) => {
+      createGenerationRoute(api, parts);
+      getTaskRoute(api, parts);
+      getCreditsRoute(api, parts);
+    },
+    { prefix: '/api/v1' },
+  );
+  mediaRoute(app, parts);
+  app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
+  return app;
+}
+
+function answerHeaders(app: FastifyInstance, { log, onAnswer }: AppParts): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, url, id } = request;
+    const seconds = reply.elapsedTime / 1000;
+    const route = request.routeOptions.url ?? 'unknown';
+    onAnswer?.({ route, status: reply.statusCode, seconds });
+    log.debug(
+      { request: id, method, url: redact(url), status: reply.statusCode, seconds },
+      'answered',
+    );
+  });
+}
+
+/** A URL whose percent-encoding is broken is taken literally, so that it meets the usual checks. */
+function wellFormed(url: string): string {
+  try {
+    decodeURIComponent(url);
+    return url;
+  } catch {
+    return url.replaceAll('%', '%25');
+  }
+}
+
+/** Answers bytes that are no HTTP request at all with the envelope too. */
+function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify(errorEnvelope('invalid_request', 'The request is malformed.'));
+  socket.end(
+    'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nCache-Control: no-store\r\n' +
+      `X-Request-Id: ${newId('request')}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,95 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { isDatabaseUnavailable } from '../kernel/database.ts';
+import { ApiError, errorEnvelope } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+
+/** Answers with the error envelope; used for every error there is. */
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
+  if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer');
+  return reply
+    .code(error.status)
+    .type('application/json; charset=utf-8')
+    .send(errorEnvelope(error.code, error.message, error.details));
+}
+
+/** Fastify's error handler: turns whatever was thrown into the envelope, and logs what is ours. */
+export function handleError(
+  error: FastifyError | ApiError | Error,
+  { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Log },
+): FastifyReply {
+  const known = asApiError(error);
+  if (known.status >= 500) {
+    log.error({ err: known.cause ?? error, request: request.id }, known.message);
+  }
+  return sendError(reply, known);
+}
+
+/** The public face of any error. What the client reads never holds the private cause. */
+export function asApiError(error: FastifyError | ApiError | Error): ApiError {
+  if (error instanceof ApiError) return error;
+  if ('validation' in error && error.validation) return fromValidation(error);
+  if ('statusCode' in error && error.statusCode !== undefined && error.statusCode < 500) {
+    return fromFramework(error);
+  }
+  if (isDatabaseUnavailable(error)) {
+    const message = 'Temporarily unavailable. Try again shortly, with the same Idempotency-Key.';
+    return new ApiError('service_busy', message, { cause: error, retryAfterSeconds: 1 });
+  }
+  return new ApiError('internal_error', 'Something went wrong on our side.', { cause: error });
+}
+
+/** Errors of the HTTP layer itself: a body too large, a broken content length, a malformed URL. */
+function fromFramework(error: FastifyError): ApiError {
+  if (error.statusCode === 413) {
+    return new ApiError('payload_too_large', 'The JSON body exceeds 64 KiB.', { cause: error });
+  }
+  return new ApiError('invalid_request', 'The request is malformed.', { cause: error });
+}
+
+/** One failed rule of a schema, as a sentence that names the field. */
+function fromValidation(error: FastifyError): ApiError {
+  const [failed] = error.validation ?? [];
+  if (!failed) return new ApiError('invalid_request', 'The request is not valid.');
+  const { keyword, params, instancePath } = failed;
+  const [name, entry] = instancePath.split('/').slice(1);
+  const missing = params.missingProperty ?? params.additionalProperty;
+  const field = String(name ?? missing ?? 'body');
+  const details = {
+    field,
+    ...(entry === undefined ? {} : { entry: Number(entry) }),
+    reason: REASONS[keyword] ?? 'invalid',
+    ...limitsOf(params),
+  };
+  const where = entry === undefined ? field : `${field}[${entry}]`;
+  return new ApiError('invalid_request', sentence(where, keyword, failed.message), { details });
+}
+
+const REASONS: Record<string, string> = {
+  required: 'required',
+  additionalProperties: 'unknown_property',
+  type: 'wrong_type',
+  enum: 'not_one_of',
+  minLength: 'too_short',
+  maxLength: 'too_long',
+  minimum: 'too_small',
+  maximum: 'too_large',
+  minItems: 'too_few',
+  maxItems: 'too_many',
+  format: 'malformed',
+};
+
+function limitsOf(params: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(params).filter(([key]) => ['limit', 'allowedValues', 'type'].includes(key)),
+  );
+}
+
+function sentence(where: string, keyword: string, message = 'is not valid'): string {
+  if (keyword === 'required') return `${where} is required.`;
+  if (keyword === 'additionalProperties') return `${where} is not a known property.`;
+  if (where === 'prompt' && /Length$/.test(keyword)) {
+    return 'prompt must contain between 3 and 4000 characters.';
+  }
+  return `${where} ${message}.`;
+}

@@ -1,0 +1,47 @@
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { admit, admittingStatement } from '../accounts/admission.ts';
+import type { Database } from '../kernel/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import type { Links } from '../storage/links.ts';
+import { type PublicColumns, TASK_OF_CALLER, VideoTaskSchema, videoTask } from '../tasks/task.ts';
+import { errorAnswers } from './schemas.ts';
+
+/** Contract, "Limits": the task id in the path, in characters. */
+const ID_CHARACTERS = 120;
+
+const ADMIT = admittingStatement('admit_task', TASK_OF_CALLER);
+
+type Row = PublicColumns | { id: null };
+
+/** GET /tasks/{id}: authentication, rate window and read in one statement. */
+export function getTaskRoute(app: FastifyInstance, parts: { db: Database; links: Links }): void {
+  app.get<{ Params: { id: string } }>(
+    '/tasks/:id',
+    {
+      schema: {
+        operationId: 'getTask',
+        summary: 'Read the current state of a task',
+        params: Type.Object({ id: Type.String({ description: 'At most 120 characters' }) }),
+        response: {
+          200: { description: 'The task.', ...VideoTaskSchema },
+          ...errorAnswers(400, 401, 404, 429, 503),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const { authorization } = request.headers;
+      const values = [id.replaceAll('\u0000', ' ')]; // Postgres knows no U+0000, and no id has one
+      const row = await admit<Row>(parts.db, { authorization, sql: ADMIT, values });
+      if ([...id].length > ID_CHARACTERS) throw idTooLong();
+      if (row.id === null) throw new ApiError('not_found', 'There is no such task.');
+      return reply.send(videoTask(row, parts.links));
+    },
+  );
+}
+
+function idTooLong(): ApiError {
+  const message = `A task id has at most ${ID_CHARACTERS} characters.`;
+  return new ApiError('invalid_request', message, { details: { field: 'id', reason: 'too_long' } });
+}

@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+
+/** The error envelope (contract, "Resources and their fields"). */
+export const ErrorEnvelopeSchema = Type.Object({
+  error: Type.Object({
+    code: Type.String(),
+    message: Type.String(),
+    details: Type.Optional(Type.Object({}, { additionalProperties: true })),
+  }),
+});
+
+const MEANINGS = {
+  400: 'Invalid request, task id or media.',
+  401: 'Missing, invalid, expired or revoked API key.',
+  402: 'Insufficient paid credits.',
+  404: 'Task not found for this account or API surface.',
+  409: 'The Idempotency-Key belongs to a different body.',
+  413: 'The JSON body exceeds 64 KiB.',
+  429: 'Per-key rate limit exceeded; see Retry-After.',
+  503: 'Temporarily unavailable, or uncertain. Retry only with the same Idempotency-Key.',
+};
+
+/** The error answers of a route, for its schema. */
+export function errorAnswers(...statuses: Array<keyof typeof MEANINGS>) {
+  return Object.fromEntries(
+    statuses.map((status) => [status, { description: MEANINGS[status], ...ErrorEnvelopeSchema }]),
+  );
+}
+
+/** The header of a create. The route checks it itself, after authentication and before the body. */
+export const IdempotencyKeyHeader = Type.Object({
+  'idempotency-key': Type.String({
+    minLength: 1,
+    maxLength: 160,
+    pattern: '^[a-zA-Z0-9._:-]+$',
+    description: 'One per logical request; reuse only with an identical body.',
+  }),
+});
+
+export const CreditBalanceSchema = Type.Object({
+  available_credits: Type.Integer({ minimum: 0, description: 'Paid credits available to the API' }),
+  balance_type: Type.Literal('paid'),
+});

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { setImmediate as breathe } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { askChild, type ChildJob } from './child.ts';
+
+const CHILD_ROOM = new URL('./child.ts', import.meta.url).href;
+let folder = '';
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'child of ours-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+/** A child whose answer is the given body of an async function of `question`. */
+async function child(body: string, job: Partial<ChildJob> = {}): Promise<ChildJob> {
+  const file = path.join(folder, `${crypto.randomUUID()}.mjs`);
+  const serve = `import { serveParent } from '${CHILD_ROOM}';`;
+  await writeFile(file, `${serve}\nawait serveParent(async (question) => { ${body} });`);
+  const usual = { question: null, timeoutSeconds: 60, memoryBytes: 2 ** 32 };
+  return { script: pathToFileURL(file), ...usual, ...job };
+}
+
+const FOREVER = 'setInterval(() => {}, 1000); await new Promise(() => {});';
+
+/** Waits until a child that writes its process id into a file has done so. */
+async function written(file: string): Promise<number> {
+  for (;;) {
+    const text = await readFile(file, 'utf8').catch(() => '');
+    if (text.endsWith('.')) return Number(text.slice(0, -1));
+    await breathe();
+  }
+}
+
+function isAlive(processId: number): boolean {
+  try {
+    return process.kill(processId, 0);
+  } catch {
+    return false;
+  }
+}
+
+function announcing(file: string): string {
+  const write = `(await import('node:fs')).writeFileSync(${JSON.stringify(file)}, process.pid + '.');`;
+  return `${write} ${FOREVER}`;
+}
+
+test('a question comes back answered, from a process without our environment', async () => {
+  const job = await child('return { question, env: Object.keys(process.env) };', {
+    question: { text: 'línea\nnext' },
+  });
+  const answer = { question: { text: 'línea\nnext' }, env: [] };
+  assert.deepEqual(await askChild(job), { kind: 'answered', answer });
+});
+
+test('the child reads the descriptor it was handed', async () => {
+  const file = path.join(folder, 'handed');
+  await writeFile(file, 'by descriptor');
+  await using handed = await open(file);
+  const body = `return (await import('node:fs')).readFileSync(3, 'utf8');`;
+  const outcome = await askChild(await child(body, { fileDescriptors: [handed.fd] }));
+  assert.deepEqual(outcome, { kind: 'answered', answer: 'by descriptor' });
+});
+
+test('an answer counts although the child does not exit after it', async () => {
+  const job = await child("process.on('exit', () => { for (;;); }); return 'done';");
+  assert.deepEqual(await askChild(job), { kind: 'answered', answer: 'done' });
+});
+
+test('what the child throws and its death by a signal are told apart', async () => {
+  const thrown = await askChild(await child("throw new Error('broken inside');"));
+  assert.ok(thrown.kind === 'crashed' && thrown.signal === null);
+  assert.match(thrown.cause, /broken inside/);
+  const died = await askChild(await child(`process.kill(process.pid, 'SIGSEGV'); ${FOREVER}`));
+  assert.ok(died.kind === 'crashed');
+  assert.equal(died.signal, 'SIGSEGV');
+});
+
+test('a child that cannot load says why', async () => {
+  const missing = { ...(await child('')), script: pathToFileURL(path.join(folder, 'missing.mjs')) };
+  const outcome = await askChild(missing);
+  assert.ok(outcome.kind === 'crashed' && outcome.signal === null);
+  assert.match(outcome.cause, /missing\.mjs/);
+});
+
+test('an endless answer ends the child', async () => {
+  const outcome = await askChild(await child("return 'x'.repeat(10_000_000);"));
+  assert.ok(outcome.kind === 'crashed');
+});
+
+test('time runs out also for a child that is busy, and it is gone then', async () => {
+  const job = await child('for (;;);', { timeoutSeconds: 0.5 });
+  assert.deepEqual(await askChild(job), { kind: 'timed_out' });
+});
+
+test('memory runs out', { skip: process.platform !== 'linux' }, async () => {
+  const body = `const kept = []; for (;;) {
+    kept.push(Buffer.alloc(8_000_000, 1)); await new Promise((resolve) => setImmediate(resolve)); }`;
+  const outcome = await askChild(await child(body, { memoryBytes: 200_000_000 }));
+  assert.deepEqual(outcome, { kind: 'out_of_memory' });
+});
+
+test('an abort kills the child before the call returns', async () => {
+  const file = path.join(folder, 'aborted');
+  const aborting = new AbortController();
+  const outcome = askChild(await child(announcing(file), { signal: aborting.signal }));
+  const processId = await written(file);
+  aborting.abort();
+  assert.deepEqual(await outcome, { kind: 'aborted' });
+  assert.ok(!isAlive(processId));
+  const never = await child('return 1;', { signal: AbortSignal.abort() });
+  assert.deepEqual(await askChild(never), { kind: 'aborted' });
+});
+
+test('the child ends when its parent is killed', async () => {
+  const file = path.join(folder, 'orphan');
+  const job = await child(announcing(file));
+  const asking = `import { askChild } from '${CHILD_ROOM}';
+    await askChild({ ...${JSON.stringify(job)}, script: new URL('${job.script.href}') });`;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', asking]);
+  const orphan = await written(file);
+  parent.kill('SIGKILL');
+  while (isAlive(orphan)) await breathe();
+});

@@ -1,0 +1,117 @@
+import pg from 'pg';
+import type { Log } from './log.ts';
+
+/** One SQL statement, prepared once per connection under its name. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Names a statement; the name must be unique in the program. */
+export function statement(name: string, text: string): Statement {
+  return { name, text };
+}
+
+/** Whatever can run a statement: the database itself, or one open transaction of it. */
+export interface Queryable {
+  /** Runs a statement; `Row` is the shape that the statement's own columns promise. */
+  query<Row extends object>(sql: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** An open transaction. `execute` lets the queue run its own SQL within it. */
+export interface Transaction extends Queryable {
+  execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+}
+
+export interface Database extends Queryable {
+  /** Runs `work` in one transaction: committed when it returns, rolled back when it throws. */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** Runs `work` in one read-only snapshot: all its statements see the same moment. */
+  snapshot<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const types = new pg.TypeOverrides();
+// bigint: credits and sizes stay far below 2^53, so plain numbers are exact.
+types.setTypeParser(pg.types.builtins.INT8, Number);
+
+/**
+ * Opens a pool of connections.
+ * @param url a `postgres://` address
+ * @param connections the most that are open at once
+ */
+export function openDatabase(options: { url: string; connections: number; log: Log }): Database {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    max: options.connections,
+    types,
+    connectionTimeoutMillis: 10_000,
+    statement_timeout: 30_000,
+    idle_in_transaction_session_timeout: 30_000,
+    keepAlive: true,
+  });
+  pool.on('error', (error) =>
+    options.log.warn({ err: error.message }, 'a database connection was lost'),
+  );
+  return {
+    query: (sql, values) => run(pool, sql, values),
+    transaction: (work) => inTransaction(pool, 'begin', work),
+    snapshot: (work) =>
+      inTransaction(pool, 'begin isolation level repeatable read read only', work),
+    close: () => pool.end(),
+  };
+}
+
+type Runner = pg.Pool | pg.PoolClient;
+
+async function run<Row extends object>(
+  runner: Runner,
+  sql: Statement,
+  values: readonly unknown[] = [],
+) {
+  const result = await runner.query<Row & pg.QueryResultRow>({ ...sql, values: [...values] });
+  return result.rows;
+}
+
+async function inTransaction<T>(
+  pool: pg.Pool,
+  begin: string,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query(begin);
+    const result = await work({
+      query: (sql, values) => run(client, sql, values),
+      execute: (text, values) => client.query(text, values),
+    });
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch((cause: Error) => {
+      broken = cause;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** The name of the constraint or unique index that a statement ran against, if that is why it failed. */
+export function violatedConstraint(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError && error.code?.startsWith('23')
+    ? error.constraint
+    : undefined;
+}
+
+/** Whether the database could not be reached or went away: nothing is wrong with the request. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error instanceof pg.DatabaseError) return /^(08|53|57|40)/.test(error.code ?? '');
+  const code = 'code' in error ? String(error.code) : '';
+  return (
+    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)/.test(code) ||
+    /connection|timeout exceeded when trying to connect|Client has encountered/i.test(error.message)
+  );
+}

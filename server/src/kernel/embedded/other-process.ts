@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** For tests: another process that has the embedded database open. */
+export interface OtherProcess {
+  child: ChildProcess;
+  url: string;
+  startedHere: boolean;
+  created: boolean;
+  /** Lets it close the database and end. */
+  close(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+const PROGRAM = `
+  import { openEmbeddedDatabase } from '${new URL('../embedded.ts', import.meta.url).href}';
+  import { createLog } from '${new URL('../log.ts', import.meta.url).href}';
+  const [dataDir] = process.argv.slice(-1);
+  const say = (answer) => process.stdout.write(JSON.stringify(answer) + '\\n');
+  try {
+    const log = createLog({ level: 'silent' });
+    const database = await openEmbeddedDatabase({ dataDir, log, settings: { fsync: 'off' } });
+    say(database);
+    process.stdin.once('end', () => database.close()).resume();
+  } catch (error) {
+    say({ refusal: error.name + ': ' + error.message });
+  }
+`;
+
+/** Starts a process that opens the database; it may not have begun yet. */
+export function spawnOpener(dataDir: string, uid?: number): ChildProcess {
+  return spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, '--', dataDir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    cwd: '/',
+    env: {},
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+}
+
+/** Opens the database in another process, as another user where `uid` says so (root only). */
+export async function openInOtherProcess(dataDir: string, uid?: number): Promise<OtherProcess> {
+  const child = spawnOpener(dataDir, uid);
+  const ended = once(child, 'exit');
+  const answer = await firstLine(child);
+  if (answer.refusal !== undefined) throw new Error(answer.refusal);
+  return {
+    ...answer,
+    child,
+    close: async () => {
+      child.stdin?.end();
+      await ended;
+    },
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function firstLine(child: ChildProcess) {
+  if (child.stdout === null) throw new Error('the other process has no standard output');
+  for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line);
+  throw new Error('the other process said nothing');
+}
+
+/** Looks every 10 ms until the condition holds. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await delay(10);
+}

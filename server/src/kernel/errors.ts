@@ -1,0 +1,60 @@
+/**
+ * Every error code a client of this service can read, with its HTTP status.
+ * The first nine are the contract's (section "Errors"); the last three belong to delivery links,
+ * which live outside the versioned API.
+ */
+export const ERROR_STATUS = {
+  unauthorized: 401,
+  invalid_request: 400,
+  insufficient_credits: 402,
+  not_found: 404,
+  idempotency_conflict: 409,
+  payload_too_large: 413,
+  rate_limited: 429,
+  service_busy: 503,
+  internal_error: 500,
+  link_invalid: 403,
+  link_expired: 410,
+  output_deleted: 410,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** Free-form members of `error.details`. */
+export type ErrorDetails = Record<string, unknown>;
+
+/**
+ * An error whose code, message and details are meant for the client. The private reason goes into
+ * `cause`, which is logged and never sent.
+ */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: ErrorDetails; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.details = options.details;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}
+
+/** The body of every error answer: the contract's error envelope. */
+export function errorEnvelope(code: ErrorCode, message: string, details?: ErrorDetails) {
+  return { error: details === undefined ? { code, message } : { code, message, details } };
+}
+
+/** An operator's mistake at the command line or in the configuration: one line, no stack. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}

@@ -1,0 +1,58 @@
+import { styleText } from 'node:util';
+import { type Logger, pino } from 'pino';
+
+export type Log = Logger;
+
+const LEVELS: Record<number, [string, 'gray' | 'green' | 'yellow' | 'red']> = {
+  10: ['trace', 'gray'],
+  20: ['debug', 'gray'],
+  30: ['info', 'green'],
+  40: ['warn', 'yellow'],
+  50: ['error', 'red'],
+  60: ['fatal', 'red'],
+};
+
+/** Fields that never reach a log, wherever a caller puts them. */
+const SECRET_FIELDS = ['authorization', 'secret', 'password', 'databaseUrl', 'apiKey'];
+
+/**
+ * The service's log: one JSON object a line, or short coloured lines when standard output is a
+ * terminal. Secrets, link signatures and callback paths are replaced before a line is written.
+ */
+export function createLog(options: { level: string; terminal?: boolean }): Log {
+  const terminal = options.terminal ?? process.stdout.isTTY === true;
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      redact: {
+        paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
+        censor: '[redacted]',
+      },
+    },
+    {
+      write: (line: string) =>
+        process.stdout.write(terminal ? readable(redact(line)) : redact(line)),
+    },
+  );
+}
+
+/** Replaces whatever looks like an API key, a link signature or a callback token. */
+export function redact(text: string): string {
+  return text
+    .replace(/fw_live_[0-9A-Za-z]+/g, 'fw_live_[redacted]')
+    .replace(/(signature=)[\w%.-]+/g, '$1[redacted]')
+    .replace(/(\/callbacks\/)[\w./-]+/g, '$1[redacted]')
+    .replace(/(postgres(?:ql)?:\/\/[^:@/\s"]*:)[^@\s"]*@/g, '$1[redacted]@');
+}
+
+function readable(line: string): string {
+  const { level, time, msg, err, ...rest } = JSON.parse(line);
+  const [name, colour] = LEVELS[level] ?? ['info', 'green'];
+  const clock = new Date(time).toTimeString().slice(0, 8);
+  const fields = Object.entries(rest)
+    .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+  const stack = err?.stack ? `\n${err.stack}` : '';
+  return `${styleText('gray', clock)} ${styleText(colour, name)} ${msg ?? ''} ${styleText('gray', fields)}${stack}\n`;
+}

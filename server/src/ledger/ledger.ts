@@ -1,0 +1,202 @@
+import {
+  type Database,
+  type Queryable,
+  statement,
+  type Transaction,
+  violatedConstraint,
+} from '../kernel/database.ts';
+import { ApiError, UsageError } from '../kernel/errors.ts';
+
+/** The API spends paid credits only; promotional ones are kept apart and never touched by it. */
+export type CreditKind = 'paid' | 'promotional';
+
+type LedgerSide = 'granted' | 'available' | 'held' | 'spent';
+type Reason = 'grant' | 'adjust' | 'hold' | 'capture' | 'refund';
+
+interface Transfer {
+  accountId: string;
+  kind: CreditKind;
+  source: LedgerSide;
+  target: LedgerSide;
+  credits: number;
+  reason: Reason;
+  /** Unique in the whole ledger: the same movement can't happen twice. */
+  reference: string;
+  note?: string | undefined;
+}
+
+const TRANSFER = statement(
+  'ledger_transfer',
+  `with moved as (
+     update ledger_accounts set
+       granted = granted + $5 * (($3 = 'granted')::int - ($4 = 'granted')::int),
+       available = available + $5 * (($4 = 'available')::int - ($3 = 'available')::int),
+       held = held + $5 * (($4 = 'held')::int - ($3 = 'held')::int),
+       spent = spent + $5 * (($4 = 'spent')::int - ($3 = 'spent')::int)
+     where account_id = $1 and kind = $2
+     returning available, held)
+   insert into ledger_transfers
+     (account_id, kind, source, target, credits, reason, reference, note, available_after, held_after)
+   select $1, $2, $3, $4, $5::bigint, $6, $7, $8, available, held from moved
+   returning id`,
+);
+
+async function transfer(tx: Queryable, move: Transfer): Promise<void> {
+  const { accountId, kind, source, target, credits, reason, reference, note } = move;
+  const values = [accountId, kind, source, target, credits, reason, reference, note ?? null];
+  const rows = await tx.query(TRANSFER, values);
+  if (rows.length !== 1) throw new Error(`account ${accountId} has no ${kind} ledger account`);
+}
+
+const OPEN = statement(
+  'ledger_open',
+  `insert into ledger_accounts (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
+);
+
+/** Opens the books of a new account, both kinds at zero. */
+export async function openBooks(tx: Transaction, accountId: string): Promise<void> {
+  await tx.query(OPEN, [accountId]);
+}
+
+/**
+ * Reserves paid credits for a task. The database's own check keeps `available` from going below
+ * zero, however many reserves run at once.
+ * @throws ApiError `insufficient_credits` (the transaction is then lost, as it must be)
+ */
+export async function hold(
+  tx: Transaction,
+  reserve: { accountId: string; taskId: string; credits: number },
+): Promise<void> {
+  const { accountId, taskId, credits } = reserve;
+  const reference = `hold:${taskId}`;
+  const sides = { source: 'available', target: 'held' } as const;
+  try {
+    await transfer(tx, { accountId, kind: 'paid', ...sides, credits, reason: 'hold', reference });
+  } catch (error) {
+    if (violatedConstraint(error) !== 'available_not_negative') throw error;
+    throw new ApiError('insufficient_credits', 'Not enough paid credits for this request.', {
+      details: { required_credits: credits },
+    });
+  }
+}
+
+/**
+ * Ends a task's hold: `capture` spends it, `refund` gives it back. Both use one reference, so that
+ * only one of them can ever exist for a task.
+ */
+export async function settle(
+  tx: Transaction,
+  settlement: {
+    accountId: string;
+    taskId: string;
+    credits: number;
+    outcome: 'capture' | 'refund';
+  },
+): Promise<void> {
+  const { accountId, taskId, credits, outcome } = settlement;
+  const target = outcome === 'capture' ? 'spent' : 'available';
+  const reference = `settle:${taskId}`;
+  const sides = { source: 'held', target } as const;
+  await transfer(tx, { accountId, kind: 'paid', ...sides, credits, reason: outcome, reference });
+}
+
+export interface Grant {
+  accountId: string;
+  /** A whole number, above zero for a grant, any but zero for an adjustment. */
+  credits: number;
+  kind: CreditKind;
+  /** The caller's own name for this movement; the same reference is never booked twice. */
+  reference: string;
+}
+
+/**
+ * Gives credits, once per reference.
+ * @returns whether the credits were booked now (false: they were before, with the same values)
+ * @throws UsageError when the reference was used with other values
+ */
+export function grant(db: Database, given: Grant): Promise<boolean> {
+  const { credits, reference } = given;
+  if (!Number.isSafeInteger(credits) || credits <= 0) {
+    throw new UsageError('CREDITS must be a whole number above zero');
+  }
+  const sides = { source: 'granted', target: 'available' } as const;
+  return bookOnce(db, { ...given, ...sides, reason: 'grant', reference: `grant:${reference}` });
+}
+
+/**
+ * Corrects a balance up or down, once per reference.
+ * @throws UsageError when the reference was used with other values, or the balance can't cover it
+ */
+export async function adjust(db: Database, change: Grant & { note: string }): Promise<boolean> {
+  const { credits, reference } = change;
+  if (!Number.isSafeInteger(credits) || credits === 0) {
+    throw new UsageError('CREDITS must be a whole number such as +50 or -50');
+  }
+  const sides =
+    credits > 0
+      ? ({ source: 'granted', target: 'available' } as const)
+      : ({ source: 'available', target: 'granted' } as const);
+  const size = { credits: Math.abs(credits), reference: `adjust:${reference}` };
+  try {
+    return await bookOnce(db, { ...change, ...sides, ...size, reason: 'adjust' });
+  } catch (error) {
+    if (violatedConstraint(error) !== 'available_not_negative') throw error;
+    throw new UsageError('the account has fewer available credits than that');
+  }
+}
+
+const FIND = statement(
+  'ledger_find',
+  `select account_id, kind, source, target, credits, coalesce(note, '') as note
+   from ledger_transfers where reference = $1`,
+);
+
+async function bookOnce(db: Database, move: Transfer): Promise<boolean> {
+  try {
+    await transfer(db, move);
+    return true;
+  } catch (error) {
+    if (violatedConstraint(error) !== 'ledger_transfers_reference_key') throw error;
+  }
+  const [found] = await db.query(FIND, [move.reference]);
+  const wanted = {
+    account_id: move.accountId,
+    kind: move.kind,
+    source: move.source,
+    target: move.target,
+    credits: move.credits,
+    note: move.note ?? '',
+  };
+  if (JSON.stringify(found) === JSON.stringify(wanted)) return false;
+  throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
+}
+
+/** Available and held credits of one kind. */
+export interface Balance {
+  available: number;
+  held: number;
+}
+
+const BALANCES = statement(
+  'ledger_balances',
+  'select kind, available, held from ledger_accounts where account_id = $1',
+);
+
+/** Both balances of an account; zero where there are no books. */
+export async function balances(
+  db: Queryable,
+  accountId: string,
+): Promise<Record<CreditKind, Balance>> {
+  const rows = await db.query<Balance & { kind: CreditKind }>(BALANCES, [accountId]);
+  const of = (kind: CreditKind): Balance => {
+    const row = rows.find((candidate) => candidate.kind === kind);
+    return { available: row?.available ?? 0, held: row?.held ?? 0 };
+  };
+  return { paid: of('paid'), promotional: of('promotional') };
+}
+
+/** For an admitting statement (accounts/admission.ts): the caller's paid balance. */
+export const PAID_BALANCE_OF_CALLER = {
+  columns: 'books.available as available_credits',
+  joins: `join ledger_accounts books on books.account_id = caller.account_id and books.kind = 'paid'`,
+} as const;

@@ -1,0 +1,215 @@
+import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from './config.ts';
+import { createApp } from './http/app.ts';
+import { createMetrics, type Metrics } from './http/metrics.ts';
+import { type Database, openDatabase } from './kernel/database.ts';
+import { openEmbeddedDatabase } from './kernel/embedded.ts';
+import { UsageError } from './kernel/errors.ts';
+import type { Log } from './kernel/log.ts';
+import { migrate } from './kernel/migrate.ts';
+import { every } from './kernel/repeat.ts';
+import { openSpool } from './kernel/spool.ts';
+import { createMeasurer } from './media/measure.ts';
+import { createDoor } from './outbound/door.ts';
+import { createLocalProvider } from './providers/local/local.ts';
+import type { Provider } from './providers/provider.ts';
+import { installQueue, openQueue } from './queue/queue.ts';
+import { diskStorage } from './storage/disk.ts';
+import { openLinks } from './storage/links.ts';
+import { deleteDoomed, markReady, storeFile } from './storage/objects.ts';
+import { createSteps, providerFor } from './tasks/steps.ts';
+import { createWaiting } from './tasks/waiting.ts';
+import { createWorker, type Worker } from './tasks/worker.ts';
+
+/** Connections of the program's own pool; the queue has four more and one that listens. */
+const CONNECTIONS = 24;
+const DELETE_SECONDS = 2;
+/** How long a finished local render is kept for the service to copy it. */
+const RENDER_DAYS = 1;
+
+/** A database that is up to date, and how to leave it. */
+export interface OpenedDatabase {
+  url: string;
+  db: Database;
+  /** Calls the listener when an embedded server ends under us. */
+  onExit(listener: (cause: string) => void): void;
+  close(): Promise<void>;
+}
+
+/** Opens the configured database, the embedded one if none is, and brings its schema up to date. */
+export async function openConfiguredDatabase(config: Config, log: Log): Promise<OpenedDatabase> {
+  const { databaseUrl, dataDir } = config;
+  const embedded =
+    databaseUrl === undefined ? await openEmbeddedDatabase({ dataDir, log }) : undefined;
+  const url = databaseUrl ?? embedded?.url ?? '';
+  try {
+    await migrate(url);
+    await installQueue(url);
+    const db = openDatabase({ url, connections: CONNECTIONS, log });
+    return {
+      url,
+      db,
+      onExit: (listener) => embedded?.onExit(listener),
+      close: async () => {
+        await db.close();
+        await embedded?.close();
+      },
+    };
+  } catch (error) {
+    await embedded?.close();
+    throw error;
+  }
+}
+
+export interface Service {
+  /** Where the API listens; undefined without the api role. */
+  url: string | undefined;
+  /** Drains and closes everything, in the reverse order of the start. */
+  stop(): Promise<void>;
+}
+
+/** Builds and joins all parts and starts the roles that are configured. */
+export async function startService(
+  config: Config,
+  opened: OpenedDatabase,
+  log: Log,
+): Promise<Service> {
+  if (config.outboundAllowText !== '') {
+    log.warn({ hosts: config.outboundAllowText }, 'OUTBOUND_ALLOW lets clients reach these hosts');
+  }
+  const closers: Array<() => Promise<unknown>> = [];
+  const stop = async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    const url = await startParts(config, opened, log, closers);
+    return { url, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+type Closers = Array<() => Promise<unknown>>;
+
+async function startParts(
+  config: Config,
+  { db, url: databaseUrl }: OpenedDatabase,
+  log: Log,
+  closers: Closers,
+): Promise<string | undefined> {
+  const works = config.roles.has('worker');
+  const metrics = createMetrics(db);
+  await listenForMetrics(config, metrics, closers);
+  const queue = await openQueue({ url: databaseUrl, db, log, work: works });
+  closers.push(() => queue.close());
+  const storage = diskStorage(path.join(config.dataDir, 'objects'));
+  let publicUrl = config.publicUrl ?? '';
+  const { deliverySeconds } = config;
+  const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
+  const worker = works
+    ? await startWorker(config, { db, queue, storage, log }, closers)
+    : undefined;
+  const stopClaiming = async () => worker?.stopClaiming();
+  if (!config.roles.has('api')) {
+    closers.push(stopClaiming);
+    return undefined;
+  }
+  const waiting = createWaiting({ db, log });
+  const app = await createApp({
+    ...config,
+    ...{ db, queue, storage, links, waiting, log },
+    providerName: config.provider,
+    allow: config.outboundAllow,
+    isReady: () => isReachable(db),
+    onAnswer: metrics.countAnswer,
+  });
+  const listening = await listen(app, config.host, config.port);
+  publicUrl ||= listening;
+  closers.push(async () => {
+    waiting.stop(); // announces the waiting requests, so that they are answered 202
+    await app.close();
+  }, stopClaiming);
+  log.info({ url: listening }, 'the API is listening');
+  return listening;
+}
+
+async function listenForMetrics(config: Config, metrics: Metrics, closers: Closers) {
+  if (config.metricsPort === undefined) return;
+  await listen(metrics.app, config.host, config.metricsPort);
+  closers.push(() => metrics.app.close());
+}
+
+async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (error) {
+    await app.close();
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    const cause = error.code === 'EADDRINUSE' ? 'it is taken' : error.message;
+    throw new UsageError(
+      `can't listen on ${host} port ${port}: ${cause}. Set PORT to another one.`,
+    );
+  }
+}
+
+async function isReachable(db: Database): Promise<boolean> {
+  return db.query({ name: 'ready', text: 'select 1' }).then(
+    () => true,
+    () => false,
+  );
+}
+
+interface WorkerBasis {
+  db: Database;
+  queue: Awaited<ReturnType<typeof openQueue>>;
+  storage: ReturnType<typeof diskStorage>;
+  log: Log;
+}
+
+async function startWorker(config: Config, basis: WorkerBasis, closers: Closers): Promise<Worker> {
+  const { db, storage, log } = basis;
+  const spool = openSpool(path.join(config.dataDir, 'spool'));
+  await spool.clean();
+  const door = createDoor({ allow: config.outboundAllow });
+  closers.push(() => door.close());
+  const providers = startProviders({ db, storage, spool, log }, closers);
+  const steps = createSteps({
+    ...config,
+    ...{ db, storage, spool, door },
+    measurer: createMeasurer(),
+    providerOf: (task) => providerFor(providers, task),
+    monotonic: () => performance.now(),
+  });
+  const worker = createWorker({ ...basis, steps });
+  await worker.start();
+  closers.push(() => worker.stop(config.shutdownSeconds));
+  const deleting = new AbortController();
+  const options = { name: 'deleting', log, signal: deleting.signal };
+  every(DELETE_SECONDS, options, () => deleteDoomed({ db, storage }));
+  closers.push(async () => deleting.abort());
+  return worker;
+}
+
+function startProviders(
+  parts: Pick<WorkerBasis, 'db' | 'storage' | 'log'> & { spool: ReturnType<typeof openSpool> },
+  closers: Closers,
+): Map<string, Provider> {
+  const { db, storage } = parts;
+  const local = createLocalProvider({
+    ...parts,
+    files: {
+      open: (objectId) => storage.open(objectId),
+      async keep(filePath, jobId) {
+        const file = { filePath, taskId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
+        const objectId = await storeFile({ db, storage }, file);
+        await markReady(db, [objectId], RENDER_DAYS);
+        return objectId;
+      },
+    },
+  });
+  local.start?.();
+  closers.push(async () => local.stop?.());
+  return new Map([[local.name, local]]);
+}

@@ -1,0 +1,41 @@
+import { fstatSync, readSync, writeSync } from 'node:fs';
+
+/** One open file, read by position. */
+export interface ByteSource {
+  sizeBytes: number;
+  /** Up to `lengthBytes` bytes from `position`; fewer only at the end of the file. */
+  read(position: number, lengthBytes: number): Buffer;
+}
+
+/**
+ * Reads an inherited file descriptor. A disk that fails ends this process without an answer: that
+ * says nothing about the media.
+ */
+export function fileDescriptorSource(fileDescriptor: number): ByteSource {
+  return {
+    sizeBytes: fstatSync(fileDescriptor).size,
+    read: (position, lengthBytes) => {
+      const bytes = Buffer.allocUnsafe(lengthBytes);
+      return bytes.subarray(0, fill(fileDescriptor, bytes, position));
+    },
+  };
+}
+
+function fill(fileDescriptor: number, bytes: Buffer, position: number): number {
+  let filled = 0;
+  while (filled < bytes.length) {
+    const got = readOrEnd(fileDescriptor, bytes.subarray(filled), position + filled);
+    if (got === 0) break;
+    filled += got;
+  }
+  return filled;
+}
+
+function readOrEnd(fileDescriptor: number, bytes: Buffer, position: number): number {
+  try {
+    return readSync(fileDescriptor, bytes, 0, bytes.length, position);
+  } catch (error) {
+    writeSync(2, `cannot read the file: ${error}\n`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,48 @@
+import { AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_WEBP } from 'node-av/constants';
+import { Codec, Packet } from 'node-av/lib';
+import type { ByteSource } from './byte-source.ts';
+import { displayedSize, openDecoder } from './decoder.ts';
+import { type MediaFacts, RefusedMedia } from './measurement.ts';
+import { stillLayout } from './still.ts';
+
+type ImageType = 'image/jpeg' | 'image/png' | 'image/webp';
+
+const CODECS = {
+  'image/jpeg': AV_CODEC_ID_MJPEG,
+  'image/png': AV_CODEC_ID_PNG,
+  'image/webp': AV_CODEC_ID_WEBP,
+};
+
+/**
+ * Decodes one still image in full, strictly: a flaw that a browser would paint over is refused.
+ * The bytes go straight to the decoder; no demuxer has a say.
+ * @throws RefusedMedia
+ */
+export async function decodeImage(
+  file: ByteSource,
+  mediaType: ImageType,
+  maxPixels: number,
+): Promise<MediaFacts> {
+  const bytes = file.read(0, file.sizeBytes);
+  const layout = stillLayout(mediaType, bytes);
+  if (!layout) throw new RefusedMedia('undecodable', 'The image is incomplete or not a still one.');
+  if (layout.width * layout.height > maxPixels) throw new RefusedMedia('too_many_pixels');
+  const size = await decodeBytes(CODECS[mediaType], bytes.subarray(0, layout.endBytes), maxPixels);
+  return { kind: 'image', mediaType, ...size };
+}
+
+async function decodeBytes(codecId: Codec['id'], bytes: Buffer, maxPixels: number) {
+  const codec = Codec.findDecoder(codecId);
+  if (!codec) throw new Error(`no decoder for codec ${codecId}`);
+  const errorDetection = 'crccheck+bitstream+buffer+explode';
+  const decoder = await openDecoder({ codec, maxPixels, stream: null, errorDetection });
+  const packet = new Packet();
+  packet.alloc();
+  packet.data = bytes;
+  const sizes: { width: number; height: number }[] = [];
+  await decoder.decode(packet, (frame) => sizes.push(displayedSize(frame, 1)));
+  await decoder.decode(null, (frame) => sizes.push(displayedSize(frame, 1)));
+  const first = sizes[0];
+  if (!first) throw new RefusedMedia('undecodable');
+  return first;
+}

@@ -1,0 +1,123 @@
+import {
+  AV_DISPOSITION_ATTACHED_PIC,
+  AVMEDIA_TYPE_AUDIO,
+  AVMEDIA_TYPE_VIDEO,
+} from 'node-av/constants';
+import { Codec, type FormatContext, type Frame, type Packet, type Stream } from 'node-av/lib';
+import type { ByteSource } from './byte-source.ts';
+import { displayedSize, openDecoder } from './decoder.ts';
+import { DECODERS, isCutOff, openContainer, packets, seconds } from './demuxer.ts';
+import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
+import { type MediaBounds, type MediaFacts, RefusedMedia } from './measurement.ts';
+import { movIsWhole, movMediaType } from './mov.ts';
+import { createTimeline, type Timeline } from './timeline.ts';
+
+/**
+ * Decodes every frame of one video. An edit list counts (it says what is shown); any other claim
+ * about durations does not. One packet or frame that does not decode refuses the file.
+ * @throws RefusedMedia
+ */
+export async function decodeVideo(
+  file: ByteSource,
+  container: 'mov' | 'matroska',
+  bounds: MediaBounds,
+): Promise<MediaFacts> {
+  const isWhole = container === 'mov' ? movIsWhole(file) : matroskaIsWhole(file);
+  if (!isWhole)
+    throw new RefusedMedia('undecodable', 'The video is incomplete: its end is missing.');
+  const input = await openContainer(file, container, bounds.videoPixels);
+  const video = videoStream(input);
+  const audio = audioStream(input, video);
+  const picture = await createPicture(video, bounds);
+  const sound = audio && createSound(audio);
+  for await (const packet of packets(input, audio ? [video.index, audio.index] : [video.index])) {
+    if (packet.streamIndex === video.index) await picture.decode(packet);
+    else sound?.add(packet);
+  }
+  await picture.decode(null);
+  const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
+  return { kind: 'video', mediaType, ...picture.facts(), audio: sound?.facts() ?? null };
+}
+
+/** The stream a player would choose; a cover picture is not a video. */
+function videoStream(input: FormatContext): Stream {
+  const streams = input.streams.filter(
+    (stream) =>
+      stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO &&
+      !stream.hasDisposition(AV_DISPOSITION_ATTACHED_PIC),
+  );
+  const best = input.findBestStream(AVMEDIA_TYPE_VIDEO);
+  const chosen = streams.find((stream) => stream.index === best) ?? streams[0];
+  if (!chosen) throw new RefusedMedia('not_a_video', 'The file has no video in it.');
+  return chosen;
+}
+
+function audioStream(input: FormatContext, video: Stream): Stream | null {
+  const best = input.findBestStream(AVMEDIA_TYPE_AUDIO, -1, video.index);
+  return input.streams.find((stream) => stream.index === best) ?? null;
+}
+
+async function createPicture(stream: Stream, bounds: MediaBounds) {
+  const { width, height } = stream.codecpar;
+  if (width * height > bounds.videoPixels) throw new RefusedMedia('too_many_pixels');
+  const decoder = await openDecoder({
+    codec: videoCodec(stream),
+    stream,
+    maxPixels: bounds.videoPixels,
+    errorDetection: 'crccheck',
+  });
+  const timeline = createTimeline();
+  let frames = 0;
+  let size: { coded: string; width: number; height: number } | null = null;
+  const onFrame = (frame: Frame) => {
+    frames += 1;
+    if (frames > bounds.videoFrames) throw new RefusedMedia('too_many_frames');
+    const coded = `${frame.width}x${frame.height}`;
+    size ??= { coded, ...displayedSize(frame, sampleAspect(stream, frame)) };
+    if (size.coded !== coded) throw new RefusedMedia('undecodable', 'The frame size changes.');
+    addFrame(timeline, stream, frame);
+  };
+  return {
+    decode: (packet: Packet | null) => decoder.decode(packet, onFrame),
+    facts() {
+      if (!size) throw new RefusedMedia('undecodable', 'The video has no frame that decodes.');
+      const { width, height } = size;
+      const durationSeconds = timeline.durationSeconds();
+      return { width, height, durationSeconds, frames, videoCodec: codecName(stream) };
+    },
+  };
+}
+
+function videoCodec(stream: Stream): Codec {
+  const codec = Codec.findDecoder(stream.codecpar.codecId);
+  if (codec && DECODERS.has(codec.name ?? '')) return codec;
+  throw new RefusedMedia('undecodable', 'The video is in a coding that is not supported.');
+}
+
+function addFrame(timeline: Timeline, stream: Stream, frame: Frame): void {
+  const shownAt = seconds(frame.bestEffortTimestamp, stream.timeBase);
+  timeline.add(shownAt, seconds(frame.duration, stream.timeBase) ?? 0);
+}
+
+/** The container's word goes before the codec's, as in FFmpeg's av_guess_sample_aspect_ratio. */
+function sampleAspect(stream: Stream, frame: Frame): number {
+  const ratios = [stream.sampleAspectRatio, frame.sampleAspectRatio];
+  const known = ratios.find(({ num, den }) => num > 0 && den > 0);
+  return known ? known.num / known.den : 1;
+}
+
+function createSound(stream: Stream) {
+  const timeline = createTimeline();
+  return {
+    add(packet: Packet) {
+      if (isCutOff(packet)) return;
+      const duration = seconds(packet.duration, stream.timeBase) ?? 0;
+      timeline.add(seconds(packet.pts, stream.timeBase), duration);
+    },
+    facts: () => ({ codec: codecName(stream), durationSeconds: timeline.durationSeconds() }),
+  };
+}
+
+function codecName(stream: Stream): string {
+  return Codec.findDecoder(stream.codecpar.codecId)?.name ?? `codec ${stream.codecpar.codecId}`;
+}

@@ -1,0 +1,109 @@
+import {
+  AV_NOPTS_VALUE,
+  AV_PKT_FLAG_CORRUPT,
+  AV_PKT_FLAG_DISCARD,
+  AVDISCARD_ALL,
+  AVERROR_EOF,
+  AVSEEK_CUR,
+  AVSEEK_END,
+  AVSEEK_SIZE,
+} from 'node-av/constants';
+import { Dictionary, FormatContext, InputFormat, IOContext, Packet } from 'node-av/lib';
+import type { ByteSource } from './byte-source.ts';
+import { insist } from './decoder.ts';
+import { RefusedMedia } from './measurement.ts';
+
+/** FFmpeg's own names; the list is also its `format_whitelist`. */
+const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
+/** What cameras, browsers and encoders put into these containers; hundreds of others stay shut. */
+const CODECS = 'h264,hevc,libdav1d,vp8,vp9,mpeg4,mpeg2video,mjpeg,prores,h263';
+const STREAM_LIMIT = 16;
+const IO_BUFFER_BYTES = 64 * 1024;
+const SEEK_FAILED = -1n;
+
+/** The names of the decoders that may run, as FFmpeg calls them. */
+export const DECODERS: ReadonlySet<string> = new Set(CODECS.split(','));
+
+/**
+ * Opens a container for reading through the given source alone: the demuxer is chosen by us, other
+ * formats are shut out and no protocol is allowed, so a file can't name another one.
+ * @throws RefusedMedia when FFmpeg can't make sense of it
+ */
+export async function openContainer(
+  file: ByteSource,
+  container: 'mov' | 'matroska',
+  maxPixels: number,
+): Promise<FormatContext> {
+  const format = InputFormat.findInputFormat(container);
+  if (!format) throw new Error(`no demuxer for ${container}`);
+  const input = new FormatContext();
+  input.allocContext();
+  input.pb = sourceContext(file);
+  const options = Dictionary.fromObject({
+    protocol_whitelist: 'none',
+    format_whitelist: FORMATS[container],
+    codec_whitelist: CODECS,
+    max_streams: STREAM_LIMIT,
+  });
+  insist(await input.openInput('', format, options));
+  // FFmpeg decodes a little next, with decoders of its own that take no bound from here.
+  const isTooLarge = input.streams.some(
+    ({ codecpar }) => codecpar.width * codecpar.height > maxPixels,
+  );
+  if (isTooLarge) throw new RefusedMedia('too_many_pixels');
+  insist(await input.findStreamInfo());
+  return input;
+}
+
+function sourceContext(file: ByteSource): IOContext {
+  let position = 0;
+  const context = new IOContext();
+  const read = (lengthBytes: number) => {
+    const bytes = file.read(position, lengthBytes);
+    position += bytes.length;
+    return bytes.length > 0 ? bytes : null;
+  };
+  const seek = (offset: bigint, whence: number) => {
+    if (whence & AVSEEK_SIZE) return BigInt(file.sizeBytes);
+    const target = Number(offset) + seekOrigin(whence, position, file.sizeBytes);
+    // Past the end lie the missing samples of a file that was cut: not a place to read from.
+    if (target < 0 || target > file.sizeBytes) return SEEK_FAILED;
+    position = target;
+    return BigInt(position);
+  };
+  context.allocContextWithCallbacks(IO_BUFFER_BYTES, 0, read, null, seek);
+  return context;
+}
+
+function seekOrigin(whence: number, position: number, sizeBytes: number): number {
+  const base = whence & 0x3;
+  return base === AVSEEK_CUR ? position : base === AVSEEK_END ? sizeBytes : 0;
+}
+
+/** Every packet of the given streams, in file order; the packet is reused for the next one. */
+export async function* packets(input: FormatContext, streams: number[]): AsyncGenerator<Packet> {
+  for (const stream of input.streams) {
+    if (!streams.includes(stream.index)) stream.discard = AVDISCARD_ALL;
+  }
+  const packet = new Packet();
+  packet.alloc();
+  for (;;) {
+    const code = await input.readFrame(packet);
+    if (code === AVERROR_EOF) return;
+    insist(code);
+    if (packet.hasFlags(AV_PKT_FLAG_CORRUPT)) throw new RefusedMedia('undecodable');
+    if (streams.includes(packet.streamIndex)) yield packet;
+    packet.unref();
+  }
+}
+
+/** Whether an edit list cuts this packet's content off. */
+export function isCutOff(packet: Packet): boolean {
+  return packet.hasFlags(AV_PKT_FLAG_DISCARD);
+}
+
+/** A timestamp in seconds; null when the stream does not have it. */
+export function seconds(timestamp: bigint, timeBase: { num: number; den: number }): number | null {
+  if (timestamp === AV_NOPTS_VALUE) return null;
+  return (Number(timestamp) * timeBase.num) / timeBase.den;
+}

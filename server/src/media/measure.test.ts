@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import {
+  makeImage,
+  makeVideo,
+  patchBoxes,
+  pngOfClaimedSize,
+  type TestVideo,
+  withFlippedBytes,
+  withOrientation,
+} from '../../test/media-files.ts';
+import { createMeasurer, type Measurement } from './measure.ts';
+
+const { measure } = createMeasurer();
+let folder = '';
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'media-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+const at = (name: string) => path.join(folder, name);
+
+async function measureVideo(wish: TestVideo) {
+  const file = at('made');
+  await makeVideo(file, wish);
+  return videoFacts(await measure(file, 'video'));
+}
+
+async function measureBytes(bytes: Buffer | string, expected: 'image' | 'video', name = 'bytes') {
+  await writeFile(at(name), bytes);
+  return measure(at(name), expected);
+}
+
+async function madeVideo(wish: TestVideo = {}): Promise<Buffer> {
+  await makeVideo(at('made'), wish);
+  return readFile(at('made'));
+}
+
+async function madeImage(...wish: [format: 'jpeg' | 'png' | 'webp' | 'gif', ...number[]]) {
+  await makeImage(at('picture'), ...wish);
+  return readFile(at('picture'));
+}
+
+function videoFacts(measurement: Measurement) {
+  assert.ok(measurement.kind === 'measured', JSON.stringify(measurement));
+  assert.ok(measurement.facts.kind === 'video');
+  return measurement.facts;
+}
+
+function reasonOf(measurement: Measurement): string {
+  return measurement.kind === 'refused' ? measurement.reason : 'measured';
+}
+
+function assertSeconds(actual: number, expected: number) {
+  assert.ok(Math.abs(actual - expected) < 0.0015, `${actual} s is not ${expected} s`);
+}
+
+test('an mp4 is measured by its frames: kind, size, duration, codec and sound', async () => {
+  const { audio, durationSeconds, ...facts } = await measureVideo({ seconds: 2, audio: 'with' });
+  assertSeconds(durationSeconds, 2);
+  assert.equal(audio?.codec, 'aac');
+  assert.ok(Math.abs((audio?.durationSeconds ?? 0) - 2) < 0.05);
+  const size = { width: 320, height: 180, frames: 48 };
+  assert.deepEqual(facts, { kind: 'video', mediaType: 'video/mp4', ...size, videoCodec: 'h264' });
+});
+
+const HEALTHY: [string, TestVideo, seconds: number, frames: number][] = [
+  ['half a second stays half a second', { seconds: 2.5 }, 2.5, 60],
+  ['one frame lasts as long as its rate says', { seconds: 1 / 24 }, 1 / 24, 1],
+  ['WebM with VP9 and Opus', { format: 'webm', codec: 'vp9', audio: 'with' }, 1, 24],
+  ['WebM with VP8', { format: 'webm', codec: 'vp8' }, 1, 24],
+  ['Matroska', { format: 'matroska' }, 1, 24],
+  ['QuickTime', { format: 'mov', audio: 'with' }, 1, 24],
+  ['10-bit HEVC', { codec: 'hevc', pixelFormat: 'yuv420p10le' }, 1, 24],
+  ['B-frames behind an edit list', { maxBFrames: 3, seconds: 2, fps: 30 }, 2, 60],
+  ['an index in front', { formatOptions: { movflags: '+faststart' } }, 1, 24],
+  ['fragments', { formatOptions: { movflags: '+frag_keyframe+empty_moov' }, seconds: 4 }, 4, 96],
+  ['a start at five seconds', { filters: 'setpts=PTS+5/TB', audio: 'with' }, 1, 24],
+  ['frames left out', { filters: String.raw`select=mod(n\,3)+eq(n\,0)` }, 1, 17],
+];
+for (const [title, wish, seconds, frames] of HEALTHY) {
+  test(`a healthy video passes with its exact duration: ${title}`, async () => {
+    const facts = await measureVideo(wish);
+    assertSeconds(facts.durationSeconds, seconds);
+    assert.equal(facts.frames, frames);
+  });
+}
+
+test('the size is the displayed one: a quarter turn swaps it, wide pixels stretch it', async () => {
+  const size = ({ width, height }: { width: number; height: number }) => `${width}x${height}`;
+  assert.equal(size(await measureVideo({ rotationDegrees: 90 })), '180x320');
+  assert.equal(size(await measureVideo({ rotationDegrees: 180 })), '320x180');
+  assert.equal(size(await measureVideo({ rotationDegrees: 270, format: 'mov' })), '180x320');
+  assert.equal(size(await measureVideo({ filters: 'setsar=2' })), '640x180');
+});
+
+const CUTTABLE: [string, TestVideo][] = [
+  ['mp4 with its index behind', {}],
+  ['mp4 with its index in front', { formatOptions: { movflags: '+faststart' } }],
+  ['mp4 in fragments', { formatOptions: { movflags: '+frag_keyframe+empty_moov' } }],
+  ['mov', { format: 'mov' }],
+  ['webm', { format: 'webm', codec: 'vp9' }],
+  ['mkv', { format: 'matroska' }],
+];
+for (const [title, wish] of CUTTABLE) {
+  test(`a video that is cut anywhere never passes as whole: ${title}`, async () => {
+    const whole = await madeVideo({ ...wish, seconds: 4 });
+    for (const share of [0.01, 0.5, 0.9, 0.99, 0.9999]) {
+      const cut = whole.subarray(0, Math.floor(whole.length * share));
+      assert.equal(reasonOf(await measureBytes(cut, 'video')), 'undecodable', `at ${share}`);
+    }
+  });
+}
+
+test('durations that headers claim change nothing', async () => {
+  const honest = await madeVideo({ seconds: 2, audio: 'with' });
+  const hours = 360_000_000;
+  const lies = [
+    patchBoxes(honest, 'mvhd', { 20: hours }),
+    patchBoxes(honest, 'mdhd', { 20: hours }),
+    patchBoxes(honest, 'tkhd', { 24: hours }),
+    patchBoxes(honest, 'elst', { 12: hours }),
+    patchBoxes(honest, 'mdhd', { 20: 1 }),
+  ];
+  for (const lie of lies) {
+    assert.notDeepEqual(lie, honest);
+    assertSeconds(videoFacts(await measureBytes(lie, 'video')).durationSeconds, 2);
+  }
+});
+
+test('a last frame that claims to last for hours counts for a second at most', async () => {
+  const honest = await madeVideo({ seconds: 1 / 24 });
+  const lie = patchBoxes(honest, 'stts', { 16: 2_000_000_000 });
+  assert.notDeepEqual(lie, honest);
+  assert.ok(videoFacts(await measureBytes(lie, 'video')).durationSeconds <= 1);
+});
+
+test('flipped bytes never hang the measurer and never make it throw', async () => {
+  const whole = await madeVideo({ seconds: 1, audio: 'with', width: 160, height: 96 });
+  const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
+  const outcomes = await Promise.all(
+    seeds.map(async (seed) => {
+      const flipped = withFlippedBytes(whole, seed, 8);
+      return reasonOf(await measureBytes(flipped, 'video', `flipped-${seed}`));
+    }),
+  );
+  for (const outcome of outcomes) {
+    assert.ok(['measured', 'undecodable', 'not_a_video', 'too_many_pixels'].includes(outcome));
+  }
+  assert.ok(outcomes.includes('undecodable'));
+});
+
+const IMPOSTORS: [string, string, 'image' | 'video', string][] = [
+  ['a text', 'just words, at some length', 'video', 'not_a_video'],
+  ['nothing', '', 'video', 'not_a_video'],
+  ['nothing', '', 'image', 'not_an_image'],
+  ['a playlist named .mp4', '#EXTM3U\n#EXTINF:5,\n/etc/hostname\n', 'video', 'not_a_video'],
+  ['a concat script', "ffconcat version 1.0\nfile '/etc/hostname'\n", 'video', 'not_a_video'],
+  ['an SVG', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'image', 'not_an_image'],
+];
+for (const [title, text, expected, reason] of IMPOSTORS) {
+  test(`${title} is no ${expected}`, async () => {
+    assert.equal(reasonOf(await measureBytes(text, expected, 'clip.mp4')), reason);
+  });
+}
+
+test('an image is no video, a video no image, and sound alone neither', async () => {
+  const video = await madeVideo();
+  assert.equal(reasonOf(await measureBytes(video, 'image')), 'not_an_image');
+  assert.equal(reasonOf(await measureBytes(await madeImage('png'), 'video')), 'not_a_video');
+  const sound = await madeVideo({ audio: 'only' });
+  assert.equal(reasonOf(await measureBytes(sound, 'video')), 'not_a_video');
+});
+
+for (const format of ['jpeg', 'png', 'webp'] as const) {
+  test(`a ${format} passes whole, with its size, and never when it is cut`, async () => {
+    const whole = await madeImage(format);
+    const facts = { kind: 'image', mediaType: `image/${format}`, width: 320, height: 180 };
+    assert.deepEqual(await measureBytes(whole, 'image'), { kind: 'measured', facts });
+    for (const share of [0.1, 0.5, 0.99, 0.9999]) {
+      const cut = whole.subarray(0, Math.floor(whole.length * share));
+      assert.equal(reasonOf(await measureBytes(cut, 'image')), 'undecodable', `at ${share}`);
+    }
+  });
+}
+
+test('a GIF is refused', async () => {
+  assert.equal(reasonOf(await measureBytes(await madeImage('gif'), 'image')), 'not_an_image');
+});
+
+test('an EXIF orientation turns the size of a JPEG', async () => {
+  const jpeg = await madeImage('jpeg');
+  for (const [orientation, width] of [
+    [1, 320],
+    [3, 320],
+    [6, 180],
+    [8, 180],
+  ] as const) {
+    const turned = await measureBytes(withOrientation(jpeg, orientation), 'image');
+    assert.ok(turned.kind === 'measured', JSON.stringify(turned));
+    assert.equal(turned.facts.width, width, `orientation ${orientation}`);
+  }
+});
+
+test('pixels and frames have bounds', async () => {
+  const png = pngOfClaimedSize(await madeImage('png'), 20_000, 20_000);
+  assert.equal(reasonOf(await measureBytes(png, 'image')), 'too_many_pixels');
+  const large = await madeVideo({ width: 4096, height: 2320, seconds: 1 / 24 });
+  assert.equal(reasonOf(await measureBytes(large, 'video')), 'too_many_pixels');
+  const long = createMeasurer({ bounds: { videoFrames: 23 } });
+  await makeVideo(at('long'), {});
+  assert.equal(reasonOf(await long.measure(at('long'), 'video')), 'too_many_frames');
+});
+
+test('time and memory have bounds, and passing them is the file’s fault', async () => {
+  await makeVideo(at('usual'), {});
+  const hasty = createMeasurer({ timeoutSeconds: 0.01 });
+  assert.equal(reasonOf(await hasty.measure(at('usual'), 'video')), 'decode_too_slow');
+  const narrow = createMeasurer({ memoryBytes: 20_000_000 });
+  const outcome = reasonOf(await narrow.measure(at('usual'), 'video'));
+  assert.equal(outcome, process.platform === 'linux' ? 'decode_too_large' : 'measured');
+});
+
+test('a file that cannot be read is our failure: it throws', async () => {
+  await assert.rejects(measure(at('missing'), 'video'), { code: 'ENOENT' });
+});
+
+test('an abort ends a measurement at work and one that waits its turn', async () => {
+  await makeVideo(at('usual'), {});
+  const one = createMeasurer({ concurrency: 1 });
+  const aborting = new AbortController();
+  const both = [1, 2].map(() => one.measure(at('usual'), 'video', aborting.signal));
+  const settled = Promise.allSettled(both);
+  aborting.abort(new Error('no longer wanted'));
+  for (const outcome of await settled) {
+    assert.equal(outcome.status === 'rejected' && outcome.reason.message, 'no longer wanted');
+  }
+  assert.equal(reasonOf(await one.measure(at('usual'), 'video')), 'measured');
+});

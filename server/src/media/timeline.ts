@@ -1,0 +1,32 @@
+/** A last frame may claim to last hours: at most this, or the longest wait between two frames. */
+const LAST_FRAME_SECONDS = 1;
+
+/** Adds up when frames are shown, in seconds of their own clock. */
+export interface Timeline {
+  /** @param shownAt null when the stream does not say: then right after the frame before it */
+  add(shownAt: number | null, durationSeconds: number): void;
+  /** From the first frame's start to the last one's end; 0 without frames. */
+  durationSeconds(): number;
+}
+
+export function createTimeline(): Timeline {
+  let count = 0;
+  let first = 0;
+  let last = { shownAt: 0, durationSeconds: 0 };
+  let longestGap = 0;
+  return {
+    add(shownAt, durationSeconds) {
+      const at = shownAt ?? last.shownAt + last.durationSeconds;
+      if (count > 0 && at > last.shownAt) longestGap = Math.max(longestGap, at - last.shownAt);
+      first = count === 0 ? at : Math.min(first, at);
+      if (count === 0 || at >= last.shownAt) last = { shownAt: at, durationSeconds };
+      count += 1;
+    },
+    durationSeconds() {
+      const span = last.shownAt - first;
+      const usual = count > 1 ? span / (count - 1) : 0;
+      const claimed = last.durationSeconds > 0 ? last.durationSeconds : usual;
+      return span + Math.min(claimed, Math.max(longestGap, LAST_FRAME_SECONDS));
+    },
+  };
+}

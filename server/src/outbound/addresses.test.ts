@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UsageError } from '../kernel/errors.ts';
+import { checkAddresses, checkUrl, isPublicAddress, parseAllowList } from './addresses.ts';
+import { OutboundError } from './refusal.ts';
+
+const NOTHING = parseAllowList('');
+
+/** Hosts as a client may write them, octal, hexadecimal, decimal and short forms included. */
+const PRIVATE_HOSTS = [
+  ['0.0.0.0', '0.1.2.3', '0', '0x0', '00'],
+  ['10.0.0.1', '10.255.255.255', '012.0.0.1', '10.1', '0xa.0.0.1', '167772161'],
+  ['100.64.0.1', '100.127.255.254', '100.100.100.200'],
+  ['127.0.0.1', '127.1', '127.255.255.254', '0177.0.0.1', '0x7f.1', '0x7f000001', '2130706433'],
+  ['017700000001', '127.0.0.1.', '①②⑦.0.0.1', '127。0。0。1', '%31%32%37.0.0.1'],
+  ['169.254.0.1', '169.254.169.254', '0xA9FEA9FE', '2852039166', '0251.0376.0251.0376'],
+  ['172.16.0.1', '172.31.255.255', '192.168.0.1', '192.168.257', '0300.0250.1.1'],
+  ['192.0.0.1', '192.0.0.192', '192.0.2.1', '192.88.99.1', '198.51.100.1', '203.0.113.1'],
+  ['192.31.196.1', '192.52.193.1', '192.175.48.1', '198.18.0.1', '198.19.255.255'],
+  ['224.0.0.1', '239.255.255.255', '240.0.0.1', '255.255.255.255', '4294967295'],
+  ['168.63.129.16'],
+  ['[::]', '[::1]', '[0:0:0:0:0:0:0:1]', '[::127.0.0.1]', '[::7f00:1]', '[::8.8.8.8]', '[::2]'],
+  ['[fc00::1]', '[fd00:ec2::254]', '[fdff:ffff::1]', '[fe80::1]', '[febf::1]', '[fec0::1]'],
+  ['[ff00::1]', '[ff02::1]', '[ff0e::1]', '[100::1]', '[100:0:0:1::1]', '[5f00::1]'],
+  ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::ffff:a9fe:a9fe]', '[::ffff:10.0.0.1]'],
+  ['[::ffff:0:127.0.0.1]', '[::ffff:0:8.8.8.8]', '[::ffff:168.63.129.16]'],
+  ['[64:ff9b::7f00:1]', '[64:ff9b::a00:1]', '[64:ff9b::169.254.169.254]'],
+  ['[64:ff9b:1::1]', '[64:ff9b:1::808:808]', '[64:ff9b:0:0:0:1:808:808]'],
+  ['[2002:7f00:1::]', '[2002:a9fe:a9fe::1]', '[2002:808:808::1]', '[2001::1]'],
+  ['[2001:0:4136:e378:8000:63bf:3fff:fdd2]', '[2001:2::1]', '[2001:3::1]', '[2001:4:112::1]'],
+  ['[2001:10::1]', '[2001:20::1]', '[2001:30::1]', '[2001:db8::]', '[2001:db8::1]', '[3fff::1]'],
+  ['[2620:4f:8000::1]', '[4000::1]', '[1::1]', '[8000::1]', '[e000::1]'],
+  ['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'a.b.localhost.', 'ｌocalhost'],
+].flat();
+
+const PUBLIC_HOSTS = [
+  ['1.1.1.1', '8.8.8.8', '93.184.215.14', '134744072', '0x08080808', '8.8.2056', '8.8.8.8.'],
+  ['100.63.255.255', '100.128.0.1', '126.255.255.255', '128.0.0.1', '169.253.1.1', '169.255.1.1'],
+  ['172.15.255.255', '172.32.0.1', '192.167.1.1', '198.17.255.255', '198.20.0.1', '223.1.1.1'],
+  ['[2606:4700:4700::1111]', '[2a00:1450:4001:81b::200e]', '[2620:fe::fe]', '[2001:4860::8888]'],
+  ['[::ffff:8.8.8.8]', '[64:ff9b::808:808]', '[3000::1]'],
+  ['example.com', 'EXAMPLE.com', 'example.com.', 'localhost.example.com', 'notlocalhost'],
+].flat();
+
+function refusal(check: () => unknown): string {
+  try {
+    check();
+    return 'passed';
+  } catch (error) {
+    assert.ok(error instanceof OutboundError, String(error));
+    return error.reason;
+  }
+}
+
+test(`each of ${PRIVATE_HOSTS.length} spellings of private hosts is refused without a look-up`, () => {
+  for (const host of PRIVATE_HOSTS) {
+    const reason = refusal(() => checkUrl(`https://${host}/a.png`, NOTHING));
+    assert.equal(reason, 'not_public', host);
+    const onPort = refusal(() => checkUrl(`https://${host}:8443/a.png`, NOTHING));
+    assert.equal(onPort, 'not_public', host);
+  }
+});
+
+test(`each of ${PUBLIC_HOSTS.length} public addresses and plain names passes`, () => {
+  for (const host of PUBLIC_HOSTS) {
+    assert.equal(checkUrl(`https://${host}/`, NOTHING).protocol, 'https:', host);
+  }
+});
+
+test('an address is judged the same when a look-up gives it', () => {
+  const literals = (hosts: string[]) =>
+    hosts
+      .map((host) => host.replace(/^\[|\]$/g, ''))
+      .filter((host) => /^\d+\.\d+\.\d+\.\d+$|:/.test(host));
+  for (const address of literals(PRIVATE_HOSTS))
+    assert.equal(isPublicAddress(address), false, address);
+  for (const address of literals(PUBLIC_HOSTS))
+    assert.equal(isPublicAddress(address), true, address);
+  for (const address of ['', 'x', '0x7f.1', '2606:4700::1%eth0', 'fe80::1%eth0', '08.8.8.8']) {
+    assert.equal(isPublicAddress(address), false, address);
+  }
+});
+
+test('what is no usable URL is refused as malformed_url', () => {
+  const texts = [
+    '',
+    'example.com',
+    '/a.png',
+    '//example.com/a',
+    'https://',
+    'https://[::1',
+    'https:///',
+  ];
+  texts.push('https://[fe80::1%25eth0]/', 'https://[fe80::1%eth0]/', 'https://example.com:0/');
+  texts.push('https://example.com:65536/', 'https://./', 'https://a..b/', 'https://example.com../');
+  texts.push(
+    'https://256.256.256.256/',
+    'https://1.2.3.4.5/',
+    'https://exa mple.com/',
+    'https://a%00b/',
+  );
+  for (const text of texts) {
+    assert.equal(
+      refusal(() => checkUrl(text, NOTHING)),
+      'malformed_url',
+      text,
+    );
+  }
+});
+
+test('another scheme than https is refused, also towards public hosts', () => {
+  for (const text of [
+    'http://example.com/',
+    'ftp://example.com/',
+    'file:///etc/passwd',
+    'data:,x',
+  ]) {
+    assert.equal(
+      refusal(() => checkUrl(text, NOTHING)),
+      'not_https',
+      text,
+    );
+  }
+});
+
+test('a user name or a password in the URL is refused', () => {
+  for (const text of [
+    'https://u@example.com/',
+    'https://u:p@example.com/',
+    'https://:p@example.com/',
+  ]) {
+    assert.equal(
+      refusal(() => checkUrl(text, NOTHING)),
+      'credentials_in_url',
+      text,
+    );
+  }
+});
+
+test('the checked URL has lost its trailing dot and its fragment', () => {
+  assert.equal(checkUrl('https://Example.COM./a?b=c#d', NOTHING).href, 'https://example.com/a?b=c');
+});
+
+test('a host on the allow list passes on its own port only', () => {
+  const allow = parseAllowList('localhost:8443, 127.0.0.1:9000,[::1]:443,MEDIA.test.:1');
+  for (const host of [
+    'localhost:8443',
+    'localhost.:8443',
+    '127.1:9000',
+    '[0::1]',
+    'media.test:1',
+  ]) {
+    assert.equal(
+      refusal(() => checkUrl(`https://${host}/`, allow)),
+      'passed',
+      host,
+    );
+  }
+  for (const host of [
+    'localhost',
+    'localhost:9000',
+    '127.0.0.1:8443',
+    '[::1]:8443',
+    '127.0.0.2:9000',
+  ]) {
+    assert.equal(
+      refusal(() => checkUrl(`https://${host}/`, allow)),
+      'not_public',
+      host,
+    );
+  }
+});
+
+test('plain http needs both the allow list and the permission', () => {
+  const allow = parseAllowList('127.0.0.1:9000,media.test:80');
+  const permitted = { plainHttpWhereAllowed: true };
+  assert.equal(
+    refusal(() => checkUrl('http://127.0.0.1:9000/', allow)),
+    'not_https',
+  );
+  assert.equal(
+    refusal(() => checkUrl('http://127.0.0.1:9000/', allow, permitted)),
+    'passed',
+  );
+  assert.equal(
+    refusal(() => checkUrl('http://media.test/', allow, permitted)),
+    'passed',
+  );
+  assert.equal(
+    refusal(() => checkUrl('http://media.test:81/', allow, permitted)),
+    'not_https',
+  );
+  assert.equal(
+    refusal(() => checkUrl('http://example.com/', allow, permitted)),
+    'not_https',
+  );
+  assert.equal(
+    refusal(() => checkUrl('ftp://media.test:80/', allow, permitted)),
+    'not_https',
+  );
+});
+
+test('one address that is not public refuses the host, however many others are', () => {
+  const url = new URL('https://example.com:9000/');
+  const verdict = (addresses: string[], list: string) =>
+    refusal(() => checkAddresses(url, addresses, parseAllowList(list)));
+  assert.equal(verdict(['8.8.8.8', '2606:4700::1'], ''), 'passed');
+  assert.equal(verdict(['8.8.8.8', '10.0.0.1'], ''), 'not_public');
+  assert.equal(verdict(['8.8.8.8', '::ffff:10.0.0.1'], ''), 'not_public');
+  assert.equal(verdict(['8.8.8.8', '10.0.0.1'], '10.0.0.1:9000'), 'passed');
+  assert.equal(verdict(['0:0:0:0:0:0:0:1'], '[::1]:9000'), 'passed');
+  assert.equal(verdict(['8.8.8.8', '10.0.0.1'], '10.0.0.1:9001'), 'not_public');
+  assert.equal(verdict(['10.0.0.1', '10.0.0.2'], '10.0.0.1:9000'), 'not_public');
+  assert.equal(verdict(['10.0.0.1', '10.0.0.2'], 'example.com:9000'), 'passed');
+});
+
+test('an entry of the allow list that is not host:port is named', () => {
+  const entries = [
+    'localhost',
+    'localhost:',
+    ':80',
+    'a:0',
+    'a:65536',
+    'a:b',
+    '::1:80',
+    '[::1]',
+    'a:1:2',
+  ];
+  entries.push('https://a:80', 'a/b:80', 'u@a:80', 'a b:80', '[::1:80', '.:80', '*.test:80');
+  for (const entry of entries) {
+    assert.throws(
+      () => parseAllowList(`ok.test:80,${entry}`),
+      (error) => error instanceof UsageError && error.message.includes(`"${entry}"`),
+      entry,
+    );
+  }
+  assert.throws(() => parseAllowList('a:80,,b:80'), UsageError);
+  assert.equal(parseAllowList('  ').size, 0);
+});

@@ -1,0 +1,144 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { UsageError } from '../kernel/errors.ts';
+import { OutboundError } from './refusal.ts';
+
+/**
+ * The hosts that are reachable although not public, as `host:port` in the spelling of the URL
+ * standard: lower case, IPv6 in brackets, no trailing dot.
+ */
+export type AllowList = ReadonlySet<string>;
+
+/** Azure's platform endpoint hands out secrets from an address of the ordinary public range. */
+const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
+
+/**
+ * Reads `OUTBOUND_ALLOW`: `host:port,host:port`, IPv6 as `[::1]:8443`. Empty text allows nothing.
+ * @throws UsageError naming the entry that can't be read
+ */
+export function parseAllowList(text: string): AllowList {
+  if (text.trim() === '') return new Set();
+  return new Set(text.split(',').map((entry) => parseEntry(entry.trim())));
+}
+
+function parseEntry(entry: string): string {
+  const [, host = '', portText = ''] = /^([^/@?#\\*\s]+):(\d{1,5})$/.exec(entry) ?? [];
+  const port = Number(portText);
+  const url = URL.parse(`https://${host}`);
+  const hostname = url?.port === '' ? withoutTrailingDot(url.hostname) : '';
+  if (hostname === '' || port < 1 || port > 65535) {
+    throw new UsageError(`OUTBOUND_ALLOW: "${entry}" is not of the form host:port`);
+  }
+  return `${hostname}:${port}`;
+}
+
+/**
+ * Checks what can be seen of a URL without a look-up, so it is fit for request validation.
+ * Plain http passes only with `plainHttpWhereAllowed`, and only for a `host:port` on the list.
+ * @returns the URL as it will be asked for: no trailing dot in the host, no fragment
+ * @throws OutboundError malformed_url, not_https, credentials_in_url or not_public
+ */
+export function checkUrl(
+  text: string,
+  allow: AllowList,
+  options: { plainHttpWhereAllowed?: boolean | undefined } = {},
+): URL {
+  const url = parseUrl(text);
+  const allowed = allow.has(hostAndPort(url));
+  const plainHttp = url.protocol === 'http:' && allowed && options.plainHttpWhereAllowed === true;
+  if (url.protocol !== 'https:' && !plainHttp) {
+    throw new OutboundError('not_https', 'The URL does not use https');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new OutboundError('credentials_in_url', 'The URL holds a user name or a password');
+  }
+  if (!allowed && isKnownPrivate(url)) throw notPublic();
+  return url;
+}
+
+function parseUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw malformed();
+  url.hash = '';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return url;
+  const hostname = withoutTrailingDot(url.hostname);
+  if (hostname === '' || hostname.split('.').includes('') || url.port === '0') throw malformed();
+  url.hostname = hostname;
+  return url;
+}
+
+function isKnownPrivate(url: URL): boolean {
+  const literal = literalAddress(url);
+  if (literal !== undefined) return !isPublicAddress(literal);
+  return url.hostname === 'localhost' || url.hostname.endsWith('.localhost');
+}
+
+/**
+ * Refuses a host when any of the addresses it resolved to is neither public nor on the list.
+ * @throws OutboundError not_public
+ */
+export function checkAddresses(url: URL, addresses: string[], allow: AllowList): void {
+  if (allow.has(hostAndPort(url))) return;
+  const reachable = (address: string) =>
+    isPublicAddress(address) || allow.has(`${bracketed(address)}:${portOf(url)}`);
+  if (!addresses.every(reachable)) throw notPublic();
+}
+
+/** The IP address a URL spells out, without brackets, or undefined when its host is a name. */
+export function literalAddress(url: URL): string | undefined {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  return isIP(host) === 0 ? undefined : host;
+}
+
+/**
+ * Whether an IP address belongs to the public internet: what ipaddr.js calls unicast (its table
+ * is IANA's special-purpose registries), for IPv6 within 2000::/3, the only block handed out so
+ * far. An IPv4 address inside an IPv4-mapped or NAT64 one (RFC 6052, 64:ff9b::/96) is judged
+ * itself; all other wrappings (6to4, Teredo, IPv4-compatible) are not public.
+ */
+export function isPublicAddress(address: string): boolean {
+  // ipaddr.js takes the text `::8.8.8.8` for `::ffff:8.8.8.8`; the URL standard's spelling is plain
+  const spelling = bracketed(address).replace(/^\[|\]$/g, '');
+  if (isIP(address) === 0 || !ipaddr.isValid(spelling)) return false;
+  const parsed = ipaddr.parse(spelling);
+  if (parsed instanceof ipaddr.IPv4) return isPublicIPv4(parsed);
+  const embedded = embeddedIPv4(parsed);
+  if (embedded !== undefined) return isPublicIPv4(embedded);
+  return parsed.range() === 'unicast' && (parsed.parts[0] ?? 0) >> 13 === 1;
+}
+
+function isPublicIPv4(address: ipaddr.IPv4): boolean {
+  return address.range() === 'unicast' && !PLATFORM_ADDRESSES.has(address.toString());
+}
+
+function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
+  const range = address.range();
+  const wellKnownNat64 = range === 'rfc6052' && address.parts[2] === 0;
+  if (range !== 'ipv4Mapped' && !wellKnownNat64) return undefined;
+  return new ipaddr.IPv4(address.toByteArray().slice(12));
+}
+
+function hostAndPort(url: URL): string {
+  return `${url.hostname}:${portOf(url)}`;
+}
+
+function portOf(url: URL): string {
+  return url.port || (url.protocol === 'http:' ? '80' : '443');
+}
+
+/** An IP address as a URL spells it, or nothing when it has a zone or is none. */
+function bracketed(address: string): string {
+  return URL.parse(`https://${isIP(address) === 6 ? `[${address}]` : address}`)?.hostname ?? '';
+}
+
+function withoutTrailingDot(hostname: string): string {
+  return hostname.endsWith('.') ? hostname.slice(0, -1) : hostname;
+}
+
+function malformed(): OutboundError {
+  return new OutboundError('malformed_url', 'The URL could not be read');
+}
+
+function notPublic(): OutboundError {
+  return new OutboundError('not_public', 'The host is not at a public address');
+}

@@ -1,0 +1,54 @@
+import { pipeline, type Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { ByteBudget } from './budget.ts';
+import type { Answer } from './hop.ts';
+import { OutboundError } from './refusal.ts';
+import type { Visit } from './visit.ts';
+
+const DECODERS = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  deflate: () => createInflate(),
+  br: () => createBrotliDecompress(),
+};
+
+/**
+ * The body of an answer in the clear: what the host encoded although it was asked not to is
+ * decoded as it flows.
+ * @throws OutboundError not_reachable for an encoding we don't know or several at once; too_large
+ *   when the host announces more bytes than the budget has left
+ */
+export function openBody(answer: Answer, budget: ByteBudget): Readable {
+  const encoding = String(answer.headers['content-encoding'] ?? 'identity').toLowerCase();
+  if (encoding === 'identity' || encoding === '') {
+    budget.foresee(Number(answer.headers['content-length'] ?? 0));
+    return answer.body;
+  }
+  if (!isDecodable(encoding)) {
+    throw new OutboundError('not_reachable', 'The host used an unknown content encoding');
+  }
+  return pipeline(answer.body, DECODERS[encoding](), () => {}); // its reader hears of failures
+}
+
+function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
+  return Object.hasOwn(DECODERS, encoding);
+}
+
+/** Yields a body's chunks as they arrive, counts them, and ends the visit with the iteration. */
+export async function* counted(
+  body: Readable,
+  budget: ByteBudget,
+  visit: Visit,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    visit.signal.throwIfAborted();
+    for await (const chunk of body) {
+      budget.take(chunk.length);
+      yield chunk;
+    }
+  } catch (failure) {
+    throw visit.verdict(failure);
+  } finally {
+    await visit.end();
+  }
+}

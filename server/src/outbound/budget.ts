@@ -1,0 +1,38 @@
+import { OutboundError } from './refusal.ts';
+
+/** A number of bytes that several downloads share, counted after any content decoding. */
+export class ByteBudget {
+  readonly limitBytes: number;
+  #usedBytes = 0;
+
+  constructor(limitBytes: number) {
+    this.limitBytes = limitBytes;
+  }
+
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  get remainingBytes(): number {
+    return Math.max(0, this.limitBytes - this.#usedBytes);
+  }
+
+  /**
+   * Counts bytes that have arrived.
+   * @throws OutboundError too_large once more than the limit was taken, and ever after
+   */
+  take(bytes: number): void {
+    this.#usedBytes += bytes;
+    if (this.#usedBytes > this.limitBytes) throw this.#exceeded();
+  }
+
+  /** @throws OutboundError too_large when that many bytes would not fit; counts nothing. */
+  foresee(bytes: number): void {
+    if (bytes > this.remainingBytes) throw this.#exceeded();
+  }
+
+  #exceeded(): OutboundError {
+    const words = `More than ${this.limitBytes} bytes were sent`;
+    return new OutboundError('too_large', words, { details: { limit_bytes: this.limitBytes } });
+  }
+}

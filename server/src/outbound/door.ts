@@ -1,0 +1,156 @@
+import { lookup } from 'node:dns/promises';
+import { type AllowList, checkUrl } from './addresses.ts';
+import { counted, openBody } from './body.ts';
+import type { ByteBudget } from './budget.ts';
+import { type Answer, ask, type HopRules, type Resolve } from './hop.ts';
+import { OutboundError, refusalFor } from './refusal.ts';
+import { beginVisit, type Visit } from './visit.ts';
+
+export interface DoorOptions {
+  /** Hosts reachable although not public; see {@link AllowList}. */
+  allow: AllowList;
+  /** All addresses of a host name; the system's look-up when not given. */
+  resolve?: Resolve | undefined;
+  /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
+  ca?: string | undefined;
+  /** For the look-up, and again for connecting and TLS. 10 when not given. */
+  connectTimeoutSeconds?: number | undefined;
+  /** From the request to the end of the answer's headers. 20 when not given. */
+  headersTimeoutSeconds?: number | undefined;
+  /** Without a byte of the body. 20 when not given. */
+  idleTimeoutSeconds?: number | undefined;
+  /** For a whole download. 300 when not given. */
+  deadlineSeconds?: number | undefined;
+}
+
+export interface DownloadOptions {
+  signal?: AbortSignal | undefined;
+  /** Counts the bytes of the body, after any content decoding. */
+  budget: ByteBudget;
+  /** For this download, its reader's pauses included; the door's when not given. */
+  deadlineSeconds?: number | undefined;
+  /** Lets a `host:port` on the allow list be asked by plain http. */
+  plainHttpWhereAllowed?: boolean | undefined;
+  /** Sent to the origin of the first URL only: a redirect to another one does not get them. */
+  headers?: Record<string, string> | undefined;
+}
+
+export interface Download {
+  /** The URL that answered, after redirects. */
+  finalUrl: string;
+  /** As the host sent it: a claim, nothing more. */
+  contentType: string | null;
+  /** To be read once, or left early: that closes the connection. */
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** The one door out to hosts that others name. */
+export interface Door {
+  /**
+   * Gets a file by https from a public host, following at most 5 redirects, each hop checked anew
+   * (design section 7). A body that is never read is given up at the deadline.
+   * @throws OutboundError, here or while the body is read; the signal's reason once it aborts
+   */
+  download(url: string, options: DownloadOptions): Promise<Download>;
+  /** Cuts every download short and resolves when their sockets are gone. */
+  close(): Promise<void>;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** No content, reset content, partial content: none of them is the file. */
+const NOT_THE_FILE = new Set([204, 205, 206]);
+
+export function createDoor(options: DoorOptions): Door {
+  const rules = hopRules(options);
+  const visits = new Set<Visit>();
+  let closed = false;
+  return {
+    async download(url, wishes) {
+      if (closed) throw doorClosed();
+      const visit = beginVisit({
+        signal: wishes.signal,
+        deadlineSeconds: wishes.deadlineSeconds ?? options.deadlineSeconds ?? 300,
+        onEnd: (ended) => visits.delete(ended),
+      });
+      visits.add(visit);
+      return startDownload(url, wishes, rules, visit);
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...visits].map((visit) => visit.end(doorClosed())));
+    },
+  };
+}
+
+function hopRules(options: DoorOptions): HopRules {
+  return {
+    allow: options.allow,
+    resolve: options.resolve ?? ((host) => lookup(host, { all: true })),
+    ca: options.ca,
+    connectTimeoutSeconds: options.connectTimeoutSeconds ?? 10,
+    headersTimeoutSeconds: options.headersTimeoutSeconds ?? 20,
+    idleTimeoutSeconds: options.idleTimeoutSeconds ?? 20,
+  };
+}
+
+async function startDownload(
+  url: string,
+  wishes: DownloadOptions,
+  rules: HopRules,
+  visit: Visit,
+): Promise<Download> {
+  try {
+    const { finalUrl, answer } = await follow(url, wishes, rules, visit);
+    const body = openBody(answer, wishes.budget);
+    const contentType = answer.headers['content-type'];
+    return {
+      finalUrl: finalUrl.href,
+      contentType: typeof contentType === 'string' ? contentType : null,
+      body: counted(body, wishes.budget, visit),
+    };
+  } catch (failure) {
+    const verdict = visit.verdict(failure);
+    await visit.end();
+    throw verdict;
+  }
+}
+
+async function follow(start: string, wishes: DownloadOptions, rules: HopRules, visit: Visit) {
+  let target = start;
+  let origin: string | undefined;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    try {
+      const url = checkUrl(target, rules.allow, wishes);
+      origin ??= url.origin;
+      const headers = url.origin === origin ? (wishes.headers ?? {}) : {};
+      const answer = await ask(url, headers, rules, visit);
+      const location = redirectLocation(answer);
+      if (location === undefined) return { finalUrl: url, answer: requireFile(answer) };
+      await answer.close();
+      target = URL.parse(location, url)?.href ?? location;
+    } catch (failure) {
+      const refusal = refusalFor(failure);
+      const atRedirect = redirects > 0 && refusal instanceof OutboundError;
+      throw atRedirect ? refusal.afterRedirects(redirects) : refusal;
+    }
+  }
+  const words = `The host redirects more than ${MAX_REDIRECTS} times`;
+  throw new OutboundError('too_many_redirects', words, { details: { limit: MAX_REDIRECTS } });
+}
+
+function redirectLocation(answer: Answer): string | undefined {
+  const { location } = answer.headers;
+  return REDIRECTS.has(answer.status) && typeof location === 'string' ? location : undefined;
+}
+
+function requireFile(answer: Answer): Answer {
+  const { status } = answer;
+  if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return answer;
+  const words = `The host answered with HTTP status ${status}`;
+  throw new OutboundError('not_reachable', words, { details: { http_status: status } });
+}
+
+function doorClosed(): DOMException {
+  return new DOMException('The service is shutting down', 'AbortError');
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Behaviour,
+  type MediaHost,
+  startMediaHost,
+  TEST_CA_FILE,
+} from '../../test/media-host.ts';
+import { parseAllowList } from './addresses.ts';
+import { ByteBudget } from './budget.ts';
+import { createDoor, type Door, type DoorOptions } from './door.ts';
+import { OutboundError, refusalFor } from './refusal.ts';
+
+const BYTES = Buffer.from('eleven char');
+const MEGABYTE = 1_000_000;
+
+let host: MediaHost;
+let ca: string;
+let door: Door;
+
+before(async () => {
+  ca = await readFile(TEST_CA_FILE, 'utf8');
+  host = await startMediaHost();
+  door = openDoor();
+});
+
+after(async () => {
+  await door.close();
+  await host.close();
+});
+
+function openDoor(options: Partial<DoorOptions> = {}): Door {
+  return createDoor({
+    allow: parseAllowList(`localhost:${host.port}`),
+    ca,
+    ...options,
+  });
+}
+
+async function failure(through: Door, url: string, deadlineSeconds?: number) {
+  try {
+    const budget = new ByteBudget(MEGABYTE);
+    const { body } = await through.download(url, { budget, deadlineSeconds });
+    for await (const _ of body);
+  } catch (error) {
+    if (error instanceof OutboundError) return error;
+    throw error;
+  }
+  return assert.fail(`nothing was refused at ${url}`);
+}
+
+type Expected = [reason: string, words: RegExp, details?: Record<string, unknown>];
+
+function expect(error: OutboundError, [reason, words, details]: Expected) {
+  assert.equal(error.reason, reason, error.message);
+  assert.match(error.message, words);
+  assert.deepEqual(error.details, details ?? {});
+  assert.doesNotMatch(error.message, /127\.0\.0\.1|::1/);
+}
+
+function raw(text: string): Behaviour {
+  return { kind: 'raw', text };
+}
+
+function bytes(headers: Record<string, string>, status = 200): Behaviour {
+  return { kind: 'bytes', bytes: BYTES, headers, status };
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const UNREACHED = 'not_reachable';
+const CUT: Expected = [UNREACHED, /before its whole answer had arrived/];
+const NOT_HTTP: Expected = [UNREACHED, /proper HTTP/];
+const UNDECODED: Expected = [UNREACHED, /could not be decoded/];
+const OVER: Expected = ['too_large', /1000000 bytes/, { limit_bytes: MEGABYTE }];
+
+const FAILURES: [string, Behaviour, Expected][] = [
+  ['a body shorter than announced', bytes({ 'content-length': '100' }), CUT],
+  ['a reset in mid-body', { kind: 'reset', bytes: BYTES }, CUT],
+  ['a chunked body that is cut', raw(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nabc`), CUT],
+  ['a connection closed without an answer', raw(''), CUT],
+  ['an answer that is not HTTP', raw('SSH-2.0-x\r\n'), NOT_HTTP],
+  ['a negative length', raw(`${OK}content-length: -5\r\n\r\nabc`), NOT_HTTP],
+  [
+    'headers over 16 KB',
+    raw(`${OK}x: ${'y'.repeat(17_000)}\r\n\r\n`),
+    [UNREACHED, /headers.*large/],
+  ],
+  ['an endless body', { kind: 'endless' }, OVER],
+  ['a gzip bomb', { kind: 'gzip_bomb', decodedBytes: 100 * MEGABYTE }, OVER],
+  ['an announced length over the budget', bytes({ 'content-length': '1000001' }), OVER],
+  [
+    'an unknown encoding',
+    bytes({ 'content-encoding': 'zstd' }),
+    [UNREACHED, /unknown content enc/],
+  ],
+  [
+    'two encodings',
+    bytes({ 'content-encoding': 'gzip, gzip' }),
+    [UNREACHED, /unknown content enc/],
+  ],
+  [
+    'an inherited name as encoding',
+    bytes({ 'content-encoding': 'toString' }),
+    [UNREACHED, /unknown/],
+  ],
+  ['what is not gzip', bytes({ 'content-encoding': 'gzip' }), UNDECODED],
+  ['what is not brotli', bytes({ 'content-encoding': 'br' }), UNDECODED],
+  ['what is not deflate', bytes({ 'content-encoding': 'deflate' }), UNDECODED],
+];
+
+for (const [title, behaviour, expected] of FAILURES) {
+  test(`refused after one try, its connection closed: ${title}`, async () => {
+    const before = host.connectionCount();
+    expect(await failure(door, host.serve('/file', behaviour)), expected);
+    await host.idle();
+    assert.equal(host.connectionCount(), before + 1);
+  });
+}
+
+test('headers that never come, and a body that stops, are too slow', async () => {
+  const noHeaders = openDoor({ headersTimeoutSeconds: 0.3 });
+  const stalled = await failure(noHeaders, host.serve('/file', { kind: 'stall' }));
+  expect(stalled, ['too_slow', /begin its answer/]);
+  const noBody = openDoor({ idleTimeoutSeconds: 0.3 });
+  const stopping: Behaviour = { kind: 'stall_in_body', bytes: BYTES };
+  const stopped = await failure(noBody, host.serve('/file', stopping));
+  expect(stopped, ['too_slow', /stopped sending/]);
+  await host.idle();
+});
+
+test('every status that is not a whole file is refused with its number', async () => {
+  for (const status of [204, 205, 206, 300, 304, 400, 401, 403, 404, 410, 429, 500, 503]) {
+    const error = await failure(door, host.serve('/status', bytes({}, status)));
+    expect(error, [UNREACHED, new RegExp(`status ${status}`), { http_status: status }]);
+  }
+  const lost = await failure(door, host.serve('/status', bytes({}, 302)));
+  expect(lost, [UNREACHED, /status 302/, { http_status: 302 }]);
+});
+
+test('an answer refused by its headers is not read on, nor is a redirect', async () => {
+  const endless = (status: number, headers: Record<string, string>) =>
+    host.serve('/endless', { kind: 'endless', status, headers });
+  const missing = await failure(door, endless(404, {}));
+  expect(missing, [UNREACHED, /status 404/, { http_status: 404 }]);
+  await host.idle();
+  const unknown = await failure(door, endless(200, { 'content-encoding': 'zstd' }));
+  expect(unknown, [UNREACHED, /unknown content encoding/]);
+  await host.idle();
+  const redirect = await failure(door, endless(302, { location: 'http://example.com/' }));
+  expect(redirect, ['not_https', /after 1 redirect/, { redirects: 1 }]);
+  await host.idle();
+});
+
+test('a body longer than announced ends where it was announced to end', async () => {
+  const url = host.serve('/longer', bytes({ 'content-length': '6' }));
+  const { body } = await door.download(url, { budget: new ByteBudget(100) });
+  assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'eleven');
+});
+
+test('a drip that never pauses long enough to be idle meets the deadline', async () => {
+  const url = host.serve('/drip', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
+  const error = await failure(door, url, 0.4);
+  expect(error, ['too_slow', /longer than 0.4 seconds/, { deadline_seconds: 0.4 }]);
+});
+
+test('the deadline counts across redirects, look-ups and headers', async () => {
+  const patient = openDoor({ headersTimeoutSeconds: 60 });
+  host.serve('/stalled', { kind: 'stall' });
+  const url = host.serve('/to-stalled', { kind: 'redirect', to: '/stalled' });
+  const redirected = await failure(patient, url, 0.3);
+  expect(redirected, ['too_slow', /longer than/, { deadline_seconds: 0.3 }]);
+  const unresolved = openDoor({
+    resolve: () => new Promise(() => {}),
+    connectTimeoutSeconds: 60,
+  });
+  const lookUp = await failure(unresolved, 'https://media.test/', 0.1);
+  expect(lookUp, ['too_slow', /longer than/, { deadline_seconds: 0.1 }]);
+});
+
+test('a name that does not resolve, in time or at all, is told apart', async () => {
+  const never = openDoor({ resolve: () => new Promise(() => {}), connectTimeoutSeconds: 0.3 });
+  expect(await failure(never, 'https://media.test/'), ['too_slow', /not resolved in time/]);
+  const none = openDoor({ resolve: async () => [] });
+  expect(await failure(none, 'https://media.test/'), [UNREACHED, /no address/]);
+  const tooLongALabel = `https://${'a'.repeat(64)}.test/`; // fails without asking the network
+  const unknown = await failure(openDoor(), tooLongALabel);
+  expect(unknown, [UNREACHED, /could not be resolved/]);
+});
+
+test('a port that nobody listens on is not reachable', async () => {
+  const gone = await startMediaHost();
+  await gone.close();
+  const error = await failure(doorTo(gone.port), gone.url('/a.png'));
+  expect(error, [UNREACHED, /refused the connection/]);
+});
+
+test('a listener that never shakes hands is too slow, one that speaks no TLS not reachable', async (t) => {
+  const silent = createServer((socket) => socket.resume());
+  t.after(() => silent.close());
+  const silentPort = await listen(silent);
+  const waiting = await failure(doorTo(silentPort, 0.3), `https://localhost:${silentPort}/`);
+  expect(waiting, ['too_slow', /did not connect in time/]);
+  const plain = await startMediaHost({ tls: false });
+  t.after(plain.close);
+  const spoken = await failure(doorTo(plain.port), `https://localhost:${plain.port}/`);
+  expect(spoken, [UNREACHED, /TLS/]);
+});
+
+test('a certificate for another name, or of an unknown authority, is not accepted', async () => {
+  const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+  const allow = parseAllowList(`127.0.0.1:${host.port}`);
+  const before = host.requests.length;
+  const named = await failure(openDoor({ allow, resolve }), host.url('/a.png', 'other.test'));
+  expect(named, [UNREACHED, /TLS/]);
+  const unknown = await failure(openDoor({ ca: undefined }), host.url('/a.png'));
+  expect(unknown, [UNREACHED, /TLS/]);
+  assert.equal(host.requests.length, before);
+});
+
+test('headers that trickle for ever are given up', async (t) => {
+  const trickling = createServer(async (socket) => {
+    socket.on('error', () => {});
+    socket.write(OK);
+    for (let n = 0; !socket.destroyed; n += 1) {
+      socket.write(`x-${n}: y\r\n`);
+      await delay(20);
+    }
+  });
+  t.after(() => trickling.close());
+  const port = await listen(trickling);
+  const http = { budget: new ByteBudget(9), plainHttpWhereAllowed: true, deadlineSeconds: 1 };
+  const attempt = doorTo(port).download(`http://localhost:${port}/`, http);
+  await assert.rejects(
+    attempt,
+    (error) => error instanceof OutboundError && error.reason === 'too_slow',
+  );
+});
+
+test('a fault of ours is not blamed on the host', async () => {
+  const fault = new TypeError('x is not a function');
+  assert.equal(refusalFor(fault), fault);
+  const resolve = async () => {
+    throw fault;
+  };
+  const attempt = openDoor({ resolve }).download('https://media.test/', {
+    budget: new ByteBudget(1),
+  });
+  await assert.rejects(attempt, fault);
+});
+
+function doorTo(port: number, connectTimeoutSeconds?: number): Door {
+  return openDoor({ allow: parseAllowList(`localhost:${port}`), connectTimeoutSeconds });
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : assert.fail();
+}

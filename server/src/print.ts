@@ -1,0 +1,39 @@
+/** A command's result for people: a line per member, or a table of a list. */
+export function printPlain(result: unknown): string {
+  if (Array.isArray(result)) return result.length === 0 ? 'None.\n' : table(result.map(flat));
+  return lines(flat(result));
+}
+
+type Flat = Record<string, string>;
+
+function flat(value: unknown): Flat {
+  const members = Object.entries(value ?? {}).map(([name, member]) => [name, text(member)]);
+  return Object.fromEntries(members);
+}
+
+function text(value: unknown): string {
+  if (value === null || value === undefined) return '-';
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value) && value.length === 0) return 'none';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function lines(row: Flat): string {
+  const width = Math.max(...Object.keys(row).map((name) => name.length));
+  return Object.entries(row)
+    .map(([name, value]) => `${name.padEnd(width)}  ${value}\n`)
+    .join('');
+}
+
+function table(rows: Flat[]): string {
+  const names = Object.keys(rows[0] ?? {});
+  const widths = names.map((name) =>
+    Math.max(name.length, ...rows.map((row) => (row[name] ?? '').length)),
+  );
+  const line = (cells: string[]) =>
+    `${cells
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd()}\n`;
+  return line(names) + rows.map((row) => line(names.map((name) => row[name] ?? ''))).join('');
+}

@@ -1,0 +1,34 @@
+export type Resolution = '480p' | '720p' | '1080p' | '4k';
+export type AspectRatio = '1:1' | '21:9' | '4:3' | '3:4' | '16:9' | '9:16';
+
+export interface FrameSize {
+  width: number;
+  height: number;
+}
+
+type Landscape = Exclude<AspectRatio, '3:4' | '9:16'>;
+
+/** Width and height of the output by resolution, as the model's provider documents them. */
+const PIXELS: Record<Resolution, Record<Landscape, readonly [number, number]>> = {
+  '480p': { '16:9': [864, 496], '4:3': [752, 560], '1:1': [640, 640], '21:9': [992, 432] },
+  '720p': { '16:9': [1280, 720], '4:3': [1112, 834], '1:1': [960, 960], '21:9': [1470, 630] },
+  '1080p': { '16:9': [1920, 1080], '4:3': [1664, 1248], '1:1': [1440, 1440], '21:9': [2206, 946] },
+  '4k': { '16:9': [3840, 2160], '4:3': [3326, 2494], '1:1': [2880, 2880], '21:9': [4398, 1886] },
+};
+
+/**
+ * The exact pixels of a video. Only nearly the named ratio (1112x834), always even, not always
+ * multiples of 16. Portrait is landscape turned.
+ * Source: ModelArk create task, "Output pixel sizes".
+ */
+export function frameSize(resolution: Resolution, aspectRatio: AspectRatio): FrameSize {
+  const sizes = PIXELS[resolution];
+  if (aspectRatio === '9:16') return turned(sizes['16:9']);
+  if (aspectRatio === '3:4') return turned(sizes['4:3']);
+  const [width, height] = sizes[aspectRatio];
+  return { width, height };
+}
+
+function turned([width, height]: readonly [number, number]): FrameSize {
+  return { width: height, height: width };
+}

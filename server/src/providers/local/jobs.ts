@@ -1,0 +1,88 @@
+import { type Database, statement } from '../../kernel/database.ts';
+import type { Submission } from '../provider.ts';
+
+export interface LocalJob {
+  id: string;
+  state: 'barred' | 'queued' | 'rendering' | 'succeeded' | 'failed';
+  spec: Submission;
+  renders: number;
+  object_id: string | null;
+  cause: string | null;
+}
+
+/** How long a render may stay silent before another process starts it anew. */
+export const RENDER_LEASE_SECONDS = 10;
+
+const ADD = statement(
+  'local_job_add',
+  `insert into local_jobs (id, spec) values ($1, $2) on conflict (id) do nothing`,
+);
+const BAR = statement(
+  'local_job_bar',
+  `insert into local_jobs (id, spec, state) values ($1, '{}', 'barred') on conflict (id) do nothing`,
+);
+const READ = statement(
+  'local_job_read',
+  'select id, state, spec, renders, object_id, cause from local_jobs where id = $1',
+);
+const TAKE = statement(
+  'local_job_take',
+  `update local_jobs set state = 'rendering', renders = renders + 1, updated_at = clock_now(),
+     leased_until = clock_now() + interval '${RENDER_LEASE_SECONDS} seconds'
+   where id = (
+     select id from local_jobs
+     where state = 'queued' or (state = 'rendering' and leased_until < clock_now())
+     order by created_at for update skip locked limit 1)
+   returning id, state, spec, renders, object_id, cause`,
+);
+const RENEW = statement(
+  'local_job_renew',
+  `update local_jobs set leased_until = clock_now() + interval '${RENDER_LEASE_SECONDS} seconds'
+   where id = $1 and renders = $2 and state = 'rendering'`,
+);
+const FINISH = statement(
+  'local_job_finish',
+  `update local_jobs set state = $3, object_id = $4, cause = $5, leased_until = null,
+     updated_at = clock_now()
+   where id = $1 and renders = $2 and state = 'rendering' returning id`,
+);
+
+export async function readJob(db: Database, id: string): Promise<LocalJob | undefined> {
+  const [job] = await db.query<LocalJob>(READ, [id]);
+  return job;
+}
+
+/** Adds a job, unless one of that id is known; then the known one is returned. */
+export async function addJob(db: Database, submission: Submission): Promise<LocalJob | undefined> {
+  await db.query(ADD, [submission.attemptId, JSON.stringify(submission)]);
+  return readJob(db, submission.attemptId);
+}
+
+/** Reads a job or, when there is none, makes sure that none of this id can come any more. */
+export async function readOrBar(db: Database, id: string): Promise<LocalJob | undefined> {
+  await db.query(BAR, [id]);
+  return readJob(db, id);
+}
+
+/** Takes the job that waits the longest, or one that its renderer left; undefined when none does. */
+export async function takeJob(db: Database): Promise<LocalJob | undefined> {
+  const [job] = await db.query<LocalJob>(TAKE);
+  return job;
+}
+
+export async function renewJob(db: Database, job: LocalJob): Promise<void> {
+  await db.query(RENEW, [job.id, job.renders]);
+}
+
+/**
+ * Ends this start of a job; `queued` gives it back.
+ * @returns false when another process has started it anew meanwhile
+ */
+export async function finishJob(
+  db: Database,
+  job: LocalJob,
+  end: { state: 'succeeded' | 'failed' | 'queued'; objectId?: string; cause?: string },
+): Promise<boolean> {
+  const values = [job.id, job.renders, end.state, end.objectId ?? null, end.cause ?? null];
+  return (await db.query(FINISH, values)).length === 1;
+}

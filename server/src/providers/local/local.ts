@@ -1,0 +1,163 @@
+import path from 'node:path';
+import type { Database } from '../../kernel/database.ts';
+import type { Log } from '../../kernel/log.ts';
+import { every } from '../../kernel/repeat.ts';
+import { type Spool, writeStream } from '../../kernel/spool.ts';
+import type { FindOutcome, JobStatus, Provider, Submission, SubmitOutcome } from '../provider.ts';
+import { OutputGone } from '../provider.ts';
+import { frameSize } from './frame-size.ts';
+import {
+  addJob,
+  finishJob,
+  type LocalJob,
+  RENDER_LEASE_SECONDS,
+  readJob,
+  readOrBar,
+  renewJob,
+  takeJob,
+} from './jobs.ts';
+import { type RenderSpec, renderVideo } from './render.ts';
+
+/** Where the renderer reads inputs from and leaves results: any process must find them again. */
+export interface RenderFiles {
+  open(objectId: string): Promise<AsyncIterable<Uint8Array>>;
+  /** Keeps a finished render for a while, under a name of its own. */
+  keep(filePath: string, jobId: string): Promise<string>;
+}
+
+export interface LocalProviderParts {
+  db: Database;
+  files: RenderFiles;
+  spool: Spool;
+  log: Log;
+}
+
+/** A render that was cut short this often is given up: it probably brings its process down. */
+const MOST_RENDERS = 50;
+const LOOK_SECONDS = 0.25;
+
+/**
+ * The local renderer, as a provider: it accepts a job under the attempt's own id, renders it in a
+ * child process of any process that has started it, and is polled. Its look-up is exact, since
+ * looking for a job that is not there bars it from coming later.
+ */
+export function createLocalProvider(parts: LocalProviderParts): Provider {
+  const stopping = new AbortController();
+  let rendering: Promise<void> = Promise.resolve();
+  return {
+    name: 'local',
+    capabilities: { exactOutput: true, findLagSeconds: 0 },
+    submit: (submission, mayStillSend) => submit(parts.db, submission, mayStillSend),
+    find: (attemptId) => find(parts.db, attemptId),
+    read: (jobId) => read(parts.db, jobId),
+    openOutput: ({ object }) => {
+      if (object === undefined) throw new OutputGone('the render is gone');
+      return parts.files.open(object);
+    },
+    start() {
+      every(LOOK_SECONDS, { name: 'rendering', log: parts.log, signal: stopping.signal }, () => {
+        rendering = renderNext(parts, stopping.signal);
+        return rendering;
+      });
+    },
+    async stop() {
+      stopping.abort();
+      await rendering.catch(() => {});
+    },
+  };
+}
+
+async function submit(
+  db: Database,
+  submission: Submission,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
+  const job = await addJob(db, submission);
+  if (job && job.state !== 'barred') return { kind: 'accepted', jobId: job.id };
+  return { kind: 'not_sent', cause: 'a look-up came first' };
+}
+
+async function find(db: Database, attemptId: string): Promise<FindOutcome> {
+  const job = await readOrBar(db, attemptId);
+  return job && job.state !== 'barred'
+    ? { kind: 'found', jobId: job.id }
+    : { kind: 'absent', proof: 'final' };
+}
+
+async function read(db: Database, jobId: string): Promise<JobStatus> {
+  const job = await readJob(db, jobId);
+  switch (job?.state) {
+    case 'queued':
+    case 'rendering':
+      return { kind: 'working' };
+    case 'succeeded':
+      return { kind: 'succeeded', output: { object: job.object_id ?? '' } };
+    case 'failed': {
+      const message = 'The local renderer could not make this video.';
+      return { kind: 'failed', code: 'provider_failed', message };
+    }
+    case 'barred':
+    case undefined:
+      return { kind: 'missing' };
+  }
+}
+
+async function renderNext(parts: LocalProviderParts, signal: AbortSignal): Promise<void> {
+  for (let job = await takeJob(parts.db); job; job = await takeJob(parts.db)) {
+    const end = await render(parts, job, signal);
+    if (end) await finishJob(parts.db, job, end);
+    if (end?.state === 'failed')
+      parts.log.error({ job: job.id, cause: end.cause }, 'a render failed');
+    if (signal.aborted) return;
+  }
+}
+
+type End = Parameters<typeof finishJob>[2];
+
+/** @returns undefined after a failure of ours: the job is started anew once its lease is over */
+async function render(
+  parts: LocalProviderParts,
+  job: LocalJob,
+  signal: AbortSignal,
+): Promise<End | undefined> {
+  if (job.renders > MOST_RENDERS) return { state: 'failed', cause: 'cut short too often' };
+  const lease = new AbortController();
+  const renewing = { name: 'renewing a render', log: parts.log, signal: lease.signal };
+  every(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(parts.db, job));
+  try {
+    return await parts.spool.withFolder(async (folder) => {
+      const spec = await specOf(job.spec, folder, parts.files);
+      const outputPath = path.join(folder, 'render.mp4');
+      const outcome = await renderVideo(spec, outputPath, { signal });
+      if (outcome.kind === 'aborted') return { state: 'queued' };
+      if (outcome.kind === 'failed') return { state: 'failed', cause: outcome.cause };
+      return { state: 'succeeded', objectId: await parts.files.keep(outputPath, job.id) };
+    });
+  } catch (error) {
+    parts.log.warn({ err: error, job: job.id }, 'a render was cut short');
+    return undefined;
+  } finally {
+    lease.abort();
+  }
+}
+
+async function specOf(job: Submission, folder: string, files: RenderFiles): Promise<RenderSpec> {
+  const paths = await Promise.all(
+    job.inputs.map(async ({ role, objectId }, index) => {
+      const filePath = path.join(folder, `input-${index}`);
+      await writeStream(await files.open(objectId), filePath);
+      return { role, filePath };
+    }),
+  );
+  const of = (role: string) => paths.filter((input) => input.role === role);
+  const { prompt, seed, durationSeconds, generateAudio, mode } = job;
+  return {
+    ...{ prompt, seed, durationSeconds, generateAudio, mode },
+    ...frameSize(job.resolution, job.aspectRatio),
+    firstFramePath: of('first_frame')[0]?.filePath,
+    lastFramePath: of('last_frame')[0]?.filePath,
+    referenceImagePaths: of('reference_image').map((input) => input.filePath),
+    referenceVideoPaths: of('reference_video').map((input) => input.filePath),
+  };
+}

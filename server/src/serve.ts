@@ -1,0 +1,82 @@
+import { createAccount, hasNoAccounts } from './accounts/accounts.ts';
+import { createKey } from './accounts/api-keys.ts';
+import type { Config } from './config.ts';
+import type { Database } from './kernel/database.ts';
+import { createLog, type Log } from './kernel/log.ts';
+import { grant } from './ledger/ledger.ts';
+import { openConfiguredDatabase, startService } from './main.ts';
+
+const FIRST_ACCOUNT = 'you@localhost';
+const FIRST_CREDITS = 10_000;
+
+/**
+ * Runs the service until it is told to stop.
+ * @returns the exit code: 0 after an orderly stop, 1 when the database was lost
+ */
+export async function serve(config: Config): Promise<number> {
+  const log = createLog({ level: config.logLevel });
+  const stop = stopRequest(log);
+  const opened = await openConfiguredDatabase(config, log);
+  opened.onExit((cause) => {
+    log.fatal({ cause }, 'the embedded database ended; the service stops');
+    stop.request(1);
+  });
+  try {
+    const service = await startService(config, opened, log);
+    if (service.url !== undefined) await welcome(config, opened.db, service.url);
+    const code = await stop.requested;
+    log.info('stopping: finishing the work under way');
+    await service.stop();
+    log.info('stopped');
+    return code;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The first SIGINT or SIGTERM asks for an orderly stop, the second ends the process at once. */
+function stopRequest(log: Log) {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  let asked = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (asked) {
+        log.warn('asked twice: stopping at once');
+        process.exit(130);
+      }
+      asked = true;
+      resolve(0);
+    });
+  }
+  return { requested: promise, request: resolve };
+}
+
+/**
+ * The very first start on the embedded database with the local provider, where nothing can cost
+ * anything, prints a ready-made key. It goes to the terminal, never to the log.
+ */
+async function welcome(config: Config, db: Database, url: string): Promise<void> {
+  const isTrial = config.databaseUrl === undefined && config.provider === 'local';
+  if (!isTrial || !(await hasNoAccounts(db))) return;
+  const accountId = await createAccount(db, FIRST_ACCOUNT);
+  const reference = 'first-start';
+  await grant(db, { accountId, credits: FIRST_CREDITS, kind: 'paid', reference });
+  const { secret } = await createKey(db, { accountId, name: 'first start' });
+  process.stdout.write(`
+Framewright is running with its local renderer (test patterns, not an AI model).
+An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was made. Its API key, shown only now:
+
+  ${secret}
+
+Try it:
+
+  curl -s ${url}/api/v1/video/generations \\
+    -H "Authorization: Bearer ${secret}" \\
+    -H "Content-Type: application/json" -H "Idempotency-Key: first-$(date +%s)" \\
+    -d '{"prompt":"A lighthouse at dawn, waves below"}'
+
+It answers with a task; read it at ${url}/api/v1/tasks/ID with the same Authorization
+until its status is completed, then open output.video_url. Ctrl-C stops the service.
+
+`);
+}

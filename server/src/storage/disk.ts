@@ -1,0 +1,52 @@
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { ObjectMissing, type Storage } from './storage.ts';
+
+/**
+ * Keeps objects as files under `folder`, spread over subfolders by the last characters of their
+ * random names. A file appears whole or not at all: it is synced, renamed, then its folder synced.
+ */
+export function diskStorage(folder: string): Storage {
+  const pathOf = (objectId: string) => path.join(folder, objectId.slice(-2), objectId);
+  return {
+    async put(objectId, filePath) {
+      const target = pathOf(objectId);
+      await makeFolder(path.dirname(target));
+      await sync(filePath);
+      await rename(filePath, target);
+      await sync(path.dirname(target));
+    },
+    async open(objectId, range) {
+      const file = await openFile(pathOf(objectId), objectId);
+      return file.createReadStream(range && { start: range.first, end: range.last });
+    },
+    async delete(objectId) {
+      await rm(pathOf(objectId), { force: true });
+    },
+  };
+}
+
+async function openFile(filePath: string, objectId: string): Promise<FileHandle> {
+  try {
+    return await open(filePath, 'r');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+      throw new ObjectMissing(objectId, { cause: error });
+    }
+    throw error;
+  }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first !== undefined) await sync(path.dirname(first));
+}
+
+async function sync(fileOrFolder: string): Promise<void> {
+  const handle = await open(fileOrFolder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,59 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Database, statement } from '../kernel/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+
+/** Makes and checks the signed, expiring addresses under `/media/`. */
+export interface Links {
+  /** A link to an object that works for the delivery time, counted from the database's now. */
+  linkTo(objectId: string, nowSeconds: number): string;
+  /**
+   * @returns when the link expires, in seconds since 1970: the caller compares with the database
+   * @throws ApiError `link_invalid` (forged or cut)
+   */
+  expiryOf(objectId: string, query: { expires?: string; signature?: string }): number;
+}
+
+const PUBLISH = statement(
+  'delivery_secret_publish',
+  'insert into delivery_secrets (id, secret) values (1, $1) on conflict do nothing',
+);
+const READ = statement(
+  'delivery_secret_read',
+  'select secret from delivery_secrets order by id desc',
+);
+
+/**
+ * Reads the signing secrets that all processes share; the first process ever makes one.
+ * @param options.publicUrl where clients reach the service; without a slash at its end
+ */
+export async function openLinks(options: {
+  db: Database;
+  publicUrl(): string;
+  deliverySeconds: number;
+}): Promise<Links> {
+  await options.db.query(PUBLISH, [randomBytes(32)]);
+  const secrets = (await options.db.query<{ secret: Buffer }>(READ)).map((row) => row.secret);
+  const [newest] = secrets;
+  if (!newest) throw new Error('there is no delivery secret');
+  return {
+    linkTo(objectId, nowSeconds) {
+      const expires = Math.floor(nowSeconds + options.deliverySeconds);
+      const signature = sign(newest, objectId, expires).toString('base64url');
+      return `${options.publicUrl()}/media/${objectId}.mp4?expires=${expires}&signature=${signature}`;
+    },
+    expiryOf(objectId, { expires = '', signature = '' }) {
+      const given = Buffer.from(signature, 'base64url');
+      const genuine = secrets.some((secret) => equal(given, sign(secret, objectId, expires)));
+      if (!genuine) throw new ApiError('link_invalid', 'This link is not valid.');
+      return Number(expires);
+    },
+  };
+}
+
+function sign(secret: Buffer, objectId: string, expires: number | string): Buffer {
+  return createHmac('sha256', secret).update(`${objectId} ${expires}`).digest();
+}
+
+function equal(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}

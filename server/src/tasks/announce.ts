@@ -1,0 +1,28 @@
+import { type Queryable, statement } from '../kernel/database.ts';
+import { SURFACE, TASK_COLUMNS, type Task } from './task.ts';
+
+const ANNOUNCE = statement(
+  'task_announce',
+  `update tasks set announced_at = coalesce(announced_at, clock_now())
+   where id = $1 and phase in ('reserved', 'ingesting', 'submitting', 'held') returning ${TASK_COLUMNS}`,
+);
+
+const READ_BOUND = statement(
+  'task_read_bound',
+  `select ${TASK_COLUMNS} from tasks join idempotency_keys k on k.task_id = tasks.id
+     and k.account_id = tasks.account_id and k.surface = '${SURFACE}'
+     and k.key = tasks.idempotency_key
+   where tasks.id = $1`,
+);
+
+/**
+ * Records, by compare-and-set, that a live answer for the task is about to be given, so that the
+ * not-accepted transition will not arm its key again (decision 2).
+ * @returns the task; undefined when it failed first and its key is armed again
+ */
+export async function announce(db: Queryable, taskId: string): Promise<Task | undefined> {
+  const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);
+  if (announced) return announced;
+  const [failed] = await db.query<Task>(READ_BOUND, [taskId]);
+  return failed;
+}

@@ -1,0 +1,78 @@
+import path from 'node:path';
+import type { Database } from '../kernel/database.ts';
+import { type Spool, writeStream } from '../kernel/spool.ts';
+import type { Measurer, MediaFacts } from '../media/measure.ts';
+import { OutputGone, type Provider } from '../providers/provider.ts';
+import { doomHalfWritten, markReady, storeFile } from '../storage/objects.ts';
+import type { Storage } from '../storage/storage.ts';
+import { type Expectation, outputDifferences } from './output-check.ts';
+import type { Task } from './task.ts';
+import { type Move, move, moveNow, type Next } from './transitions.ts';
+
+export interface ArchiveParts {
+  db: Database;
+  storage: Storage;
+  spool: Spool;
+  measurer: Measurer;
+  providerOf(task: Task): Provider;
+  retentionDays: number;
+}
+
+/**
+ * Copies the result home: fetched, decoded in full, compared with the request, stored, and only
+ * then completed. What differs is recorded and delivered all the same, unless the provider is held
+ * to exactness. A result that can't be had holds the task.
+ */
+export async function archive(parts: ArchiveParts, task: Task): Promise<Next> {
+  await doomHalfWritten(parts.db, task.id, 'output');
+  try {
+    return await parts.spool.withFolder((folder) => archiveThrough(folder, parts, task));
+  } catch (error) {
+    if (!(error instanceof OutputGone)) throw error;
+    return moveNow(parts.db, task, heldFor(error.message));
+  }
+}
+
+async function archiveThrough(folder: string, parts: ArchiveParts, task: Task): Promise<Next> {
+  const filePath = path.join(folder, 'output');
+  const provider = parts.providerOf(task);
+  await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
+  const measured = await parts.measurer.measure(filePath, 'video');
+  if (measured.kind === 'refused') return moveNow(parts.db, task, heldFor(measured.explanation));
+  const differences = outputDifferences(expectationOf(task), measured.facts);
+  if (provider.capabilities.exactOutput && differences.length > 0) {
+    return moveNow(parts.db, task, notExact(differences));
+  }
+  return complete(parts, task, { filePath, facts: measured.facts, differences });
+}
+
+async function complete(
+  parts: ArchiveParts,
+  task: Task,
+  output: { filePath: string; facts: MediaFacts; differences: string[] },
+): Promise<Next> {
+  const { filePath, facts, differences } = output;
+  const file = { filePath, taskId: task.id, role: 'output', mediaType: facts.mediaType } as const;
+  const outputObjectId = await storeFile(parts, file);
+  return parts.db.transaction(async (tx) => {
+    await markReady(tx, [outputObjectId], parts.retentionDays);
+    const outputFacts = { ...facts, differences };
+    return move(tx, task, { to: 'completed', changes: { outputObjectId, outputFacts } });
+  });
+}
+
+function expectationOf(task: Task): Expectation {
+  const { resolution, duration, generate_audio: audio } = task.request;
+  const aspectRatio = task.aspect_ratio ?? '16:9';
+  return { resolution, aspectRatio, durationSeconds: duration, audio };
+}
+
+function heldFor(reason: string): Move {
+  return { to: 'held', changes: { heldCause: 'outcome' }, cause: { output: reason } };
+}
+
+function notExact(differences: string[]): Move {
+  const message = 'The provider delivered something else than was asked. The credits are returned.';
+  const error = { code: 'provider_failed', message } as const;
+  return { to: 'failed', changes: { error }, cause: { differences } };
+}

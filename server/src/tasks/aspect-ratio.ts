@@ -1,0 +1,10 @@
+import { ASPECT_RATIOS, type AspectRatio } from './request.ts';
+
+/** The listed ratio nearest to a picture's, compared by proportion: 2:1 is as far as 1:2 from 1:1. */
+export function nearestAspectRatio(width: number, height: number): AspectRatio {
+  const distance = (ratio: AspectRatio) => {
+    const [across = 1, down = 1] = ratio.split(':').map(Number);
+    return Math.abs(Math.log(width / height) - Math.log(across / down));
+  };
+  return [...ASPECT_RATIOS].sort((a, b) => distance(a) - distance(b))[0] ?? '16:9';
+}

@@ -1,0 +1,70 @@
+import { type Database, type Queryable, statement } from '../kernel/database.ts';
+import { auditLedger } from '../ledger/audit.ts';
+
+/** Each finds what must not be, as one sentence a row. */
+const CHECKS = [
+  statement(
+    'audit_hold_without_task',
+    `select h.task_id || ': credits are held for no task' as problem
+     from task_holds h left join tasks t on t.id = h.task_id where t.id is null`,
+  ),
+  statement(
+    'audit_task_without_hold',
+    `select t.id || ': ' || t.phase || ' without credits held for it' as problem
+     from tasks t left join task_holds h on h.task_id = t.id
+       and h.account_id = t.account_id and h.credits = t.credits
+     where h.task_id is null`,
+  ),
+  statement(
+    'audit_settlement',
+    `select t.id || ': ' || t.phase || ', but its credits are ' || coalesce(h.outcome, 'held')
+       as problem
+     from tasks t join task_holds h on h.task_id = t.id
+     where h.outcome is distinct from
+       case t.phase when 'completed' then 'capture' when 'failed' then 'refund' end`,
+  ),
+  statement(
+    'audit_wake_up',
+    `select id || ': ' || phase || ' without a next wake-up' as problem
+     from tasks where phase not in ('completed', 'failed') and due_at is null`,
+  ),
+  statement(
+    'audit_output',
+    `select t.id || ': completed, its output is ' || coalesce(o.state, 'missing') as problem
+     from tasks t left join objects o on o.id = t.output_object_id
+     where t.phase = 'completed' and (o.id is null or o.state = 'writing'
+       or (o.state in ('doomed', 'deleted') and o.delete_after > clock_now()))`,
+  ),
+  statement(
+    'audit_jobs',
+    `select task_id || ': ' || count(*) || ' provider jobs' as problem
+     from attempts where job_id is not null group by task_id having count(*) > 1`,
+  ),
+  statement(
+    'audit_key',
+    `select t.id || ': its idempotency key is missing' as problem
+     from tasks t left join idempotency_keys k on k.account_id = t.account_id
+       and k.surface = t.surface and k.key = t.idempotency_key
+     where k.key is null or (k.task_id is distinct from t.id and t.phase <> 'failed')`,
+  ),
+];
+
+/**
+ * Proves, in one snapshot, that the books and the tasks agree.
+ * @returns one sentence for each thing that is wrong
+ */
+export function audit(db: Database): Promise<{ ok: boolean; problems: string[] }> {
+  return db.snapshot(async (tx) => {
+    const problems = [...(await auditLedger(tx)), ...(await auditTasks(tx))];
+    return { ok: problems.length === 0, problems };
+  });
+}
+
+async function auditTasks(tx: Queryable): Promise<string[]> {
+  const problems: string[] = [];
+  for (const check of CHECKS) {
+    const rows = await tx.query<{ problem: string }>(check);
+    problems.push(...rows.map((row) => row.problem));
+  }
+  return problems;
+}

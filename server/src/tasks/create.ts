@@ -1,0 +1,182 @@
+import { randomInt } from 'node:crypto';
+import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Log } from '../kernel/log.ts';
+import { hold } from '../ledger/ledger.ts';
+import type { Lane, Queue } from '../queue/queue.ts';
+import { announce } from './announce.ts';
+import type { Price } from './price.ts';
+import { type GenerationRequest, inputsOf } from './request.ts';
+import { readTasks, SURFACE, type Task } from './task.ts';
+
+export interface CreateParts {
+  db: Database;
+  queue: Queue;
+  log: Log;
+  /** The provider new tasks are given to; recorded with each. */
+  providerName: string;
+  /** How long a POST may wait for the outcome; 0 announces the task at once. */
+  createWaitSeconds: number;
+}
+
+/** What binds a request to its Idempotency-Key. */
+export interface Binding {
+  accountId: string;
+  idempotencyKey: string;
+  fingerprint: Buffer;
+}
+
+/** What is known of a key: the body it belongs to, and its task unless the key is armed again. */
+export interface KnownKey {
+  fingerprint: Buffer;
+  task_id: string | null;
+}
+
+/** For an admitting statement: what is known of the caller's Idempotency-Key $2. */
+export const KEY_OF_CALLER = {
+  columns: 'known.fingerprint, known.task_id',
+  joins: `left join idempotency_keys known on known.account_id = caller.account_id
+       and known.surface = '${SURFACE}' and known.key = $2`,
+} as const;
+
+/**
+ * The task that a key already belongs to.
+ * @returns undefined when the key is new or armed again: the request may create a task
+ * @throws ApiError `idempotency_conflict` when the key was used with another body, armed or not
+ */
+export async function replay(
+  db: Database,
+  known: KnownKey,
+  fingerprint: Buffer,
+): Promise<Task | undefined> {
+  if (!known.fingerprint.equals(fingerprint)) {
+    throw new ApiError(
+      'idempotency_conflict',
+      'This Idempotency-Key was used with a different body. Use a new key for a new request.',
+    );
+  }
+  return known.task_id === null ? undefined : announce(db, known.task_id);
+}
+
+export type Created = { kind: 'created' | 'replayed'; task: Task };
+
+/** How often a key may be armed again under our feet before we call ourselves busy. */
+const ROUNDS = 5;
+
+/**
+ * Creates the task of a valid request, or finds the one that its key belongs to: twins in flight at
+ * once reserve once and share one task.
+ * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for any failure of
+ * ours, since the reserve may have been committed (decision 8)
+ */
+export async function createTask(
+  parts: CreateParts,
+  binding: Binding,
+  request: GenerationRequest,
+  price: Price,
+): Promise<Created> {
+  try {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const task = await reserve(parts, binding, request, price);
+      if (task) return { kind: 'created', task };
+      const known = await readKey(parts.db, binding);
+      const replayed = known && (await replay(parts.db, known, binding.fingerprint));
+      if (replayed) return { kind: 'replayed', task: replayed };
+    }
+    throw new Error('the key was armed again too often');
+  } catch (cause) {
+    if (cause instanceof ApiError) throw cause;
+    parts.log.error({ err: cause }, 'a create failed; its outcome is told by its key');
+    const message =
+      'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
+    throw new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
+  }
+}
+
+const READ_KEY = statement(
+  'key_read',
+  `select fingerprint, task_id from idempotency_keys
+   where account_id = $1 and surface = '${SURFACE}' and key = $2`,
+);
+
+async function readKey(db: Queryable, { accountId, idempotencyKey }: Binding) {
+  const [known] = await db.query<KnownKey>(READ_KEY, [accountId, idempotencyKey]);
+  return known;
+}
+
+async function reserve(
+  parts: CreateParts,
+  binding: Binding,
+  request: GenerationRequest,
+  price: Price,
+): Promise<Task | undefined> {
+  const id = newId('task');
+  const lane: Lane = inputsOf(request).length > 0 ? 'ingest' : 'task';
+  const task = await parts.db.transaction(async (tx) => {
+    if (!(await bindKey(tx, binding, id))) return undefined;
+    await hold(tx, { accountId: binding.accountId, taskId: id, credits: price.credits });
+    const inserted = await insertTask(tx, parts, { id, binding, request, price });
+    await parts.queue.enqueue(tx, lane, id);
+    return inserted;
+  });
+  if (task) parts.queue.wake(lane);
+  return task;
+}
+
+const BIND = statement(
+  'key_bind',
+  `insert into idempotency_keys as k (account_id, surface, key, fingerprint, task_id)
+   values ($1, '${SURFACE}', $2, $3, $4)
+   on conflict (account_id, surface, key) do update set task_id = excluded.task_id
+     where k.task_id is null and k.fingerprint = excluded.fingerprint
+   returning task_id`,
+);
+
+/** Binds a new key, or one armed again; a twin in flight is waited for here. */
+async function bindKey(tx: Transaction, binding: Binding, taskId: string): Promise<boolean> {
+  const { accountId, idempotencyKey, fingerprint } = binding;
+  const rows = await tx.query(BIND, [accountId, idempotencyKey, fingerprint, taskId]);
+  return rows.length === 1;
+}
+
+const INSERT = statement(
+  'task_insert',
+  `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
+     price_version, provider, wait_until, announced_at, due_at)
+   values ($1, $2, '${SURFACE}', $3, 'reserved', $4, $5, $6, $7, $8,
+     clock_now() + $9 * interval '1 second', case when $9 = 0 then clock_now() end, clock_now())
+   returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds`,
+);
+
+const SEEDS = 2 ** 32;
+
+async function insertTask(
+  tx: Transaction,
+  { providerName, createWaitSeconds }: CreateParts,
+  task: { id: string; binding: Binding; request: GenerationRequest; price: Price },
+): Promise<Task> {
+  const { request, price, binding } = task;
+  const drawn = request.seed === undefined || request.seed === -1;
+  const seed = drawn ? randomInt(SEEDS) : request.seed;
+  const [inserted] = await tx.query<Task>(INSERT, [
+    task.id,
+    binding.accountId,
+    binding.idempotencyKey,
+    JSON.stringify(request),
+    seed,
+    price.credits,
+    price.version,
+    providerName,
+    createWaitSeconds,
+  ]);
+  if (!inserted) throw new Error(`${task.id} was not inserted`);
+  return inserted;
+}
+
+/** Reads a task that must be there. */
+export async function readTask(db: Queryable, id: string): Promise<Task> {
+  const [task] = await readTasks(db, [id]);
+  if (!task) throw new Error(`${id} is gone`);
+  return task;
+}

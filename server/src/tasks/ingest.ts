@@ -1,0 +1,167 @@
+import path from 'node:path';
+import type { Database } from '../kernel/database.ts';
+import { type Spool, writeStream } from '../kernel/spool.ts';
+import type { Measurer, MediaFacts } from '../media/measure.ts';
+import { ByteBudget } from '../outbound/budget.ts';
+import type { Door } from '../outbound/door.ts';
+import { OutboundError } from '../outbound/refusal.ts';
+import { doomHalfWritten, markReady, storeFile } from '../storage/objects.ts';
+import type { Storage } from '../storage/storage.ts';
+import { nearestAspectRatio } from './aspect-ratio.ts';
+import { type AspectRatio, inputsOf, nameOf, type RequestedInput } from './request.ts';
+import type { Task, TaskInput } from './task.ts';
+import { move, moveNow, type Next } from './transitions.ts';
+
+/** All input media of a request together: 256 MB (decision 11). */
+export const INPUT_BYTES = 268_435_456;
+
+/** A reference video's short side, and its length in whole seconds (contract, "Limits"). */
+const SHORT_SIDE = { min: 480, max: 720 };
+const REFERENCE_SECONDS = { min: 2, max: 15 };
+
+export interface IngestParts {
+  db: Database;
+  storage: Storage;
+  spool: Spool;
+  door: Door;
+  measurer: Measurer;
+}
+
+/** The client's file is not acceptable: the task fails with these public details. */
+class MediaRefused extends Error {
+  readonly details: Record<string, unknown>;
+
+  constructor(input: RequestedInput, reason: string, message: string, more: object = {}) {
+    super(`${nameOf(input)}: ${message}`);
+    const entry = input.entry === null ? {} : { entry: input.entry };
+    this.details = { field: input.field, ...entry, reason, ...more };
+  }
+}
+
+/** Takes up a new task: one without files is ready to be submitted at once. */
+export function begin({ db }: IngestParts, task: Task): Promise<Next> {
+  if (inputsOf(task.request).length > 0) return moveNow(db, task, { to: 'ingesting' });
+  return moveNow(db, task, { to: 'submitting', changes: { aspectRatio: chooseRatio(task, []) } });
+}
+
+/**
+ * Copies the client's files into the service's own storage: fetched through the guarded door under
+ * one shared budget, decoded in full, measured, stored. The first refusal stops the others, and the
+ * task fails with its refund.
+ */
+export async function ingest(parts: IngestParts, task: Task): Promise<Next> {
+  await doomHalfWritten(parts.db, task.id, 'input');
+  try {
+    const inputs = await copyAll(parts, task);
+    const changes = { inputs, aspectRatio: chooseRatio(task, inputs) };
+    return await parts.db.transaction(async (tx) => {
+      const ids = inputs.map((input) => input.objectId);
+      await markReady(tx, ids, null);
+      return move(tx, task, { to: 'submitting', changes });
+    });
+  } catch (error) {
+    if (!(error instanceof MediaRefused)) throw error;
+    const { message, details } = error;
+    const failure = { code: 'invalid_media', message, details } as const;
+    return moveNow(parts.db, task, { to: 'failed', changes: { error: failure } });
+  }
+}
+
+async function copyAll(parts: IngestParts, task: Task): Promise<TaskInput[]> {
+  const budget = new ByteBudget(INPUT_BYTES);
+  const stop = new AbortController();
+  const copies = inputsOf(task.request).map(async (input) => {
+    try {
+      return await copyInput(parts, { task, input, budget, signal: stop.signal });
+    } catch (error) {
+      stop.abort(error); // the first failure wins; its abort is not the others' own reason
+      throw error;
+    }
+  });
+  await Promise.allSettled(copies);
+  stop.signal.throwIfAborted();
+  return Promise.all(copies);
+}
+
+interface Copy {
+  task: Task;
+  input: RequestedInput;
+  budget: ByteBudget;
+  signal: AbortSignal;
+}
+
+function copyInput(parts: IngestParts, copy: Copy): Promise<TaskInput> {
+  const { task, input, signal } = copy;
+  return parts.spool.withFolder(async (folder) => {
+    const filePath = path.join(folder, 'input');
+    await fetchTo(filePath, parts.door, copy);
+    const measured = await parts.measurer.measure(filePath, input.kind, signal);
+    if (measured.kind === 'refused') {
+      throw new MediaRefused(input, measured.reason, measured.explanation);
+    }
+    const { facts } = measured;
+    checkFacts(input, facts);
+    const mediaType = facts.mediaType;
+    signal.throwIfAborted();
+    const file = { filePath, taskId: task.id, role: 'input', mediaType } as const;
+    const objectId = await storeFile(parts, file);
+    return describe(input, facts, objectId);
+  });
+}
+
+async function fetchTo(filePath: string, door: Door, { input, budget, signal }: Copy) {
+  try {
+    const { body } = await door.download(input.url, { signal, budget });
+    await writeStream(body, filePath);
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    throw new MediaRefused(input, error.reason, error.message, error.details);
+  }
+}
+
+function checkFacts(input: RequestedInput, facts: MediaFacts): void {
+  if (facts.kind !== 'video') return;
+  const { width, height, durationSeconds } = facts;
+  const shortSide = Math.min(width, height);
+  if (shortSide < SHORT_SIDE.min || shortSide > SHORT_SIDE.max) {
+    const message = `the short side must be ${SHORT_SIDE.min} to ${SHORT_SIDE.max} pixels.`;
+    throw new MediaRefused(input, 'short_side_out_of_range', message, { width, height });
+  }
+  const measured = Math.round(durationSeconds);
+  const details = {
+    declared_seconds: input.declaredSeconds,
+    measured_seconds: measured,
+    measured_seconds_exact: durationSeconds,
+  };
+  if (measured < REFERENCE_SECONDS.min || measured > REFERENCE_SECONDS.max) {
+    const { min, max } = REFERENCE_SECONDS;
+    const message = `a reference video must last ${min} to ${max} seconds.`;
+    throw new MediaRefused(input, 'duration_out_of_range', message, details);
+  }
+  if (measured !== input.declaredSeconds) {
+    const message = `declared ${input.declaredSeconds} s, measured ${durationSeconds} s.`;
+    throw new MediaRefused(input, 'duration_mismatch', message, details);
+  }
+}
+
+const ROLES = {
+  image_url: 'first_frame',
+  end_image_url: 'last_frame',
+  reference_image_urls: 'reference_image',
+  reference_video_urls: 'reference_video',
+} as const;
+
+function describe(input: RequestedInput, facts: MediaFacts, objectId: string): TaskInput {
+  const { width, height, mediaType } = facts;
+  const durationSeconds = facts.kind === 'video' ? facts.durationSeconds : null;
+  const { field, entry } = input;
+  return { field, entry, role: ROLES[field], objectId, mediaType, width, height, durationSeconds };
+}
+
+/** What adaptive comes to: the first image's nearest ratio, else the first video's, else 16:9. */
+function chooseRatio(task: Task, inputs: TaskInput[]): AspectRatio {
+  if (task.request.aspect_ratio !== 'adaptive') return task.request.aspect_ratio;
+  const isVideo = (input: TaskInput) => input.role === 'reference_video';
+  const model = inputs.find((input) => !isVideo(input)) ?? inputs.find(isVideo);
+  return model ? nearestAspectRatio(model.width, model.height) : '16:9';
+}

@@ -1,0 +1,49 @@
+import { statement, type Transaction } from '../kernel/database.ts';
+import { SURFACE, type Task } from './task.ts';
+import { move, type Next, postpone } from './transitions.ts';
+
+const LOCK = statement(
+  'task_lock_refused',
+  `update tasks set refused_at = coalesce(refused_at, clock_now()) where id = $1
+   returning announced_at is not null or wait_until <= clock_now() as announced,
+     extract(epoch from clock_now() - refused_at)::float8 as refused_seconds`,
+);
+
+const REARM = statement(
+  'key_rearm',
+  `update idempotency_keys set task_id = null
+   where account_id = $1 and surface = '${SURFACE}' and key = $2 and task_id = $3`,
+);
+
+/** How long the next try waits: a quarter of the time already spent trying, 1 to 30 seconds. */
+function backoffSeconds(refusedSeconds: number): number {
+  return Math.min(30, Math.max(1, refusedSeconds / 4));
+}
+
+/**
+ * What follows once it is certain that no provider took the task, and not for the client's fault
+ * (design decision 2). Nobody counts on a task that was not announced: it fails with its refund and
+ * its key is armed again. An announced one is tried again until `submitRetrySeconds` are over.
+ */
+export async function notAccepted(
+  tx: Transaction,
+  task: Task,
+  options: { submitRetrySeconds: number; cause: Record<string, unknown> },
+): Promise<Next> {
+  const [lock] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [task.id]);
+  if (!lock) throw new Error(`${task.id} is gone`);
+  const { cause } = options;
+  if (!lock.announced) {
+    const message = 'The request was not accepted for now. Send it again with the same key.';
+    const error = { code: 'not_accepted', message } as const;
+    const failed = await move(tx, task, { to: 'failed', changes: { error }, cause });
+    await tx.query(REARM, [task.account_id, task.idempotency_key, task.id]);
+    return failed;
+  }
+  if (lock.refused_seconds >= options.submitRetrySeconds) {
+    const message = 'The generation provider was not available in time. The credits are returned.';
+    const error = { code: 'provider_unavailable', message } as const;
+    return move(tx, task, { to: 'failed', changes: { error }, cause });
+  }
+  return postpone(tx, task, { seconds: backoffSeconds(lock.refused_seconds) });
+}

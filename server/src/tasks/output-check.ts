@@ -1,0 +1,32 @@
+import type { MediaFacts } from '../media/measure.ts';
+import { type AspectRatio, frameSize, type Resolution } from '../providers/local/frame-size.ts';
+
+/** What a request asks of its video. */
+export interface Expectation {
+  resolution: Resolution;
+  aspectRatio: AspectRatio;
+  durationSeconds: number;
+  audio: boolean;
+}
+
+/** Half a frame at 24 frames a second. */
+const DURATION_TOLERANCE_SECONDS = 1 / 48;
+
+/** In what the video differs from the request, one short sentence each; none when it matches. */
+export function outputDifferences(asked: Expectation, facts: MediaFacts): string[] {
+  if (facts.kind !== 'video') return ['it is not a video'];
+  const size = frameSize(asked.resolution, asked.aspectRatio);
+  const differences: string[] = [];
+  if (size.width !== facts.width || size.height !== facts.height) {
+    differences.push(
+      `asked for ${size.width}x${size.height}, got ${facts.width}x${facts.height} pixels`,
+    );
+  }
+  if (Math.abs(facts.durationSeconds - asked.durationSeconds) > DURATION_TOLERANCE_SECONDS) {
+    differences.push(`asked for ${asked.durationSeconds} s, got ${facts.durationSeconds} s`);
+  }
+  if (asked.audio !== (facts.audio !== null)) {
+    differences.push(asked.audio ? 'the audio track is missing' : 'it has an unasked audio track');
+  }
+  return differences;
+}

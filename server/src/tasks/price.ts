@@ -1,0 +1,41 @@
+import type { GenerationRequest, Model, Resolution } from './request.ts';
+
+type Rates = Record<Model, Partial<Record<Resolution, number>>>;
+
+/**
+ * Credits per second by model and output resolution (contract, "Credit pricing"). `referenced`
+ * applies when reference videos are used, to the output seconds and theirs together. A change of
+ * any number is a new version; a task keeps the price and version it was created with.
+ */
+export const PRICE_TABLE: { version: number; standard: Rates; referenced: Rates } = {
+  version: 1,
+  standard: {
+    'video-2.0': { '480p': 30, '720p': 60, '1080p': 150, '4k': 350 },
+    'video-2.0-fast': { '480p': 25, '720p': 50 },
+    'video-2.0-mini': { '480p': 15, '720p': 30 },
+  },
+  referenced: {
+    'video-2.0': { '480p': 20, '720p': 40, '1080p': 100, '4k': 200 },
+    'video-2.0-fast': { '480p': 15, '720p': 30 },
+    'video-2.0-mini': { '480p': 10, '720p': 20 },
+  },
+};
+
+/** A price in credits, and the version of the table it was read from. */
+export interface Price {
+  credits: number;
+  version: number;
+}
+
+/**
+ * The price of a request by its declared seconds.
+ * @returns undefined when the model does not offer the resolution
+ */
+export function priceOf(request: GenerationRequest): Price | undefined {
+  const rates = request.reference_video_urls.length > 0 ? 'referenced' : 'standard';
+  const creditsPerSecond = PRICE_TABLE[rates][request.model][request.resolution];
+  if (creditsPerSecond === undefined) return undefined;
+  const referenceSeconds = (request.reference_video_durations ?? []).reduce((a, b) => a + b, 0);
+  const credits = (request.duration + referenceSeconds) * creditsPerSecond;
+  return { credits, version: PRICE_TABLE.version };
+}

@@ -1,0 +1,172 @@
+import { type Static, Type } from 'typebox';
+import { ApiError, type ErrorDetails } from '../kernel/errors.ts';
+import { type AllowList, checkUrl } from '../outbound/addresses.ts';
+import { OutboundError } from '../outbound/refusal.ts';
+import { type Price, priceOf } from './price.ts';
+
+export const ASPECT_RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const;
+export type AspectRatio = (typeof ASPECT_RATIOS)[number];
+
+export const ModeSchema = Type.Enum(['text-to-video', 'image-to-video', 'media-to-video']);
+export const ModelSchema = Type.Enum(['video-2.0', 'video-2.0-fast', 'video-2.0-mini']);
+const AspectRatioSchema = Type.Enum([...ASPECT_RATIOS, 'adaptive']);
+const ResolutionSchema = Type.Enum(['480p', '720p', '1080p', '4k']);
+const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
+
+export type Model = Static<typeof ModelSchema>;
+export type Resolution = Static<typeof ResolutionSchema>;
+
+/** Seconds that all reference videos of a request may last together (contract, "Limits"). */
+const REFERENCE_SECONDS = 15;
+
+/** The body of POST /video/generations as sent (contract, "Request body"). */
+export const GenerationBodySchema = Type.Object(
+  {
+    mode: Type.Optional(Type.Enum(ModeSchema.enum, { default: 'text-to-video' })),
+    model: Type.Optional(Type.Enum(ModelSchema.enum, { default: 'video-2.0-fast' })),
+    prompt: Type.String({ minLength: 3, maxLength: 4000 }),
+    aspect_ratio: Type.Optional(Type.Enum(AspectRatioSchema.enum, { default: '16:9' })),
+    duration: Type.Optional(
+      Type.Integer({ minimum: 4, maximum: 15, default: 5, description: 'Seconds' }),
+    ),
+    resolution: Type.Optional(Type.Enum(ResolutionSchema.enum, { default: '720p' })),
+    image_url: Type.Optional(UrlSchema),
+    end_image_url: Type.Optional(UrlSchema),
+    reference_image_urls: Type.Optional(Type.Array(UrlSchema, { maxItems: 8, default: [] })),
+    reference_video_urls: Type.Optional(Type.Array(UrlSchema, { maxItems: 3, default: [] })),
+    reference_video_durations: Type.Optional(
+      Type.Array(Type.Integer({ minimum: 2, maximum: 15 }), {
+        minItems: 1,
+        maxItems: 3,
+        description: 'Whole seconds of each reference video, in order',
+      }),
+    ),
+    generate_audio: Type.Optional(Type.Boolean({ default: true })),
+    seed: Type.Optional(Type.Integer({ minimum: -1, maximum: 4294967295 })),
+  },
+  { additionalProperties: false },
+);
+
+type Body = Static<typeof GenerationBodySchema>;
+type Undefaulted = 'image_url' | 'end_image_url' | 'reference_video_durations' | 'seed';
+
+/** A valid request, with its defaults filled in. */
+export type GenerationRequest = Required<Omit<Body, Undefaulted>> & Pick<Body, Undefaulted>;
+
+type Field = keyof Body;
+
+function refuse(field: Field, reason: string, message: string, more: ErrorDetails = {}): never {
+  throw new ApiError('invalid_request', message, { details: { field, reason, ...more } });
+}
+
+function isGiven(request: GenerationRequest, field: Field): boolean {
+  const value = request[field];
+  return Array.isArray(value) ? value.length > 0 : value !== undefined;
+}
+
+const FRAME_FIELDS = ['image_url', 'end_image_url'] as const;
+const REFERENCE_FIELDS = [
+  'reference_image_urls',
+  'reference_video_urls',
+  'reference_video_durations',
+] as const;
+
+const FIELDS_NOT_ACCEPTED: Record<GenerationRequest['mode'], readonly Field[]> = {
+  'text-to-video': [...FRAME_FIELDS, ...REFERENCE_FIELDS],
+  'image-to-video': REFERENCE_FIELDS,
+  'media-to-video': FRAME_FIELDS,
+};
+
+function checkMode(request: GenerationRequest): void {
+  const { mode } = request;
+  for (const field of FIELDS_NOT_ACCEPTED[mode]) {
+    if (isGiven(request, field)) {
+      refuse(field, 'not_accepted_in_mode', `${field} is not accepted in ${mode} mode.`, { mode });
+    }
+  }
+  if (mode === 'image-to-video' && !isGiven(request, 'image_url')) {
+    refuse('image_url', 'required', 'image_url is required in image-to-video mode.', { mode });
+  }
+  const references = ['reference_image_urls', 'reference_video_urls'] as const;
+  if (mode === 'media-to-video' && !references.some((field) => isGiven(request, field))) {
+    const message = 'media-to-video mode needs at least one reference URL.';
+    refuse('reference_image_urls', 'required', message, { mode });
+  }
+}
+
+function checkDurations(request: GenerationRequest): void {
+  const field = 'reference_video_durations';
+  const durations = request.reference_video_durations ?? [];
+  const urls = request.reference_video_urls;
+  if (durations.length !== urls.length) {
+    const message = `${field} needs one whole-second duration per reference video URL, in order.`;
+    const counts = { expected: urls.length, given: durations.length };
+    refuse(field, durations.length === 0 ? 'required' : 'count_mismatch', message, counts);
+  }
+  const total = durations.reduce((a, b) => a + b, 0);
+  if (total > REFERENCE_SECONDS) {
+    const message = `Reference videos may last ${REFERENCE_SECONDS} seconds together.`;
+    refuse(field, 'total_too_long', message, { total_seconds: total });
+  }
+}
+
+function checkUrls(request: GenerationRequest, allow: AllowList): void {
+  for (const input of inputsOf(request)) {
+    try {
+      checkUrl(input.url, allow);
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      const entry = input.entry === null ? {} : { entry: input.entry };
+      refuse(input.field, error.reason, `${nameOf(input)}: ${error.message}`, entry);
+    }
+  }
+}
+
+/**
+ * Checks what the schema can't say: the mode's rules, the durations, what can be seen of the URLs
+ * without a look-up, and that the combination has a price.
+ * @throws ApiError `invalid_request` that names the field
+ */
+export function checkRequest(request: GenerationRequest, allow: AllowList): Price {
+  checkMode(request);
+  checkDurations(request);
+  checkUrls(request, allow);
+  const price = priceOf(request);
+  if (price) return price;
+  const { model, resolution } = request;
+  const message = `${model} does not offer ${resolution}.`;
+  return refuse('resolution', 'not_offered', message, { model, resolution });
+}
+
+/** A file that the client names and the service copies. `entry` is its place in a list field. */
+export interface RequestedInput {
+  field: 'image_url' | 'end_image_url' | 'reference_image_urls' | 'reference_video_urls';
+  entry: number | null;
+  url: string;
+  kind: 'image' | 'video';
+  /** Whole seconds the client declared, for reference videos. */
+  declaredSeconds: number | null;
+}
+
+/** The files that a request names, in the order of its fields. */
+export function inputsOf(request: GenerationRequest): RequestedInput[] {
+  const frames = FRAME_FIELDS.flatMap((field): RequestedInput[] => {
+    const url = request[field];
+    return url === undefined
+      ? []
+      : [{ field, entry: null, url, kind: 'image', declaredSeconds: null }];
+  });
+  const images = request.reference_image_urls.map((url, entry): RequestedInput => {
+    return { field: 'reference_image_urls', entry, url, kind: 'image', declaredSeconds: null };
+  });
+  const videos = request.reference_video_urls.map((url, entry): RequestedInput => {
+    const declaredSeconds = request.reference_video_durations?.[entry] ?? null;
+    return { field: 'reference_video_urls', entry, url, kind: 'video', declaredSeconds };
+  });
+  return [...frames, ...images, ...videos];
+}
+
+/** How messages name an input: `image_url`, or `reference_video_urls[1]`. */
+export function nameOf(input: Pick<RequestedInput, 'field' | 'entry'>): string {
+  return input.entry === null ? input.field : `${input.field}[${input.entry}]`;
+}

@@ -1,0 +1,76 @@
+import type { Provider } from '../providers/provider.ts';
+import { type ArchiveParts, archive } from './archive.ts';
+import { liveAttempt } from './attempts.ts';
+import { type GenerateParts, generate, recheck } from './generate.ts';
+import { begin, type IngestParts, ingest } from './ingest.ts';
+import { notAccepted } from './not-accepted.ts';
+import { lookUp, type SubmitParts, submit } from './submit.ts';
+import type { Task } from './task.ts';
+import { type Next, postpone } from './transitions.ts';
+
+export type StepParts = IngestParts & SubmitParts & GenerateParts & ArchiveParts;
+
+/** What is done with a task in each phase of its life. */
+export interface Steps {
+  /** Does the phase's step. It may be done twice: the process can die after any statement. */
+  run(task: Task): Promise<Next>;
+  /** What follows when a step failed through our own fault. */
+  stumbled(task: Task, error: unknown): Promise<Next>;
+}
+
+export function createSteps(parts: StepParts): Steps {
+  return {
+    run: (task) => runStep(parts, task),
+    stumbled: (task, error) => stumble(parts, task, error),
+  };
+}
+
+function runStep(parts: StepParts, task: Task): Promise<Next> {
+  switch (task.phase) {
+    case 'reserved':
+      return begin(parts, task);
+    case 'ingesting':
+      return ingest(parts, task);
+    case 'submitting':
+      return submit(parts, task);
+    case 'generating':
+      return generate(parts, task);
+    case 'archiving':
+      return archive(parts, task);
+    case 'held':
+      return task.held_cause === 'acceptance' ? reconcile(parts, task) : recheck(parts, task);
+    case 'completed':
+    case 'failed':
+      throw new Error(`${task.id} has ended: there is no work to do`);
+  }
+}
+
+async function reconcile(parts: StepParts, task: Task): Promise<Next> {
+  const attempt = await liveAttempt(parts.db, task.id);
+  if (!attempt) throw new Error(`${task.id} is held without an attempt`);
+  return lookUp(parts, task, attempt);
+}
+
+/** Seconds to rest after the n-th failure of ours in one phase: 1, 2, 4 ... 60. */
+function restSeconds(stumbles: number): number {
+  return Math.min(60, 2 ** stumbles);
+}
+
+/**
+ * Before a submit it is certain that nothing was accepted, so a waiting client hears at once. From
+ * the submit on the task only rests: neither a poll's nor our own failure decides its fate.
+ */
+function stumble(parts: StepParts, task: Task, error: unknown): Promise<Next> {
+  if (task.phase === 'reserved' || task.phase === 'ingesting') {
+    const cause = { failure: String(error) };
+    return parts.db.transaction((tx) => notAccepted(tx, task, { ...parts, cause }));
+  }
+  return postpone(parts.db, task, { seconds: restSeconds(task.stumbles), stumbles: 1 });
+}
+
+/** The provider that a task was given to, by the name recorded with it. */
+export function providerFor(providers: Map<string, Provider>, task: Task): Provider {
+  const provider = providers.get(task.provider);
+  if (!provider) throw new Error(`this process has no provider named ${task.provider}`);
+  return provider;
+}

@@ -1,0 +1,151 @@
+import type { Database, Transaction } from '../kernel/database.ts';
+import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
+import {
+  type Attempt,
+  liveAttempt,
+  openAttempt,
+  type Resolution,
+  resolveAttempt,
+  SEND_WITHIN_SECONDS,
+} from './attempts.ts';
+import { notAccepted } from './not-accepted.ts';
+import type { Task } from './task.ts';
+import { move, type Next, postpone } from './transitions.ts';
+
+export interface SubmitParts {
+  db: Database;
+  providerOf(task: Task): Provider;
+  /** Monotonic milliseconds of this process. */
+  monotonic(): number;
+  submitTimeoutSeconds: number;
+  submitRetrySeconds: number;
+  reconcileSeconds: number;
+}
+
+/**
+ * Hands a task to its provider, once. An attempt that another worker left behind is never sent
+ * again: it is looked up first, and held when the look-up can't tell.
+ */
+export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
+  const left = await liveAttempt(parts.db, task.id);
+  if (left) return lookUp(parts, task, left);
+  const askedAt = parts.monotonic();
+  const attempt = await parts.db.transaction((tx) => openAttempt(tx, task));
+  // Counted from before the record was made, so this clock runs out no later than send_before.
+  const mayStillSend = () => parts.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
+  const outcome = await submitOnce(
+    parts.providerOf(task),
+    submissionOf(task, attempt),
+    mayStillSend,
+  );
+  return parts.db.transaction((tx) => recordOutcome(parts, tx, task, attempt, outcome));
+}
+
+async function submitOnce(
+  provider: Provider,
+  submission: Submission,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  try {
+    return await provider.submit(submission, mayStillSend);
+  } catch (error) {
+    return { kind: 'unknown', cause: String(error) };
+  }
+}
+
+function submissionOf(task: Task, attempt: Attempt): Submission {
+  const { request } = task;
+  return {
+    attemptId: attempt.id,
+    mode: request.mode,
+    model: request.model,
+    prompt: request.prompt,
+    aspectRatio: task.aspect_ratio ?? '16:9',
+    resolution: request.resolution,
+    durationSeconds: request.duration,
+    generateAudio: request.generate_audio,
+    seed: task.seed,
+    inputs: task.inputs,
+  };
+}
+
+async function recordOutcome(
+  parts: SubmitParts,
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  outcome: SubmitOutcome,
+): Promise<Next> {
+  const cause = { attempt: attempt.id, ...outcome };
+  switch (outcome.kind) {
+    case 'accepted':
+      return accepted(tx, task, attempt, outcome.jobId);
+    case 'unknown':
+      return holdForEvidence(tx, task, attempt, cause);
+    case 'not_sent':
+      await resolveAttempt(tx, attempt.id, { state: 'not_sent', cause });
+      return notAccepted(tx, task, { ...parts, cause });
+    case 'rejected': {
+      await resolveAttempt(tx, attempt.id, { state: 'rejected', cause });
+      if (outcome.fault !== 'request') return notAccepted(tx, task, { ...parts, cause });
+      const { code, message } = outcome;
+      return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });
+    }
+  }
+}
+
+async function accepted(tx: Transaction, task: Task, attempt: Attempt, jobId: string) {
+  await resolveAttempt(tx, attempt.id, { state: 'accepted', jobId });
+  return move(tx, task, { to: 'generating', cause: { attempt: attempt.id, job: jobId } });
+}
+
+async function holdForEvidence(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  cause: Record<string, unknown>,
+): Promise<Next> {
+  if (attempt.state === 'open') await resolveAttempt(tx, attempt.id, { state: 'unknown', cause });
+  return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
+}
+
+/** Whether a look-up that begins now proves, by not finding a job, that there is none. */
+function provesAbsence(parts: SubmitParts, task: Task, attempt: Attempt, found: FindOutcome) {
+  if (found.kind !== 'absent') return false;
+  if (found.proof === 'final') return true;
+  const lag = parts.providerOf(task).capabilities.findLagSeconds;
+  const settledSeconds = parts.submitTimeoutSeconds + lag;
+  return found.proof === 'strong' && attempt.seconds_past_sending > settledSeconds;
+}
+
+/**
+ * Looks for the job of an attempt whose outcome nobody knows: one that a killed worker left open,
+ * or one that holds its task.
+ */
+export async function lookUp(parts: SubmitParts, task: Task, attempt: Attempt): Promise<Next> {
+  if (attempt.state === 'accepted') throw new Error(`${attempt.id} needs no look-up`);
+  const found = await parts.providerOf(task).find(attempt.id);
+  const cause = { attempt: attempt.id, look_up: found };
+  return parts.db.transaction(async (tx) => {
+    if (found.kind === 'found') return accepted(tx, task, attempt, found.jobId);
+    if (provesAbsence(parts, task, attempt, found)) {
+      await resolveAttempt(tx, attempt.id, { state: 'absent', cause } satisfies Resolution);
+      return absent(parts, tx, task, cause);
+    }
+    if (task.phase === 'submitting') return holdForEvidence(tx, task, attempt, cause);
+    return postpone(tx, task, { seconds: parts.reconcileSeconds });
+  });
+}
+
+/** A held task is never resolved by submitting again (decision 15): it fails with its refund. */
+async function absent(
+  parts: SubmitParts,
+  tx: Transaction,
+  task: Task,
+  cause: Record<string, unknown>,
+): Promise<Next> {
+  if (task.phase === 'submitting') return notAccepted(tx, task, { ...parts, cause });
+  const message = 'The provider did not take the request. The credits are returned.';
+  const error = { code: 'not_accepted', message } as const;
+  return move(tx, task, { to: 'failed', changes: { error }, cause });
+}

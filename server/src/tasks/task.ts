@@ -1,0 +1,182 @@
+import { Type } from 'typebox';
+import { type Queryable, statement } from '../kernel/database.ts';
+import type { OutputReference, ProviderInput } from '../providers/provider.ts';
+import type { Links } from '../storage/links.ts';
+import { type AspectRatio, type GenerationRequest, ModelSchema, ModeSchema } from './request.ts';
+
+/** The public API's surface. A task is seen only by the surface that made it (decision 20). */
+export const SURFACE = 'api';
+
+export type Phase =
+  | 'reserved'
+  | 'ingesting'
+  | 'submitting'
+  | 'generating'
+  | 'archiving'
+  | 'held'
+  | 'completed'
+  | 'failed';
+
+/** The codes in a failed task's error: a closed list (decision 14). */
+export type FailureCode =
+  | 'invalid_media'
+  | 'content_refused'
+  | 'invalid_request'
+  | 'provider_unavailable'
+  | 'not_accepted'
+  | 'provider_failed'
+  | 'generation_expired'
+  | 'output_unavailable';
+
+/** A copied input, as recorded with its task. */
+export interface TaskInput extends ProviderInput {
+  field: string;
+  entry: number | null;
+  width: number;
+  height: number;
+  durationSeconds: number | null;
+}
+
+/** The columns of a task that the program works with. */
+export interface Task {
+  id: string;
+  account_id: string;
+  idempotency_key: string;
+  phase: Phase;
+  held_cause: 'acceptance' | 'outcome' | null;
+  request: GenerationRequest;
+  seed: number;
+  aspect_ratio: AspectRatio | null;
+  credits: number;
+  provider: string;
+  announced_at: Date | null;
+  lease: number;
+  stumbles: number;
+  inputs: TaskInput[];
+  provider_output: OutputReference | null;
+  output_object_id: string | null;
+  error_code: FailureCode | null;
+  error_message: string | null;
+  error_details: Record<string, unknown> | null;
+  created_at: Date;
+  updated_at: Date;
+  /** Computed by the database at the read: its clock, and the seconds since the last transition. */
+  now_seconds: number;
+  phase_seconds: number;
+}
+
+const COLUMN_NAMES = [
+  'id',
+  'account_id',
+  'idempotency_key',
+  'phase',
+  'held_cause',
+  'request',
+  'seed',
+  'aspect_ratio',
+  'credits',
+  'provider',
+  'announced_at',
+  'lease',
+  'stumbles',
+  'inputs',
+  'provider_output',
+  'output_object_id',
+  'error_code',
+  'error_message',
+  'error_details',
+  'created_at',
+  'updated_at',
+];
+
+/** The columns of {@link Task}, to be selected or returned from a table named `tasks`. */
+export const TASK_COLUMNS = `${COLUMN_NAMES.map((name) => `tasks.${name}`).join(', ')},
+  extract(epoch from clock_now())::float8 as now_seconds,
+  extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds`;
+
+/** What the public representation needs of a task. */
+export type PublicColumns = Pick<
+  Task,
+  | 'id'
+  | 'phase'
+  | 'credits'
+  | 'output_object_id'
+  | 'error_code'
+  | 'error_message'
+  | 'created_at'
+  | 'updated_at'
+  | 'now_seconds'
+> & { model: string; mode: string };
+
+/** For an admitting statement: the task $2, if the caller's account made it through this API. */
+export const TASK_OF_CALLER = {
+  columns: `tasks.id, tasks.phase, tasks.credits, tasks.output_object_id, tasks.error_code,
+       tasks.error_message, tasks.created_at, tasks.updated_at,
+       tasks.request->>'model' as model, tasks.request->>'mode' as mode,
+       extract(epoch from clock_now())::float8 as now_seconds`,
+  joins: `left join tasks on tasks.id = $2 and tasks.account_id = caller.account_id
+       and tasks.surface = '${SURFACE}'`,
+} as const;
+
+const READ = statement('task_read', `select ${TASK_COLUMNS} from tasks where id = any($1)`);
+
+/** The tasks of these ids, in no order. */
+export function readTasks(db: Queryable, ids: string[]): Promise<Task[]> {
+  return db.query<Task>(READ, [ids]);
+}
+
+const Timestamp = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
+
+/** VideoTask (contract, "Resources and their fields"). */
+export const VideoTaskSchema = Type.Object({
+  id: Type.String(),
+  status: Type.Enum(['processing', 'completed', 'failed']),
+  model: ModelSchema,
+  mode: ModeSchema,
+  credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
+  credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),
+  output: Type.Union([Type.Object({ video_url: Type.String({ format: 'uri' }) }), Type.Null()]),
+  error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+
+export interface VideoTask {
+  id: string;
+  status: 'processing' | 'completed' | 'failed';
+  model: string;
+  mode: string;
+  credits_used: number;
+  credits_refunded: number;
+  output: { video_url: string } | null;
+  error: { code: string; message: string } | null;
+  created_at: string | null;
+  updated_at: string | null;
+}
+
+/**
+ * A task as clients see it. A held task reads as processing; credits_used stays as it was charged,
+ * a refund stands beside it (decisions 15 and 19). The delivery link is made afresh at each read.
+ */
+export function videoTask(task: PublicColumns, links: Links): VideoTask {
+  const { phase, output_object_id: objectId } = task;
+  const ended = phase === 'completed' || phase === 'failed';
+  const failure = { code: task.error_code ?? '', message: task.error_message ?? '' };
+  return {
+    id: task.id,
+    status: ended ? phase : 'processing',
+    model: task.model,
+    mode: task.mode,
+    credits_used: task.credits,
+    credits_refunded: phase === 'failed' ? task.credits : 0,
+    output: objectId === null ? null : { video_url: links.linkTo(objectId, task.now_seconds) },
+    error: phase === 'failed' ? failure : null,
+    created_at: task.created_at.toISOString(),
+    updated_at: task.updated_at.toISOString(),
+  };
+}
+
+/** The public columns of a whole task. */
+export function publicColumns(task: Task): PublicColumns {
+  return { ...task, model: task.request.model, mode: task.request.mode };
+}

@@ -1,0 +1,146 @@
+import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
+import { settle } from '../ledger/ledger.ts';
+import type { OutputReference } from '../providers/provider.ts';
+import { doom } from '../storage/objects.ts';
+import type { AspectRatio } from './request.ts';
+import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput } from './task.ts';
+
+/** How long a worker may leave a task without renewing its lease, before another takes it over. */
+export const LEASE_SECONDS = 10;
+
+/** The life of a task: every transition there is (design section 3). Ended tasks have none. */
+export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
+  reserved: ['ingesting', 'submitting', 'failed'],
+  ingesting: ['submitting', 'failed'],
+  submitting: ['generating', 'held', 'failed'],
+  generating: ['archiving', 'held', 'failed'],
+  archiving: ['completed', 'held', 'failed'],
+  held: ['generating', 'archiving', 'failed'],
+  completed: [],
+  failed: [],
+};
+
+/** What a transition sets beside the phase; what is left out stays. */
+export interface Changes {
+  heldCause?: 'acceptance' | 'outcome';
+  aspectRatio?: AspectRatio;
+  inputs?: TaskInput[];
+  providerOutput?: OutputReference;
+  outputObjectId?: string;
+  outputFacts?: object;
+  error?: { code: FailureCode; message: string; details?: Record<string, unknown> };
+}
+
+export interface Move {
+  to: Phase;
+  changes?: Changes;
+  /** Why, for the operator's eyes: kept in the task's history. */
+  cause?: Record<string, unknown>;
+  /**
+   * When the next step is due. 0, the default, lets the worker that holds the lease go on at once;
+   * above 0 the lease ends.
+   */
+  delaySeconds?: number;
+}
+
+/** The task was moved by somebody else meanwhile: this worker has nothing more to do with it. */
+export class Superseded extends Error {
+  override name = 'Superseded';
+}
+
+const MOVE = statement(
+  'task_move',
+  `with moved as (
+     update tasks set
+       phase = $4, held_cause = $5,
+       aspect_ratio = coalesce($6, aspect_ratio), inputs = coalesce($7, inputs),
+       provider_output = coalesce($8, provider_output),
+       output_object_id = coalesce($9, output_object_id),
+       output_facts = coalesce($10, output_facts),
+       error_code = $11, error_message = $12, error_details = $13,
+       due_at = case when $4 in ('completed', 'failed') then null
+         else clock_now() + $14 * interval '1 second' end,
+       leased_until = case when $14 = 0 and $4 not in ('completed', 'failed')
+         then leased_until end,
+       stumbles = 0, updated_at = clock_now()
+     where id = $1 and phase = $2 and lease = $3
+     returning ${TASK_COLUMNS}),
+   noted as (
+     insert into task_history (task_id, phase, cause) select id, $4, $15 from moved)
+   select * from moved`,
+);
+
+/**
+ * The one place that moves a task: a compare-and-set on the phase and lease that the caller saw,
+ * together with the ledger's entries and the deletions that the new phase asks for.
+ * @throws Superseded when somebody else moved or took over the task
+ */
+export async function move(tx: Transaction, task: Task, step: Move): Promise<Task> {
+  if (!TRANSITIONS[task.phase].includes(step.to)) {
+    throw new Error(`a task can't go from ${task.phase} to ${step.to}`);
+  }
+  const [moved] = await tx.query<Task>(MOVE, moveValues(task, step));
+  if (!moved) throw new Superseded(`${task.id} is no longer ${task.phase} under this lease`);
+  if (step.to === 'completed') await end(tx, task, 'capture');
+  if (step.to === 'failed') await end(tx, task, 'refund');
+  return moved;
+}
+
+function moveValues(task: Task, { to, changes = {}, cause, delaySeconds = 0 }: Move): unknown[] {
+  const { error } = changes;
+  return [
+    task.id,
+    task.phase,
+    task.lease,
+    to,
+    changes.heldCause ?? null,
+    changes.aspectRatio ?? null,
+    json(changes.inputs),
+    json(changes.providerOutput),
+    changes.outputObjectId ?? null,
+    json(changes.outputFacts),
+    error?.code ?? null,
+    error?.message ?? null,
+    json(error?.details),
+    delaySeconds,
+    json(cause),
+  ];
+}
+
+function json(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
+async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
+  const { id: taskId, account_id: accountId, credits } = task;
+  await settle(tx, { accountId, taskId, credits, outcome });
+  await doom(tx, taskId, outcome === 'capture' ? ['input'] : ['input', 'output']);
+}
+
+/** {@link move} in a transaction of its own. */
+export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
+  return db.transaction((tx) => move(tx, task, step));
+}
+
+/** What a step leaves: the moved task, for the next step to go on with, or `rest` until it is due. */
+export type Next = Task | 'rest';
+
+const POSTPONE = statement(
+  'task_postpone',
+  `update tasks set due_at = clock_now() + $3 * interval '1 second', leased_until = null,
+     stumbles = stumbles + $4
+   where id = $1 and lease = $2 and due_at is not null`,
+);
+
+/**
+ * Lets a task rest in its phase and gives its lease back.
+ * @param wait.stumbles 1 when it rests because of a failure of ours
+ */
+export async function postpone(
+  db: Queryable,
+  task: Task,
+  wait: { seconds: number; stumbles?: 0 | 1 },
+): Promise<'rest'> {
+  await db.query(POSTPONE, [task.id, task.lease, wait.seconds, wait.stumbles ?? 0]);
+  return 'rest';
+}

@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../kernel/database.ts';
+import type { Log } from '../kernel/log.ts';
+import { every } from '../kernel/repeat.ts';
+import { createTurnstile, type Turnstile } from '../kernel/turnstile.ts';
+import { LANES, type Lane, type Queue } from '../queue/queue.ts';
+import { claim, dueTasks, release, renew } from './lease.ts';
+import type { Steps } from './steps.ts';
+import type { Task } from './task.ts';
+import { LEASE_SECONDS, Superseded } from './transitions.ts';
+
+/** Tasks that one process works on at once, by lane. */
+const PLACES: Record<Lane, number> = { task: 16, ingest: 8 };
+const SWEEP_SECONDS = 0.5;
+
+/** Moves tasks on, step by step. */
+export interface Worker {
+  start(): Promise<void>;
+  /** Takes up nothing new from now on; steps under way go on to their end. */
+  stopClaiming(): Promise<void>;
+  /** Waits for the steps under way, at most `seconds`. */
+  stop(seconds: number): Promise<void>;
+}
+
+export interface WorkerParts {
+  db: Database;
+  queue: Queue;
+  log: Log;
+  steps: Steps;
+}
+
+/**
+ * Works on tasks that the queue announces and, every half second, on those that are due and that
+ * nobody works on: later polls and retries, and what a killed process left behind.
+ */
+export function createWorker(parts: WorkerParts): Worker {
+  const { db, queue, log, steps } = parts;
+  const lanes: Record<Lane, Turnstile> = {
+    task: createTurnstile(PLACES.task),
+    ingest: createTurnstile(PLACES.ingest),
+  };
+  const underWay = new Map<string, Promise<void>>();
+  const leases = new Map<string, number>();
+  const stopping = new AbortController();
+  const stopped = new AbortController();
+
+  /** Resolves when the task has its place, so that the queue hands over no more than fits. */
+  const takeUp = (lane: Lane, taskId: string): Promise<void> => {
+    if (underWay.has(taskId)) return Promise.resolve();
+    const { promise, resolve: started } = Promise.withResolvers<void>();
+    const work = lanes[lane]
+      .pass(stopping.signal, async () => {
+        started();
+        await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
+      })
+      .catch((error: Error) => {
+        if (!stopping.signal.aborted) log.warn({ err: error, task: taskId }, 'a task was left');
+      })
+      .finally(() => {
+        underWay.delete(taskId);
+        started();
+      });
+    underWay.set(taskId, work);
+    return promise;
+  };
+  const sweep = async () => {
+    for (const task of await dueTasks(db)) void takeUp(task.lane, task.id);
+  };
+  const renewLeases = async () => {
+    if (leases.size > 0) await renew(db, leases);
+  };
+  return {
+    async start() {
+      for (const lane of LANES) await queue.work(lane, (taskId) => takeUp(lane, taskId));
+      every(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
+      every(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
+    },
+    async stopClaiming() {
+      stopping.abort();
+      await queue.stopWorking();
+    },
+    async stop(seconds) {
+      await Promise.race([Promise.allSettled(underWay.values()), delay(seconds * 1000)]);
+      stopped.abort();
+    },
+  };
+}
+
+interface Advance {
+  db: Database;
+  log: Log;
+  steps: Steps;
+  leases: Map<string, number>;
+  stopping: AbortSignal;
+}
+
+/** Leases a task and does step after step, until it rests or has ended, or the process stops. */
+async function advance(parts: Advance, taskId: string): Promise<void> {
+  const { db, leases } = parts;
+  let task = await claim(db, taskId);
+  if (!task) return;
+  leases.set(task.id, task.lease);
+  try {
+    while (task) {
+      task = await step(parts, task);
+      if (task && parts.stopping.aborted) {
+        await release(db, task);
+        return;
+      }
+    }
+  } finally {
+    leases.delete(taskId);
+  }
+}
+
+async function step(parts: Advance, task: Task): Promise<Task | undefined> {
+  const { log, steps } = parts;
+  try {
+    const next = await steps.run(task);
+    if (next === 'rest') return undefined;
+    log.info({ task: next.id, phase: next.phase }, 'a task moved on');
+    return hasEnded(next) ? undefined : next;
+  } catch (error) {
+    if (error instanceof Superseded) {
+      log.debug({ task: task.id, cause: error.message }, 'a task was taken over');
+    } else {
+      log.warn(
+        { err: error, task: task.id, phase: task.phase },
+        'a step failed; it will be tried again',
+      );
+      await steps.stumbled(task, error);
+    }
+    return undefined;
+  }
+}
+
+function hasEnded(task: Task): boolean {
+  return task.phase === 'completed' || task.phase === 'failed';
+}

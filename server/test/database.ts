@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { type Database, openDatabase, statement } from '../src/kernel/database.ts';
+import { openEmbeddedDatabase } from '../src/kernel/embedded.ts';
+import { createLog } from '../src/kernel/log.ts';
+import { migrate } from '../src/kernel/migrate.ts';
+import { installQueue } from '../src/queue/queue.ts';
+
+/** Silent, so that a test run prints nothing but its results. */
+export const quiet = createLog({ level: 'silent' });
+
+/** Where the databases of a test run live; the runner sets it, a single test file shares a default. */
+const HOME = process.env.FRAMEWRIGHT_TEST_HOME ?? path.join(tmpdir(), 'framewright-test');
+
+/** What is lost with the machine is only a test's. */
+const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+/** Opens the test run's Postgres, the same one for all test files that run at a time. */
+export function openTestServer() {
+  return openEmbeddedDatabase({ dataDir: HOME, log: quiet, settings: SETTINGS });
+}
+
+export interface TestDatabase {
+  url: string;
+  db: Database;
+  /** Moves the database's clock; null lets it run again. */
+  setClock(offsetSeconds: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A new database of its own for a test, cloned from an empty one with the schema of today. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = await openTestServer();
+  const name = `test_${process.pid}_${Date.now()}_${Math.floor(Math.random() * 1e9)}`;
+  await cloneTemplate(server.url, name);
+  const url = withDatabase(server.url, name);
+  const db = openDatabase({ url, connections: 12, log: quiet });
+  return {
+    url,
+    db,
+    setClock: async (offsetSeconds) => {
+      await db.query(
+        statement(
+          `clock_${offsetSeconds}`,
+          `create or replace function clock_now() returns timestamptz language sql volatile
+           as $$ select clock_timestamp() + interval '${offsetSeconds} seconds' $$`,
+        ),
+      );
+    },
+    close: async () => {
+      await db.close();
+      await administer(server.url, (client) =>
+        client.query(`drop database if exists ${name} with (force)`),
+      );
+      await server.close();
+    },
+  };
+}
+
+function withDatabase(url: string, name: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+}
+
+async function administer<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function cloneTemplate(url: string, name: string): Promise<void> {
+  const template = `template_${await schemaHash()}`;
+  await administer(url, async (client) => {
+    await client.query('select pg_advisory_lock(7)');
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [
+      template,
+    ]);
+    if (rowCount === 0) await makeTemplate(client, url, template);
+    await client.query(`create database ${name} template ${template}`);
+  });
+}
+
+async function makeTemplate(client: pg.Client, url: string, template: string): Promise<void> {
+  const unfinished = `${template}_new`;
+  await client.query(`drop database if exists ${unfinished} with (force)`);
+  await client.query(`create database ${unfinished}`);
+  await migrate(withDatabase(url, unfinished));
+  await installQueue(withDatabase(url, unfinished));
+  await client.query(`alter database ${unfinished} rename to ${template}`);
+}
+
+async function schemaHash(): Promise<string> {
+  const folder = new URL('../migrations/', import.meta.url);
+  const hash = createHash('sha256');
+  for (const name of (await readdir(folder)).sort())
+    hash.update(await readFile(new URL(name, folder)));
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,299 @@
+import { writeFile } from 'node:fs/promises';
+import { Encoder, Muxer } from 'node-av/api';
+import {
+  AV_LOG_QUIET,
+  AV_PKT_DATA_DISPLAYMATRIX,
+  AVERROR_EOF,
+  FF_ENCODER_AAC,
+  FF_ENCODER_GIF,
+  FF_ENCODER_LIBOPUS,
+  FF_ENCODER_LIBSVTAV1,
+  FF_ENCODER_LIBVPX_VP8,
+  FF_ENCODER_LIBVPX_VP9,
+  FF_ENCODER_LIBWEBP,
+  FF_ENCODER_LIBX264,
+  FF_ENCODER_LIBX265,
+  FF_ENCODER_MJPEG,
+  FF_ENCODER_PNG,
+  type MuxerFormat,
+} from 'node-av/constants';
+import {
+  FFmpegError,
+  type FilterContext,
+  FilterGraph,
+  type FormatContext,
+  Frame,
+  Log,
+  Rational,
+} from 'node-av/lib';
+
+/** What a test video shall be; every part has a default that makes a small healthy mp4. */
+export interface TestVideo {
+  codec?: keyof typeof VIDEO_CODECS;
+  format?: 'mp4' | 'mov' | 'webm' | 'matroska';
+  width?: number;
+  height?: number;
+  fps?: number;
+  /** `seconds * fps` frames are made. */
+  seconds?: number;
+  /** `null` makes a video track alone; `only` an audio track alone. */
+  audio?: null | 'with' | 'only';
+  /** How a player shall turn the picture, clockwise. */
+  rotationDegrees?: 0 | 90 | 180 | 270;
+  pixelFormat?: 'yuv420p' | 'yuv420p10le' | 'yuvj420p';
+  /** FFmpeg filters put after the test picture, for example `setpts` or `setsar`. */
+  filters?: string;
+  codecOptions?: Record<string, string>;
+  /** Options of the muxer, for example `movflags`. */
+  formatOptions?: Record<string, string>;
+  maxBFrames?: number;
+}
+
+const AUDIO_RATE = 48_000;
+const VIDEO_CODECS = {
+  h264: FF_ENCODER_LIBX264,
+  hevc: FF_ENCODER_LIBX265,
+  vp8: FF_ENCODER_LIBVPX_VP8,
+  vp9: FF_ENCODER_LIBVPX_VP9,
+  av1: FF_ENCODER_LIBSVTAV1,
+  mjpeg: FF_ENCODER_MJPEG,
+};
+const IMAGE_CODECS = {
+  jpeg: FF_ENCODER_MJPEG,
+  png: FF_ENCODER_PNG,
+  webp: FF_ENCODER_LIBWEBP,
+  gif: FF_ENCODER_GIF,
+};
+const AUDIO_CODECS = {
+  mp4: FF_ENCODER_AAC,
+  mov: FF_ENCODER_AAC,
+  webm: FF_ENCODER_LIBOPUS,
+  matroska: FF_ENCODER_LIBOPUS,
+};
+const AUDIO_SAMPLES = { mp4: 'fltp', mov: 'fltp', webm: 'flt', matroska: 'flt' };
+const FASTEST: Record<keyof typeof VIDEO_CODECS, Record<string, string>> = {
+  h264: { preset: 'veryfast' },
+  hevc: { preset: 'ultrafast', 'x265-params': 'log-level=none' },
+  vp8: { deadline: 'realtime', 'cpu-used': '8' },
+  vp9: { deadline: 'realtime', 'cpu-used': '8' },
+  av1: { preset: '12' },
+  mjpeg: {},
+};
+type Plain = Omit<TestVideo, 'codecOptions' | 'formatOptions' | 'maxBFrames'>;
+const DEFAULTS: Required<Plain> = {
+  codec: 'h264',
+  format: 'mp4',
+  width: 320,
+  height: 180,
+  fps: 24,
+  seconds: 1,
+  audio: null,
+  rotationDegrees: 0,
+  pixelFormat: 'yuv420p',
+  filters: 'null',
+};
+
+/**
+ * Makes one video with FFmpeg, the same bytes each time.
+ * @throws FFmpegError when FFmpeg does not take the wish
+ */
+export async function makeVideo(path: string, wish: TestVideo = {}): Promise<void> {
+  const video = { ...DEFAULTS, ...wish };
+  Log.setLevel(AV_LOG_QUIET);
+  const graph = await openGraph(graphText(video));
+  const muxer = await openMuxer(path, video);
+  const tracks: Track[] = [];
+  if (video.audio !== 'only') tracks.push(videoTrack(graph, muxer, await videoEncoder(video)));
+  if (video.audio) tracks.push(audioTrack(graph, muxer, await audioEncoder(video)));
+  await pumpAll(tracks);
+  await muxer.close();
+  graph.free();
+}
+
+type Wanted = TestVideo & typeof DEFAULTS;
+
+function graphText(video: Wanted): string {
+  const { width, height, fps, seconds, filters, pixelFormat, audio, format } = video;
+  const picture =
+    `testsrc2=size=${width}x${height}:rate=${fps},trim=end_frame=${Math.round(seconds * fps)},` +
+    `${filters},format=${pixelFormat},buffersink@v`;
+  const sound =
+    `sine=frequency=330:sample_rate=${AUDIO_RATE}:duration=${seconds},` +
+    `aformat=sample_fmts=${AUDIO_SAMPLES[format]}:channel_layouts=stereo,abuffersink@a`;
+  if (audio === 'only') return sound;
+  return audio ? `${picture};${sound}` : picture;
+}
+
+async function openGraph(text: string): Promise<FilterGraph> {
+  const graph = new FilterGraph();
+  graph.alloc();
+  FFmpegError.throwIfError(graph.parsePtr(text), text);
+  FFmpegError.throwIfError(await graph.config(), text);
+  return graph;
+}
+
+function openMuxer(path: string, video: Wanted): Promise<Muxer> {
+  const format: MuxerFormat = video.format;
+  return Muxer.open(path, {
+    format,
+    options: { ...video.formatOptions },
+    configure: (context: FormatContext) => {
+      if (video.rotationDegrees === 0) return;
+      const matrix = displayMatrix(video.rotationDegrees);
+      context.streams[0]?.codecpar.addCodedSideData(AV_PKT_DATA_DISPLAYMATRIX, matrix);
+    },
+  });
+}
+
+/** Nine 32-bit numbers, 16.16 fixed point but for the last column, which is 2.30. */
+function displayMatrix(clockwiseDegrees: number): Buffer {
+  const angle = (clockwiseDegrees * Math.PI) / 180;
+  const [cos, sin] = [Math.round(Math.cos(angle)), Math.round(Math.sin(angle))];
+  const numbers = [cos << 16, sin << 16, 0, -sin << 16, cos << 16, 0, 0, 0, 1 << 30];
+  const matrix = Buffer.alloc(36);
+  numbers.forEach((number, index) => {
+    matrix.writeInt32LE(number, index * 4);
+  });
+  return matrix;
+}
+
+function videoEncoder(video: Wanted): Promise<Encoder> {
+  return Encoder.create(VIDEO_CODECS[video.codec], {
+    gopSize: 2 * video.fps,
+    maxBFrames: video.maxBFrames,
+    context: { threadCount: 1, framerate: new Rational(video.fps, 1) },
+    options: { ...FASTEST[video.codec], ...video.codecOptions },
+  });
+}
+
+function audioEncoder(video: Wanted): Promise<Encoder> {
+  return Encoder.create(AUDIO_CODECS[video.format], { bitrate: '64k' });
+}
+
+/** One encoder between a sink of the graph and the muxer. */
+interface Track {
+  sink: FilterContext;
+  encoder: Encoder;
+  muxer: Muxer;
+  index: number;
+  kind: 'video' | 'audio';
+  atSeconds: number;
+}
+
+function videoTrack(graph: FilterGraph, muxer: Muxer, encoder: Encoder): Track {
+  const index = muxer.addStream(encoder);
+  return {
+    sink: sinkOf(graph, 'buffersink@v'),
+    encoder,
+    muxer,
+    index,
+    kind: 'video',
+    atSeconds: 0,
+  };
+}
+
+function audioTrack(graph: FilterGraph, muxer: Muxer, encoder: Encoder): Track {
+  const index = muxer.addStream(encoder);
+  return {
+    sink: sinkOf(graph, 'abuffersink@a'),
+    encoder,
+    muxer,
+    index,
+    kind: 'audio',
+    atSeconds: 0,
+  };
+}
+
+function sinkOf(graph: FilterGraph, name: string): FilterContext {
+  const sink = graph.getFilter(name);
+  if (!sink) throw new Error(`the graph has no ${name}`);
+  return sink;
+}
+
+/** Takes from the track that is behind, so that the file is well interleaved. */
+async function pumpAll(tracks: Track[]): Promise<void> {
+  const open = new Set(tracks);
+  while (open.size > 0) {
+    const [behind] = [...open].sort((one, other) => one.atSeconds - other.atSeconds);
+    if (behind && !(await pump(behind))) open.delete(behind);
+  }
+}
+
+/** Moves one frame; false at the end. */
+async function pump(track: Track): Promise<boolean> {
+  using frame = new Frame();
+  frame.alloc();
+  const code = await track.sink.buffersinkGetFrame(frame);
+  const isEnd = code === AVERROR_EOF;
+  if (!isEnd) {
+    FFmpegError.throwIfError(code, track.kind);
+    frame.timeBase = track.sink.buffersinkGetTimeBase();
+    track.atSeconds = (Number(frame.pts) * frame.timeBase.num) / frame.timeBase.den;
+  }
+  for await (const packet of track.encoder.packets(isEnd ? null : frame)) {
+    if (packet === null) break;
+    await track.muxer.writePacket(packet, track.index);
+    packet.free();
+  }
+  if (isEnd) await track.muxer.writePacket(null, track.index);
+  return !isEnd;
+}
+
+/** Makes one still test picture. */
+export async function makeImage(
+  path: string,
+  format: keyof typeof IMAGE_CODECS,
+  width = 320,
+  height = 180,
+): Promise<void> {
+  const pixelFormat = { jpeg: 'yuvj420p', png: 'rgb24', webp: 'yuv420p', gif: 'bgr8' }[format];
+  const source = `testsrc2=size=${width}x${height},trim=end_frame=1`;
+  const graph = await openGraph(`${source},format=${pixelFormat},buffersink@v`);
+  using frame = new Frame();
+  frame.alloc();
+  const sink = sinkOf(graph, 'buffersink@v');
+  FFmpegError.throwIfError(await sink.buffersinkGetFrame(frame), format);
+  frame.timeBase = sink.buffersinkGetTimeBase();
+  await writeFile(path, await Encoder.encodeOne(IMAGE_CODECS[format], frame));
+  graph.free();
+}
+
+/** Puts an EXIF orientation (1 to 8) into a JPEG, right after its first marker. */
+export function withOrientation(jpeg: Buffer, orientation: number): Buffer {
+  const tiff = Buffer.from('4d4d002a000000080001011200030000000100000000', 'hex');
+  tiff.writeUInt16BE(orientation, 18);
+  const exif = Buffer.concat([Buffer.from('Exif\0\0'), tiff, Buffer.alloc(4)]);
+  const marker = Buffer.from([0xff, 0xe1, 0, exif.length + 2]);
+  return Buffer.concat([jpeg.subarray(0, 2), marker, exif, jpeg.subarray(2)]);
+}
+
+/** A PNG whose header promises a size its data does not have. */
+export function pngOfClaimedSize(png: Buffer, width: number, height: number): Buffer {
+  const claimed = Buffer.from(png);
+  claimed.writeUInt32BE(width, 16);
+  claimed.writeUInt32BE(height, 20);
+  return claimed;
+}
+
+/** The file with one field of each box of a type overwritten; offsets count from the box's type. */
+export function patchBoxes(mp4: Buffer, type: string, fields: Record<number, number>): Buffer {
+  const patched = Buffer.from(mp4);
+  for (let at = patched.indexOf(type); at >= 0; at = patched.indexOf(type, at + 4)) {
+    for (const [offset, value] of Object.entries(fields)) {
+      patched.writeUInt32BE(value, at + Number(offset));
+    }
+  }
+  return patched;
+}
+
+/** The file with `count` bytes changed, the same ones for the same seed. */
+export function withFlippedBytes(bytes: Buffer, seed: number, count: number): Buffer {
+  const flipped = Buffer.from(bytes);
+  let state = seed >>> 0 || 1;
+  for (let left = count; left > 0; left--) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    const at = state % flipped.length;
+    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (state >>> 29)), at);
+  }
+  return flipped;
+}

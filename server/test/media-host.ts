@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import type { Socket } from 'node:net';
+import { pipeline, Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createGzip } from 'node:zlib';
+
+/** How a path of the test host behaves. Whatever is not described answers 404. */
+export type Behaviour =
+  /** These bytes with these headers; a `content-length` of yours is sent as it is, true or not. */
+  | { kind: 'bytes'; bytes: Uint8Array; status?: number; headers?: Record<string, string> }
+  | { kind: 'redirect'; to: string; status?: number }
+  /** Bytes that trickle, a few at a time, and never end. */
+  | { kind: 'drip'; chunkBytes: number; everySeconds: number }
+  /** Bytes as fast as they are read, without end. */
+  | { kind: 'endless'; status?: number; headers?: Record<string, string> }
+  /** Accepts the request and never answers. */
+  | { kind: 'stall' }
+  /** Sends headers and some bytes, then nothing more. */
+  | { kind: 'stall_in_body'; bytes: Uint8Array }
+  /** Announces more than it sends, then drops the connection. */
+  | { kind: 'reset'; bytes: Uint8Array }
+  /** A few kilobytes of gzip that decode to this many zeros. */
+  | { kind: 'gzip_bomb'; decodedBytes: number }
+  /** Exactly this text instead of an HTTP answer, then the connection ends. */
+  | { kind: 'raw'; text: string };
+
+/** A request as it arrived. */
+export interface SeenRequest {
+  path: string;
+  headers: http.IncomingHttpHeaders;
+}
+
+/** A real server on a loopback port for tests that download. */
+export interface MediaHost {
+  port: number;
+  /** The URL of a path under a name or address that leads here; `localhost` when not given. */
+  url(path: string, host?: string): string;
+  /** Describes a path and gives its URL. */
+  serve(path: string, behaviour: Behaviour): string;
+  /** Every request so far, oldest first. */
+  requests: SeenRequest[];
+  /** Connections ever accepted, with a request or without. */
+  connectionCount(): number;
+  /** Bytes written to the connections that are open now. */
+  sentBytes(): number;
+  /** Resolves once no connection is open; rejects when one stays open for 10 seconds. */
+  idle(): Promise<void>;
+  /** Resolves once a request for this path has arrived; rejects after 10 idle seconds. */
+  requested(path: string): Promise<void>;
+  /** Cuts every connection and resolves when the port is free. */
+  close(): Promise<void>;
+}
+
+/** The certificate (PEM) of the authority that vouches for the test host. */
+export const TEST_CA_FILE = new URL('./tls/ca.crt', import.meta.url);
+
+/**
+ * Starts a host on `address` (127.0.0.1), with TLS unless `tls` is false, on a free port unless one
+ * is given. Its certificate holds for localhost, 127.0.0.1, ::1, media.test and *.media.test.
+ */
+export async function startMediaHost(
+  options: { tls?: boolean; address?: string; port?: number } = {},
+): Promise<MediaHost> {
+  const behaviours = new Map<string, Behaviour>();
+  const requests: SeenRequest[] = [];
+  const server = await createServer(options.tls ?? true);
+  server.on('request', (request: http.IncomingMessage, response: http.ServerResponse) => {
+    const path = request.url ?? '/';
+    requests.push({ path, headers: request.headers });
+    server.emit('seen');
+    response.on('error', () => {}); // the client may leave whenever it likes
+    behave(behaviours.get(path.replace(/\?.*/, '')), response);
+  });
+  const connections = watchConnections(server);
+  const port = await listen(server, options.port ?? 0, options.address ?? '127.0.0.1');
+  const scheme = options.tls === false ? 'http' : 'https';
+  const url = (path: string, host = 'localhost') => `${scheme}://${host}:${port}${path}`;
+  return {
+    port,
+    url,
+    serve(path, behaviour) {
+      behaviours.set(path, behaviour);
+      return url(path);
+    },
+    requests,
+    connectionCount: () => connections.count,
+    sentBytes: () => [...connections.open].reduce((sum, socket) => sum + socket.bytesWritten, 0),
+    async idle() {
+      while (connections.open.size > 0) await once(server, 'gone', patience());
+    },
+    async requested(path) {
+      while (!requests.some((request) => request.path === path))
+        await once(server, 'seen', patience());
+    },
+    async close() {
+      for (const socket of connections.open) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** So that a test that waits in vain fails and does not hang. */
+function patience() {
+  return { signal: AbortSignal.timeout(10_000) };
+}
+
+async function createServer(tls: boolean): Promise<http.Server> {
+  if (!tls) return http.createServer();
+  const [key, cert] = await Promise.all([
+    readFile(new URL('./tls/server.key', import.meta.url)),
+    readFile(new URL('./tls/server.crt', import.meta.url)),
+  ]);
+  return https.createServer({ key, cert }).on('tlsClientError', () => {});
+}
+
+async function listen(server: http.Server, port: number, address: string): Promise<number> {
+  server.listen(port, address);
+  await once(server, 'listening');
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('not listening on a port');
+  return bound.port;
+}
+
+function watchConnections(server: http.Server): { open: Set<Socket>; count: number } {
+  const connections = { open: new Set<Socket>(), count: 0 };
+  server.on('connection', (socket: Socket) => {
+    connections.count += 1;
+    connections.open.add(socket);
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      connections.open.delete(socket);
+      server.emit('gone');
+    });
+  });
+  return connections;
+}
+
+function behave(behaviour: Behaviour | undefined, response: http.ServerResponse): void {
+  switch (behaviour?.kind) {
+    case 'bytes':
+      response.writeHead(behaviour.status ?? 200, behaviour.headers).end(behaviour.bytes);
+      return;
+    case 'redirect':
+      response.writeHead(behaviour.status ?? 302, { location: behaviour.to }).end('moved');
+      return;
+    case 'drip':
+      send(Readable.from(trickle(behaviour.chunkBytes, behaviour.everySeconds)), response);
+      return;
+    case 'endless':
+      response.writeHead(behaviour.status ?? 200, behaviour.headers);
+      send(Readable.from(zeros(Number.POSITIVE_INFINITY)), response);
+      return;
+    case 'stall':
+      return;
+    case 'stall_in_body':
+      response.write(behaviour.bytes);
+      return;
+    case 'reset':
+      response.writeHead(200, { 'content-length': behaviour.bytes.length + 1000 });
+      response.write(behaviour.bytes, () => response.socket?.destroy());
+      return;
+    case 'gzip_bomb':
+      response.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'image/png' });
+      send(Readable.from(zeros(behaviour.decodedBytes)).pipe(createGzip()), response);
+      return;
+    case 'raw':
+      response.socket?.end(behaviour.text);
+      return;
+    case undefined:
+      response.writeHead(404, { 'content-type': 'text/plain' }).end('no such file');
+  }
+}
+
+function send(source: Readable, response: http.ServerResponse): void {
+  pipeline(source, response, () => {}); // ends early whenever the client leaves
+}
+
+async function* trickle(chunkBytes: number, everySeconds: number) {
+  while (true) {
+    yield Buffer.alloc(chunkBytes);
+    await delay(everySeconds * 1000);
+  }
+}
+
+function* zeros(bytes: number) {
+  const chunk = Buffer.alloc(64 * 1024);
+  for (let sent = 0; sent < bytes; sent += chunk.length) yield chunk;
+}

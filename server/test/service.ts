@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createAccount } from '../src/accounts/accounts.ts';
+import { createKey } from '../src/accounts/api-keys.ts';
+import type { Database } from '../src/kernel/database.ts';
+import { grant } from '../src/ledger/ledger.ts';
+import { TEST_CA_FILE } from './media-host.ts';
+
+const CLI = new URL('../src/cli.ts', import.meta.url).pathname;
+
+/** A temporary folder that goes away with `await using`. */
+export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'framewright-'));
+  return {
+    path: folder,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** A service in a process of its own. */
+export interface ServiceProcess {
+  url: string;
+  process: ChildProcess;
+  /** What it wrote so far, standard output and error together. */
+  output(): string;
+  /** Ends it with a signal and resolves when it is gone. */
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The variables every service of a test gets, before its own. It trusts the test's media hosts. */
+export function serviceEnvironment(own: Record<string, string>): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    NODE_EXTRA_CA_CERTS: fileURLToPath(TEST_CA_FILE),
+    NODE_NO_WARNINGS: '1',
+    PORT: '0',
+    POLL_MIN_SECONDS: '0.2',
+    POLL_MAX_SECONDS: '0.5',
+    ...own,
+  };
+}
+
+/** Starts `framewright serve` and waits until the API listens (or, without that role, works). */
+export async function startServiceProcess(own: Record<string, string>): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [CLI, 'serve'], {
+    env: serviceEnvironment(own),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const { promise: ready, resolve, reject } = Promise.withResolvers<string>();
+  const read = (text: string) => {
+    output += text;
+    const url = /"url":"([^"]+)","msg":"the API is listening"/.exec(output)?.[1];
+    if (url) resolve(url);
+    if (output.includes('"the worker is working"') && own.ROLES === 'worker') resolve('');
+  };
+  child.stdout.setEncoding('utf8').on('data', read);
+  child.stderr.setEncoding('utf8').on('data', read);
+  child.once('exit', (code) => reject(new Error(`the service ended (${code}): ${output}`)));
+  const url = await ready;
+  return {
+    url,
+    process: child,
+    output: () => output,
+    async kill(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+      child.kill(signal);
+      const [code] = await once(child, 'exit');
+      return code;
+    },
+  };
+}
+
+/** Runs one operator command and returns what it printed as JSON. */
+export async function operate(env: Record<string, string>, ...args: string[]): Promise<unknown> {
+  const child = spawn(process.execPath, [CLI, ...args, '--json'], {
+    env: serviceEnvironment(env),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part) => {
+    text += part;
+  });
+  await once(child, 'close');
+  return JSON.parse(text);
+}
+
+/** An account with paid credits and a key, made directly in the database. */
+export async function makeCustomer(db: Database, credits: number) {
+  const accountId = await createAccount(db, `${crypto.randomUUID()}@example.com`);
+  const reference = crypto.randomUUID();
+  if (credits > 0) await grant(db, { accountId, credits, kind: 'paid', reference });
+  const { keyId, secret } = await createKey(db, { accountId });
+  return { accountId, keyId, secret };
+}
+
+/** Asks until the answer satisfies; the only way that tests wait. */
+export async function until<T>(
+  read: () => Promise<T>,
+  satisfied: (value: T) => boolean,
+  patienceSeconds = 60,
+): Promise<T> {
+  const end = performance.now() + patienceSeconds * 1000;
+  for (;;) {
+    const value = await read();
+    if (satisfied(value)) return value;
+    if (performance.now() > end) throw new Error(`waited in vain: ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

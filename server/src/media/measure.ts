@@ -1,13 +1,8 @@
 import { open } from 'node:fs/promises';
-import { Value } from 'typebox/value';
+import { fileURLToPath } from 'node:url';
 import { askChild, type ChildOutcome } from '../kernel/child.ts';
-import {
-  type Measurement,
-  MeasurementSchema,
-  type MediaBounds,
-  type Question,
-  refused,
-} from './measurement.ts';
+import { readAnswer } from './answer.ts';
+import { type Measurement, type MediaBounds, type Question, refused } from './measurement.ts';
 import { createTurnstile } from './turnstile.ts';
 
 export type { Measurement, MediaFacts } from './measurement.ts';
@@ -43,6 +38,25 @@ const BOUNDS: MediaBounds = {
 /** Signals that a process gives itself by a fault; any other came from outside. */
 const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'];
 
+/**
+ * Node's permission model: no network, no processes, no writing, and no reading but our code and
+ * its packages. It binds JavaScript only; FFmpeg is held by what its demuxer is allowed to open.
+ */
+const CHILD_FLAGS = [
+  '--permission',
+  '--allow-addons',
+  '--disable-warning=SecurityWarning',
+  ...[new URL('../', import.meta.url), new URL('../../package.json', import.meta.url)]
+    .concat(packagesFolder())
+    .map((readable) => `--allow-fs-read=${fileURLToPath(readable)}`),
+];
+
+/** The folder that holds node-av and, beside it, its binaries. */
+function packagesFolder(): URL {
+  const entry = import.meta.resolve('node-av/lib');
+  return new URL(entry.slice(0, entry.lastIndexOf('/node-av/') + 1));
+}
+
 export function createMeasurer(options: MeasurerOptions = {}): Measurer {
   const limits = { ...DEFAULTS, ...options };
   const bounds = { ...BOUNDS, ...options.bounds };
@@ -66,6 +80,7 @@ async function askAbout(path: string, question: Question, limits: ChildLimits) {
   await using file = await open(path, 'r');
   return await askChild({
     script: new URL('./decode.ts', import.meta.url),
+    nodeFlags: CHILD_FLAGS,
     question,
     fileDescriptors: [file.fd],
     timeoutSeconds: limits.timeoutSeconds,
@@ -77,7 +92,7 @@ async function askAbout(path: string, question: Question, limits: ChildLimits) {
 function judge(outcome: ChildOutcome, signal: AbortSignal | undefined): Measurement {
   switch (outcome.kind) {
     case 'answered':
-      return Value.Parse(MeasurementSchema, outcome.answer);
+      return readAnswer(outcome.answer);
     case 'timed_out':
       return refused('decode_too_slow');
     case 'out_of_memory':

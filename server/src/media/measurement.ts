@@ -1,90 +1,52 @@
-import { type Static, Type } from 'typebox';
+/** Sizes are as displayed: orientation, and for videos the sample aspect, are applied. */
+export type MediaFacts = ImageFacts | VideoFacts;
 
-const size = { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) };
-const closed = { additionalProperties: false };
+export interface ImageFacts {
+  kind: 'image';
+  mediaType: 'image/jpeg' | 'image/png' | 'image/webp';
+  width: number;
+  height: number;
+}
 
-const ImageFacts = Type.Object(
-  {
-    kind: Type.Literal('image'),
-    mediaType: Type.Union([
-      Type.Literal('image/jpeg'),
-      Type.Literal('image/png'),
-      Type.Literal('image/webp'),
-    ]),
-    ...size,
-  },
-  closed,
-);
+export interface VideoFacts {
+  kind: 'video';
+  mediaType: 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
+  width: number;
+  height: number;
+  /** Unrounded, from the first to the end of the last decoded frame, never from headers. */
+  durationSeconds: number;
+  frames: number;
+  videoCodec: string;
+  /** Timed by its packets; not decoded. */
+  audio: null | { codec: string; durationSeconds: number };
+}
 
-const VideoFacts = Type.Object(
-  {
-    kind: Type.Literal('video'),
-    mediaType: Type.Union([
-      Type.Literal('video/mp4'),
-      Type.Literal('video/quicktime'),
-      Type.Literal('video/webm'),
-      Type.Literal('video/x-matroska'),
-    ]),
-    ...size,
-    durationSeconds: Type.Number({ minimum: 0 }),
-    frames: Type.Integer({ minimum: 1 }),
-    videoCodec: Type.String({ maxLength: 64 }),
-    audio: Type.Union([
-      Type.Null(),
-      Type.Object(
-        { codec: Type.String({ maxLength: 64 }), durationSeconds: Type.Number({ minimum: 0 }) },
-        closed,
-      ),
-    ]),
-  },
-  closed,
-);
+export type RefusalReason =
+  | 'not_an_image'
+  | 'not_a_video'
+  | 'undecodable'
+  | 'too_many_pixels'
+  | 'too_many_frames'
+  | 'decode_too_slow'
+  | 'decode_too_large';
 
-const Reason = Type.Union([
-  Type.Literal('not_an_image'),
-  Type.Literal('not_a_video'),
-  Type.Literal('undecodable'),
-  Type.Literal('too_many_pixels'),
-  Type.Literal('too_many_frames'),
-  Type.Literal('decode_too_slow'),
-  Type.Literal('decode_too_large'),
-]);
+/** The facts, or why the file is not accepted; `explanation` is one sentence for the public. */
+export type Measurement =
+  | { kind: 'measured'; facts: MediaFacts }
+  | { kind: 'refused'; reason: RefusalReason; explanation: string };
 
-export const MeasurementSchema = Type.Union([
-  Type.Object(
-    { kind: Type.Literal('measured'), facts: Type.Union([ImageFacts, VideoFacts]) },
-    closed,
-  ),
-  Type.Object(
-    { kind: Type.Literal('refused'), reason: Reason, explanation: Type.String({ maxLength: 500 }) },
-    closed,
-  ),
-]);
-
-/** What a decoder may spend on one file; the child is killed for time and memory. */
-export const MediaBoundsSchema = Type.Object({
-  imagePixels: Type.Integer(),
-  videoPixels: Type.Integer(),
-  videoFrames: Type.Integer(),
-});
+/** What a decoder may spend on one file; for time and memory its process is killed. */
+export interface MediaBounds {
+  imagePixels: number;
+  videoPixels: number;
+  videoFrames: number;
+}
 
 /** What a child is asked; the file itself is its file descriptor 3. */
-export const QuestionSchema = Type.Object({
-  expected: Type.Union([Type.Literal('image'), Type.Literal('video')]),
-  bounds: MediaBoundsSchema,
-});
-
-/**
- * What decoding showed. Sizes are as displayed: orientation, and for videos the sample aspect, are
- * applied. A video's `durationSeconds` is unrounded, from the first to the end of the last decoded
- * frame, never from headers. Audio is timed by its packets and not decoded.
- */
-export type MediaFacts = Static<typeof ImageFacts> | Static<typeof VideoFacts>;
-/** The facts, or why the file is not accepted; `explanation` is one sentence for the public. */
-export type Measurement = Static<typeof MeasurementSchema>;
-export type MediaBounds = Static<typeof MediaBoundsSchema>;
-export type Question = Static<typeof QuestionSchema>;
-export type RefusalReason = Static<typeof Reason>;
+export interface Question {
+  expected: 'image' | 'video';
+  bounds: MediaBounds;
+}
 
 const EXPLANATIONS: Record<RefusalReason, string> = {
   not_an_image: 'The file is not a still JPEG, PNG or WebP image.',

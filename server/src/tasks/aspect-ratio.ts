@@ -1,4 +1,5 @@
-import { ASPECT_RATIOS, type AspectRatio } from './request.ts';
+import type { AspectRatio } from '../providers/frame-size.ts';
+import { ASPECT_RATIOS } from './request.ts';
 
 /** The listed ratio nearest to a picture's, compared by proportion: 2:1 is as far as 1:2 from 1:1. */
 export function nearestAspectRatio(width: number, height: number): AspectRatio {

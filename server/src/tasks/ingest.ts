@@ -5,10 +5,11 @@ import type { Measurer, MediaFacts } from '../media/measure.ts';
 import { ByteBudget } from '../outbound/budget.ts';
 import type { Door } from '../outbound/door.ts';
 import { OutboundError } from '../outbound/refusal.ts';
+import type { AspectRatio } from '../providers/frame-size.ts';
 import { doomHalfWritten, markReady, storeFile } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';
 import { nearestAspectRatio } from './aspect-ratio.ts';
-import { type AspectRatio, inputsOf, nameOf, type RequestedInput } from './request.ts';
+import { inputsOf, nameOf, type RequestedInput } from './request.ts';
 import type { Task, TaskInput } from './task.ts';
 import { move, moveNow, type Next } from './transitions.ts';
 

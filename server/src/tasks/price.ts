@@ -1,4 +1,5 @@
-import type { GenerationRequest, Model, Resolution } from './request.ts';
+import type { Resolution } from '../providers/frame-size.ts';
+import type { GenerationRequest, Model } from './request.ts';
 
 type Rates = Record<Model, Partial<Record<Resolution, number>>>;
 

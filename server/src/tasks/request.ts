@@ -2,19 +2,17 @@ import { type Static, Type } from 'typebox';
 import { ApiError, type ErrorDetails } from '../kernel/errors.ts';
 import { type AllowList, checkUrl } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
+import type { AspectRatio, Resolution } from '../providers/frame-size.ts';
 import { type Price, priceOf } from './price.ts';
 
-export const ASPECT_RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const;
-export type AspectRatio = (typeof ASPECT_RATIOS)[number];
+export const ASPECT_RATIOS: AspectRatio[] = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'];
 
 export const ModeSchema = Type.Enum(['text-to-video', 'image-to-video', 'media-to-video']);
 export const ModelSchema = Type.Enum(['video-2.0', 'video-2.0-fast', 'video-2.0-mini']);
-const AspectRatioSchema = Type.Enum([...ASPECT_RATIOS, 'adaptive']);
-const ResolutionSchema = Type.Enum(['480p', '720p', '1080p', '4k']);
+const RESOLUTIONS: Resolution[] = ['480p', '720p', '1080p', '4k'];
 const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
 
 export type Model = Static<typeof ModelSchema>;
-export type Resolution = Static<typeof ResolutionSchema>;
 
 /** Seconds that all reference videos of a request may last together (contract, "Limits"). */
 const REFERENCE_SECONDS = 15;
@@ -25,11 +23,11 @@ export const GenerationBodySchema = Type.Object(
     mode: Type.Optional(Type.Enum(ModeSchema.enum, { default: 'text-to-video' })),
     model: Type.Optional(Type.Enum(ModelSchema.enum, { default: 'video-2.0-fast' })),
     prompt: Type.String({ minLength: 3, maxLength: 4000 }),
-    aspect_ratio: Type.Optional(Type.Enum(AspectRatioSchema.enum, { default: '16:9' })),
+    aspect_ratio: Type.Optional(Type.Enum([...ASPECT_RATIOS, 'adaptive'], { default: '16:9' })),
     duration: Type.Optional(
       Type.Integer({ minimum: 4, maximum: 15, default: 5, description: 'Seconds' }),
     ),
-    resolution: Type.Optional(Type.Enum(ResolutionSchema.enum, { default: '720p' })),
+    resolution: Type.Optional(Type.Enum(RESOLUTIONS, { default: '720p' })),
     image_url: Type.Optional(UrlSchema),
     end_image_url: Type.Optional(UrlSchema),
     reference_image_urls: Type.Optional(Type.Array(UrlSchema, { maxItems: 8, default: [] })),

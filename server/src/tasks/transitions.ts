@@ -1,8 +1,8 @@
 import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
 import { settle } from '../ledger/ledger.ts';
+import type { AspectRatio } from '../providers/frame-size.ts';
 import type { OutputReference } from '../providers/provider.ts';
 import { doom } from '../storage/objects.ts';
-import type { AspectRatio } from './request.ts';
 import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput } from './task.ts';
 
 /** How long a worker may leave a task without renewing its lease, before another takes it over. */

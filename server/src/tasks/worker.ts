@@ -80,7 +80,7 @@ export function createWorker(parts: WorkerParts): Worker {
       await queue.stopWorking();
     },
     async stop(seconds) {
-      await Promise.race([Promise.allSettled(underWay.values()), delay(seconds * 1000)]);
+      await Promise.race([Promise.allSettled(underWay.values()), delay(seconds * 1000, undefined, { ref: false })]);
       stopped.abort();
     },
   };

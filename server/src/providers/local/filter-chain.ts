@@ -26,7 +26,6 @@ export interface FrameInput {
   output: FilterContext;
   /** Gives a frame to the chain for one tick; the caller still frees its own hold on it. */
   push: (frame: Frame, tick: number) => Promise<void>;
-  end: () => Promise<void>;
 }
 
 /**
@@ -67,14 +66,11 @@ export class FilterChain {
       time_base: `1/${this.#framesPerSecond}`,
       frame_rate: `${this.#framesPerSecond}/1`,
     });
-    const give = async (frame: Frame | null) => {
+    const push = async (frame: Frame, tick: number) => {
+      frame.pts = BigInt(tick);
       FFmpegError.throwIfError(await output.buffersrcAddFrame(frame), 'give a frame');
     };
-    const push = (frame: Frame, tick: number) => {
-      frame.pts = BigInt(tick);
-      return give(frame);
-    };
-    return { output, push, end: () => give(null) };
+    return { output, push };
   }
 
   /** Ends the building. The returned function takes the next finished frame out, if any. */

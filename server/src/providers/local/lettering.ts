@@ -1,7 +1,7 @@
 import type { FilterContext } from 'node-av';
+import type { FrameSize } from '../frame-size.ts';
 import type { FilterChain, FilterOptions } from './filter-chain.ts';
 import type { Font } from './font.ts';
-import type { FrameSize } from './frame-size.ts';
 import type { Box } from './tiles.ts';
 import { lineEms, type Typeset, typeset } from './typeset.ts';
 

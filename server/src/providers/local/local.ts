@@ -3,9 +3,9 @@ import type { Database } from '../../kernel/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { every } from '../../kernel/repeat.ts';
 import { type Spool, writeStream } from '../../kernel/spool.ts';
+import { frameSize } from '../frame-size.ts';
 import type { FindOutcome, JobStatus, Provider, Submission, SubmitOutcome } from '../provider.ts';
 import { OutputGone } from '../provider.ts';
-import { frameSize } from './frame-size.ts';
 import {
   addJob,
   finishJob,

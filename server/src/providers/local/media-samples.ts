@@ -12,7 +12,7 @@ import { pictures } from './media-file.ts';
 import { writeMp4 } from './mp4.ts';
 import { packedFrame } from './packed-frame.ts';
 
-/** Files to render from and ways to look at what was rendered, for the tests of this folder. */
+// Files to render from and ways to look at what was rendered, for the tests of this folder.
 
 export type Colour = readonly [red: number, green: number, blue: number];
 

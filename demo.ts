@@ -1,0 +1,189 @@
+// npm run demo: the whole service once through, in a temporary folder, with nothing left behind but
+// demo.mp4 beside this file.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { createMeasurer } from './server/src/media/measure.ts';
+
+const CLI = fileURLToPath(new URL('server/src/cli.ts', import.meta.url));
+const VIDEO = fileURLToPath(new URL('demo.mp4', import.meta.url));
+const EMAIL = 'demo@example.com';
+const REQUEST = {
+  prompt: 'A paper boat sails down a rainy street, at dusk',
+  model: 'video-2.0-fast',
+  resolution: '720p',
+  duration: 5,
+};
+
+const started = performance.now();
+
+function say(text: string): void {
+  const seconds = ((performance.now() - started) / 1000).toFixed(1).padStart(5);
+  process.stdout.write(`${seconds} s  ${text}\n`);
+}
+
+interface Surroundings {
+  env: NodeJS.ProcessEnv;
+  service: ChildProcess;
+  url: string;
+}
+
+function startService(env: NodeJS.ProcessEnv): Promise<Surroundings> {
+  const service = spawn(process.execPath, [CLI, 'serve'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true, // Ctrl-C reaches this script alone, which then stops the service in good order
+  });
+  return new Promise((resolve, reject) => {
+    service.once('exit', (code) => reject(new Error(`the service ended with code ${code}`)));
+    createInterface({ input: service.stdout }).on('line', (line) => {
+      const url = /"url":"([^"]+)","msg":"the API is listening"/.exec(line)?.[1];
+      if (url) resolve({ env, service, url });
+    });
+  });
+}
+
+/** Runs an operator command and returns what it printed as JSON. */
+async function framewright<Result>({ env }: Surroundings, ...args: string[]): Promise<Result> {
+  const child = spawn(process.execPath, [CLI, ...args, '--json'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`framewright ${args.join(' ')} ended with code ${code}`);
+  return JSON.parse(printed);
+}
+
+async function makeKey(around: Surroundings): Promise<string> {
+  await framewright(around, 'accounts', 'create', EMAIL);
+  const grant = ['--kind', 'paid', '--reference', 'demo-invoice-1'];
+  await framewright(around, 'credits', 'grant', EMAIL, '1000', ...grant);
+  const { secret } = await framewright<{ secret: string }>(around, 'keys', 'create', EMAIL);
+  return secret;
+}
+
+interface VideoTask {
+  id: string;
+  status: 'processing' | 'completed' | 'failed';
+  credits_used: number;
+  output: { video_url: string } | null;
+  error: { code: string; message: string } | null;
+}
+
+interface Api {
+  url: string;
+  secret: string;
+}
+
+async function call<Result>(api: Api, route: string, init: RequestInit = {}): Promise<Result> {
+  const headers = { ...init.headers, authorization: `Bearer ${api.secret}` };
+  const response = await fetch(`${api.url}/api/v1${route}`, { ...init, headers });
+  const body = (await response.json()) as Result;
+  if (!response.ok)
+    throw new Error(`${route} answered ${response.status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+async function generate(api: Api): Promise<VideoTask> {
+  let task = await call<VideoTask>(api, '/video/generations', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'demo-1' },
+    body: JSON.stringify(REQUEST),
+  });
+  say(`task ${task.id} is ${task.status}, ${task.credits_used} credits are reserved`);
+  while (task.status === 'processing') {
+    await delay(2500); // 30 requests a minute and key are allowed
+    task = await call<VideoTask>(api, `/tasks/${task.id}`);
+    say(task.status === 'processing' ? 'still processing ...' : `the task is ${task.status}`);
+  }
+  return task;
+}
+
+async function download(task: VideoTask): Promise<void> {
+  if (!task.output) throw new Error(`the task failed: ${task.error?.code} ${task.error?.message}`);
+  const response = await fetch(task.output.video_url);
+  if (!response.ok) throw new Error(`the download answered ${response.status}`);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  await writeFile(VIDEO, bytes);
+  say(`downloaded ${VIDEO} (${Math.round(bytes.length / 1024)} KiB)`);
+}
+
+async function check(): Promise<void> {
+  const measured = await createMeasurer().measure(VIDEO, 'video');
+  if (measured.kind !== 'measured' || measured.facts.kind !== 'video') {
+    throw new Error(`the file is no good: ${JSON.stringify(measured)}`);
+  }
+  const { width, height, durationSeconds, frames, videoCodec, audio } = measured.facts;
+  const sound = audio ? `${audio.codec} sound` : 'no sound';
+  say(
+    `checked: ${width}x${height}, ${durationSeconds} s, ${frames} frames, ${videoCodec}, ${sound}`,
+  );
+}
+
+interface Balance {
+  available_credits: number;
+}
+
+async function tour(around: Surroundings): Promise<void> {
+  say(`the service listens at ${around.url}, on its embedded database`);
+  const secret = await makeKey(around);
+  const api = { url: around.url, secret };
+  const before = await call<Balance>(api, '/credits');
+  say(`made account ${EMAIL} with an API key and ${before.available_credits} paid credits`);
+  say(`asking for: ${JSON.stringify(REQUEST)}`);
+  const task = await generate(api);
+  await download(task);
+  await check();
+  const after = await call<Balance>(api, '/credits');
+  const { ok } = await framewright<{ ok: boolean }>(around, 'audit');
+  say(
+    `credits: ${before.available_credits} before, ${task.credits_used} spent (5 s x 50), ` +
+      `${after.available_credits} left; the books are ${ok ? 'right' : 'WRONG'}`,
+  );
+  if (!ok) throw new Error('the audit found problems');
+}
+
+const NEXT = `
+The video is a test pattern: the local renderer needs no key and no network, and is no AI model.
+
+Next:
+  open demo.mp4                      look at it
+  npm start                          run the service; it prints a key and a curl line to paste
+  npx framewright --help             accounts, keys, credits, tasks, audit
+  README.md, docs/ARCHITECTURE.md    how it works, and why it never charges twice
+`;
+
+async function main(): Promise<void> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'framewright-demo-'));
+  const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
+  const env = { PATH, NODE_EXTRA_CA_CERTS, DATA_DIR: dataDir, PORT: '0', POLL_MIN_SECONDS: '0.5' };
+  say('starting the service in a temporary folder');
+  const around = await startService(env);
+  const stop = async () => {
+    around.service.removeAllListeners('exit');
+    if (around.service.exitCode === null) {
+      around.service.kill('SIGTERM');
+      await once(around.service, 'exit');
+    }
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  process.once('SIGINT', () => void stop().then(() => process.exit(130)));
+  try {
+    await tour(around);
+  } finally {
+    await stop();
+  }
+  say('stopped; the temporary folder is removed');
+  process.stdout.write(NEXT);
+}
+
+await main();

@@ -1,0 +1,118 @@
+import path from 'node:path';
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
+import { createKey } from '../src/accounts/api-keys.ts';
+import { type AppParts, createApp } from '../src/http/app.ts';
+import { openQueue } from '../src/queue/queue.ts';
+import { diskStorage } from '../src/storage/disk.ts';
+import { openLinks } from '../src/storage/links.ts';
+import { createWaiting } from '../src/tasks/waiting.ts';
+import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { makeCustomer, temporaryFolder } from './service.ts';
+
+/** The HTTP side of the service on a database of its own. No worker: tasks stay as created. */
+export interface TestApp {
+  app: FastifyInstance;
+  parts: AppParts;
+  database: TestDatabase;
+  /** Where `app` listens on the loopback. */
+  url: string;
+  /** Requests of a fresh account that has these paid credits. */
+  customer(credits: number): Promise<TestCustomer>;
+  close(): Promise<void>;
+}
+
+/** Builds the app as the service does and lets it listen on a free port. */
+export async function openTestApp(options: { deliverySeconds?: number } = {}): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const folder = await temporaryFolder();
+  const { db } = database;
+  const queue = await openQueue({ url: database.url, db, log: quiet, work: false });
+  const { deliverySeconds = 60 } = options;
+  const links = await openLinks({ db, deliverySeconds, publicUrl: () => 'http://media.test' });
+  const parts: AppParts = {
+    ...{ db, queue, links, log: quiet, createWaitSeconds: 0, providerName: 'local' },
+    waiting: createWaiting({ db, log: quiet }),
+    allow: new Set(),
+    storage: diskStorage(path.join(folder.path, 'objects')),
+    isReady: async () => true,
+  };
+  const app = await createApp(parts);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    ...{ app, parts, database, url },
+    customer: async (credits) => {
+      const { accountId, secret } = await makeCustomer(db, credits);
+      return testCustomer({ app, db, accountId, secret });
+    },
+    async close() {
+      await app.close();
+      await queue.close();
+      await database.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** An account that sends requests, with a fresh API key whenever one has used up its window. */
+export interface TestCustomer {
+  accountId: string;
+  /** The account's first API key; requests of {@link TestCustomer} are counted on it too. */
+  secret: string;
+  /** Sends any request, authorized unless its headers say otherwise. */
+  send(request: InjectOptions): Promise<Reply>;
+  /** POST /video/generations; text and bytes are sent as they are, all else as JSON. */
+  create(body: unknown, headers?: Record<string, string>): Promise<Reply>;
+}
+
+/** An answer, with its JSON body parsed. */
+export interface Reply {
+  status: number;
+  headers: LightMyRequestResponse['headers'];
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  body: any;
+}
+
+const REQUESTS_PER_KEY = 30;
+
+type CustomerParts = Pick<AppParts, 'db'> & {
+  app: FastifyInstance;
+  accountId: string;
+  secret: string;
+};
+
+function testCustomer({ app, db, accountId, secret }: CustomerParts): TestCustomer {
+  let current = secret;
+  let sent = 0;
+  const authorization = async () => {
+    if (sent === REQUESTS_PER_KEY) {
+      current = (await createKey(db, { accountId })).secret;
+      sent = 0;
+    }
+    sent += 1;
+    return `Bearer ${current}`;
+  };
+  const send = async (request: InjectOptions) => {
+    const headers = { authorization: await authorization(), ...request.headers };
+    return replyOf(await app.inject({ ...request, headers }));
+  };
+  return {
+    ...{ accountId, secret, send },
+    create: (body, headers = {}) =>
+      send({
+        method: 'POST',
+        url: '/api/v1/video/generations',
+        headers: {
+          'content-type': 'application/json',
+          'idempotency-key': crypto.randomUUID(),
+          ...headers,
+        },
+        payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+      }),
+  };
+}
+
+/** What `app.inject` answered, with its JSON body parsed. */
+export function replyOf(response: LightMyRequestResponse): Reply {
+  const { statusCode: status, headers, body } = response;
+  return { status, headers, body: body === '' ? null : JSON.parse(body) };
+}

@@ -6,6 +6,8 @@ export interface ProviderInput {
   /** The managed copy. */
   objectId: string;
   mediaType: string;
+  /** A signed link to the managed copy, for providers that fetch; valid for `INPUT_LINK_SECONDS`. */
+  url: string;
 }
 
 /** One attempt to hand a task to a provider. */
@@ -19,12 +21,15 @@ export interface Submission {
   resolution: Resolution;
   durationSeconds: number;
   generateAudio: boolean;
+  /** 0 to 4294967295. */
   seed: number;
   inputs: ProviderInput[];
+  /** Where the provider may call back: holds an unguessable token of this attempt. */
+  callbackUrl: string;
 }
 
 /**
- * What became of a submit. `unknown` holds the task until evidence comes: it may have been accepted.
+ * What became of a submit. `unknown` holds the task until evidence comes: it may be accepted.
  * `request` faults are the client's, `busy` passes, `operator` wants an operator (a wrong key, an
  * overdue account, a missing model).
  */
@@ -34,11 +39,23 @@ export type SubmitOutcome =
       kind: 'rejected';
       fault: 'request';
       code: 'content_refused' | 'invalid_media' | 'invalid_request';
+      /** Public words. */
       message: string;
+      /** The provider's own words and codes, for operators. */
+      cause?: string;
     }
   | { kind: 'rejected'; fault: 'busy' | 'operator'; cause: string; retryAfterSeconds?: number }
   | { kind: 'not_sent'; cause: string }
   | { kind: 'unknown'; cause: string };
+
+/** What is known of an attempt when its job is looked for. Times are milliseconds since 1970. */
+export interface SoughtAttempt {
+  submission: Submission;
+  /** The submit's bytes left after `from` and its answer was given up before `to`. */
+  sentBetween: { from: number; to: number };
+  /** Of these ids (as `find` would return them), the ones that belong to other attempts already. */
+  takenJobIds(jobIds: string[]): Promise<Set<string>>;
+}
 
 /**
  * Whether the provider has a job of an attempt. Absence is `final` when no job of it can appear any
@@ -59,10 +76,39 @@ export type JobStatus =
   | {
       kind: 'failed';
       code: 'provider_failed' | 'content_refused' | 'generation_expired';
+      /** Public words. */
       message: string;
+      /** The provider's own words and codes, for operators. */
+      cause?: string;
+      /** Whether the provider charges the operator for it; null where it does not say. */
+      billed: boolean | null;
     }
   /** The provider does not know the job (any more). */
   | { kind: 'missing' };
+
+/** What a callback says. Nothing of it is believed but which attempt to read again. */
+export type Callback =
+  /** `jobId` when the body names one; `verified` when its signature proves who sent it. */
+  | { kind: 'news'; jobId: string | null; verified: boolean }
+  | { kind: 'forged'; cause: string };
+
+export interface Capabilities {
+  /** Whether an output that differs from the request in size, length or tracks is a failure. */
+  exactOutput: boolean;
+  /** How long after a submit ended a job may still be missing from the look-up. */
+  findLagSeconds: number;
+  /** How a job is looked for: by our own id, in a list that may match several, or not at all. */
+  find: 'exact' | 'list' | 'none';
+  callbacks: 'none' | 'unsigned' | 'signed';
+  /** When the provider itself gives up on a job, counted from acceptance. */
+  jobLimitSeconds: number;
+  /** How long after success a result can be fetched. */
+  outputLifeSeconds: number;
+  /** What the provider does not take, and what is done instead. For the docs and `tasks show`. */
+  unsupported: Partial<Record<'seed' | 'adaptive' | 'generate_audio' | 'end_image' | 'model', string>>;
+  /** Shares of a budget that all processes of an account share; calls per second. */
+  budgets: Partial<Record<'submit' | 'read' | 'find', { callsPerSecond: number }>>;
+}
 
 /**
  * What a generation provider can do. The host owns time: a provider never waits, retries or
@@ -71,21 +117,21 @@ export type JobStatus =
  */
 export interface Provider {
   readonly name: string;
-  readonly capabilities: {
-    /** Whether an output that differs from the request in size, length or tracks is a failure. */
-    exactOutput: boolean;
-    /** How long after a submit ended a job may still be missing from the look-up. */
-    findLagSeconds: number;
-  };
+  readonly capabilities: Capabilities;
   /**
    * Hands the job over, once: one try, no redirect, a fresh connection.
    * @param mayStillSend asked just before the first byte leaves; when it says no, nothing is sent
    */
   submit(submission: Submission, mayStillSend: () => boolean): Promise<SubmitOutcome>;
-  find(attemptId: string): Promise<FindOutcome>;
+  find(attempt: SoughtAttempt): Promise<FindOutcome>;
   read(jobId: string): Promise<JobStatus>;
   /** @throws OutputGone when the result can't be had any more */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;
+  /** Understands a POST to the attempt's callback URL. `body` is the raw bytes. */
+  readCallback?(callback: {
+    body: Uint8Array;
+    headers: Record<string, string | undefined>;
+  }): Promise<Callback>;
   /** Work that the provider does within this process, if any. */
   start?(): void;
   stop?(): Promise<void>;

@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, test } from 'node:test';
+import { createServer as createTlsServer } from 'node:tls';
+import { TEST_CA_FILE } from '../../test/media-host.ts';
+import { type Call, type CallOutcome, callOnce } from './call.ts';
+
+const BODY = JSON.stringify({ prompt: 'a lighthouse' });
+const hosts: Host[] = [];
+
+afterEach(async () => {
+  await Promise.all(hosts.splice(0).map((host) => host.close()));
+});
+
+/** A host that speaks bytes, not HTTP. */
+interface Host {
+  url: string;
+  /** All that arrived on all connections. */
+  received(): string;
+  connectionCount(): number;
+  /** Resolves once this many connections have ended. */
+  left(count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function startHost(
+  behave: (socket: Socket) => void,
+  server: Server = createServer(),
+  scheme = 'http',
+): Promise<Host> {
+  const sockets = new Set<Socket>();
+  let received = '';
+  let count = 0;
+  let ended = 0;
+  server.on(scheme === 'https' ? 'secureConnection' : 'connection', (socket: Socket) => {
+    count += 1;
+    sockets.add(socket);
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => {
+      received += bytes;
+    });
+    socket.once('close', () => {
+      ended += 1;
+      server.emit('left');
+    });
+    behave(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const host: Host = {
+    url: `${scheme}://127.0.0.1:${port}/tasks?kind=video`,
+    received: () => received,
+    connectionCount: () => count,
+    async left(wanted) {
+      const signal = AbortSignal.timeout(10_000);
+      while (ended < wanted) await once(server, 'left', { signal });
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  hosts.push(host);
+  return host;
+}
+
+/** Does something once the request has arrived in full. */
+function onRequest(act: (socket: Socket, request: string) => void) {
+  return (socket: Socket) => {
+    let text = '';
+    socket.on('data', (bytes) => {
+      text += bytes;
+      if (text.includes(BODY)) act(socket, text);
+    });
+  };
+}
+
+/** Ends the connection with a reset, once the peer can have seen what was written. */
+function writeAndReset(socket: Socket, text: string): void {
+  socket.write(text, () => socket.resetAndDestroy());
+}
+
+function post(url: string, more: Partial<Call> = {}): Promise<CallOutcome> {
+  const headers = { 'content-type': 'application/json' };
+  return callOnce({ url, method: 'POST', headers, body: BODY, timeoutSeconds: 10, ...more });
+}
+
+function expectUnknown(outcome: CallOutcome, cause: RegExp): void {
+  assert.equal(outcome.kind, 'unknown', JSON.stringify(outcome));
+  if (outcome.kind === 'unknown') assert.match(outcome.cause, cause);
+}
+
+function expectNotSent(outcome: CallOutcome, cause: RegExp): void {
+  assert.equal(outcome.kind, 'not_sent', JSON.stringify(outcome));
+  if (outcome.kind === 'not_sent') assert.match(outcome.cause, cause);
+}
+
+test('a complete answer comes back as status, headers and bytes', async () => {
+  const answer =
+    'HTTP/1.1 201 Created\r\nX-Request-Id: r1\r\nContent-Length: 11\r\n\r\n{"id":"j1"}';
+  const host = await startHost(onRequest((socket) => socket.write(answer)));
+  const outcome = await post(host.url);
+  assert.equal(outcome.kind, 'answered');
+  if (outcome.kind !== 'answered') return;
+  assert.equal(outcome.status, 201);
+  assert.equal(outcome.headers['x-request-id'], 'r1');
+  assert.equal(Buffer.from(outcome.body).toString(), '{"id":"j1"}');
+  assert.match(host.received(), /^POST \/tasks\?kind=video HTTP\/1\.1\r\n/);
+  assert.match(host.received(), /content-length: 25\r\n/i);
+});
+
+test('two calls use two connections, and neither stays open', async () => {
+  const host = await startHost(
+    onRequest((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')),
+  );
+  await post(host.url);
+  await post(host.url);
+  await host.left(2);
+  assert.equal(host.connectionCount(), 2);
+});
+
+test('a redirect is an answer and is not followed', async () => {
+  const other = await startHost(() => {});
+  const answer = `HTTP/1.1 307 Go\r\nLocation: ${other.url}\r\nContent-Length: 0\r\n\r\n`;
+  const host = await startHost(onRequest((socket) => socket.write(answer)));
+  const outcome = await post(host.url);
+  assert.equal(outcome.kind === 'answered' && outcome.status, 307);
+  assert.equal(other.connectionCount(), 0);
+});
+
+test('a name that does not resolve is not sent', async () => {
+  expectNotSent(await post('http://nowhere.invalid/'), /ENOTFOUND|EAI_AGAIN/);
+});
+
+test('an address that is no http URL is not sent', async () => {
+  expectNotSent(await post('ftp://127.0.0.1/'), /not an http URL/);
+});
+
+test('a refused connection is not sent', async () => {
+  const host = await startHost(() => {});
+  await host.close();
+  expectNotSent(await post(host.url), /ECONNREFUSED/);
+});
+
+test('a certificate that is not trusted is not sent, and no byte of the request arrives', async () => {
+  const host = await startTlsHost();
+  expectNotSent(await post(host.url), /certificate|issuer|SELF_SIGNED|UNABLE/i);
+  assert.equal(host.received(), '');
+});
+
+test('a certificate that is trusted is', async () => {
+  const host = await startTlsHost();
+  const outcome = await post(host.url, { ca: await readFile(TEST_CA_FILE, 'utf8') });
+  assert.equal(outcome.kind === 'answered' && outcome.status, 200);
+});
+
+async function startTlsHost(): Promise<Host> {
+  const [key, cert] = await Promise.all(
+    ['server.key', 'server.crt'].map((name) => readFile(new URL(name, TEST_CA_FILE))),
+  );
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
+  const server = createTlsServer({ key, cert }).on('tlsClientError', () => {});
+  return startHost(
+    onRequest((socket) => socket.write(answer)),
+    server,
+    'https',
+  );
+}
+
+test('TLS that does not come about in time is not sent', async () => {
+  const host = await startHost(() => {});
+  const url = host.url.replace('http:', 'https:');
+  expectNotSent(await post(url, { connectTimeoutSeconds: 0.2 }), /not connected within 0\.2 s/);
+});
+
+test('TLS that the host breaks off is not sent', async () => {
+  const host = await startHost((socket) => socket.on('data', () => socket.resetAndDestroy()));
+  expectNotSent(await post(host.url.replace('http:', 'https:')), /ECONNRESET|disconnected/);
+});
+
+test('a reset before the request was read is unknown', async () => {
+  const host = await startHost((socket) => socket.once('data', () => socket.resetAndDestroy()));
+  const body = 'x'.repeat(2 ** 22);
+  expectUnknown(await post(host.url, { body }), /ECONNRESET|EPIPE|hang up/);
+});
+
+test('a reset after the whole request is unknown', async () => {
+  const host = await startHost(onRequest((socket) => socket.resetAndDestroy()));
+  const outcome = await post(host.url);
+  expectUnknown(outcome, /ECONNRESET|hang up/);
+  assert.ok(outcome.kind === 'unknown' && (outcome.bytesSent ?? 0) > BODY.length);
+});
+
+test('a connection closed without an answer is unknown', async () => {
+  const host = await startHost(onRequest((socket) => socket.end()));
+  expectUnknown(await post(host.url), /ECONNRESET|hang up/);
+});
+
+test('headers that never come are unknown once the time is over', async () => {
+  const host = await startHost(() => {});
+  const outcome = await post(host.url, { timeoutSeconds: 0.3 });
+  expectUnknown(outcome, /^no complete answer within 0\.3 s$/);
+  await host.left(1);
+});
+
+test('a body that stalls is unknown, with the status in the cause', async () => {
+  const start = 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"id":';
+  const host = await startHost(onRequest((socket) => socket.write(start)));
+  const outcome = await post(host.url, { timeoutSeconds: 0.5 });
+  expectUnknown(outcome, /^HTTP 200, but no complete answer within 0\.5 s$/);
+});
+
+test('a body that trickles does not outlast the time-out', async () => {
+  const host = await startHost(
+    onRequest((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
+      const timer = setInterval(() => socket.write('.'), 20);
+      socket.once('close', () => clearInterval(timer));
+    }),
+  );
+  expectUnknown(await post(host.url, { timeoutSeconds: 0.4 }), /^HTTP 200, but no complete/);
+});
+
+test('a body that breaks off is unknown, by length and by chunks', async () => {
+  for (const framing of ['Content-Length: 99', 'Transfer-Encoding: chunked']) {
+    const start = `HTTP/1.1 503 Busy\r\n${framing}\r\n\r\n`;
+    const host = await startHost(onRequest((socket) => socket.end(`${start}5\r\nhello`)));
+    expectUnknown(await post(host.url), /^HTTP 503, but /);
+  }
+});
+
+test('a reset in mid-body is unknown', async () => {
+  const start = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"id":';
+  const host = await startHost(onRequest((socket) => writeAndReset(socket, start)));
+  expectUnknown(await post(host.url), /ECONNRESET|aborted/);
+});
+
+test('an answer that is too large is unknown and is not read to its end', async () => {
+  const start = `HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n`;
+  const host = await startHost(
+    onRequest((socket) => {
+      socket.write(start);
+      socket.write(Buffer.alloc(2 ** 16));
+    }),
+  );
+  const outcome = await post(host.url, { maxAnswerBytes: 1000 });
+  expectUnknown(outcome, /^HTTP 200, but its body is larger than 1000 bytes$/);
+  await host.left(1);
+});
+
+test('an answer that is not HTTP is unknown', async () => {
+  const host = await startHost(onRequest((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')));
+  expectUnknown(await post(host.url), /HPE_|Parse/);
+});
+
+test('when the time to send is over, the connection stands and no byte arrives', async () => {
+  const host = await startHost(() => {});
+  let asked = 0;
+  const mayStillSend = () => {
+    asked += 1;
+    return false;
+  };
+  expectNotSent(await post(host.url, { mayStillSend }), /time to send was over/);
+  await host.left(1);
+  assert.equal(asked, 1);
+  assert.equal(host.connectionCount(), 1);
+  assert.equal(host.received(), '');
+});
+
+test('whether it may still send is asked once connected, not before', async () => {
+  const host = await startHost(
+    onRequest((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')),
+  );
+  let asked = 0;
+  const mayStillSend = () => {
+    asked += 1;
+    return true;
+  };
+  expectNotSent(await post('http://nowhere.invalid/', { mayStillSend }), /./);
+  assert.equal(asked, 0);
+  assert.equal((await post(host.url, { mayStillSend })).kind, 'answered');
+  assert.equal(asked, 1);
+});
+
+test('a caller that gives up: not sent before the bytes left, unknown after', async () => {
+  const stop = new AbortController();
+  const host = await startHost(onRequest(() => stop.abort(new Error('enough'))));
+  expectUnknown(await post(host.url, { signal: stop.signal }), /enough/);
+  expectNotSent(await post(host.url, { signal: stop.signal }), /enough/);
+  assert.equal(host.connectionCount(), 1);
+});

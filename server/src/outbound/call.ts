@@ -1,0 +1,179 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request as startRequest } from 'node:http';
+import { isIP, connect as openTcp, type Socket } from 'node:net';
+import { connect as openTls } from 'node:tls';
+
+/** One HTTP call to a host that an operator configured: private addresses and http are fine. */
+export interface Call {
+  url: string;
+  method: string;
+  headers: Record<string, string>;
+  body?: Uint8Array | string | undefined;
+  /** From the first byte sent to the last byte of the answer. */
+  timeoutSeconds: number;
+  /** For the look-up, connecting and TLS together. 10 when not given, never over the time-out. */
+  connectTimeoutSeconds?: number | undefined;
+  /** Asked once the connection stands, right before the first byte leaves. */
+  mayStillSend?: (() => boolean) | undefined;
+  /** 1 MB when not given. */
+  maxAnswerBytes?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
+  ca?: string | undefined;
+}
+
+/** Header names are in lower case. */
+export interface CallAnswer {
+  kind: 'answered';
+  status: number;
+  headers: Record<string, string>;
+  body: Uint8Array;
+}
+
+/**
+ * What became of a call. `not_sent` is certain: not one byte of the request left. With `unknown`
+ * the host may have done what was asked. `bytesSent` counts what was handed to the connection.
+ */
+export type CallOutcome =
+  | CallAnswer
+  | { kind: 'not_sent'; cause: string }
+  | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
+
+export type CallOnce = (call: Call) => Promise<CallOutcome>;
+
+const CONNECT_SECONDS = 10;
+const ANSWER_BYTES = 2 ** 20;
+const HEADERS_BYTES = 16 * 1024;
+
+/**
+ * Calls once: a connection of its own, one try, and no redirect followed, since a 3xx is an answer
+ * like any other. Never throws. DNS, connect and TLS failures are `not_sent`, everything later
+ * without a complete answer is `unknown` (design section 3, "Fence").
+ */
+export async function callOnce(call: Call): Promise<CallOutcome> {
+  const url = URL.parse(call.url);
+  if (!url || !/^https?:$/.test(url.protocol)) return notSent('the address is not an http URL');
+  let socket: Socket;
+  try {
+    socket = await connect(url, call);
+  } catch (failure) {
+    return notSent(failure);
+  }
+  // A connection that is dead already would say so only after a write, when nobody can be sure.
+  if (socket.destroyed || !socket.writable)
+    return notSent('the host closed the connection at once');
+  if (call.mayStillSend?.() === false) {
+    socket.destroy();
+    return notSent('the time to send was over');
+  }
+  return exchange(socket, url, call);
+}
+
+async function connect(url: URL, call: Call): Promise<Socket> {
+  call.signal?.throwIfAborted();
+  const seconds = Math.min(call.connectTimeoutSeconds ?? CONNECT_SECONDS, call.timeoutSeconds);
+  const patience = patienceFor(`not connected within ${seconds} s`, seconds, call.signal);
+  const socket = url.protocol === 'https:' ? tlsSocket(url, call.ca) : openTcp(addressOf(url));
+  socket.on('error', () => {}); // the awaited event tells; later ones come when nobody asks
+  try {
+    const event = url.protocol === 'https:' ? 'secureConnect' : 'connect';
+    await once(socket, event, { signal: patience.signal });
+    return socket.setNoDelay(true);
+  } catch (failure) {
+    socket.destroy();
+    throw patience.signal.aborted ? patience.signal.reason : failure;
+  } finally {
+    patience.end();
+  }
+}
+
+function tlsSocket(url: URL, ca: string | undefined): Socket {
+  const address = addressOf(url);
+  return openTls({
+    ...address,
+    ca,
+    rejectUnauthorized: true, // also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise
+    servername: isIP(address.host) ? '' : address.host,
+    ALPNProtocols: ['http/1.1'],
+  });
+}
+
+function addressOf(url: URL): { host: string; port: number } {
+  const port = url.port === '' ? { 'http:': 80, 'https:': 443 }[url.protocol] : Number(url.port);
+  return { host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port: port ?? 443 };
+}
+
+async function exchange(socket: Socket, url: URL, call: Call): Promise<CallOutcome> {
+  const late = `no complete answer within ${call.timeoutSeconds} s`;
+  const patience = patienceFor(late, call.timeoutSeconds, call.signal);
+  let response: IncomingMessage | undefined;
+  try {
+    response = await send(socket, url, call, patience.signal);
+    const body = await readBody(response, call.maxAnswerBytes ?? ANSWER_BYTES);
+    const status = response.statusCode ?? 0;
+    return { kind: 'answered', status, headers: headersOf(response), body };
+  } catch (failure) {
+    const reason = wordsOf(patience.signal.aborted ? patience.signal.reason : failure);
+    const cause = response ? `HTTP ${response.statusCode}, but ${reason}` : reason;
+    return { kind: 'unknown', cause, bytesSent: socket.bytesWritten };
+  } finally {
+    patience.end();
+    socket.destroy();
+  }
+}
+
+async function send(
+  socket: Socket,
+  url: URL,
+  call: Call,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const request = startRequest({
+    createConnection: () => socket,
+    signal,
+    method: call.method,
+    path: url.pathname + url.search,
+    headers: { 'accept-encoding': 'identity', ...call.headers, host: url.host },
+    maxHeaderSize: HEADERS_BYTES,
+  });
+  request.on('error', () => {}); // what comes after the answer began is heard by the body's reader
+  const answered = once(request, 'response');
+  request.end(call.body);
+  const [response] = await answered;
+  return response;
+}
+
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of response) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes) throw new Error(`its body is larger than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  if (!response.complete) throw new Error('its body broke off');
+  return Buffer.concat(chunks);
+}
+
+function headersOf(response: IncomingMessage): Record<string, string> {
+  const entries = Object.entries(response.headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name, String(value ?? '')]));
+}
+
+/** Aborts when the time is over or the caller gives up; to be ended, or its timer runs on. */
+function patienceFor(words: string, seconds: number, caller: AbortSignal | undefined) {
+  const timeOver = new AbortController();
+  const timer = setTimeout(() => timeOver.abort(new Error(words)), seconds * 1000);
+  const signal = caller ? AbortSignal.any([timeOver.signal, caller]) : timeOver.signal;
+  return { signal, end: () => clearTimeout(timer) };
+}
+
+function notSent(failure: unknown): CallOutcome {
+  return { kind: 'not_sent', cause: wordsOf(failure) };
+}
+
+function wordsOf(failure: unknown): string {
+  if (!(failure instanceof Error)) return String(failure);
+  const code = 'code' in failure ? String(failure.code) : '';
+  return failure.message.includes(code) ? failure.message : `${code} ${failure.message}`.trim();
+}

@@ -1,0 +1,165 @@
+import type { Call, CallAnswer, CallOnce } from '../../outbound/call.ts';
+import type { Door } from '../../outbound/door.ts';
+import { getJson, type JsonAnswer, parseJson } from '../json-call.ts';
+import { openOutputAt } from '../open-output.ts';
+import type {
+  Callback,
+  Capabilities,
+  JobStatus,
+  Provider,
+  Submission,
+  SubmitOutcome,
+} from '../provider.ts';
+import { causeOf, errorIn, refusalOf, refusedSubmit } from './errors.ts';
+import { findJob, listPage, type Page } from './find.ts';
+import { arkJob, statusOf } from './job.ts';
+import { type ArkModels, createBody, modelsFor } from './request.ts';
+
+export interface ArkOptions {
+  /** With its version, for example `https://ark.ap-southeast.bytepluses.com/api/v3`. */
+  baseUrl: string;
+  apiKey: string;
+  /** Model ids or endpoint ids (`ep-...`) that take the place of the base URL's own. */
+  models?: Partial<ArkModels> | undefined;
+  /**
+   * Sends the attempt's id as `safety_identifier`, so that a look-up is exact. On unless switched
+   * off. The field is meant for a stable id of an end user, and Ark echoes nothing else of ours:
+   * without it two attempts alike can't be told apart, and a lone job that is like an attempt is
+   * taken for its own, also when it is another's whose own reply was lost. The id still leads
+   * from Ark's abuse desk to the end user by way of the operator's records. Who has promised Ark
+   * an id of each end user switches it off.
+   */
+  markAttempts?: boolean | undefined;
+  call: CallOnce;
+  door: Door;
+  submitTimeoutSeconds: number;
+  /** For reads and for each page of the list; 15 when not given. */
+  readTimeoutSeconds?: number | undefined;
+  /** The largest result that is fetched. */
+  maxOutputBytes: number;
+  /** Awaited before each further page of a list: a share of the `find` budget. */
+  nextListTurn?: (() => Promise<void>) | undefined;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** Sources: the create, get and list pages of the API reference and its page on limits. */
+const CAPABILITIES: Capabilities = {
+  exactOutput: false,
+  findLagSeconds: 60,
+  find: 'list',
+  callbacks: 'unsigned',
+  jobLimitSeconds: 172_800,
+  outputLifeSeconds: 86_400,
+  unsupported: {
+    seed: 'The 2.0 series takes no seed: it is recorded with the task and not sent.',
+    adaptive: 'Resolved to a listed ratio before the submit, so that the look-up can compare it.',
+  },
+  budgets: {
+    submit: { callsPerSecond: 3 }, // 180 a minute for individuals, 600 for enterprises
+    read: { callsPerSecond: 20 },
+    find: { callsPerSecond: 1 },
+  },
+};
+
+const READ_SECONDS = 15;
+const JSON_TYPE = 'application/json';
+const TASKS = '/contents/generations/tasks';
+
+/**
+ * BytePlus ModelArk and Volcengine Ark, "video generation tasks". A submit whose reply is lost is
+ * found by callback (each holds the attempt's own path) or in the list of tasks.
+ */
+export function createArkProvider(options: ArkOptions): Provider {
+  const models = modelsFor(options.baseUrl, options.models);
+  const api = openApi(options);
+  const isMarking = options.markAttempts ?? true;
+  const markerOf = ({ attemptId }: Submission) => (isMarking ? attemptId : null);
+  const { door, maxOutputBytes: maxBytes, nextListTurn, now } = options;
+  return {
+    name: 'ark',
+    capabilities: CAPABILITIES,
+    async submit(submission, mayStillSend) {
+      const body = createBody(submission, models, markerOf(submission));
+      const outcome = await api.post(TASKS, submission.attemptId, body, mayStillSend);
+      return outcome.kind === 'answered' ? submitted(outcome) : outcome;
+    },
+    find: (attempt) => findJob({ models, markerOf, list: listBy(api, nextListTurn), now }, attempt),
+    read: async (jobId) =>
+      readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
+    openOutput: ({ url }) => openOutputAt(url, { door, maxBytes }),
+    readCallback: async ({ body }) => readCallback(parseJson(body)),
+  };
+}
+
+type Api = ReturnType<typeof openApi>;
+
+function openApi(options: ArkOptions) {
+  const root = options.baseUrl.replace(/\/+$/, '');
+  const headers = { authorization: `Bearer ${options.apiKey}` };
+  const timeoutSeconds = options.readTimeoutSeconds ?? READ_SECONDS;
+  return {
+    /** @throws Error when there was no whole answer: a read never guesses */
+    get: (path: string) => getJson(options.call, { url: root + path, headers, timeoutSeconds }),
+    post(path: string, traceId: string, json: unknown, mayStillSend: Call['mayStillSend']) {
+      return options.call({
+        url: root + path,
+        method: 'POST',
+        // The id is for tracing: Ark does not dedupe by it.
+        headers: { ...headers, 'content-type': JSON_TYPE, 'x-client-request-id': traceId },
+        body: JSON.stringify(json),
+        timeoutSeconds: options.submitTimeoutSeconds,
+        mayStillSend,
+      });
+    },
+  };
+}
+
+function submitted({ status, headers, body }: CallAnswer): SubmitOutcome {
+  const answer = { status, headers, body: parseJson(body) };
+  const jobId = status >= 200 && status < 300 ? jobIdIn(answer.body) : null;
+  return jobId === null ? refusedSubmit(answer) : { kind: 'accepted', jobId };
+}
+
+/** The create's answer is `{id}` alone; a callback's is a whole task. */
+function jobIdIn(json: unknown): string | null {
+  if (typeof json !== 'object' || json === null || !('id' in json)) return null;
+  return arkJob({ id: json.id, status: '' })?.id ?? null;
+}
+
+function readStatus(jobId: string, answer: JsonAnswer): JobStatus {
+  const job = answer.status === 200 ? arkJob(answer.body) : undefined;
+  if (job?.id === jobId) return statusOf(job);
+  if (isUnknownTask(answer)) return { kind: 'missing' };
+  throw notReadable(answer);
+}
+
+/** A 404 about a model or an endpoint, or a proxy's, says nothing about the task. */
+function isUnknownTask(answer: JsonAnswer): boolean {
+  const error = answer.status === 404 ? errorIn(answer) : undefined;
+  return error !== undefined && !/Model|Endpoint/.test(error.code);
+}
+
+function notReadable(answer: JsonAnswer): Error {
+  const error = errorIn(answer);
+  if (!error) return new Error(`Ark answered HTTP ${answer.status} with something unreadable`);
+  const kind = refusalOf(error, answer.status);
+  return new Error(`Ark answered (${kind}) ${causeOf(error, answer.status)}`);
+}
+
+function listBy(api: Api, nextTurn: () => Promise<void> = async () => {}) {
+  let pages = 0;
+  return async (query: string): Promise<Page> => {
+    if (pages > 0) await nextTurn();
+    pages += 1;
+    const answer = await api.get(`${TASKS}?${query}`);
+    if (answer.status !== 200) throw notReadable(answer);
+    return listPage(answer.body);
+  };
+}
+
+/** Ark signs nothing: whoever knows the attempt's path can send this, so it is but a wake-up. */
+function readCallback(json: unknown): Callback {
+  if (typeof json !== 'object' || json === null) return { kind: 'forged', cause: 'not JSON' };
+  return { kind: 'news', jobId: jobIdIn(json), verified: false };
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { newSubmission } from '../conformance/attempts.ts';
+import type { ProviderInput } from '../provider.ts';
+import { BYTEPLUS_MODELS, createBody, modelsFor, VOLCENGINE_MODELS } from './request.ts';
+
+function input(role: ProviderInput['role'], name: string): ProviderInput {
+  const mediaType = role === 'reference_video' ? 'video/mp4' : 'image/png';
+  return { role, objectId: name, mediaType, url: `https://video.example.com/inputs/${name}` };
+}
+
+test('a text request says everything it settles, and nothing that the 2.0 series lacks', () => {
+  const submission = newSubmission({ prompt: 'A heron', seed: 42, generateAudio: false });
+  assert.deepEqual(createBody(submission, BYTEPLUS_MODELS, 'marker'), {
+    model: 'dreamina-seedance-2-0-fast-260128',
+    content: [{ type: 'text', text: 'A heron' }],
+    resolution: '480p',
+    ratio: '1:1',
+    duration: 4,
+    generate_audio: false,
+    watermark: false,
+    callback_url: submission.callbackUrl,
+    safety_identifier: 'marker',
+  });
+});
+
+test('without a marker there is no safety_identifier', () => {
+  const body = createBody(newSubmission(), BYTEPLUS_MODELS, null);
+  assert.equal('safety_identifier' in body, false);
+});
+
+test('inputs keep their order and roles, as links', () => {
+  const inputs = [
+    input('first_frame', 'a.png'),
+    input('last_frame', 'b.png'),
+    input('reference_image', 'c.png'),
+    input('reference_video', 'd.mp4'),
+  ];
+  const { content } = createBody(newSubmission({ inputs }), BYTEPLUS_MODELS, null);
+  const url = (name: string) => ({ url: `https://video.example.com/inputs/${name}` });
+  assert.deepEqual(content.slice(1), [
+    { type: 'image_url', image_url: url('a.png'), role: 'first_frame' },
+    { type: 'image_url', image_url: url('b.png'), role: 'last_frame' },
+    { type: 'image_url', image_url: url('c.png'), role: 'reference_image' },
+    { type: 'video_url', video_url: url('d.mp4'), role: 'reference_video' },
+  ]);
+});
+
+test('the base URL chooses between the ids of the two houses, and own ids come first', () => {
+  const [volcengine, byteplus] = ['cn-beijing.volces.com', 'ap-southeast.bytepluses.com'].map(
+    (host) => `https://ark.${host}/api/v3`,
+  );
+  assert.deepEqual(modelsFor(volcengine ?? ''), VOLCENGINE_MODELS);
+  assert.deepEqual(modelsFor(byteplus ?? ''), BYTEPLUS_MODELS);
+  const own = { 'video-2.0': 'ep-1', 'video-2.0-mini': undefined };
+  assert.deepEqual(modelsFor(byteplus ?? '', own), { ...BYTEPLUS_MODELS, 'video-2.0': 'ep-1' });
+});

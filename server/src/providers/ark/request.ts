@@ -1,0 +1,55 @@
+import type { ProviderInput, Submission } from '../provider.ts';
+
+export type ArkModels = Record<Submission['model'], string>;
+
+/** Ids of the 2.0 series at BytePlus (ap-southeast) and at Volcengine (cn-beijing). */
+export const BYTEPLUS_MODELS: ArkModels = {
+  'video-2.0': 'dreamina-seedance-2-0-260128',
+  'video-2.0-fast': 'dreamina-seedance-2-0-fast-260128',
+  'video-2.0-mini': 'dreamina-seedance-2-0-mini-260615',
+};
+export const VOLCENGINE_MODELS: ArkModels = {
+  'video-2.0': 'doubao-seedance-2-0-260128',
+  'video-2.0-fast': 'doubao-seedance-2-0-fast-260128',
+  'video-2.0-mini': 'doubao-seedance-2-0-mini-260615',
+};
+
+/**
+ * The ids that fit a base URL, so that an operator of either house need not name them.
+ * @param own ids that take their place
+ */
+export function modelsFor(baseUrl: string, own: Partial<ArkModels> = {}): ArkModels {
+  const host = URL.parse(baseUrl)?.hostname ?? '';
+  const theirs = host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
+  return {
+    'video-2.0': own['video-2.0'] ?? theirs['video-2.0'],
+    'video-2.0-fast': own['video-2.0-fast'] ?? theirs['video-2.0-fast'],
+    'video-2.0-mini': own['video-2.0-mini'] ?? theirs['video-2.0-mini'],
+  };
+}
+
+/**
+ * The body of "Create video generation task". `seed` is left out: the 2.0 series does not take it.
+ * `service_tier` and `execution_expires_after` too: the servers refuse them on some 2.0 models.
+ * @param marker goes into `safety_identifier`; null leaves it out
+ */
+export function createBody(submission: Submission, models: ArkModels, marker: string | null) {
+  return {
+    model: models[submission.model],
+    content: [{ type: 'text', text: submission.prompt }, ...submission.inputs.map(contentItem)],
+    resolution: submission.resolution,
+    ratio: submission.aspectRatio,
+    duration: submission.durationSeconds,
+    generate_audio: submission.generateAudio,
+    watermark: false,
+    callback_url: submission.callbackUrl,
+    ...(marker === null ? {} : { safety_identifier: marker }),
+  };
+}
+
+/** Our roles are Ark's. Videos must be given as URLs, so images are too. */
+function contentItem({ role, url }: ProviderInput) {
+  return role === 'reference_video'
+    ? { type: 'video_url', video_url: { url }, role }
+    : { type: 'image_url', image_url: { url }, role };
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { type Database, openDatabase, statement } from '../kernel/database.ts';
+import { type RateBudget, takeTurn } from './budget.ts';
+
+const READS: RateBudget = { account: 'ark', purpose: 'read', callsPerSecond: 20 };
+const CONNECTIONS_EACH = 10;
+
+let database: TestDatabase;
+let processes: Database[];
+
+before(async () => {
+  database = await createTestDatabase();
+  const { url } = database;
+  processes = Array.from({ length: 4 }, () =>
+    openDatabase({ url, connections: CONNECTIONS_EACH, log: quiet }),
+  );
+});
+
+after(async () => {
+  await Promise.all((processes ?? []).map((db) => db.close()));
+  await database?.close();
+});
+
+beforeEach(async () => {
+  await stopClock(0);
+  await database.db.query(statement('forget_turns', 'truncate provider_turns'));
+});
+
+/** Stops the database's clock, so many seconds into a day of the test's own. */
+async function stopClock(seconds: number): Promise<void> {
+  const name = `stop_clock_${seconds}`;
+  const now = `timestamptz '2030-01-01 00:00:00Z' + interval '${seconds} seconds'`;
+  const text = `create or replace function clock_now() returns timestamptz language sql volatile
+    as $$ select ${now} $$`;
+  await database.db.query(statement(name, text));
+}
+
+/** Takes so many turns at once, over all connections of all pools, and gives the waits in order. */
+async function takeTurns(count: number, budget: RateBudget = READS): Promise<number[]> {
+  const turns = Array.from({ length: count }, async (_, index) => {
+    const db = processes[index % processes.length];
+    assert.ok(db);
+    return takeTurn(db, budget);
+  });
+  return (await Promise.all(turns)).sort((one, other) => one - other);
+}
+
+function assertSpacing(waits: number[], first: number, seconds: number): void {
+  const expected = waits.map((_, index) => (first + index * seconds).toFixed(6));
+  assert.deepEqual(
+    waits.map((wait) => wait.toFixed(6)),
+    expected,
+  );
+}
+
+test('turns taken over many connections at one moment lie exactly one spacing apart', async () => {
+  assertSpacing(await takeTurns(200), 0, 0.05);
+});
+
+test('turns go on from the last one taken while time passes', async () => {
+  await takeTurns(40); // books the account until second 2
+  await stopClock(1.5);
+  assertSpacing(await takeTurns(40), 0.5, 0.05);
+});
+
+test('an idle account saves up no turns: after a day only one is free at once', async () => {
+  await takeTurns(40);
+  await stopClock(86_400);
+  assertSpacing(await takeTurns(40), 0, 0.05);
+});
+
+test('a rate below one a second is kept', async () => {
+  assertSpacing(await takeTurns(4, { ...READS, callsPerSecond: 0.5 }), 0, 2);
+});
+
+test('a spacing that is not a whole number of microseconds is rounded up', async () => {
+  assertSpacing(await takeTurns(30, { ...READS, callsPerSecond: 3 }), 0, 0.333334);
+});
+
+test('accounts do not take each other turns, nor do the purposes of one account', async () => {
+  await takeTurns(20);
+  const others = [
+    { ...READS, account: 'fal' },
+    { ...READS, purpose: 'find' },
+    { ...READS, purpose: 'submit' },
+  ] as const;
+  for (const other of others) assert.deepEqual(await takeTurns(1, other), [0]);
+});
+
+test('on a running clock, callers of all processes meet no burst above the rate', async () => {
+  await database.db.query(
+    statement(
+      'run_clock',
+      `create or replace function clock_now() returns timestamptz language sql volatile
+       as $$ select clock_timestamp() $$`,
+    ),
+  );
+  const startedAt = performance.now();
+  const waits = await takeTurns(100);
+  const tookSeconds = (performance.now() - startedAt) / 1000;
+  const last = waits.at(-1) ?? 0;
+  assert.ok(last <= 99 * 0.05, `the last turn is ${last} seconds away`);
+  assert.ok(last >= 99 * 0.05 - tookSeconds, `100 turns within ${last + tookSeconds} seconds`);
+});
+
+test('a rate that never lets a call through is a mistake of the caller', async () => {
+  for (const callsPerSecond of [0, -1, Number.NaN]) {
+    await assert.rejects(takeTurns(1, { ...READS, callsPerSecond }), RangeError);
+  }
+});

@@ -1,0 +1,100 @@
+import { UsageError } from '../../kernel/errors.ts';
+import { callOnce } from '../../outbound/call.ts';
+import { createDoor } from '../../outbound/door.ts';
+import type { Capabilities, Provider } from '../provider.ts';
+import { find, lookUp } from './look-up.ts';
+import { openOutput } from './outputs.ts';
+import type { ServerAddress } from './server.ts';
+import { submit } from './submit.ts';
+import type { OpenInput } from './uploads.ts';
+import type { FrameRules } from './values.ts';
+import { parseWorkflow, type Workflow } from './workflow.ts';
+
+export interface ComfyuiOptions {
+  /** Such as `http://10.0.0.5:8188`: one server, private addresses and http allowed. */
+  baseUrl: string;
+  /** The Authorization header for a proxy before the server. */
+  authorization?: string | undefined;
+  /** Templates in ComfyUI's API format; the first that takes a request's files is used. */
+  workflows: Array<{ name: string; text: string }>;
+  frameRules: FrameRules;
+  openInput: OpenInput;
+  /** For each call. */
+  timeoutSeconds: number;
+  /** When a job counts as one that never ends. */
+  jobLimitSeconds: number;
+  maxOutputBytes: number;
+  /** Milliseconds since 1970, by the clock that `sentBetween` is told by. */
+  now(): number;
+}
+
+const DAY_SECONDS = 86_400;
+
+/**
+ * A self-hosted ComfyUI server that runs an operator's workflow. The client chooses the job's id,
+ * so look-ups are exact; queue and history live in the server's memory, so a restart forgets them.
+ * Source: ComfyUI `server.py`, `execution.py`, `comfy_execution/jobs.py`.
+ * @throws UsageError, one line, when a workflow or the address can't be used
+ */
+export function createComfyuiProvider(options: ComfyuiOptions): Provider {
+  const workflows = options.workflows.map(({ name, text }) => parseWorkflow(name, text));
+  if (workflows.length === 0) throw new UsageError('comfyui needs a workflow');
+  const server = serverOf(options);
+  // A door of its own: what clients name must not reach this address.
+  const door = createDoor({ allow: new Set([hostAndPort(server)]) });
+  const { frameRules, openInput, maxOutputBytes: maxBytes } = options;
+  const parts = { server, workflows, frameRules, openInput };
+  return {
+    name: 'comfyui',
+    capabilities: capabilitiesOf(workflows, options),
+    submit: (submission, mayStillSend) => submit(parts, submission, mayStillSend),
+    find: (attempt) => find(server, attempt, options.now),
+    read: (jobId) => lookUp(server, jobId),
+    openOutput: (output) => openOutput(output, { server, door, maxBytes }),
+    stop: () => door.close(),
+  };
+}
+
+function serverOf(options: ComfyuiOptions): ServerAddress {
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  const { authorization, timeoutSeconds } = options;
+  return { baseUrl, authorization, timeoutSeconds, call: callOnce };
+}
+
+function hostAndPort({ baseUrl }: ServerAddress): string {
+  const url = URL.parse(baseUrl);
+  if (!url || !/^https?:$/.test(url.protocol) || url.search !== '') {
+    throw new UsageError('comfyui needs the address of a server, such as http://10.0.0.5:8188');
+  }
+  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+  return `${url.hostname.replace(/\.$/, '')}:${port}`;
+}
+
+function capabilitiesOf(workflows: Workflow[], options: ComfyuiOptions): Capabilities {
+  return {
+    exactOutput: false,
+    // A graph is checked before it is queued, also when nobody waits for the answer any more.
+    findLagSeconds: 60,
+    find: 'exact',
+    callbacks: 'none',
+    jobLimitSeconds: options.jobLimitSeconds,
+    // Files stay until the operator deletes them.
+    outputLifeSeconds: 365 * DAY_SECONDS,
+    unsupported: unsupportedBy(workflows),
+    budgets: {},
+  };
+}
+
+function unsupportedBy(workflows: Workflow[]): Capabilities['unsupported'] {
+  const lacking = (placeholder: string) =>
+    workflows.some(({ asksFor }) => !asksFor.has(placeholder));
+  const takesEndImage = workflows.some(({ takesFiles }) => takesFiles.has('last_frame'));
+  return {
+    ...(lacking('seed') && { seed: 'a workflow without {{seed}} runs with a seed of its own' }),
+    ...(lacking('generate_audio') && {
+      generate_audio: 'a workflow without {{generate_audio}} decides by itself',
+    }),
+    ...(lacking('model') && { model: 'a workflow without {{model}} runs for every model' }),
+    ...(!takesEndImage && { end_image: 'no workflow takes one: refused as the operator’s fault' }),
+  };
+}

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { after, before, beforeEach, test } from 'node:test';
+import { UsageError } from '../../kernel/errors.ts';
+import { OutputGone, type Provider, type ProviderInput } from '../provider.ts';
+import { type ComfyuiOptions, createComfyuiProvider } from './comfyui.ts';
+import {
+  countsFor,
+  type Rig,
+  soughtAttempt,
+  startRig,
+  submissionOf,
+  usualOptions,
+  workflowWith,
+} from './rig.ts';
+import { UPLOAD_BYTES } from './uploads.ts';
+
+const IMAGE = Buffer.from('these bytes are a picture');
+const LINK = 'https://video.example.com/media/obj_1?signature=s';
+
+let rig: Rig;
+let provider: Provider;
+
+before(async () => {
+  rig = await startRig();
+  provider = await providerReading(async function* () {
+    yield IMAGE.subarray(0, 5);
+    yield IMAGE.subarray(5);
+  });
+});
+after(() => rig?.stop());
+beforeEach(() => rig.simulator.clearPlans());
+
+async function providerReading(file: () => AsyncIterable<Uint8Array>) {
+  const uploaded = await workflowWith('LoadImage', { image: '{{first_frame}}' });
+  return rig.providerWith({ workflows: [uploaded], openInput: async () => file() });
+}
+
+let objects = 0;
+
+function firstFrame(): ProviderInput {
+  objects += 1;
+  return { role: 'first_frame', objectId: `obj_${objects}`, mediaType: 'image/png', url: LINK };
+}
+
+const always = () => true;
+
+async function finished(by: Provider): Promise<Record<string, string>> {
+  const outcome = await by.submit(submissionOf(), always);
+  assert.ok(outcome.kind === 'accepted');
+  const status = await by.read(outcome.jobId);
+  assert.ok(status.kind === 'succeeded');
+  return status.output;
+}
+
+async function bytesOf(file: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(file));
+}
+
+test('a client’s file is at the server, whole, when a job that names it is posted', async () => {
+  const input = firstFrame();
+  const outcome = await provider.submit(submissionOf([input]), always);
+  assert.equal(outcome.kind, 'accepted');
+  const query = `filename=${input.objectId}.png&subfolder=framewright&type=temp`;
+  const stored = await fetch(`${rig.simulator.url}/view?${query}`);
+  assert.deepEqual(Buffer.from(await stored.arrayBuffer()), IMAGE);
+  const job = (await rig.simulator.jobs()).at(-1);
+  assert.match(JSON.stringify(job), new RegExp(`"framewright/${input.objectId}.png \\[temp\\]"`));
+});
+
+test('a file that is there already is not sent again by the next attempt', async () => {
+  const input = firstFrame();
+  let asked = 0;
+  const onlyAtFirst = () => asked++ === 0;
+  assert.equal((await provider.submit(submissionOf([input]), onlyAtFirst)).kind, 'not_sent');
+  const submission = submissionOf([input]);
+  const { uploads } = await countsFor(rig, submission);
+  assert.equal((await provider.submit(submission, always)).kind, 'accepted');
+  assert.equal((await countsFor(rig, submission)).uploads, uploads);
+});
+
+test('an upload that fails means that nothing was posted', async () => {
+  for (const [status, kind] of [
+    [500, 'not_sent'],
+    [413, 'rejected'],
+    [403, 'rejected'],
+  ] as const) {
+    const submission = submissionOf([firstFrame()]);
+    const { posts } = await countsFor(rig, submission);
+    await rig.simulator.plan({ on: 'upload', faults: [{ kind: 'refuse', status }] });
+    const outcome = await provider.submit(submission, always);
+    assert.equal(outcome.kind, kind);
+    assert.ok(outcome.kind !== 'rejected' || outcome.fault === 'operator');
+    assert.equal((await countsFor(rig, submission)).posts, posts);
+  }
+});
+
+test('a file too large to upload is not read to its end', async () => {
+  let readBytes = 0;
+  const endless = await providerReading(async function* () {
+    for (const chunk = Buffer.alloc(2 ** 20); ; readBytes += chunk.length) yield chunk;
+  });
+  const outcome = await endless.submit(submissionOf([firstFrame()]), always);
+  assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
+  assert.ok(readBytes <= UPLOAD_BYTES);
+});
+
+test('a template that loads from a link gets the link, and nothing is uploaded', async () => {
+  const linked = await workflowWith('LoadImageFromUrl', { url: '{{first_frame_url}}' });
+  const byLink = await rig.providerWith({ workflows: [linked] });
+  const submission = submissionOf([firstFrame()]);
+  const { uploads } = await countsFor(rig, submission);
+  assert.equal((await byLink.submit(submission, always)).kind, 'accepted');
+  assert.equal((await countsFor(rig, submission)).uploads, uploads);
+  assert.ok(JSON.stringify((await rig.simulator.jobs()).at(-1)).includes(JSON.stringify(LINK)));
+});
+
+test('the result is fetched from the server that made it, also after a restart', async () => {
+  const output = await finished(rig.provider);
+  await rig.restart();
+  const video = await bytesOf(await rig.provider.openOutput(output));
+  assert.equal(video.toString('latin1', 4, 8), 'ftyp');
+});
+
+test('a result that the operator deleted is gone', async () => {
+  await rig.simulator.plan({ faults: [{ kind: 'output_expired' }] });
+  const output = await finished(rig.provider);
+  await assert.rejects(rig.provider.openOutput(output), OutputGone);
+  await assert.rejects(rig.provider.openOutput({}), OutputGone);
+});
+
+test('a result that can’t be had for now is not gone', async () => {
+  const output = await finished(rig.provider);
+  for (const status of [401, 500, 503]) {
+    await rig.simulator.plan({ on: 'output', faults: [{ kind: 'refuse', status }] });
+    await assert.rejects(rig.provider.openOutput(output), { name: 'OutboundError' });
+  }
+});
+
+test('a result is cut off at the most bytes that are taken', async () => {
+  const output = await finished(rig.provider);
+  const narrow = await rig.providerWith({ maxOutputBytes: 100 });
+  await assert.rejects(async () => bytesOf(await narrow.openOutput(output)), {
+    name: 'OutboundError',
+    reason: 'too_large',
+  });
+});
+
+/** A server of the test's own, and what it was sent as Authorization. */
+async function withServer(
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  work: (options: ComfyuiOptions, authorizations: Array<string | undefined>) => Promise<void>,
+): Promise<void> {
+  const authorizations: Array<string | undefined> = [];
+  const server = createServer((request, response) => {
+    authorizations.push(request.headers.authorization);
+    request.resume().once('end', () => answer(request, response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  try {
+    await work(await usualOptions(`http://127.0.0.1:${port}/comfy/`), authorizations);
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+test('every call, downloads too, goes below the address with its authorization', async () => {
+  await withServer(
+    (request, response) => {
+      if (!request.url?.startsWith('/comfy/')) response.statusCode = 500;
+      else if (request.url.startsWith('/comfy/api/jobs')) response.statusCode = 404;
+      response.end(JSON.stringify({ error: 'Job not found', prompt_id: 'as-the-server-says' }));
+    },
+    async (options, authorizations) => {
+      const guarded = createComfyuiProvider({ ...options, authorization: 'Bearer secret' });
+      const jobId = 'as-the-server-says';
+      assert.deepEqual(await guarded.submit(submissionOf(), always), { kind: 'accepted', jobId });
+      await bytesOf(await guarded.openOutput({ filename: 'a.mp4' }));
+      assert.deepEqual(
+        authorizations,
+        Array.from({ length: 3 }, () => 'Bearer secret'),
+      );
+      await guarded.stop?.();
+    },
+  );
+});
+
+test('absence is weak at a server that does not tell its time', async () => {
+  const jobs = [{ create_time: 0 }];
+  await withServer(
+    (request, response) => {
+      response.sendDate = false;
+      const isList = request.url?.includes('?') === true;
+      response.statusCode = isList ? 200 : 404;
+      response.end(JSON.stringify(isList ? { jobs } : { error: 'Job not found' }));
+    },
+    async (options) => {
+      const found = await createComfyuiProvider(options).find(soughtAttempt(submissionOf()));
+      assert.deepEqual(found, { kind: 'absent', proof: 'weak' });
+    },
+  );
+});
+
+test('an address that can’t be one, or no workflow, stops the start', async () => {
+  const options = await usualOptions('http://127.0.0.1:8188');
+  for (const wrong of [
+    { baseUrl: '127.0.0.1:8188' },
+    { baseUrl: 'ftp://127.0.0.1' },
+    { baseUrl: 'http://127.0.0.1:8188/?a=b' },
+    { workflows: [] },
+    { workflows: [{ name: 'empty.json', text: '{}' }] },
+  ]) {
+    assert.throws(() => createComfyuiProvider({ ...options, ...wrong }), UsageError);
+  }
+});
+
+test('what the workflows have no place for is stated', async () => {
+  assert.deepEqual(Object.keys(rig.provider.capabilities.unsupported), [
+    'generate_audio',
+    'model',
+    'end_image',
+  ]);
+});

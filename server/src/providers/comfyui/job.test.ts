@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
+import { promptIdOf } from './prompt-id.ts';
+
+const ID = promptIdOf('att_1');
+const GRAPH = { '9': { class_type: 'SaveVideo', inputs: {} } };
+const PROMPT = [4, ID, GRAPH, { create_time: 1760000000000 }, ['9']];
+const SAVED = { filename: 'video_00001_.mp4', subfolder: 'day', type: 'output' };
+const OUTPUTS = { '9': { images: [SAVED], animated: [true] } };
+const OUT_OF_MEMORY = {
+  prompt_id: ID,
+  node_id: '7',
+  node_type: 'KSampler',
+  executed: [],
+  exception_message: 'Allocation on device 0 would exceed allowed memory.\n',
+  exception_type: 'torch.OutOfMemoryError',
+  traceback: ['  File "/opt/ComfyUI/execution.py", line 349, in execute\n'],
+};
+const FAILED = {
+  kind: 'failed',
+  code: 'provider_failed',
+  message: 'The provider could not make this video.',
+  billed: false,
+} as const;
+const OUT_OF_MEMORY_CAUSE =
+  'torch.OutOfMemoryError: Allocation on device 0 would exceed allowed memory. (KSampler)';
+
+function job(status: string, more: Record<string, unknown> = {}) {
+  return statusOfJob({ id: ID, status, priority: 4, workflow: {}, ...more }, ID);
+}
+
+function history(status: unknown, outputs: unknown = {}) {
+  return statusOfHistory({ [ID]: { prompt: PROMPT, outputs, status } }, ID);
+}
+
+test('/api/jobs: what waits or runs, and every word never seen, is working', () => {
+  for (const word of ['pending', 'in_progress', 'warming_up', '']) {
+    assert.deepEqual(job(word), { kind: 'working' });
+  }
+});
+
+test('/api/jobs: a completed job has its video, a failed one the server’s words', () => {
+  assert.deepEqual(job('completed', { outputs: OUTPUTS }), { kind: 'succeeded', output: SAVED });
+  assert.deepEqual(job('failed', { execution_error: OUT_OF_MEMORY }), {
+    ...FAILED,
+    cause: OUT_OF_MEMORY_CAUSE,
+  });
+  assert.deepEqual(job('cancelled'), { ...FAILED, cause: 'interrupted at the server' });
+});
+
+test('a job that ended well without a video has failed', () => {
+  const image = { filename: 'frame_00001_.png', subfolder: '', type: 'output' };
+  const cause = 'the workflow saved no video';
+  assert.deepEqual(job('completed', { outputs: { '9': { images: [image] } } }), {
+    ...FAILED,
+    cause,
+  });
+  assert.deepEqual(job('completed', { outputs: null }), { ...FAILED, cause });
+});
+
+test('/api/jobs: another job’s answer, or none of its shape, is not understood', () => {
+  assert.equal(statusOfJob({ id: promptIdOf('att_2'), status: 'completed' }, ID), undefined);
+  assert.equal(statusOfJob({ status: 'completed' }, ID), undefined);
+  assert.equal(statusOfJob('<html>', ID), undefined);
+});
+
+test('/history: an end is told from the status and its messages', () => {
+  const ok = { status_str: 'success', completed: true, messages: [] };
+  assert.deepEqual(history(ok, OUTPUTS), { kind: 'succeeded', output: SAVED });
+  assert.deepEqual(history(null, OUTPUTS), { kind: 'succeeded', output: SAVED });
+  const error = (...messages: unknown[]) => ({ status_str: 'error', completed: false, messages });
+  const start = ['execution_start', { prompt_id: ID, timestamp: 1760000000000 }];
+  assert.deepEqual(history(error(start, ['execution_error', OUT_OF_MEMORY])), {
+    ...FAILED,
+    cause: OUT_OF_MEMORY_CAUSE,
+  });
+  assert.deepEqual(history(error(start, ['execution_interrupted', { node_id: '7' }])), {
+    ...FAILED,
+    cause: 'interrupted at the server',
+  });
+  assert.deepEqual(history({ status_str: 'paused' }, OUTPUTS), { kind: 'working' });
+});
+
+test('/history: an id that is not in it is missing, and another shape is not understood', () => {
+  assert.deepEqual(statusOfHistory({}, ID), { kind: 'missing' });
+  assert.equal(statusOfHistory([], ID), undefined);
+  assert.equal(statusOfHistory({ [ID]: 'done' }, ID), undefined);
+});
+
+test('/queue: a job is found by its id among the waiting and the running', () => {
+  const other = [1, promptIdOf('att_2'), GRAPH, {}, ['9']];
+  assert.equal(isQueued({ queue_running: [other], queue_pending: [PROMPT] }, ID), true);
+  assert.equal(isQueued({ queue_running: [PROMPT], queue_pending: [] }, ID), true);
+  assert.equal(isQueued({ queue_running: [other], queue_pending: [] }, ID), false);
+  assert.equal(isQueued({ queue_running: [] }, ID), undefined);
+});

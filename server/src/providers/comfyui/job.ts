@@ -1,0 +1,116 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { JobStatus } from '../provider.ts';
+import { videoAmong } from './outputs.ts';
+
+/** `GET /api/jobs/{id}`, as far as it is read. */
+const JobSchema = Type.Object({
+  id: Type.String(),
+  status: Type.String(),
+  outputs: Type.Optional(Type.Unknown()),
+  execution_error: Type.Optional(Type.Unknown()),
+});
+
+const StatusSchema = Type.Object({
+  status_str: Type.String(),
+  messages: Type.Optional(Type.Array(Type.Unknown())),
+});
+
+/** `GET /history/{id}`: a map that is empty when the id is not known. */
+const HistorySchema = Type.Record(
+  Type.String(),
+  Type.Object({
+    outputs: Type.Optional(Type.Unknown()),
+    status: Type.Optional(Type.Union([StatusSchema, Type.Null()])),
+  }),
+);
+
+/** `GET /queue`: tuples of number, prompt id, graph, extra data, outputs. */
+const QueueSchema = Type.Object({
+  queue_running: Type.Array(Type.Array(Type.Unknown())),
+  queue_pending: Type.Array(Type.Array(Type.Unknown())),
+});
+
+const ErrorSchema = Type.Object({
+  exception_type: Type.Optional(Type.String()),
+  exception_message: Type.Optional(Type.String()),
+  node_type: Type.Optional(Type.String()),
+});
+
+/**
+ * What `/api/jobs/{id}` says of a job; undefined when it is not its words.
+ * Source: ComfyUI `comfy_execution/jobs.py`, `JobStatus`. Words never seen count as working.
+ */
+export function statusOfJob(body: unknown, id: string): JobStatus | undefined {
+  if (!Value.Check(JobSchema, body) || body.id !== id) return undefined;
+  switch (body.status) {
+    case 'completed':
+      return succeeded(id, body.outputs);
+    case 'failed':
+      return failed(causeOf(body.execution_error));
+    case 'cancelled':
+      return failed('interrupted at the server');
+    default:
+      return { kind: 'working' };
+  }
+}
+
+/**
+ * What `/history/{id}` says of a job: `missing` when it is not in it, undefined when these are not
+ * its words. An entry without a status ended well (`comfy_execution/jobs.py`,
+ * `normalize_history_item`).
+ */
+export function statusOfHistory(body: unknown, id: string): JobStatus | undefined {
+  if (!Value.Check(HistorySchema, body)) return undefined;
+  const entry = body[id];
+  if (!entry) return { kind: 'missing' };
+  const { status } = entry;
+  switch (status?.status_str) {
+    case undefined:
+    case 'success':
+      return succeeded(id, entry.outputs);
+    case 'error':
+      return failed(lastWords(status?.messages ?? []));
+    default:
+      return { kind: 'working' };
+  }
+}
+
+/** Whether `/queue` holds a job, waiting or running; undefined when these are not its words. */
+export function isQueued(body: unknown, id: string): boolean | undefined {
+  if (!Value.Check(QueueSchema, body)) return undefined;
+  return [...body.queue_running, ...body.queue_pending].some(([, promptId]) => promptId === id);
+}
+
+function succeeded(id: string, outputs: unknown): JobStatus {
+  const output = videoAmong(outputs, id);
+  return output ? { kind: 'succeeded', output } : failed('the workflow saved no video');
+}
+
+/** Nobody bills an operator for the operator's own machine. */
+function failed(cause: string): JobStatus {
+  const message = 'The provider could not make this video.';
+  return { kind: 'failed', code: 'provider_failed', message, cause, billed: false };
+}
+
+/** Messages are pairs of an event's name and what it says. */
+function lastWords(messages: unknown[]): string {
+  for (const message of messages) {
+    const [event, detail] = Array.isArray(message) ? message : [];
+    if (event === 'execution_interrupted') return 'interrupted at the server';
+    if (event === 'execution_error') return causeOf(detail);
+  }
+  return 'no reason given';
+}
+
+const MOST_CHARACTERS = 500;
+
+function causeOf(error: unknown): string {
+  if (!Value.Check(ErrorSchema, error)) return 'no reason given';
+  return words(error).slice(0, MOST_CHARACTERS);
+}
+
+function words(error: Static<typeof ErrorSchema>): string {
+  const { exception_type: type = 'error', exception_message: message = '', node_type } = error;
+  return `${type}: ${message.trim()}${node_type === undefined ? '' : ` (${node_type})`}`;
+}

@@ -1,0 +1,81 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { ByteBudget } from '../../outbound/budget.ts';
+import type { Door } from '../../outbound/door.ts';
+import { OutboundError } from '../../outbound/refusal.ts';
+import { OutputGone, type OutputReference } from '../provider.ts';
+import { authorizationOf, type ServerAddress } from './server.ts';
+
+/** A file that a node saved. `format` is a media type, from the Video Helper Suite's nodes. */
+const FileSchema = Type.Object({
+  filename: Type.String({ minLength: 1 }),
+  subfolder: Type.Optional(Type.String()),
+  type: Type.Optional(Type.String()),
+  format: Type.Optional(Type.String()),
+});
+type SavedFile = Static<typeof FileSchema>;
+
+const VIDEO_NAME = /\.(mp4|m4v|mov|webm|mkv)$/i;
+
+/**
+ * The result among what the nodes of a job saved: a video whose name holds the job's id (where the
+ * template says so), else one in the output folder, else a preview; of equals the first.
+ * @param outputs node id to a map of kinds (`images`, `gifs`, `video`, ...) to lists of files
+ */
+export function videoAmong(outputs: unknown, jobId: string): OutputReference | undefined {
+  const videos = [...filesIn(outputs)].filter(isVideo);
+  const [best] = videos.toSorted((one, other) => rank(other, jobId) - rank(one, jobId));
+  if (best === undefined) return undefined;
+  const { filename, subfolder = '', type = 'output' } = best;
+  return { filename, subfolder, type };
+}
+
+function rank(file: SavedFile, jobId: string): number {
+  const isNamed = `${file.subfolder ?? ''}/${file.filename}`.includes(jobId);
+  return (isNamed ? 2 : 0) + (file.type === 'output' ? 1 : 0);
+}
+
+function* filesIn(outputs: unknown): Generator<SavedFile> {
+  for (const node of valuesOf(outputs)) {
+    for (const list of valuesOf(node)) {
+      if (Array.isArray(list)) yield* list.filter((item) => Value.Check(FileSchema, item));
+    }
+  }
+}
+
+function valuesOf(map: unknown): unknown[] {
+  return typeof map === 'object' && map !== null ? Object.values(map) : [];
+}
+
+function isVideo(file: SavedFile): boolean {
+  return VIDEO_NAME.test(file.filename) || file.format?.startsWith('video/') === true;
+}
+
+/** The path of a file that the server holds (`GET /view`, ComfyUI `server.py`). */
+export function viewPath(file: OutputReference): string {
+  const { filename = '', subfolder = '', type = 'output' } = file;
+  return `/view?${new URLSearchParams({ filename, subfolder, type })}`;
+}
+
+/** A file that was deleted is a 404; a name that leads out of the folders a 400. */
+const GONE = new Set<unknown>([400, 404, 410]);
+
+/** @throws OutputGone when the server does not have the file any more */
+export async function openOutput(
+  output: OutputReference,
+  parts: { server: ServerAddress; door: Door; maxBytes: number },
+): Promise<AsyncIterable<Uint8Array>> {
+  if (output.filename === undefined) throw new OutputGone('no file was named');
+  const { server } = parts;
+  try {
+    const { body } = await parts.door.download(server.baseUrl + viewPath(output), {
+      budget: new ByteBudget(parts.maxBytes),
+      plainHttpWhereAllowed: true,
+      headers: authorizationOf(server),
+    });
+    return body;
+  } catch (error) {
+    const isGone = error instanceof OutboundError && GONE.has(error.details.http_status);
+    throw isGone ? new OutputGone('the server does not have the file', { cause: error }) : error;
+  }
+}

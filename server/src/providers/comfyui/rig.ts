@@ -1,0 +1,110 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type SimulatorProcess, startSimulator } from '../../../../simulators/kit/process.ts';
+import type { Provider, ProviderInput, SoughtAttempt, Submission } from '../provider.ts';
+import { type ComfyuiOptions, createComfyuiProvider } from './comfyui.ts';
+
+const WORKFLOW = new URL('../../../../simulators/comfyui/workflow.json', import.meta.url);
+
+/** A simulated server in a process of its own, and the adapter pointed at it. For tests. */
+export interface Rig {
+  readonly simulator: SimulatorProcess;
+  readonly provider: Provider;
+  /** A second adapter for the same server, with other options. */
+  providerWith(options: Partial<ComfyuiOptions>): Promise<Provider>;
+  /** Kills the server and starts it again at its address: its memory is gone, its record not. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startRig(args: string[] = ['--job-seconds', '0']): Promise<Rig> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'comfyui-'));
+  let simulator = await startSimulator('comfyui', folder, args);
+  const { url } = simulator;
+  const providers: Provider[] = [];
+  const providerWith = async (options: Partial<ComfyuiOptions>) => {
+    const provider = createComfyuiProvider({ ...(await usualOptions(url)), ...options });
+    providers.push(provider);
+    return provider;
+  };
+  const provider = await providerWith({});
+  return {
+    get simulator() {
+      return simulator;
+    },
+    provider,
+    providerWith,
+    async restart() {
+      await simulator.kill();
+      simulator = await startSimulator('comfyui', folder, [...args, '--port', new URL(url).port]);
+    },
+    async stop() {
+      await Promise.all(providers.map((one) => one.stop?.()));
+      await simulator.kill();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+export async function usualOptions(baseUrl: string): Promise<ComfyuiOptions> {
+  return {
+    baseUrl,
+    workflows: [{ name: 'workflow.json', text: await readFile(WORKFLOW, 'utf8') }],
+    frameRules: { framesPerSecond: 24, frameStep: 1 },
+    openInput: async (objectId) => {
+      throw new Error(`${objectId} is not there`);
+    },
+    timeoutSeconds: 10,
+    jobLimitSeconds: 3600,
+    maxOutputBytes: 64 * 2 ** 20,
+    now: Date.now,
+  };
+}
+
+/** The usual workflow with one more node, whose inputs are these. */
+export async function workflowWith(classType: string, inputs: Record<string, unknown>) {
+  const graph: unknown = JSON.parse(await readFile(WORKFLOW, 'utf8'));
+  const node = { class_type: classType, inputs };
+  const text = JSON.stringify(Object.assign({ '20': node }, graph));
+  return { name: `workflow with ${classType}`, text };
+}
+
+let count = 0;
+
+/** A submission of its own for each call. */
+export function submissionOf(inputs: ProviderInput[] = []): Submission {
+  count += 1;
+  const attemptId = `att_${process.pid}_${count}`;
+  return {
+    attemptId,
+    mode: inputs.length === 0 ? 'text-to-video' : 'image-to-video',
+    model: 'video-2.0',
+    prompt: `a cat, told for ${attemptId}`,
+    aspectRatio: '16:9',
+    resolution: '480p',
+    durationSeconds: 4,
+    generateAudio: false,
+    seed: 4294967295,
+    inputs,
+    callbackUrl: `https://video.example.com/callbacks/${attemptId}`,
+  };
+}
+
+/** The submission as its host would look for it, sent so many seconds ago. */
+export function soughtAttempt(submission: Submission, ageSeconds = 0): SoughtAttempt {
+  const to = Date.now();
+  const from = to - ageSeconds * 1000;
+  return { submission, sentBetween: { from, to }, takenJobIds: async () => new Set() };
+}
+
+/** How many requests of a kind the server has seen, and its jobs for this prompt. */
+export async function countsFor({ simulator }: Rig, submission: Submission) {
+  const [requests, jobs] = await Promise.all([simulator.requests(), simulator.jobs()]);
+  return {
+    posts: requests.filter(({ call }) => call === 'submit').length,
+    uploads: requests.filter(({ call }) => call === 'upload').length,
+    requests: requests.length,
+    jobs: jobs.filter(({ prompt }) => prompt === submission.prompt).length,
+  };
+}

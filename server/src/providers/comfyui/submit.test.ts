@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import type { Fault } from '../../../../simulators/kit/faults.ts';
+import { promptIdOf } from './prompt-id.ts';
+import { countsFor, type Rig, startRig, submissionOf, workflowWith } from './rig.ts';
+
+let rig: Rig;
+
+before(async () => {
+  rig = await startRig();
+});
+after(() => rig?.stop());
+beforeEach(() => rig.simulator.clearPlans());
+
+const always = () => true;
+
+/** Submits with these faults of the post, and says how many posts and jobs came of it. */
+async function submitWith(faults: Fault[]) {
+  const submission = submissionOf();
+  await rig.simulator.plan({ on: 'submit', faults });
+  const earlier = await countsFor(rig, submission);
+  const outcome = await rig.provider.submit(submission, always);
+  const { posts, jobs } = await countsFor(rig, submission);
+  return { submission, outcome, jobs, posts: posts - earlier.posts };
+}
+
+test('a job is taken once, under the attempt’s own id and with the whole request', async () => {
+  const { submission, outcome, jobs, posts } = await submitWith([]);
+  const jobId = promptIdOf(submission.attemptId);
+  assert.deepEqual(
+    { outcome, jobs, posts },
+    { outcome: { kind: 'accepted', jobId }, jobs: 1, posts: 1 },
+  );
+  const job = (await rig.simulator.jobs()).find(({ id }) => id === jobId);
+  assert.ok(job && 'graph' in job && 'wish' in job && 'filename' in job);
+  assert.deepEqual(job.wish, { width: 864, height: 496, seconds: 4, audio: false });
+  assert.equal(job.filename, `${jobId}_00001_.mp4`);
+  assert.match(JSON.stringify(job.graph), /"seed":4294967295/);
+});
+
+test('an attempt that was taken already is not posted again', async () => {
+  const { submission, outcome } = await submitWith([]);
+  const earlier = await countsFor(rig, submission);
+  assert.deepEqual(await rig.provider.submit(submission, always), outcome);
+  const { posts, jobs } = await countsFor(rig, submission);
+  assert.deepEqual({ posts, jobs }, { posts: earlier.posts, jobs: 1 });
+});
+
+for (const status of [302, 400, 409, 425, 502]) {
+  test(`an HTTP ${status} that is not in the server’s words leaves the outcome open`, async () => {
+    const { outcome, jobs, posts } = await submitWith([{ kind: 'refuse', status }]);
+    assert.equal(outcome.kind, 'unknown');
+    assert.deepEqual({ jobs, posts }, { jobs: 0, posts: 1 });
+  });
+}
+
+test('what the server has against a graph is told to the operator', async () => {
+  const missing = await workflowWith('NotInstalled', {});
+  const provider = await rig.providerWith({ workflows: [missing] });
+  assert.deepEqual(await provider.submit(submissionOf(), always), {
+    kind: 'rejected',
+    fault: 'operator',
+    cause:
+      "missing_node_type: Node 'NotInstalled' not found. The custom node may not be installed.  {}",
+  });
+});
+
+test('when the look-up before the post fails, nothing is posted', async () => {
+  const submission = submissionOf();
+  const earlier = await countsFor(rig, submission);
+  await rig.simulator.plan({ on: 'read', faults: [{ kind: 'error_after_accepting' }] });
+  assert.equal((await rig.provider.submit(submission, always)).kind, 'not_sent');
+  await rig.simulator.plan({ on: 'read', faults: [{ kind: 'refuse', status: 401 }] });
+  const outcome = await rig.provider.submit(submission, always);
+  assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
+  assert.equal((await countsFor(rig, submission)).posts, earlier.posts);
+});
+
+test('once the time to send is over nothing is sent, or at least nothing posted', async () => {
+  const submission = submissionOf();
+  const earlier = await countsFor(rig, submission);
+  assert.equal((await rig.provider.submit(submission, () => false)).kind, 'not_sent');
+  assert.equal((await countsFor(rig, submission)).requests, earlier.requests);
+  let asked = 0;
+  const onlyAtFirst = () => asked++ === 0;
+  assert.equal((await rig.provider.submit(submission, onlyAtFirst)).kind, 'not_sent');
+  const { posts, requests } = await countsFor(rig, submission);
+  assert.equal(posts, earlier.posts);
+  assert.equal(requests, earlier.requests + 1);
+});
+
+test('files that no workflow takes are the operator’s to mend, and nothing is sent', async () => {
+  const url = 'https://video.example.com/1';
+  const input = { role: 'first_frame', objectId: 'obj_1', mediaType: 'image/png', url } as const;
+  const submission = submissionOf([input]);
+  const earlier = await countsFor(rig, submission);
+  assert.deepEqual(await rig.provider.submit(submission, always), {
+    kind: 'rejected',
+    fault: 'operator',
+    cause: 'no workflow takes first_frame',
+  });
+  assert.equal((await countsFor(rig, submission)).requests, earlier.requests);
+});

@@ -1,0 +1,144 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { CallAnswer, CallOutcome } from '../../outbound/call.ts';
+import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
+import type { Submission, SubmitOutcome } from '../provider.ts';
+import { lookUp } from './look-up.ts';
+import { promptIdOf } from './prompt-id.ts';
+import { callServer, type ServerAddress, ServerTrouble } from './server.ts';
+import { type OpenInput, upload } from './uploads.ts';
+import {
+  type FrameRules,
+  type NamedInput,
+  namedInputs,
+  plainValues,
+  workflowFor,
+} from './values.ts';
+import { fillWorkflow, type Workflow } from './workflow.ts';
+
+export interface SubmitParts {
+  server: ServerAddress;
+  workflows: Workflow[];
+  frameRules: FrameRules;
+  openInput: OpenInput;
+}
+
+/**
+ * Statuses that a server or the proxy before it gives without having looked at the request: a wrong
+ * address, a missing permission, a limit on sizes. The operator can mend them, the client can't.
+ */
+const OPERATOR_STATUSES = new Set([401, 403, 404, 405, 411, 413, 414, 415, 431]);
+
+/**
+ * Posts a job under the attempt's own id, once. The server queues an id a second time when it is
+ * posted again, so it is looked up first; until the post itself, nothing is taken.
+ */
+export async function submit(
+  parts: SubmitParts,
+  submission: Submission,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  const inputs = namedInputs(submission.inputs);
+  const workflow = workflowFor(parts.workflows, inputs);
+  if (!workflow) return operator(`no workflow takes ${wordsFor(inputs)}`);
+  if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
+  const jobId = promptIdOf(submission.attemptId);
+  let graph: unknown;
+  try {
+    graph = await fillIn(parts, workflow, submission, inputs);
+    const { kind } = await lookUp(parts.server, jobId);
+    if (kind !== 'missing') return { kind: 'accepted', jobId };
+  } catch (error) {
+    return notPosted(error);
+  }
+  return post(parts.server, { prompt: graph, prompt_id: jobId }, mayStillSend);
+}
+
+function wordsFor(inputs: NamedInput[]): string {
+  return inputs.map(({ name }) => name).join(', ') || 'a prompt alone';
+}
+
+async function fillIn(
+  parts: SubmitParts,
+  workflow: Workflow,
+  submission: Submission,
+  inputs: NamedInput[],
+): Promise<unknown> {
+  const plain = Object.entries(plainValues(submission, parts.frameRules));
+  const values = new Map<string, string | number | boolean>(plain);
+  for (const { name, input } of inputs) {
+    values.set(`${name}_url`, input.url);
+    if (!workflow.asksFor.has(name)) continue;
+    values.set(name, await upload(parts.server, input, parts.openInput));
+  }
+  return fillWorkflow(workflow, values);
+}
+
+function notPosted(error: unknown): SubmitOutcome {
+  const cause = error instanceof Error ? error.message : String(error);
+  const status = error instanceof ServerTrouble ? error.status : undefined;
+  const isOperators = status !== undefined && OPERATOR_STATUSES.has(status);
+  return isOperators ? operator(cause) : { kind: 'not_sent', cause };
+}
+
+async function post(
+  server: ServerAddress,
+  job: { prompt: unknown; prompt_id: string },
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  const body = { contentType: 'application/json', bytes: JSON.stringify(job) };
+  return outcomeOf(
+    await callServer(server, { method: 'POST', path: '/prompt', body, mayStillSend }),
+  );
+}
+
+function outcomeOf(answer: CallOutcome): SubmitOutcome {
+  if (answer.kind !== 'answered') return { kind: answer.kind, cause: answer.cause };
+  if (answer.status >= 200 && answer.status < 300) return acceptance(answer);
+  if (answer.status === 400) return refusal(answer);
+  const cause = `HTTP ${answer.status}`;
+  if (answer.status === 429) {
+    const seconds = retryAfterSeconds(answer.headers);
+    const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
+    return { kind: 'rejected', fault: 'busy', cause, ...wait };
+  }
+  const isRefused = OPERATOR_STATUSES.has(answer.status) && !leavesOpen(answer.status);
+  return isRefused ? operator(cause) : { kind: 'unknown', cause };
+}
+
+/** The id of the answer counts: the server would say so if it went by another than ours. */
+function acceptance(answer: CallAnswer): SubmitOutcome {
+  const body = parseJson(answer.body);
+  const isAcceptance = Value.Check(Type.Object({ prompt_id: Type.String({ minLength: 1 }) }), body);
+  if (isAcceptance) return { kind: 'accepted', jobId: body.prompt_id };
+  return { kind: 'unknown', cause: `HTTP ${answer.status} without a prompt_id` };
+}
+
+/** A 400 of ComfyUI's own; `node_errors` names what a node did not like. */
+const RefusalSchema = Type.Object({
+  error: Type.Object({
+    type: Type.String(),
+    message: Type.String(),
+    details: Type.Optional(Type.String()),
+  }),
+  node_errors: Type.Optional(Type.Unknown()),
+});
+const MOST_CHARACTERS = 1000;
+
+/**
+ * Whatever the server has against a graph (a node it lacks, a model that is not there, a value out
+ * of a node's range), the operator's template or set-up is to blame: the client wrote no graph.
+ */
+function refusal(answer: CallAnswer): SubmitOutcome {
+  const body = parseJson(answer.body);
+  if (!Value.Check(RefusalSchema, body)) {
+    return { kind: 'unknown', cause: 'HTTP 400, but not in ComfyUI’s words' };
+  }
+  const { type, message, details = '' } = body.error;
+  const nodes = JSON.stringify(body.node_errors ?? {});
+  return operator(`${type}: ${message} ${details} ${nodes}`.slice(0, MOST_CHARACTERS));
+}
+
+function operator(cause: string): SubmitOutcome {
+  return { kind: 'rejected', fault: 'operator', cause };
+}

@@ -1,0 +1,69 @@
+import { frameSize } from '../frame-size.ts';
+import type { ProviderInput, Submission } from '../provider.ts';
+import { promptIdOf } from './prompt-id.ts';
+import type { Placeholder, Workflow } from './workflow.ts';
+
+/** How the operator's model counts frames. */
+export interface FrameRules {
+  /** Of the video that the workflow saves. */
+  framesPerSecond: number;
+  /** Lengths are `step * n + 1` frames, with 4 for Wan and 8 for LTX; 1: any length. */
+  frameStep: number;
+}
+
+/** A client's file and what templates call it. */
+export interface NamedInput {
+  name: string;
+  input: ProviderInput;
+}
+
+/** Names a submission's files: `first_frame`, `last_frame`, `reference_image_1`, ... */
+export function namedInputs(inputs: ProviderInput[]): NamedInput[] {
+  const counts = new Map<string, number>();
+  return inputs.map((input) => {
+    const { role } = input;
+    if (role === 'first_frame' || role === 'last_frame') return { name: role, input };
+    const count = (counts.get(role) ?? 0) + 1;
+    counts.set(role, count);
+    return { name: `${role}_${count}`, input };
+  });
+}
+
+/**
+ * The first workflow that takes exactly the files of the submission: one that lacks a file of the
+ * client's would silently leave it out.
+ */
+export function workflowFor(workflows: Workflow[], inputs: NamedInput[]): Workflow | undefined {
+  const given = new Set(inputs.map(({ name }) => name));
+  return workflows.find(({ takesFiles }) => given.symmetricDifference(takesFiles).size === 0);
+}
+
+/** The values of all placeholders that are not files. */
+export function plainValues(
+  submission: Submission,
+  rules: FrameRules,
+): Record<Placeholder, string | number | boolean> {
+  const { width, height } = frameSize(submission.resolution, submission.aspectRatio);
+  return {
+    prompt: submission.prompt,
+    seed: submission.seed,
+    width,
+    height,
+    frames: frameCount(submission.durationSeconds, rules),
+    frames_per_second: rules.framesPerSecond,
+    duration_seconds: submission.durationSeconds,
+    aspect_ratio: submission.aspectRatio,
+    resolution: submission.resolution,
+    generate_audio: submission.generateAudio,
+    model: submission.model,
+    mode: submission.mode,
+    job_id: promptIdOf(submission.attemptId),
+  };
+}
+
+/** The shortest length the model knows that is not shorter than asked. */
+function frameCount(durationSeconds: number, rules: FrameRules): number {
+  const frames = Math.ceil(durationSeconds * rules.framesPerSecond);
+  const { frameStep } = rules;
+  return frameStep === 1 ? frames : Math.ceil((frames - 1) / frameStep) * frameStep + 1;
+}

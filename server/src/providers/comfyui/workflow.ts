@@ -1,0 +1,124 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { UsageError } from '../../kernel/errors.ts';
+
+/** A graph in ComfyUI's API format ("Export (API)"): node id to class and inputs. */
+const GraphSchema = Type.Record(
+  Type.String(),
+  Type.Object({
+    class_type: Type.String(),
+    inputs: Type.Record(Type.String(), Type.Unknown()),
+  }),
+);
+export type Graph = Static<typeof GraphSchema>;
+
+/** What a template may ask for beside the files. Numbers stay numbers, booleans booleans. */
+export const PLACEHOLDERS = [
+  'prompt',
+  'seed',
+  'width',
+  'height',
+  'frames',
+  'frames_per_second',
+  'duration_seconds',
+  'aspect_ratio',
+  'resolution',
+  'generate_audio',
+  'model',
+  'mode',
+  'job_id',
+] as const;
+export type Placeholder = (typeof PLACEHOLDERS)[number];
+
+/** `first_frame` is the name of the uploaded file, `first_frame_url` a link to it; and so on. */
+const FILE_PLACEHOLDER =
+  /^(first_frame|last_frame|reference_image_[1-8]|reference_video_[1-3])(_url)?$/;
+const BRACES = /\{\{(.*?)\}\}/gs;
+
+/** An operator's template of a graph: `"{{prompt}}"`, `"{{seed}}"` and others stand for values. */
+export interface Workflow {
+  name: string;
+  graph: Graph;
+  /** The placeholders in it. */
+  asksFor: ReadonlySet<string>;
+  /** The files it takes: `first_frame`, `reference_image_2`, ... */
+  takesFiles: ReadonlySet<string>;
+}
+
+/**
+ * Reads a template.
+ * @param name what to call it in messages, for example its path
+ * @throws UsageError, one line that names the template and what is wrong with it
+ */
+export function parseWorkflow(name: string, text: string): Workflow {
+  const graph = parseGraph(name, text);
+  const asksFor = new Set([...texts(graph)].flatMap(placeholdersIn));
+  for (const placeholder of asksFor) {
+    if (!isKnown(placeholder)) throw new UsageError(`${name}: {{${placeholder}}} is not known`);
+  }
+  if (!asksFor.has('prompt')) throw new UsageError(`${name}: there is no "{{prompt}}" in it`);
+  return { name, graph, asksFor, takesFiles: new Set([...asksFor].flatMap(fileOf)) };
+}
+
+/** What takes the place of placeholders, by their names. */
+export type Values = ReadonlyMap<string, string | number | boolean>;
+
+/** The template's graph with the values in place; text in a value is never read as a template. */
+export function fillWorkflow(workflow: Workflow, values: Values): unknown {
+  return fill(workflow.graph, values);
+}
+
+function fill(part: unknown, values: Values): unknown {
+  if (typeof part === 'string') return fillText(part, values);
+  if (Array.isArray(part)) return part.map((item) => fill(item, values));
+  if (typeof part !== 'object' || part === null) return part;
+  return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, fill(item, values)]));
+}
+
+/** A placeholder that stands alone becomes its value as it is; within other words, text. */
+function fillText(text: string, values: Values): string | number | boolean {
+  const [alone] = placeholdersIn(text);
+  if (alone !== undefined && /^\{\{[^{}]*\}\}$/.test(text)) return valueFor(alone, values);
+  return text.replace(BRACES, (_, inner: string) => String(valueFor(inner.trim(), values)));
+}
+
+function valueFor(placeholder: string, values: Values): string | number | boolean {
+  const value = values.get(placeholder);
+  if (value === undefined) throw new Error(`no value for {{${placeholder}}}`);
+  return value;
+}
+
+function parseGraph(name: string, text: string): Graph {
+  const value = parseJson(name, text);
+  if (Value.Check(GraphSchema, value)) return value;
+  throw new UsageError(`${name}: not a graph in the API format; use "Export (API)" in ComfyUI`);
+}
+
+function parseJson(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`${name}: not JSON: ${cause.replaceAll(/\s+/g, ' ')}`);
+  }
+}
+
+function* texts(part: unknown): Generator<string> {
+  if (typeof part === 'string') yield part;
+  if (typeof part !== 'object' || part === null) return;
+  for (const item of Object.values(part)) yield* texts(item);
+}
+
+function placeholdersIn(text: string): string[] {
+  return [...text.matchAll(BRACES)].map(([, placeholder = '']) => placeholder.trim());
+}
+
+function isKnown(placeholder: string): boolean {
+  const isPlain = PLACEHOLDERS.some((known) => known === placeholder);
+  return isPlain || FILE_PLACEHOLDER.test(placeholder);
+}
+
+function fileOf(placeholder: string): string[] {
+  const file = FILE_PLACEHOLDER.exec(placeholder)?.[1];
+  return file === undefined ? [] : [file];
+}

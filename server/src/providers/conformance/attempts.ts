@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { SoughtAttempt, Submission, SubmitOutcome } from '../provider.ts';
+import type { Suite } from './subject.ts';
+
+let made = 0;
+
+/** A small submission of its own: its prompt and its attempt's id are nobody else's. */
+export function newSubmission(changes: Partial<Submission> = {}): Submission {
+  made += 1;
+  const attemptId = `att_${process.pid}x${Date.now()}x${made}`;
+  return {
+    attemptId,
+    mode: 'text-to-video',
+    model: 'video-2.0-fast',
+    prompt: `A paper boat crosses puddle ${attemptId}`,
+    aspectRatio: '1:1',
+    resolution: '480p',
+    durationSeconds: 4,
+    generateAudio: true,
+    seed: 7,
+    inputs: [],
+    callbackUrl: `http://127.0.0.1:9/callbacks/${attemptId}`,
+    ...changes,
+  };
+}
+
+/** How the host asks for a submission that was sent since `from` and has been given up by now. */
+export function soughtAttempt(
+  submission: Submission,
+  from: number,
+  taken: string[] = [],
+): SoughtAttempt {
+  const isTaken = (id: string) => taken.includes(id);
+  return {
+    submission,
+    sentBetween: { from, to: Date.now() },
+    takenJobIds: async (jobIds) => new Set(jobIds.filter(isTaken)),
+  };
+}
+
+export const sendNow = () => true;
+
+/** Asks again until the answer is as wanted; fails with the last one after 15 seconds. */
+export async function eventually<Value>(
+  ask: () => Promise<Value>,
+  isWanted: (value: Value) => boolean,
+): Promise<Value> {
+  const deadline = performance.now() + 15_000;
+  for (;;) {
+    const value = await ask();
+    if (isWanted(value)) return value;
+    assert.ok(performance.now() < deadline, `still ${JSON.stringify(value)}`);
+    await delay(25);
+  }
+}
+
+/** Submits and expects the job's id. */
+export async function submitAccepted(suite: Suite, submission: Submission): Promise<string> {
+  const outcome = await suite.provider().submit(submission, sendNow);
+  assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome));
+  return outcome.kind === 'accepted' ? outcome.jobId : '';
+}
+
+/** Submits with a fault that costs the reply, and expects that nothing is claimed. */
+export async function submitLost(suite: Suite, submission: Submission): Promise<void> {
+  await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }] });
+  expectKind(await suite.provider().submit(submission, sendNow), 'unknown');
+}
+
+export function expectKind(outcome: SubmitOutcome, kind: SubmitOutcome['kind']): void {
+  assert.equal(outcome.kind, kind, JSON.stringify(outcome));
+}
+
+/** The ids, as the provider says them, of the jobs that really ran for a prompt. */
+export async function jobsFor(suite: Suite, { prompt }: Submission): Promise<string[]> {
+  const jobIdOf = suite.of.jobIdOf ?? (({ id }: { id: string }) => id);
+  const jobs = await suite.simulator().jobs();
+  return jobs.filter((job) => job.prompt === prompt).map(jobIdOf);
+}
+
+/** How many submits the simulator has seen so far, also of those it did not read. */
+export async function submitCount(suite: Suite): Promise<number> {
+  const requests = await suite.simulator().requests();
+  return requests.filter(({ call }) => call === 'submit').length;
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Callback, Submission } from '../provider.ts';
+import { jobsFor, newSubmission, sendNow, submitAccepted, submitLost } from './attempts.ts';
+import { type CallbackHost, type ReceivedCallback, startCallbackHost } from './callback-host.ts';
+import type { PlannedFault, Suite } from './subject.ts';
+
+/** For providers that call back. */
+export function callbackTests(suite: Suite): void {
+  const { host, reachable, read, isSigned } = listen(suite);
+  const plan = (fault: PlannedFault) => suite.simulator().plan({ faults: [fault] });
+
+  test('a callback names the job, and is verified if the provider signs', async () => {
+    const submission = reachable();
+    const jobId = await submitAccepted(suite, submission);
+    const [callback] = await host().arrived(submission.attemptId, 1);
+    assert.ok(callback);
+    const news = { kind: 'news', jobId, verified: isSigned() };
+    assert.deepEqual(await read(callback), news);
+    assert.deepEqual(await read(callback), news, 'read again');
+  });
+
+  test('a callback names the job of a submit whose reply was lost', async () => {
+    const submission = reachable();
+    await submitLost(suite, submission);
+    const [callback] = await host().arrived(submission.attemptId, 1);
+    assert.ok(callback);
+    const [jobId] = await jobsFor(suite, submission);
+    const news = { kind: 'news', jobId, verified: isSigned() };
+    assert.deepEqual(await read(callback), news);
+  });
+
+  test('a callback can come before the reply and names the same job', async (t) => {
+    if (suite.of.callsBackEarly === false) return t.skip('it calls back at the end alone');
+    await plan({ kind: 'callback_early' });
+    const submission = reachable();
+    const outcome = await suite.provider().submit(submission, sendNow);
+    const [callback] = host().received(submission.attemptId);
+    assert.ok(callback && outcome.kind === 'accepted');
+    const news = await read(callback);
+    assert.equal(news.kind === 'news' && news.jobId, outcome.jobId);
+  });
+
+  test('of a job with forged callbacks, none but the provider’s own is verified', async () => {
+    await plan({ kind: 'callback_forged' });
+    const submission = reachable();
+    const jobId = await submitAccepted(suite, submission);
+    const received = await host().arrived(submission.attemptId, 2);
+    const [forged, genuine] = await Promise.all(received.slice(0, 2).map(read));
+    assert.ok(forged?.kind === 'forged' || forged?.verified === false);
+    if (isSigned()) assert.equal(forged.kind, 'forged');
+    assert.deepEqual(genuine, { kind: 'news', jobId, verified: isSigned() });
+  });
+}
+
+/** What was tampered with, or made up, is never taken for the provider's. */
+export function forgeryTests(suite: Suite): void {
+  const { host, reachable, read, isSigned } = listen(suite);
+
+  test('signed, a callback that was changed or lost its signature is forged', async (t) => {
+    if (!isSigned()) return t.skip('it does not sign');
+    const submission = reachable();
+    await submitAccepted(suite, submission);
+    const [callback] = await host().arrived(submission.attemptId, 1);
+    assert.ok(callback);
+    const body = Buffer.from(Buffer.from(callback.body).toString().replace('{', '{ '));
+    assert.equal((await read({ ...callback, body })).kind, 'forged');
+    assert.equal((await read({ body: callback.body, headers: {} })).kind, 'forged');
+  });
+
+  test('whatever is sent to the callback URL, nothing of it is verified', async () => {
+    for (const text of [
+      '',
+      'null',
+      '[]',
+      '{"id":7}',
+      '{"id":"../../x"}',
+      '<xml/>',
+      '\u0000\ufffd',
+    ]) {
+      const callback = await read({ body: Buffer.from(text), headers: {} });
+      assert.ok(callback.kind === 'forged' || !callback.verified, text);
+      if (callback.kind === 'news') assert.equal(callback.jobId, null, text);
+    }
+  });
+}
+
+/** A host for callbacks, for as long as the suite runs, and submissions that lead there. */
+function listen(suite: Suite) {
+  let host: CallbackHost;
+  before(async () => {
+    host = await startCallbackHost();
+  });
+  after(() => host.close());
+  return {
+    host: () => host,
+    reachable: (): Submission => {
+      const submission = newSubmission();
+      return { ...submission, callbackUrl: host.url(submission.attemptId) };
+    },
+    read: (callback: ReceivedCallback) => readCallback(suite, callback),
+    isSigned: () => suite.provider().capabilities.callbacks === 'signed',
+  };
+}
+
+async function readCallback(suite: Suite, callback: ReceivedCallback): Promise<Callback> {
+  const read = suite.provider().readCallback;
+  assert.ok(read, 'a provider that calls back reads callbacks');
+  return read(callback);
+}

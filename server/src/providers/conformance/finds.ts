@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FindOutcome, Submission } from '../provider.ts';
+import {
+  eventually,
+  jobsFor,
+  newSubmission,
+  sendNow,
+  soughtAttempt,
+  submitAccepted,
+  submitLost,
+} from './attempts.ts';
+import { PASSING } from './reads.ts';
+import type { ProviderSubject, Suite } from './subject.ts';
+
+const isPresent = ({ kind }: FindOutcome) => kind !== 'absent';
+
+export function findTests(suite: Suite): void {
+  test('an attempt that was never sent is absent, also beside one that is like it', async () => {
+    const from = Date.now();
+    const sent = newSubmission();
+    await submitAccepted(suite, sent);
+    const unsent = newSubmission({ prompt: sent.prompt });
+    const found = await suite.provider().find(soughtAttempt(unsent, from));
+    assert.deepEqual(found, { kind: 'absent', proof: suite.of.absence });
+  });
+
+  test('of two attempts alike whose replies were lost, each finds its own job', async () => {
+    const from = Date.now();
+    const one = newSubmission({ prompt: 'Two of a kind', aspectRatio: '4:3' });
+    const other = newSubmission({ prompt: 'Two of a kind', aspectRatio: '4:3' });
+    await submitLost(suite, one);
+    const [first] = await jobsFor(suite, one);
+    await submitLost(suite, other);
+    const second = (await jobsFor(suite, other)).find((jobId) => jobId !== first);
+    const find = (submission: Submission) => () =>
+      suite.provider().find(soughtAttempt(submission, from));
+    assert.deepEqual(await eventually(find(other), isPresent), { kind: 'found', jobId: second });
+    assert.deepEqual(await eventually(find(one), isPresent), { kind: 'found', jobId: first });
+  });
+
+  test('a job that a lagging list does not show yet is no final absence, and is found later', async (t) => {
+    if (suite.provider().capabilities.find !== 'list') return t.skip('it has no list');
+    const [from, submission] = [Date.now(), newSubmission()];
+    const lag = { kind: 'list_lag', seconds: 1.5 };
+    await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }, lag] });
+    await suite.provider().submit(submission, sendNow);
+    const find = () => suite.provider().find(soughtAttempt(submission, from));
+    const first = await find();
+    assert.ok(first.kind === 'absent' && first.proof !== 'final', JSON.stringify(first));
+    const [jobId] = await jobsFor(suite, submission);
+    assert.deepEqual(await eventually(find, isPresent), { kind: 'found', jobId });
+  });
+
+  for (const fault of PASSING) {
+    test(`a look-up that meets "${fault.kind}" throws: it never reads as absent`, async (t) => {
+      if (suite.provider().capabilities.find === 'none') return t.skip('it has no look-up');
+      await suite.simulator().plan({ on: 'find', faults: [fault] });
+      const attempt = soughtAttempt(newSubmission(), Date.now());
+      await assert.rejects(async () => suite.provider().find(attempt));
+      await suite.simulator().clearPlans();
+    });
+  }
+}
+
+/** Without a marker, what can't be told apart is not guessed. */
+export function unmarkedTests(suite: Suite): void {
+  test('unmarked, two jobs that an attempt may own are ambiguous until one is taken', async () => {
+    const from = Date.now();
+    const one = newSubmission({ prompt: 'A twin' });
+    await submitLost(suite, one);
+    await submitLost(suite, newSubmission({ prompt: 'A twin' }));
+    const jobIds = await jobsFor(suite, one);
+    assert.equal(jobIds.length, 2);
+    const find = (taken: string[]) => suite.provider().find(soughtAttempt(one, from, taken));
+    const found = await eventually(
+      () => find([]),
+      ({ kind }) => kind === 'ambiguous',
+    );
+    assert.deepEqual(found.kind === 'ambiguous' && found.jobIds.toSorted(), jobIds.toSorted());
+    const [mine = '', theirs = ''] = jobIds;
+    assert.deepEqual(await find([theirs]), { kind: 'found', jobId: mine });
+    assert.equal((await find(jobIds)).kind, 'absent');
+  });
+
+  test('unmarked, a job of another time or with another length is no candidate', async () => {
+    const from = Date.now();
+    await submitAccepted(suite, newSubmission({ aspectRatio: '21:9', durationSeconds: 4 }));
+    const sought = newSubmission({ aspectRatio: '21:9', durationSeconds: 5 });
+    assert.equal((await suite.provider().find(soughtAttempt(sought, from))).kind, 'absent');
+    const earlier = newSubmission({ aspectRatio: '21:9', durationSeconds: 4 });
+    const attempt = soughtAttempt(earlier, from);
+    const hourAgo = { from: from - 3_600_000, to: from - 3_599_000 };
+    const found = await suite.provider().find({ ...attempt, sentBetween: hourAgo });
+    assert.equal(found.kind, 'absent');
+  });
+}
+
+/** A provider that is not there: nothing is sent, and nothing is made up. */
+export async function expectUnreachable({ provider, simulator }: ProviderSubject): Promise<void> {
+  await simulator.kill();
+  const submission = newSubmission();
+  const outcome = await provider.submit(submission, sendNow);
+  assert.equal(outcome.kind, 'not_sent', JSON.stringify(outcome));
+  await assert.rejects(async () => provider.read('a-job'));
+  if (provider.capabilities.find === 'none') return;
+  await assert.rejects(async () => provider.find(soughtAttempt(submission, Date.now())));
+}

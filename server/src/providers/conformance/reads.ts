@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JobStatus } from '../provider.ts';
+import { eventually, newSubmission, sendNow, submitAccepted } from './attempts.ts';
+import type { PlannedFault, StatusCase, Suite } from './subject.ts';
+
+/** Failures of a read or a look-up that say nothing about the job. */
+export const PASSING: PlannedFault[] = [
+  { kind: 'reset_after_body' },
+  { kind: 'drop_after_accepting' },
+  { kind: 'error_after_accepting', status: 500 },
+  { kind: 'error_after_accepting', status: 503 },
+  { kind: 'unreadable' },
+  { kind: 'truncated_body' },
+  { kind: 'slow_headers' },
+  { kind: 'refuse', status: 401 },
+  { kind: 'refuse', status: 429 },
+];
+
+const hasEnded = ({ kind }: JobStatus) => kind !== 'working';
+
+export function readTests(suite: Suite): void {
+  test('a job is working, and then succeeded with its output', async () => {
+    const jobId = await submitAccepted(suite, newSubmission());
+    assert.equal((await suite.provider().read(jobId)).kind, 'working');
+    const status = await eventually(() => suite.provider().read(jobId), hasEnded);
+    assert.equal(status.kind, 'succeeded');
+  });
+
+  for (const status of suite.of.statuses) statusTest(suite, status);
+
+  test('a status word that nobody has seen before is working', async () => {
+    const word = { kind: 'status_word', word: 'defragmenting' };
+    await suite.simulator().plan({ faults: [word] });
+    const jobId = await submitAccepted(suite, newSubmission());
+    await succeedAnother(suite);
+    assert.deepEqual(await suite.provider().read(jobId), { kind: 'working' });
+  });
+
+  test('a job that never ends stays working', async () => {
+    await suite.simulator().plan({ faults: [{ kind: 'never_ends' }] });
+    const jobId = await submitAccepted(suite, newSubmission());
+    await succeedAnother(suite);
+    assert.deepEqual(await suite.provider().read(jobId), { kind: 'working' });
+  });
+
+  test('a job that vanished is missing', async () => {
+    await suite.simulator().plan({ faults: [{ kind: 'vanishes' }] });
+    const outcome = await suite.provider().submit(newSubmission(), sendNow);
+    assert.equal(outcome.kind, 'accepted');
+    if (outcome.kind !== 'accepted') return;
+    assert.deepEqual(await suite.provider().read(outcome.jobId), { kind: 'missing' });
+  });
+
+  for (const fault of PASSING) {
+    test(`a read that meets "${fault.kind}" throws: it never ends a job`, async () => {
+      const jobId = await submitAccepted(suite, newSubmission());
+      await suite.simulator().plan({ on: 'read', faults: [fault] });
+      await assert.rejects(async () => suite.provider().read(jobId));
+      await suite.simulator().clearPlans();
+    });
+  }
+}
+
+function statusTest(suite: Suite, { says, changes, becomes }: StatusCase): void {
+  const { kind, code } = becomes;
+  test(`a job that is ${says} is ${kind}${code === undefined ? '' : ` (${code})`}`, async () => {
+    const submission = newSubmission();
+    const jobId = await submitAccepted(suite, submission);
+    const jobs = await suite.simulator().jobs();
+    const job = jobs.find(({ prompt }) => prompt === submission.prompt);
+    assert.ok(job);
+    await suite.simulator().changeJob(job.id, changes);
+    const status: Record<string, unknown> = await suite.provider().read(jobId);
+    for (const [field, value] of Object.entries(becomes)) assert.equal(status[field], value, field);
+  });
+}
+
+/** Time enough for a job to end, by the simulator's own clock. */
+async function succeedAnother(suite: Suite): Promise<void> {
+  const jobId = await submitAccepted(suite, newSubmission());
+  await eventually(() => suite.provider().read(jobId), hasEnded);
+}

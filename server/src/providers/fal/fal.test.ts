@@ -1,0 +1,344 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { jwks, signedDelivery, USER_ID } from '../../../../simulators/fal/webhook.ts';
+import { type CannedAnswer, type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
+import { input, sought, submission } from '../../../test/submission.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { parseAllowList } from '../../outbound/addresses.ts';
+import { callOnce } from '../../outbound/call.ts';
+import { createDoor } from '../../outbound/door.ts';
+import { createFalProvider } from './fal.ts';
+import { modelInput } from './model-input.ts';
+import type { FalOptions } from './settings.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00Z');
+const SUBMIT = '/bytedance/seedance-2.0/fast/text-to-video';
+const REQUEST = '/bytedance/seedance-2.0/requests/r-1';
+const HISTORY = '/v1/models/requests/by-endpoint';
+const JWKS = '/.well-known/jwks.json';
+const ID = '024ca5b1-45d3-4afd-883e-ad3abe2a1c4d';
+
+let host: CannedHost;
+before(async () => {
+  host = await startCannedHost();
+});
+after(() => host.close());
+beforeEach(() => host.requests.splice(0));
+
+function fal(changes: Partial<FalOptions> = {}) {
+  return createFalProvider({
+    apiKey: 'fal-key',
+    call: callOnce,
+    door: createDoor({ allow: parseAllowList(new URL(host.url).host) }),
+    submitTimeoutSeconds: 5,
+    now: () => NOW,
+    queueUrl: host.url,
+    platformUrl: host.url,
+    jwksUrl: host.url + JWKS,
+    ...changes,
+  });
+}
+
+function submitted(answer: CannedAnswer) {
+  host.answer(SUBMIT, answer);
+  return fal().submit(submission(), () => true);
+}
+
+function modelError(type: string, msg = 'said by the model'): CannedAnswer {
+  return { status: 422, json: { detail: [{ loc: ['body', 'prompt'], msg, type, input: 'x' }] } };
+}
+
+test('a submit names the webhook, bounds an orphan and keeps what was sent', async () => {
+  host.answer(SUBMIT, {
+    json: {
+      status: 'IN_QUEUE',
+      request_id: ID,
+      gateway_request_id: ID,
+      response_url: `https://queue.fal.run/bytedance/seedance-2.0/requests/${ID}`,
+      queue_position: 0,
+    },
+  });
+  const outcome = await fal({ startTimeoutSeconds: 900 }).submit(submission(), () => true);
+  assert.deepEqual(outcome, { kind: 'accepted', jobId: ID });
+  const [request, ...more] = host.requests;
+  assert.ok(request);
+  assert.equal(more.length, 0);
+  assert.equal(request.url.searchParams.get('fal_webhook'), submission().callbackUrl);
+  assert.equal(request.headers.authorization, 'Key fal-key');
+  assert.equal(request.headers['x-fal-request-start-timeout'], '900');
+  assert.equal(request.headers['x-fal-no-retry'], '1');
+  assert.equal(request.headers['x-fal-store-io'], '1');
+  const sent = { ...modelInput(submission()), end_user_id: 'att_1' };
+  assert.deepEqual(JSON.parse(request.body), sent);
+});
+
+test('the mark of the attempt can be switched off', async () => {
+  host.answer(SUBMIT, { json: { request_id: ID } });
+  await fal({ markWithEndUserId: false }).submit(submission(), () => true);
+  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), modelInput(submission()));
+});
+
+test("a refusal in fal's own words is put down to whoever can mend it", async () => {
+  const refused = async (answer: CannedAnswer) => {
+    const outcome = await submitted(answer);
+    assert.ok(outcome.kind === 'rejected', JSON.stringify(outcome));
+    return outcome.fault === 'request' ? outcome.code : outcome.fault;
+  };
+  const flat = (status: number, detail: string) => ({ status, json: { detail } });
+  assert.equal(await refused(modelError('content_policy_violation')), 'content_refused');
+  assert.equal(await refused(modelError('image_too_small')), 'invalid_media');
+  assert.equal(await refused(modelError('unsupported_video_format')), 'invalid_media');
+  assert.equal(await refused(modelError('literal_error')), 'invalid_request');
+  assert.equal(await refused(modelError('file_download_error')), 'operator');
+  assert.equal(await refused(flat(400, 'Bad request')), 'invalid_request');
+  assert.equal(await refused(flat(401, 'Authentication is required')), 'operator');
+  assert.equal(await refused(flat(403, 'User is locked. Reason: Exhausted balance.')), 'operator');
+  assert.equal(await refused(flat(404, 'Application not found')), 'operator');
+  assert.equal(await refused(flat(418, 'never documented')), 'operator');
+  assert.equal(await refused(flat(429, 'Too many requests')), 'busy');
+});
+
+test('a refusal tells operators what fal said, and clients nothing of it', async () => {
+  const outcome = await submitted(modelError('content_policy_violation', 'prompt: forbidden word'));
+  assert.ok(outcome.kind === 'rejected' && outcome.fault === 'request');
+  assert.match(outcome.cause ?? '', /422.*content_policy_violation.*forbidden word/);
+  assert.doesNotMatch(outcome.message, /fal|forbidden/);
+});
+
+test('Retry-After is handed on', async () => {
+  const busy = { status: 429, headers: { 'retry-after': '7' }, json: { detail: 'slow down' } };
+  const outcome = await submitted(busy);
+  assert.ok(outcome.kind === 'rejected' && outcome.fault === 'busy');
+  assert.equal(outcome.retryAfterSeconds, 7);
+});
+
+test("whatever is not a complete refusal of fal's own leaves the outcome open", async () => {
+  const flat = { detail: 'x', error_type: 'internal_error' };
+  const open: CannedAnswer[] = [
+    { status: 200, text: '<html>' },
+    { status: 200, json: { status: 'IN_QUEUE' } },
+    { status: 200, json: { request_id: '../../other' } },
+    { status: 302, headers: { location: '/elsewhere' }, text: '' },
+    { status: 403, text: "<html>a proxy's page</html>" },
+    { status: 429, json: { message: "not fal's shape" } },
+    { status: 408, json: flat },
+    { status: 499, json: flat },
+    { status: 500, json: flat },
+    { status: 503, json: flat },
+    { status: 504, text: '' },
+  ];
+  for (const answer of open) {
+    const outcome = await submitted(answer);
+    assert.equal(outcome.kind, 'unknown', JSON.stringify(answer));
+  }
+  assert.equal(host.requests.length, open.length);
+});
+
+test("models of several apps are refused at once: a job's id would not say where to read it", () => {
+  const models = { 'video-2.0': 'a/b', 'video-2.0-fast': 'a/b/fast', 'video-2.0-mini': 'c/d' };
+  assert.throws(() => fal({ models }), UsageError);
+});
+
+const COMPLETED = { json: { status: 'COMPLETED', metrics: { inference_time: 90.1 } } };
+
+function read(status: CannedAnswer, result: CannedAnswer = { status: 500, text: '' }) {
+  host.answer(`${REQUEST}/status`, status);
+  host.answer(REQUEST, result);
+  return fal().read('r-1');
+}
+
+test('a request in the queue, running or in a state nobody knows is working', async () => {
+  for (const word of ['IN_QUEUE', 'IN_PROGRESS', 'WARMING_UP']) {
+    const status = await read({ status: 202, json: { status: word, queue_position: 3 } });
+    assert.deepEqual(status, { kind: 'working' });
+  }
+});
+
+test('a completed request gives the link of its video', async () => {
+  const video = { url: 'https://v3b.fal.media/files/b/x.mp4', content_type: 'video/mp4' };
+  const status = await read(COMPLETED, { json: { video, seed: 7 } });
+  assert.deepEqual(status, { kind: 'succeeded', output: { url: video.url } });
+});
+
+test('a completed request that failed says why and, where known, that it costs nothing', async () => {
+  const flat = (status: number, word: string) => {
+    const headers = { 'x-fal-error-type': word };
+    return { status, headers, json: { detail: 'words', error_type: word } };
+  };
+  const ended = async (result: CannedAnswer, status: CannedAnswer = COMPLETED) => {
+    const outcome = await read(status, result);
+    assert.ok(outcome.kind === 'failed', JSON.stringify(outcome));
+    return [outcome.code, outcome.billed];
+  };
+  const refused = modelError('content_policy_violation');
+  assert.deepEqual(await ended(refused), ['content_refused', null]);
+  assert.deepEqual(await ended(modelError('file_download_error')), ['provider_failed', null]);
+  assert.deepEqual(await ended(flat(504, 'request_timeout')), ['generation_expired', false]);
+  assert.deepEqual(await ended(flat(504, 'generation_timeout')), ['generation_expired', false]);
+  assert.deepEqual(await ended(flat(503, 'runner_disconnected')), ['provider_failed', false]);
+  assert.deepEqual(await ended(flat(499, 'client_cancelled')), ['provider_failed', null]);
+  const said = { json: { status: 'COMPLETED', error: 'Gone wrong', error_type: 'internal_error' } };
+  assert.deepEqual(await ended({ status: 500, text: '' }, said), ['provider_failed', false]);
+});
+
+test('only fal itself can say that it does not know a request', async () => {
+  const unknown = { status: 404, json: { detail: 'Request not found' } };
+  assert.deepEqual(await read(unknown), { kind: 'missing' });
+  assert.deepEqual(await read(COMPLETED, unknown), { kind: 'missing' });
+  await assert.rejects(read({ status: 404, text: '<html>' }));
+});
+
+test('an answer that says nothing of the request is a passing failure', async () => {
+  const nothing: CannedAnswer[] = [
+    { status: 200, text: '<html>' },
+    { status: 400, json: { detail: 'Request is still in progress' } },
+    { status: 401, json: { detail: 'Authentication is required' } },
+    { status: 429, json: { detail: 'Too many requests' } },
+    { status: 500, text: '' },
+    { status: 503, json: { detail: "no word of fal's own" } },
+  ];
+  for (const answer of nothing) {
+    await assert.rejects(read(answer), JSON.stringify(answer));
+    await assert.rejects(read(COMPLETED, answer), JSON.stringify(answer));
+  }
+});
+
+function row(id: string, changes: Record<string, unknown> = {}) {
+  const times = { sent_at: new Date(NOW - 5000).toISOString(), ended_at: null };
+  const json_input = { ...modelInput(submission()), end_user_id: 'att_1' };
+  return {
+    request_id: id,
+    endpoint_id: SUBMIT,
+    ...times,
+    status_code: 200,
+    json_input,
+    ...changes,
+  };
+}
+
+function found(rows: unknown[], options: { taken?: string[] } = {}) {
+  host.answer(HISTORY, { json: { items: rows, next_cursor: null, has_more: false } });
+  return fal().find(sought(submission(), NOW - 4000, options.taken));
+}
+
+test('a lost request is found by the mark of its attempt, whatever else is alike', async () => {
+  const other = { ...modelInput(submission()), end_user_id: 'att_2' };
+  const outcome = await found([row('r-2', { json_input: other }), row('r-1')]);
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1' });
+  const asked = host.requests[0]?.url.searchParams;
+  assert.equal(asked?.get('endpoint_id'), 'bytedance/seedance-2.0/fast/text-to-video');
+  assert.equal(asked?.get('expand'), 'payloads');
+  assert.ok(Date.parse(asked?.get('start') ?? '') < NOW - 5000);
+  assert.ok(Date.parse(asked?.get('end') ?? '') > NOW);
+});
+
+test('without its mark a request is found by all that was sent, and never by a part', async () => {
+  const { end_user_id: _, ...bare } = row('r').json_input;
+  const filledIn = { ...bare, bitrate_mode: 'standard', end_user_id: null };
+  const outcome = await found([
+    row('r-1', { json_input: filledIn }),
+    row('r-2', { json_input: { ...bare, resolution: '720p' } }),
+    row('r-3', { json_input: undefined }),
+  ]);
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1' });
+});
+
+test('a link to an input tells requests apart although it is signed anew', async () => {
+  const own = (signature: string, id = 'a') =>
+    submission({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
+  const rows = [
+    row('r-1', { json_input: modelInput(own('first')) }),
+    row('r-2', { json_input: modelInput(own('first', 'b')) }),
+  ];
+  host.answer(HISTORY, { json: { items: rows, next_cursor: null } });
+  const outcome = await fal().find(sought(own('second'), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1' });
+});
+
+test('twins are ambiguous until one of them belongs to another attempt', async () => {
+  const { end_user_id: _, ...json_input } = row('r').json_input;
+  const rows = [row('r-1', { json_input }), row('r-2', { json_input }), row('r-1', { json_input })];
+  assert.deepEqual(await found(rows), { kind: 'ambiguous', jobIds: ['r-1', 'r-2'] });
+  assert.deepEqual(await found(rows, { taken: ['r-2'] }), { kind: 'found', jobId: 'r-1' });
+});
+
+test('an absent request is only a hint, since unfinished ones may not be shown', async () => {
+  assert.deepEqual(await found([]), { kind: 'absent', proof: 'weak' });
+  const early = row('r-1', { sent_at: new Date(NOW - 600_000).toISOString() });
+  assert.deepEqual(await found([early]), { kind: 'absent', proof: 'weak' });
+});
+
+test('every page of the history is read, in turns, before anything is said', async () => {
+  let turns = 0;
+  const nextListTurn = async () => {
+    turns += 1;
+  };
+  host.answer(
+    HISTORY,
+    { json: { items: [row('r-2', { json_input: {} })], next_cursor: 'second' } },
+    { json: { items: [row('r-1')], next_cursor: null } },
+  );
+  const outcome = await fal({ nextListTurn }).find(sought(submission(), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1' });
+  assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
+  assert.equal(turns, 1);
+});
+
+test('a history that can not be read to its end says nothing', async () => {
+  const find = () => fal().find(sought(submission(), NOW - 4000));
+  host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: 'again' } });
+  await assert.rejects(find, /more than 20 pages/);
+  for (const answer of [{ text: '<html>' }, { json: { items: [{}] } }, { status: 403, json: {} }]) {
+    host.answer(HISTORY, answer);
+    await assert.rejects(find, /can not be read/);
+  }
+});
+
+function callBack(
+  delivery: { body: string; headers: Record<string, string> },
+  changes: Partial<FalOptions> = {},
+) {
+  const provider = fal(changes);
+  assert.ok(provider.readCallback);
+  return provider.readCallback({ ...delivery, body: Buffer.from(delivery.body) });
+}
+
+const NEWS = { request_id: ID, gateway_request_id: 'another', status: 'OK', payload: { seed: 1 } };
+
+test('a signed webhook is news of the request that it names, each time it is delivered', async () => {
+  host.answer(JWKS, { json: jwks() });
+  const delivery = signedDelivery(NEWS, { signedAt: NOW });
+  const news = { kind: 'news', jobId: ID, verified: true };
+  const provider = fal({ userId: USER_ID });
+  const again = { ...delivery, body: Buffer.from(delivery.body) };
+  assert.deepEqual(await provider.readCallback?.(again), news);
+  assert.deepEqual(await provider.readCallback?.(again), news);
+  assert.equal(host.requests.length, 1);
+});
+
+test('a webhook is forged when body, time, user or signature is not as signed', async () => {
+  host.answer(JWKS, { json: jwks() });
+  const good = signedDelivery(NEWS, { signedAt: NOW });
+  const header = (name: string, value: string) => ({
+    ...good,
+    headers: { ...good.headers, [name]: value },
+  });
+  const bad = [
+    { ...good, body: good.body.replace('OK', 'KO') },
+    { ...good, headers: {} },
+    header('x-fal-webhook-timestamp', String(NOW / 1000 + 1)),
+    header('x-fal-webhook-user-id', 'another'),
+    header('x-fal-webhook-signature', 'no hex'),
+    signedDelivery(NEWS, { signedAt: NOW, forged: true }),
+    signedDelivery(NEWS, { signedAt: NOW - 301_000 }),
+    signedDelivery(NEWS, { signedAt: NOW + 301_000 }),
+  ];
+  for (const delivery of bad) assert.equal((await callBack(delivery)).kind, 'forged');
+  const another = await callBack(good, { userId: 'our own user' });
+  assert.equal(another.kind, 'forged');
+});
+
+test('a webhook is not judged while the keys can not be read', async () => {
+  host.answer(JWKS, { status: 503, text: '' });
+  await assert.rejects(callBack(signedDelivery(NEWS, { signedAt: NOW })), /keys can not be read/);
+});

@@ -1,0 +1,42 @@
+import { openOutputAt } from '../open-output.ts';
+import type { Capabilities, Provider } from '../provider.ts';
+import { findInHistory } from './history.ts';
+import { readRequest } from './request.ts';
+import { type FalOptions, type FalSettings, falSettings } from './settings.ts';
+import { OUTPUT_LIFE_SECONDS, submit } from './submit.ts';
+import { createWebhookReader } from './webhook.ts';
+
+/** fal names no limit for a run; an hour is far above what Seedance takes. */
+const RUN_LIMIT_SECONDS = 3600;
+
+/**
+ * Seedance 2.0 on fal's queue, by plain HTTP: fal's own clients send a submit again by themselves.
+ * @throws UsageError when the configured models belong to several apps
+ */
+export function createFalProvider(options: FalOptions): Provider {
+  const settings = falSettings(options);
+  const { door } = settings;
+  return {
+    name: 'fal',
+    capabilities: capabilitiesOf(settings),
+    submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
+    find: (sought) => findInHistory(settings, sought),
+    read: (jobId) => readRequest(settings, jobId),
+    openOutput: ({ url }) => openOutputAt(url, { door, maxBytes: settings.maxOutputBytes }),
+    readCallback: createWebhookReader(settings),
+  };
+}
+
+function capabilitiesOf(settings: FalSettings): Capabilities {
+  const jobLimitSeconds = settings.startTimeoutSeconds + RUN_LIMIT_SECONDS;
+  return {
+    exactOutput: false,
+    findLagSeconds: jobLimitSeconds, // a request may show in the history only once it is finished
+    find: 'list',
+    callbacks: 'signed',
+    jobLimitSeconds,
+    outputLifeSeconds: OUTPUT_LIFE_SECONDS,
+    unsupported: { seed: 'fal has no seed for Seedance 2.0: it is not sent, the model draws one' },
+    budgets: {},
+  };
+}

@@ -1,0 +1,92 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { isEcho, isFields } from '../echo.ts';
+import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
+import { causeOf, falErrorIn } from './errors.ts';
+import { endpointOf, modelInput } from './model-input.ts';
+import { type FalSettings, getFromFal } from './settings.ts';
+
+const RowSchema = Type.Object({
+  request_id: Type.String(),
+  sent_at: Type.String(),
+  json_input: Type.Optional(Type.Unknown()),
+});
+const PageSchema = Type.Object({
+  items: Type.Array(RowSchema),
+  next_cursor: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
+type Row = Static<typeof RowSchema>;
+
+/** How far fal's clock may be from ours. */
+const SKEW_SECONDS = 120;
+/** 2,000 requests of one endpoint within minutes: more than any account runs at a time. */
+const MAX_PAGES = 20;
+
+/**
+ * Looks for an attempt in the account's request history. The history may show finished requests
+ * only, so that finding nothing is never more than a hint.
+ * Source: fal docs, platform APIs, models/requests/by-endpoint.
+ * @throws Error when the history can't be read to its end
+ */
+export async function findInHistory(
+  settings: FalSettings,
+  sought: SoughtAttempt,
+): Promise<FindOutcome> {
+  const rows = await readHistory(settings, sought);
+  const ours = rows.filter((row) => wasSent(row, sought) && isOf(row, sought.submission));
+  const ids = [...new Set(ours.map((row) => row.request_id))];
+  const taken = await sought.takenJobIds(ids);
+  const free = ids.filter((id) => !taken.has(id));
+  const [jobId] = free;
+  if (jobId === undefined) return { kind: 'absent', proof: 'weak' };
+  return free.length === 1 ? { kind: 'found', jobId } : { kind: 'ambiguous', jobIds: free };
+}
+
+async function readHistory(settings: FalSettings, sought: SoughtAttempt): Promise<Row[]> {
+  const rows: Row[] = [];
+  let cursor: string | null | undefined;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    if (page > 0) await settings.nextListTurn();
+    const url = historyUrl(settings, sought, cursor ?? undefined);
+    const answer = await getFromFal(settings, url);
+    if (answer.status !== 200 || !Value.Check(PageSchema, answer.body)) {
+      const cause = causeOf(answer.status, falErrorIn(answer.body));
+      throw new Error(`fal's request history can not be read: ${cause}`);
+    }
+    rows.push(...answer.body.items);
+    cursor = answer.body.next_cursor;
+    if (!cursor) return rows;
+  }
+  throw new Error(`fal's request history has more than ${MAX_PAGES} pages`);
+}
+
+/**
+ * It is not written whether the range is about the time a request was sent or ended, so it reaches
+ * from the submit to now, and the rows are judged by the time they were sent.
+ */
+function historyUrl(settings: FalSettings, sought: SoughtAttempt, cursor: string | undefined) {
+  const url = new URL(`${settings.platformUrl}/v1/models/requests/by-endpoint`);
+  const times = { start: sought.sentBetween.from, end: settings.now() };
+  url.search = new URLSearchParams({
+    endpoint_id: endpointOf(sought.submission, settings.models),
+    start: new Date(times.start - SKEW_SECONDS * 1000).toISOString(),
+    end: new Date(times.end + SKEW_SECONDS * 1000).toISOString(),
+    limit: '100',
+    expand: 'payloads',
+    ...(cursor === undefined ? {} : { cursor }),
+  }).toString();
+  return url.href;
+}
+
+function wasSent(row: Row, { sentBetween }: SoughtAttempt): boolean {
+  const sentAt = Date.parse(row.sent_at);
+  const skew = SKEW_SECONDS * 1000;
+  return sentAt >= sentBetween.from - skew && sentAt <= sentBetween.to + skew;
+}
+
+/** By the attempt's own mark where the history shows one, else by everything else that was sent. */
+function isOf({ json_input: input }: Row, submission: Submission): boolean {
+  if (!isFields(input)) return false;
+  const mark = input.end_user_id ?? null;
+  return mark === null ? isEcho(modelInput(submission), input) : mark === submission.attemptId;
+}

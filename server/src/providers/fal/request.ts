@@ -1,0 +1,76 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { JsonAnswer } from '../json-call.ts';
+import type { JobStatus } from '../provider.ts';
+import { causeOf, errorWords, falErrorIn, jobFailureOf } from './errors.ts';
+import { type FalSettings, getFromFal } from './settings.ts';
+
+const StatusSchema = Type.Object({
+  status: Type.String(),
+  error: Type.Optional(Type.Unknown()),
+  error_type: Type.Optional(Type.Unknown()),
+});
+const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
+
+/** What fal answers for a result whose model refused its input or failed. */
+const RESULT_FAILURES = new Set([400, 413, 422, 499, 500, 502, 503, 504]);
+
+/**
+ * Reads a request. fal has three status words, and a failed or cancelled request reads COMPLETED
+ * like any other: its result says how it ended.
+ * Source: fal docs, queue status and result.
+ */
+export async function readRequest(settings: FalSettings, jobId: string): Promise<JobStatus> {
+  const url = `${settings.queueUrl}/${settings.app}/requests/${encodeURIComponent(jobId)}`;
+  const answer = await getFromFal(settings, `${url}/status`);
+  if (isNotFound(answer)) return { kind: 'missing' };
+  if (!isSuccess(answer) || !Value.Check(StatusSchema, answer.body))
+    throw unclear('status', answer);
+  const { status, error, error_type: word } = answer.body;
+  if (status !== 'COMPLETED') return { kind: 'working' };
+  const failed = typeof error === 'string' || typeof word === 'string';
+  const words = typeof word === 'string' ? [word] : [];
+  return resultOf(await getFromFal(settings, url), failed ? { words, error } : undefined);
+}
+
+interface SaidFailure {
+  words: string[];
+  error: unknown;
+}
+
+function resultOf(answer: JsonAnswer, said: SaidFailure | undefined): JobStatus {
+  if (isSuccess(answer) && Value.Check(ResultSchema, answer.body)) {
+    return { kind: 'succeeded', output: { url: answer.body.video.url } };
+  }
+  const error = falErrorIn(answer.body);
+  const header = answer.headers['x-fal-error-type'];
+  const words = [...errorWords(error), ...(said?.words ?? []), ...(header ? [header] : [])];
+  const isFailure = error && RESULT_FAILURES.has(answer.status) && isOwnError(answer, words);
+  if (said || isFailure) return jobFailureOf(answer.status, words, failureCause(answer, said));
+  if (isNotFound(answer)) return { kind: 'missing' };
+  throw unclear('result', answer);
+}
+
+/** A 422 is a model's. Others without one of fal's words may be a proxy's or "still in progress". */
+function isOwnError(answer: JsonAnswer, words: string[]): boolean {
+  return answer.status === 422 || words.length > 0;
+}
+
+function failureCause(answer: JsonAnswer, said: SaidFailure | undefined): string {
+  const status = said ? `${String(said.error ?? '')} ${said.words.join(' ')}; ` : '';
+  return `${status}${causeOf(answer.status, falErrorIn(answer.body))}`;
+}
+
+function isSuccess({ status }: JsonAnswer): boolean {
+  return status >= 200 && status < 300;
+}
+
+function isNotFound(answer: JsonAnswer): boolean {
+  return answer.status === 404 && falErrorIn(answer.body) !== undefined;
+}
+
+function unclear(what: string, answer: JsonAnswer): Error {
+  return new Error(
+    `fal's ${what} can not be read: ${causeOf(answer.status, falErrorIn(answer.body))}`,
+  );
+}

@@ -1,0 +1,76 @@
+import { UsageError } from '../../kernel/errors.ts';
+import type { CallOnce } from '../../outbound/call.ts';
+import type { Door } from '../../outbound/door.ts';
+import { getJson, type JsonAnswer } from '../json-call.ts';
+import { FAL_MODELS, type FalModels } from './model-input.ts';
+
+export interface FalOptions {
+  apiKey: string;
+  call: CallOnce;
+  /** Opens results. */
+  door: Door;
+  submitTimeoutSeconds: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  models?: FalModels | undefined;
+  /** Takes and shows requests; https://queue.fal.run when not given. */
+  queueUrl?: string | undefined;
+  /** Lists the account's past requests; https://api.fal.ai when not given. */
+  platformUrl?: string | undefined;
+  /** The keys that webhooks are signed with. */
+  jwksUrl?: string | undefined;
+  /** Our own fal user id: callbacks signed for another user's request then count as forged. */
+  userId?: string | undefined;
+  /**
+   * Whether each attempt's id is sent as `end_user_id`, which the request history may show again.
+   * The field is meant to name a person, so this can be switched off; identical requests of the
+   * same minutes can then not be told apart. On when not given.
+   */
+  markWithEndUserId?: boolean | undefined;
+  /** Awaited before each further page of the history: a share of the `find` budget. */
+  nextListTurn?: (() => Promise<void>) | undefined;
+  /** A request that has not started by then never will; 3600 when not given. */
+  startTimeoutSeconds?: number | undefined;
+  readTimeoutSeconds?: number | undefined;
+  /** 1 GiB when not given. */
+  maxOutputBytes?: number | undefined;
+}
+
+export type FalSettings = { [Name in keyof FalOptions]-?: NonNullable<FalOptions[Name]> } & {
+  /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
+  app: string;
+};
+
+/** @throws UsageError when the models belong to several apps: a job's id would not say which */
+export function falSettings(options: FalOptions): FalSettings {
+  const models = options.models ?? FAL_MODELS;
+  return {
+    ...options,
+    models,
+    app: appOf(models),
+    queueUrl: options.queueUrl ?? 'https://queue.fal.run',
+    platformUrl: options.platformUrl ?? 'https://api.fal.ai',
+    jwksUrl: options.jwksUrl ?? 'https://rest.fal.ai/.well-known/jwks.json',
+    userId: options.userId ?? '',
+    markWithEndUserId: options.markWithEndUserId ?? true,
+    nextListTurn: options.nextListTurn ?? (async () => {}),
+    startTimeoutSeconds: options.startTimeoutSeconds ?? 3600,
+    readTimeoutSeconds: options.readTimeoutSeconds ?? 20,
+    maxOutputBytes: options.maxOutputBytes ?? 2 ** 30,
+  };
+}
+
+function appOf(models: FalModels): string {
+  const apps = new Set(Object.values(models).map((path) => path.split('/', 2).join('/')));
+  const [app] = apps;
+  if (app === undefined || apps.size > 1) {
+    throw new UsageError(`The fal models belong to several apps: ${[...apps].join(', ')}`);
+  }
+  return app;
+}
+
+/** Reads something of the account's; see getJson for what it throws. */
+export function getFromFal(settings: FalSettings, url: string): Promise<JsonAnswer> {
+  const headers = { authorization: `Key ${settings.apiKey}` };
+  return getJson(settings.call, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
+}

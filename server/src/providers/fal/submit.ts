@@ -1,0 +1,63 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { CallOutcome } from '../../outbound/call.ts';
+import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
+import type { Submission, SubmitOutcome } from '../provider.ts';
+import { falErrorIn, rejectionOf } from './errors.ts';
+import { endpointOf, modelInput } from './model-input.ts';
+import type { FalSettings } from './settings.ts';
+
+const AcceptedSchema = Type.Object({ request_id: Type.String({ pattern: '^[\\w-]{1,128}$' }) });
+
+/** Results stay reachable this long, also where the account's own setting is shorter or endless. */
+export const OUTPUT_LIFE_SECONDS = 86_400;
+
+/**
+ * Puts a request into fal's queue, once.
+ * Source: fal docs, queue submit, common parameters, reliability and data retention.
+ */
+export async function submit(
+  settings: FalSettings,
+  submission: Submission,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  const { callbackUrl, attemptId } = submission;
+  const marker = settings.markWithEndUserId ? { end_user_id: attemptId } : {};
+  const url = new URL(`${settings.queueUrl}/${endpointOf(submission, settings.models)}`);
+  url.searchParams.set('fal_webhook', callbackUrl);
+  const answer = await settings.call({
+    url: url.href,
+    method: 'POST',
+    headers: submitHeaders(settings),
+    body: JSON.stringify({ ...modelInput(submission), ...marker }),
+    timeoutSeconds: settings.submitTimeoutSeconds,
+    mayStillSend,
+  });
+  return outcomeOf(answer);
+}
+
+function submitHeaders(settings: FalSettings): Record<string, string> {
+  const lifecycle = { expiration_duration_seconds: OUTPUT_LIFE_SECONDS };
+  return {
+    authorization: `Key ${settings.apiKey}`,
+    'content-type': 'application/json',
+    // Together these bound an orphan: it starts by then, once, or never.
+    'x-fal-request-start-timeout': String(settings.startTimeoutSeconds),
+    'x-fal-no-retry': '1',
+    'x-fal-store-io': '1', // the request history is how a lost request is found again
+    'x-fal-object-lifecycle-preference': JSON.stringify(lifecycle),
+  };
+}
+
+function outcomeOf(answer: CallOutcome): SubmitOutcome {
+  if (answer.kind !== 'answered') return { kind: answer.kind, cause: answer.cause };
+  const { status, headers } = answer;
+  const body = parseJson(answer.body);
+  const isSuccess = status >= 200 && status < 300;
+  if (isSuccess && Value.Check(AcceptedSchema, body)) {
+    return { kind: 'accepted', jobId: body.request_id };
+  }
+  const error = falErrorIn(body);
+  if (leavesOpen(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
+  return rejectionOf(status, error, retryAfterSeconds(headers));
+}

@@ -1,0 +1,77 @@
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { getJson, parseJson } from '../json-call.ts';
+import type { Callback } from '../provider.ts';
+import { createSigningKeys, signedRecently } from '../signing-keys.ts';
+import type { FalSettings } from './settings.ts';
+
+const JwksSchema = Type.Object({
+  keys: Type.Array(Type.Object({ kty: Type.String(), x: Type.Optional(Type.String()) })),
+});
+const BodySchema = Type.Object({ request_id: Type.String({ pattern: '^[\\w-]{1,128}$' }) });
+
+/** fal allows its keys to be kept for a day at most. */
+const KEYS_MAX_AGE_SECONDS = 86_400;
+
+interface Delivery {
+  body: Uint8Array;
+  headers: Record<string, string | undefined>;
+}
+
+/**
+ * Reads fal's signed webhooks: Ed25519 over request id, user id, time and the body's SHA-256, each
+ * on a line. One is sent when a request is completed, and again until it was answered.
+ * Source: fal docs, webhooks, "Verification".
+ */
+export function createWebhookReader(settings: FalSettings) {
+  const keys = createSigningKeys({
+    ask: () => askForKeys(settings),
+    now: settings.now,
+    maxAgeSeconds: KEYS_MAX_AGE_SECONDS,
+  });
+  return async (delivery: Delivery): Promise<Callback> => {
+    const signed = signedParts(delivery);
+    if (!signed) return forged('a signature header is missing');
+    if (!signedRecently(signed.timestamp, settings.now())) return forged('not signed just now');
+    if (settings.userId !== '' && signed.userId !== settings.userId) return forged('another user');
+    const signature = Buffer.from(signed.signature, 'hex');
+    const isSigned = await keys.some((key) => verify(null, signed.text, key, signature));
+    return isSigned ? newsIn(delivery.body) : forged('the signature does not fit');
+  };
+}
+
+function signedParts({ body, headers }: Delivery) {
+  const requestId = headers['x-fal-webhook-request-id'];
+  const userId = headers['x-fal-webhook-user-id'];
+  const timestamp = headers['x-fal-webhook-timestamp'];
+  const signature = headers['x-fal-webhook-signature'];
+  if (!requestId || !userId || !timestamp || !signature) return undefined;
+  const bodyHash = createHash('sha256').update(body).digest('hex');
+  const text = Buffer.from([requestId, userId, timestamp, bodyHash].join('\n'));
+  return { userId, timestamp, signature, text };
+}
+
+/** `gateway_request_id` may name one of fal's own reruns; `request_id` is the queue's. */
+function newsIn(body: Uint8Array): Callback {
+  const json = parseJson(body);
+  const jobId = Value.Check(BodySchema, json) ? json.request_id : null;
+  return { kind: 'news', jobId, verified: true };
+}
+
+function forged(cause: string): Callback {
+  return { kind: 'forged', cause };
+}
+
+async function askForKeys(settings: FalSettings): Promise<KeyObject[]> {
+  const { call, jwksUrl: url, readTimeoutSeconds: timeoutSeconds } = settings;
+  const answer = await getJson(call, { url, headers: {}, timeoutSeconds });
+  if (answer.status !== 200 || !Value.Check(JwksSchema, answer.body)) {
+    throw new Error(`fal's webhook keys can not be read: HTTP ${answer.status}`);
+  }
+  return answer.body.keys
+    .filter(({ kty }) => kty === 'OKP')
+    .map(({ x }) =>
+      createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: x ?? '' }, format: 'jwk' }),
+    );
+}

@@ -1,0 +1,43 @@
+import { ByteBudget } from '../outbound/budget.ts';
+import type { Door } from '../outbound/door.ts';
+import { OutboundError } from '../outbound/refusal.ts';
+import { OutputGone } from './provider.ts';
+
+/** A result that is larger than this is not ours: 15 s of 4k take some 100 MB. */
+const OUTPUT_BYTES = 2 ** 30;
+
+/** What a host answers for a file it no longer serves; a presigned link that is over gives 403. */
+const GONE = new Set<unknown>([401, 403, 404, 410]);
+
+/**
+ * Opens a result at its link with GET: links may be signed for that method alone.
+ * @throws OutputGone, here or while it is read, when there is no link or it can't give the result
+ *   any more; OutboundError for what may pass
+ */
+export async function openOutputAt(
+  url: string | undefined,
+  options: { door: Door; maxBytes?: number | undefined },
+): Promise<AsyncIterable<Uint8Array>> {
+  if (url === undefined) throw new OutputGone('The provider has deleted the result');
+  const budget = new ByteBudget(options.maxBytes ?? OUTPUT_BYTES);
+  try {
+    const { body } = await options.door.download(url, { budget, plainHttpWhereAllowed: true });
+    return told(body);
+  } catch (failure) {
+    throw goneOr(failure);
+  }
+}
+
+async function* told(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (failure) {
+    throw goneOr(failure);
+  }
+}
+
+function goneOr(failure: unknown): unknown {
+  if (!(failure instanceof OutboundError)) return failure;
+  const isGone = failure.reason === 'too_large' || GONE.has(failure.details.http_status);
+  return isGone ? new OutputGone(failure.message, { cause: failure }) : failure;
+}

@@ -1,0 +1,114 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { JobStatus, SubmitOutcome } from '../provider.ts';
+
+type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
+type RequestFault = Extract<Rejection, { fault: 'request' }>;
+type JobFailure = Extract<JobStatus, { kind: 'failed' }>;
+
+/** Replicate's own error bodies: a problem document, or `detail` alone. */
+const ErrorSchema = Type.Object({
+  detail: Type.String(),
+  title: Type.Optional(Type.String()),
+  invalid_fields: Type.Optional(Type.Array(Type.Object({ field: Type.String() }))),
+});
+export type ReplicateError = Static<typeof ErrorSchema>;
+
+/** Replicate's error in a body, or undefined when the body is not Replicate's own. */
+export function replicateErrorIn(body: unknown): ReplicateError | undefined {
+  return Value.Check(ErrorSchema, body) ? body : undefined;
+}
+
+/** For operators: status, title and Replicate's words. */
+export function causeOf(status: number, error: ReplicateError | undefined): string {
+  const words = [error?.title, error?.detail ?? 'no words'].filter((word) => word !== undefined);
+  return [`HTTP ${status}`, ...words].join(': ').slice(0, 1000);
+}
+
+/** Whose fault a refused create is, by HTTP status; the operator's when it is not listed. */
+const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
+  400: 'request',
+  413: 'request',
+  422: 'request',
+  429: 'busy',
+};
+
+const MEDIA = {
+  code: 'invalid_media',
+  message: 'The provider can not use an input file.',
+} as const;
+
+/** What a refused field of the input means; a parameter that the model does not take if unlisted. */
+const FIELD_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
+  'input.image': MEDIA,
+  'input.last_frame_image': MEDIA,
+  'input.reference_images': MEDIA,
+  'input.reference_videos': MEDIA,
+};
+
+/**
+ * What a complete refusal of Replicate's own means, for a create. A 422 about anything but the
+ * input (the version, the webhook's address) is a matter of configuration.
+ */
+export function rejectionOf(
+  status: number,
+  error: ReplicateError,
+  retryAfterSeconds: number | undefined,
+): Rejection {
+  const cause = causeOf(status, error);
+  const fields = (error.invalid_fields ?? []).map(({ field }) => field);
+  const isOurs = status === 422 && !fields.some((field) => /^input(\.|$)/.test(field));
+  const fault = isOurs ? 'operator' : (FAULTS_BY_STATUS[status] ?? 'operator');
+  if (fault === 'busy') {
+    const seconds = retryAfterSeconds ?? resetSeconds(error.detail);
+    const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
+    return { kind: 'rejected', fault, cause, ...wait };
+  }
+  if (fault === 'operator') return { kind: 'rejected', fault, cause };
+  const message = 'The provider does not take a parameter of this request.';
+  const known = fields.map(faultOfField).find((entry) => entry !== undefined);
+  return { kind: 'rejected', fault, code: 'invalid_request', message, ...known, cause };
+}
+
+/** An item of a list is named with its index: input.reference_images.0 */
+function faultOfField(field: string) {
+  return FIELD_FAULTS[field.replace(/\.\d+$/, '')];
+}
+
+/** A 429 says when its window ends in words alone: "Your rate limit resets in ~30s." */
+function resetSeconds(detail: string): number | undefined {
+  const seconds = /resets in ~?(\d+)s/.exec(detail)?.[1];
+  return seconds === undefined ? undefined : Number(seconds);
+}
+
+/** Replicate's error codes that mean something to a client, as they end the error's text. */
+const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
+  E005: {
+    code: 'content_refused',
+    message: 'The provider refused the content of this request or of its result.',
+  },
+};
+
+/** How a prediction failed by itself. Whether it is billed is not written. */
+export function jobFailureOf(error: string): JobFailure {
+  const code = /\((E\d+)\)/.exec(error)?.[1] ?? '';
+  const message = 'The provider could not make the video.';
+  const cause = error.slice(0, 1000);
+  const known = JOB_FAILURES[code];
+  return { kind: 'failed', code: 'provider_failed', message, ...known, cause, billed: null };
+}
+
+/**
+ * A prediction that was ended: at its deadline, or by somebody at Replicate. It costs nothing when
+ * it had not started (`aborted`), else it is billed (`canceled`).
+ * Source: Replicate changelog 2025-10-16, prediction lifecycle.
+ */
+export function jobEndOf(status: 'aborted' | 'canceled'): JobFailure {
+  return {
+    kind: 'failed',
+    code: 'generation_expired',
+    message: 'The provider did not make the video in time.',
+    cause: status,
+    billed: status === 'canceled',
+  };
+}

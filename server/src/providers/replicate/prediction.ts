@@ -1,0 +1,52 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { JsonAnswer } from '../json-call.ts';
+import type { JobStatus, OutputReference } from '../provider.ts';
+import { causeOf, jobEndOf, jobFailureOf, replicateErrorIn } from './errors.ts';
+import { getFromReplicate, type ReplicateSettings } from './settings.ts';
+
+const PredictionSchema = Type.Object({
+  status: Type.String(),
+  output: Type.Optional(Type.Unknown()),
+  error: Type.Optional(Type.Unknown()),
+});
+
+/**
+ * Reads a prediction. A status word that is not known yet counts as working.
+ * Source: Replicate docs, prediction lifecycle.
+ */
+export async function readPrediction(
+  settings: ReplicateSettings,
+  jobId: string,
+): Promise<JobStatus> {
+  const url = `${settings.baseUrl}/v1/predictions/${encodeURIComponent(jobId)}`;
+  const answer = await getFromReplicate(settings, url);
+  if (isNotFound(answer)) return { kind: 'missing' };
+  if (answer.status !== 200 || !Value.Check(PredictionSchema, answer.body)) throw unclear(answer);
+  const { status, output, error } = answer.body;
+  switch (status) {
+    case 'succeeded':
+      return { kind: 'succeeded', output: referenceTo(output) };
+    case 'failed':
+      return jobFailureOf(String(error ?? 'no words'));
+    case 'aborted':
+    case 'canceled':
+      return jobEndOf(status);
+    default:
+      return { kind: 'working' };
+  }
+}
+
+/** Seedance's output is one link; Replicate deletes it after an hour, then there is none. */
+function referenceTo(output: unknown): OutputReference {
+  return typeof output === 'string' ? { url: output } : {};
+}
+
+function isNotFound(answer: JsonAnswer): boolean {
+  return answer.status === 404 && replicateErrorIn(answer.body) !== undefined;
+}
+
+function unclear(answer: JsonAnswer): Error {
+  const cause = causeOf(answer.status, replicateErrorIn(answer.body));
+  return new Error(`A prediction can not be read: ${cause}`);
+}

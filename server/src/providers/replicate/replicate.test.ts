@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { secretKey, signedDelivery } from '../../../../simulators/replicate/webhook.ts';
+import { type CannedAnswer, type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
+import { sought, submission } from '../../../test/submission.ts';
+import { parseAllowList } from '../../outbound/addresses.ts';
+import { callOnce } from '../../outbound/call.ts';
+import { createDoor } from '../../outbound/door.ts';
+import { OutputGone } from '../provider.ts';
+import { modelInput } from './model-input.ts';
+import { createReplicateProvider } from './replicate.ts';
+import type { ReplicateOptions } from './settings.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00Z');
+const CREATE = '/v1/models/bytedance/seedance-2.0-fast/predictions';
+const PREDICTIONS = '/v1/predictions';
+const SECRET = '/v1/webhooks/default/secret';
+const ID = 'ufawqhfynnddngldkgtslldrkq';
+
+let host: CannedHost;
+before(async () => {
+  host = await startCannedHost();
+});
+after(() => host.close());
+beforeEach(() => host.requests.splice(0));
+
+function replicate(changes: Partial<ReplicateOptions> = {}) {
+  return createReplicateProvider({
+    apiToken: 'r8_token',
+    call: callOnce,
+    door: createDoor({ allow: parseAllowList(new URL(host.url).host) }),
+    submitTimeoutSeconds: 5,
+    now: () => NOW,
+    baseUrl: host.url,
+    ...changes,
+  });
+}
+
+function submitted(answer: CannedAnswer) {
+  host.answer(CREATE, answer);
+  return replicate().submit(submission(), () => true);
+}
+
+test('a create asks for both webhooks and for a deadline, and never waits for the video', async () => {
+  const prediction = { id: ID, model: 'bytedance/seedance-2.0-fast', status: 'starting' };
+  host.answer(CREATE, { status: 201, json: prediction });
+  const provider = replicate({ cancelAfterSeconds: 1800 });
+  const outcome = await provider.submit(submission(), () => true);
+  assert.deepEqual(outcome, { kind: 'accepted', jobId: ID });
+  const [request, ...more] = host.requests;
+  assert.ok(request);
+  assert.equal(more.length, 0);
+  assert.equal(request.headers.authorization, 'Bearer r8_token');
+  assert.equal(request.headers['cancel-after'], '30m');
+  assert.equal(request.headers.prefer, undefined);
+  assert.deepEqual(JSON.parse(request.body), {
+    input: modelInput(submission()),
+    webhook: submission().callbackUrl,
+    webhook_events_filter: ['start', 'completed'],
+  });
+});
+
+test('a deadline that is no whole number of minutes is sent in seconds', async () => {
+  host.answer(CREATE, { status: 201, json: { id: ID } });
+  await replicate({ cancelAfterSeconds: 90 }).submit(submission(), () => true);
+  assert.equal(host.requests[0]?.headers['cancel-after'], '90s');
+});
+
+test("a model that Replicate does not offer is the operator's matter, and nothing is sent", async () => {
+  const provider = replicate();
+  const outcome = await provider.submit(submission({ model: 'video-2.0-mini' }), () => true);
+  assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
+  assert.match(outcome.cause, /video-2\.0-mini/);
+  assert.equal(host.requests.length, 0);
+  assert.match(provider.capabilities.unsupported.model ?? '', /video-2\.0-mini/);
+});
+
+test('a model that an operator names instead is used, and no longer counts as missing', async () => {
+  const models = {
+    'video-2.0': 'bytedance/seedance-2.0',
+    'video-2.0-fast': 'bytedance/seedance-2.0-fast',
+    'video-2.0-mini': 'bytedance/seedance-2.0-mini',
+  };
+  host.answer('/v1/models/bytedance/seedance-2.0-mini/predictions', { json: { id: ID } });
+  const provider = replicate({ models });
+  const outcome = await provider.submit(submission({ model: 'video-2.0-mini' }), () => true);
+  assert.equal(outcome.kind, 'accepted');
+  assert.deepEqual(provider.capabilities.unsupported, {});
+});
+
+test('a refusal is put down to whoever can mend it', async () => {
+  const refused = async (status: number, json: Record<string, unknown>) => {
+    const outcome = await submitted({ status, json });
+    assert.ok(outcome.kind === 'rejected', JSON.stringify(outcome));
+    return outcome.fault === 'request' ? outcome.code : outcome.fault;
+  };
+  const invalid = (field: string) => ({
+    detail: `- ${field}: must be one of the following: "480p", "720p"\n`,
+    status: 422,
+    title: 'Input validation failed',
+    invalid_fields: [{ type: 'enum', field, description: 'must be one of the following' }],
+  });
+  const version = { title: 'Invalid version or not permitted', detail: 'The version', status: 422 };
+  const credit = {
+    title: 'Insufficient credit',
+    detail: 'You have insufficient credit',
+    status: 402,
+  };
+  assert.equal(await refused(422, invalid('input.resolution')), 'invalid_request');
+  assert.equal(await refused(422, invalid('input')), 'invalid_request');
+  assert.equal(await refused(422, invalid('input.image')), 'invalid_media');
+  assert.equal(await refused(422, invalid('input.reference_images.0')), 'invalid_media');
+  assert.equal(await refused(422, invalid('webhook')), 'operator');
+  assert.equal(await refused(422, version), 'operator');
+  assert.equal(await refused(402, credit), 'operator');
+  assert.equal(await refused(401, { detail: 'Unauthenticated' }), 'operator');
+  assert.equal(await refused(404, { detail: 'The model was not found.' }), 'operator');
+  assert.equal(await refused(429, { detail: 'Request was throttled.' }), 'busy');
+});
+
+test('a 429 says when to come back, in a header or else in its words', async () => {
+  const detail = 'Request was throttled. Your rate limit resets in ~17s.';
+  const answers: Record<string, string>[] = [{}, { 'retry-after': '3' }];
+  const waits = [];
+  for (const headers of answers) {
+    const outcome = await submitted({ status: 429, headers, json: { detail } });
+    assert.ok(outcome.kind === 'rejected' && outcome.fault === 'busy');
+    waits.push(outcome.retryAfterSeconds);
+  }
+  assert.deepEqual(waits, [17, 3]);
+});
+
+test("whatever is not a complete refusal of Replicate's own leaves the outcome open", async () => {
+  const open: CannedAnswer[] = [
+    { status: 201, text: '<html>' },
+    { status: 201, json: { status: 'starting' } },
+    { status: 201, json: { id: '../predictions' } },
+    { status: 307, headers: { location: '/elsewhere' }, text: '' },
+    { status: 403, text: 'error code: 1020' },
+    { status: 429, json: { message: 'not of this shape' } },
+    { status: 408, json: { detail: 'timeout' } },
+    { status: 500, json: { title: 'Internal server error', detail: 'x', status: 500 } },
+    { status: 502, text: '<html>' },
+  ];
+  for (const answer of open) {
+    const outcome = await submitted(answer);
+    assert.equal(outcome.kind, 'unknown', JSON.stringify(answer));
+  }
+  assert.equal(host.requests.length, open.length);
+});
+
+function read(answer: CannedAnswer) {
+  host.answer(`${PREDICTIONS}/${ID}`, answer);
+  return replicate().read(ID);
+}
+
+test('each status word of a prediction has its meaning, and a new one means working', async () => {
+  const meaning = async (status: string, more: Record<string, unknown> = {}) => {
+    const outcome = await read({ json: { id: ID, status, output: null, error: null, ...more } });
+    return outcome.kind === 'failed' ? [outcome.code, outcome.billed] : outcome.kind;
+  };
+  for (const word of ['starting', 'processing', 'queued', 'warming']) {
+    assert.equal(await meaning(word), 'working', word);
+  }
+  const sensitive = 'The input or output was flagged as sensitive. (E005) (uIJ6l3ruRD)';
+  assert.deepEqual(await meaning('failed', { error: sensitive }), ['content_refused', null]);
+  assert.deepEqual(await meaning('failed', { error: 'No E005' }), ['provider_failed', null]);
+  assert.deepEqual(await meaning('failed'), ['provider_failed', null]);
+  assert.deepEqual(await meaning('aborted'), ['generation_expired', false]);
+  assert.deepEqual(await meaning('canceled'), ['generation_expired', true]);
+});
+
+test('the output is one link; once Replicate has deleted it the result is gone', async () => {
+  const url = 'https://replicate.delivery/xezq/out.mp4';
+  const done = { id: ID, status: 'succeeded', output: url, data_removed: false };
+  assert.deepEqual(await read({ json: done }), { kind: 'succeeded', output: { url } });
+  const status = await read({ json: { ...done, output: null, data_removed: true } });
+  assert.ok(status.kind === 'succeeded');
+  await assert.rejects(replicate().openOutput(status.output), OutputGone);
+});
+
+test('only Replicate itself can say that it does not know a prediction', async () => {
+  const unknown = { detail: 'The requested resource could not be found.' };
+  assert.deepEqual(await read({ status: 404, json: unknown }), { kind: 'missing' });
+  for (const answer of [{ status: 404, text: '<html>' }, { status: 401, json: unknown }, {}]) {
+    await assert.rejects(read(answer), /can not be read/);
+  }
+});
+
+function row(id: string, changes: Record<string, unknown> = {}) {
+  const input = modelInput(submission());
+  const created_at = new Date(NOW - 4500).toISOString();
+  return {
+    id,
+    model: 'bytedance/seedance-2.0-fast',
+    status: 'starting',
+    input,
+    created_at,
+    ...changes,
+  };
+}
+
+function found(rows: unknown[], changes: Partial<ReplicateOptions> = {}, taken: string[] = []) {
+  host.answer(PREDICTIONS, { json: { previous: null, next: null, results: rows } });
+  return replicate(changes).find(sought(submission(), NOW - 4000, taken));
+}
+
+test('a lost prediction is found by its webhook, whatever else is alike', async () => {
+  const webhook = submission().callbackUrl;
+  const other = row('b', { webhook: 'https://video.example.com/callbacks/token-2' });
+  const outcome = await found([other, row('a', { webhook, input: {} })]);
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a' });
+  const asked = host.requests[0]?.url.searchParams;
+  assert.ok(Date.parse(asked?.get('created_after') ?? '') < NOW - 5000);
+  assert.ok(Date.parse(asked?.get('created_before') ?? '') > NOW - 4000);
+});
+
+test('where webhooks are not shown, all that was sent must fit', async () => {
+  const input = { ...modelInput(submission()), reference_audios: [] };
+  const rows = [
+    row('a', { input }),
+    row('b', { input: { ...input, seed: 1 } }),
+    row('c', { model: 'bytedance/seedance-2.0' }),
+  ];
+  assert.deepEqual(await found(rows), { kind: 'found', jobId: 'a' });
+});
+
+test('twins are ambiguous until one of them belongs to another attempt', async () => {
+  const rows = [row('a'), row('b'), row('a')];
+  assert.deepEqual(await found(rows), { kind: 'ambiguous', jobIds: ['a', 'b'] });
+  assert.deepEqual(await found(rows, {}, ['b']), { kind: 'found', jobId: 'a' });
+});
+
+test('absence is a hint, unless the operator knows how soon the list shows everything', async () => {
+  assert.deepEqual(await found([]), { kind: 'absent', proof: 'weak' });
+  const sure = { listLagSeconds: 60 };
+  assert.equal(replicate(sure).capabilities.findLagSeconds, 60);
+  assert.deepEqual(await found([], sure), { kind: 'absent', proof: 'strong' });
+});
+
+test('a prediction whose input was removed may be the one: absence stays a hint', async () => {
+  const removed = row('a', { input: {}, data_removed: true });
+  const sure = { listLagSeconds: 60 };
+  assert.deepEqual(await found([removed], sure), { kind: 'absent', proof: 'weak' });
+  assert.deepEqual(await found([removed], sure, ['a']), { kind: 'absent', proof: 'strong' });
+});
+
+test('every page of the list is read, in turns, before anything is said', async () => {
+  let turns = 0;
+  const nextListTurn = async () => {
+    turns += 1;
+  };
+  const next = `${host.url}${PREDICTIONS}?cursor=second`;
+  host.answer(
+    PREDICTIONS,
+    { json: { next, results: [row('b', { input: { prompt: 'another' } })] } },
+    { json: { next: null, results: [row('a')] } },
+  );
+  const outcome = await replicate({ nextListTurn }).find(sought(submission(), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a' });
+  assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
+  assert.equal(turns, 1);
+});
+
+test('a list that can not be read to its end says nothing, and our token stays at home', async () => {
+  const find = () => replicate().find(sought(submission(), NOW - 4000));
+  const next = `${host.url}${PREDICTIONS}?cursor=again`;
+  host.answer(PREDICTIONS, { json: { next, results: [row('a')] } });
+  await assert.rejects(find, /more than 20 pages/);
+  host.answer(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
+  await assert.rejects(find, /goes on elsewhere/);
+  for (const answer of [
+    { text: '<html>' },
+    { json: { results: [{}] } },
+    { status: 401, json: {} },
+  ]) {
+    host.answer(PREDICTIONS, answer);
+    await assert.rejects(find, /can not be read/);
+  }
+});
+
+type Delivery = ReturnType<typeof signedDelivery>;
+
+async function callBack(delivery: Delivery, changes: Partial<ReplicateOptions> = {}) {
+  const body = Buffer.from(delivery.body);
+  const callback = await replicate(changes).readCallback?.({ ...delivery, body });
+  assert.ok(callback);
+  return callback;
+}
+
+const NEWS = { id: ID, status: 'processing', output: null };
+const VERIFIED = { kind: 'news', jobId: ID, verified: true };
+
+test('a signed webhook names its prediction, the secret being asked for once', async () => {
+  host.answer(SECRET, { json: { key: secretKey() } });
+  const { body, headers } = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const provider = replicate();
+  const delivery = { body: Buffer.from(body), headers };
+  assert.deepEqual(await provider.readCallback?.(delivery), VERIFIED);
+  assert.deepEqual(await provider.readCallback?.(delivery), VERIFIED);
+  assert.equal(host.requests.length, 1);
+  assert.equal(host.requests[0]?.headers.authorization, 'Bearer r8_token');
+});
+
+test('a configured secret is used as it is, and nothing is asked for', async () => {
+  const delivery = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const good = await callBack(delivery, { webhookSecret: secretKey() });
+  assert.deepEqual(good, VERIFIED);
+  const bad = await callBack(delivery, { webhookSecret: 'whsec_b3RoZXI=' });
+  assert.equal(bad.kind, 'forged');
+  assert.equal(host.requests.length, 0);
+});
+
+test('one good signature among several is enough, as while a secret is renewed', async () => {
+  const { body, headers } = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const several = `v1,b2xk v2,eA== ${headers['webhook-signature']}`;
+  const delivery = { body, headers: { ...headers, 'webhook-signature': several } };
+  assert.deepEqual(await callBack(delivery, { webhookSecret: secretKey() }), VERIFIED);
+});
+
+test('a webhook is forged when body, id, time or signature is not as signed', async () => {
+  const good = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const header = (name: string, value: string) => ({
+    ...good,
+    headers: { ...good.headers, [name]: value },
+  });
+  const unsigned = (good.headers['webhook-signature'] ?? '').replace('v1,', 'v0,');
+  const bad = [
+    { ...good, body: good.body.replace('processing', 'succeeded') },
+    { ...good, headers: {} },
+    header('webhook-id', 'msg_2'),
+    header('webhook-timestamp', String(NOW / 1000 + 1)),
+    header('webhook-signature', 'v1,'),
+    header('webhook-signature', unsigned),
+    signedDelivery('msg_1', NEWS, { signedAt: NOW, forged: true }),
+    signedDelivery('msg_1', NEWS, { signedAt: NOW - 301_000 }),
+  ];
+  for (const delivery of bad) {
+    const callback = await callBack(delivery, { webhookSecret: secretKey() });
+    assert.equal(callback.kind, 'forged', JSON.stringify(delivery));
+  }
+});
+
+test('a webhook is not judged while the secret can not be read', async () => {
+  host.answer(SECRET, { status: 500, text: '' });
+  const delivery = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  await assert.rejects(callBack(delivery), /secret of the webhooks can not be read/);
+});

@@ -1,0 +1,46 @@
+import { openOutputAt } from '../open-output.ts';
+import type { Capabilities, Provider } from '../provider.ts';
+import { readPrediction } from './prediction.ts';
+import { findInPredictions } from './predictions.ts';
+import { type ReplicateOptions, type ReplicateSettings, replicateSettings } from './settings.ts';
+import { submit } from './submit.ts';
+import { createWebhookReader } from './webhook.ts';
+
+/** Seedance 2.0 on Replicate, by plain HTTP: its client sends a create again by itself. */
+export function createReplicateProvider(options: ReplicateOptions): Provider {
+  const settings = replicateSettings(options);
+  const { door } = settings;
+  return {
+    name: 'replicate',
+    capabilities: capabilitiesOf(settings),
+    submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
+    find: (sought) => findInPredictions(settings, sought),
+    read: (jobId) => readPrediction(settings, jobId),
+    openOutput: ({ url }) => openOutputAt(url, { door, maxBytes: settings.maxOutputBytes }),
+    readCallback: createWebhookReader(settings),
+  };
+}
+
+/**
+ * 600 creates and 3,000 other calls a minute; results are deleted after an hour.
+ * Source: Replicate docs, rate limits and data retention.
+ */
+function capabilitiesOf(settings: ReplicateSettings): Capabilities {
+  const missing = Object.entries(settings.models).filter(([, model]) => model === null);
+  const names = missing.map(([name]) => name).join(', ');
+  const model = `Replicate does not offer ${names}: such a task is not accepted for now`;
+  return {
+    exactOutput: false,
+    findLagSeconds: Math.min(settings.listLagSeconds, settings.cancelAfterSeconds),
+    find: 'list',
+    callbacks: 'signed',
+    jobLimitSeconds: settings.cancelAfterSeconds,
+    outputLifeSeconds: 3600,
+    unsupported: missing.length > 0 ? { model } : {},
+    budgets: {
+      submit: { callsPerSecond: 10 },
+      read: { callsPerSecond: 40 },
+      find: { callsPerSecond: 10 },
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { CallOnce } from '../../outbound/call.ts';
+import type { Door } from '../../outbound/door.ts';
+import { getJson, type JsonAnswer } from '../json-call.ts';
+import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
+
+export interface ReplicateOptions {
+  apiToken: string;
+  call: CallOnce;
+  /** Opens results. */
+  door: Door;
+  submitTimeoutSeconds: number;
+  /** Milliseconds since 1970. */
+  now(): number;
+  models?: ReplicateModels | undefined;
+  /** https://api.replicate.com when not given. */
+  baseUrl?: string | undefined;
+  /** `whsec_...`; asked of Replicate when not given. */
+  webhookSecret?: string | undefined;
+  /** Replicate ends a prediction that is not done by then; 3600 when not given. */
+  cancelAfterSeconds?: number | undefined;
+  /**
+   * How soon the list shows every new prediction, where an operator knows: one that it does not
+   * show by then is taken not to exist. Replicate promises nothing, so absence never counts by
+   * itself when this is not given.
+   */
+  listLagSeconds?: number | undefined;
+  /** Awaited before each further page of a list: a share of the `find` budget. */
+  nextListTurn?: (() => Promise<void>) | undefined;
+  readTimeoutSeconds?: number | undefined;
+  /** 1 GiB when not given. */
+  maxOutputBytes?: number | undefined;
+}
+
+export type ReplicateSettings = {
+  [Name in keyof ReplicateOptions]-?: NonNullable<ReplicateOptions[Name]>;
+};
+
+export function replicateSettings(options: ReplicateOptions): ReplicateSettings {
+  return {
+    ...options,
+    models: options.models ?? REPLICATE_MODELS,
+    baseUrl: options.baseUrl ?? 'https://api.replicate.com',
+    webhookSecret: options.webhookSecret ?? '',
+    cancelAfterSeconds: options.cancelAfterSeconds ?? 3600,
+    listLagSeconds: options.listLagSeconds ?? Number.POSITIVE_INFINITY,
+    nextListTurn: options.nextListTurn ?? (async () => {}),
+    readTimeoutSeconds: options.readTimeoutSeconds ?? 20,
+    maxOutputBytes: options.maxOutputBytes ?? 2 ** 30,
+  };
+}
+
+/** Reads something of the account's; see getJson for what it throws. */
+export function getFromReplicate(settings: ReplicateSettings, url: string): Promise<JsonAnswer> {
+  const headers = { authorization: `Bearer ${settings.apiToken}` };
+  return getJson(settings.call, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
+}

@@ -1,0 +1,61 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { CallOutcome } from '../../outbound/call.ts';
+import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
+import type { Submission, SubmitOutcome } from '../provider.ts';
+import { rejectionOf, replicateErrorIn } from './errors.ts';
+import { modelInput } from './model-input.ts';
+import type { ReplicateSettings } from './settings.ts';
+
+const AcceptedSchema = Type.Object({ id: Type.String({ pattern: '^[\\w-]{1,128}$' }) });
+
+/**
+ * Creates a prediction of an official model, once. Its `start` webhook brings the id of one whose
+ * answer was lost, and its deadline bounds what such a one can cost.
+ * Source: Replicate docs, create a prediction, webhooks; changelog 2025-10-16.
+ */
+export async function submit(
+  settings: ReplicateSettings,
+  submission: Submission,
+  mayStillSend: () => boolean,
+): Promise<SubmitOutcome> {
+  const model = settings.models[submission.model];
+  if (model === null) {
+    const cause = `Replicate has no model configured for ${submission.model}`;
+    return { kind: 'rejected', fault: 'operator', cause };
+  }
+  const answer = await settings.call({
+    url: `${settings.baseUrl}/v1/models/${model}/predictions`,
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${settings.apiToken}`,
+      'content-type': 'application/json',
+      'cancel-after': asDuration(settings.cancelAfterSeconds),
+    },
+    body: JSON.stringify({
+      input: modelInput(submission),
+      webhook: submission.callbackUrl,
+      webhook_events_filter: ['start', 'completed'],
+    }),
+    timeoutSeconds: settings.submitTimeoutSeconds,
+    mayStillSend,
+  });
+  return outcomeOf(answer);
+}
+
+/** As the documented example has it, `1m`. */
+function asDuration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
+}
+
+function outcomeOf(answer: CallOutcome): SubmitOutcome {
+  if (answer.kind !== 'answered') return { kind: answer.kind, cause: answer.cause };
+  const { status, headers } = answer;
+  const body = parseJson(answer.body);
+  const isSuccess = status >= 200 && status < 300;
+  if (isSuccess && Value.Check(AcceptedSchema, body)) return { kind: 'accepted', jobId: body.id };
+  const error = replicateErrorIn(body);
+  if (leavesOpen(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
+  return rejectionOf(status, error, retryAfterSeconds(headers));
+}

@@ -1,0 +1,74 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { parseJson } from '../json-call.ts';
+import type { Callback } from '../provider.ts';
+import { createSigningKeys, signedRecently } from '../signing-keys.ts';
+import { getFromReplicate, type ReplicateSettings } from './settings.ts';
+
+const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });
+const BodySchema = Type.Object({ id: Type.String({ pattern: '^[\\w-]{1,128}$' }) });
+
+/** The account's secret changes only when somebody renews it. */
+const SECRET_MAX_AGE_SECONDS = 86_400;
+
+interface Delivery {
+  body: Uint8Array;
+  headers: Record<string, string | undefined>;
+}
+
+/**
+ * Reads Replicate's signed webhooks (Standard Webhooks): HMAC-SHA256 over id, time and raw body.
+ * Source: Replicate docs, verify webhooks.
+ */
+export function createWebhookReader(settings: ReplicateSettings) {
+  const secrets = createSigningKeys({
+    ask: async () => [await secretOf(settings)],
+    now: settings.now,
+    maxAgeSeconds: SECRET_MAX_AGE_SECONDS,
+  });
+  return async ({ body, headers }: Delivery): Promise<Callback> => {
+    const id = headers['webhook-id'];
+    const timestamp = headers['webhook-timestamp'];
+    const signatures = headers['webhook-signature'];
+    if (!id || !timestamp || !signatures) return forged('a signature header is missing');
+    if (!signedRecently(timestamp, settings.now())) return forged('not signed just now');
+    const text = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
+    const isSigned = await secrets.some((secret) => isAmong(signatures, signatureOf(text, secret)));
+    return isSigned ? newsIn(body) : forged('the signature does not fit');
+  };
+}
+
+async function secretOf(settings: ReplicateSettings): Promise<Buffer> {
+  const secret = settings.webhookSecret || (await askForSecret(settings));
+  return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+}
+
+async function askForSecret(settings: ReplicateSettings): Promise<string> {
+  const answer = await getFromReplicate(settings, `${settings.baseUrl}/v1/webhooks/default/secret`);
+  if (answer.status === 200 && Value.Check(SecretSchema, answer.body)) return answer.body.key;
+  throw new Error(`The secret of the webhooks can not be read: HTTP ${answer.status}`);
+}
+
+function signatureOf(text: Buffer, secret: Buffer): Buffer {
+  return createHmac('sha256', secret).update(text).digest();
+}
+
+/** While a secret is renewed a delivery carries several signatures, `v1,BASE64` each. */
+function isAmong(signatures: string, expected: Buffer): boolean {
+  return signatures.split(' ').some((entry) => {
+    const [version, text = ''] = entry.split(',');
+    const signature = Buffer.from(text, 'base64');
+    const isComparable = version === 'v1' && signature.length === expected.length;
+    return isComparable && timingSafeEqual(signature, expected);
+  });
+}
+
+function newsIn(body: Uint8Array): Callback {
+  const json = parseJson(body);
+  return { kind: 'news', jobId: Value.Check(BodySchema, json) ? json.id : null, verified: true };
+}
+
+function forged(cause: string): Callback {
+  return { kind: 'forged', cause };
+}

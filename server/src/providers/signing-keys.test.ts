@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSigningKeys, signedRecently } from './signing-keys.ts';
+
+function keysOf(...answers: string[][]) {
+  const clock = { now: 0 };
+  let asked = 0;
+  const keys = createSigningKeys({
+    ask: async () => answers[asked++] ?? assert.fail('asked too often'),
+    now: () => clock.now,
+    maxAgeSeconds: 86_400,
+  });
+  const accepts = (key: string) => keys.some((one) => one === key);
+  return { clock, accepts, asked: () => asked };
+}
+
+test('keys are asked for once and kept for a day, not longer', async () => {
+  const { clock, accepts, asked } = keysOf(['a'], ['b']);
+  assert.ok(await accepts('a'));
+  clock.now = 86_400_000;
+  assert.ok(await accepts('a'));
+  assert.equal(asked(), 1);
+  clock.now += 1;
+  assert.ok(await accepts('b'));
+});
+
+test('a key that is not known leads to one more look, and not again for five minutes', async () => {
+  const { clock, accepts, asked } = keysOf(['a'], ['a', 'b'], ['c']);
+  assert.ok(await accepts('a'));
+  assert.ok(!(await accepts('b')));
+  assert.equal(asked(), 1);
+  clock.now = 300_001;
+  assert.ok(await accepts('b'));
+  for (let forgery = 0; forgery < 10; forgery += 1) assert.ok(!(await accepts('forged')));
+  assert.equal(asked(), 2);
+});
+
+test('when the keys can not be had nothing is judged, and the next one asks again', async () => {
+  let asked = 0;
+  const keys = createSigningKeys<string>({
+    ask: async () => {
+      asked += 1;
+      if (asked === 1) throw new Error('unreachable');
+      return ['a'];
+    },
+    now: () => 0,
+    maxAgeSeconds: 86_400,
+  });
+  await assert.rejects(
+    keys.some(() => true),
+    /unreachable/,
+  );
+  assert.ok(await keys.some((key) => key === 'a'));
+});
+
+test('a signature is recent within five minutes of now, either way', () => {
+  const now = 1_800_000_000_000;
+  for (const off of [-300, 0, 300]) assert.ok(signedRecently(String(now / 1000 + off), now));
+  for (const off of [-301, 301]) assert.ok(!signedRecently(String(now / 1000 + off), now));
+  for (const text of ['', 'soon', '1e9', '-1']) assert.ok(!signedRecently(text, now));
+});

@@ -1,0 +1,58 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+
+/** An answer with a body in JSON, or in plain text. */
+export interface CannedAnswer {
+  status?: number;
+  headers?: Record<string, string>;
+  json?: unknown;
+  text?: string;
+}
+
+export interface CannedRequest {
+  method: string;
+  url: URL;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A real server on a loopback port that answers as a test says, to play a provider's bodies. */
+export interface CannedHost {
+  url: string;
+  /** Every request so far, oldest first. */
+  requests: CannedRequest[];
+  /** Answers a path with these in turn, the last one again and again; 404 in plain text else. */
+  answer(path: string, ...answers: CannedAnswer[]): void;
+  close(): Promise<void>;
+}
+
+export async function startCannedHost(): Promise<CannedHost> {
+  const answers = new Map<string, CannedAnswer[]>();
+  const requests: CannedRequest[] = [];
+  const next = (path: string): CannedAnswer => {
+    const [first, ...rest] = answers.get(path) ?? [];
+    if (rest.length > 0) answers.set(path, rest);
+    return first ?? { status: 404, text: 'nothing here' };
+  };
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://host');
+    const body = Buffer.concat(await Array.fromAsync(request)).toString();
+    requests.push({ method: request.method ?? '', url, headers: request.headers, body });
+    const { status = 200, headers, json, text } = next(url.pathname);
+    response.writeHead(status, headers);
+    response.end(text ?? JSON.stringify(json));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not a network port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    requests,
+    answer: (path, ...given) => answers.set(path, given),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Value } from 'typebox/value';
+import type { Answer } from '../kit/exchange.ts';
+import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import type { SimulatorOptions } from '../kit/options.ts';
+import { createOutputs } from '../kit/outputs.ts';
+import { openRecord } from '../kit/record.ts';
+import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/server.ts';
+import { isListed } from '../kit/stage.ts';
+import { refuse } from './errors.ts';
+import { createReporter } from './reporter.ts';
+import {
+  type ArkTask,
+  type CreateBody,
+  CreateSchema,
+  isKnown,
+  outputWish,
+  parseTask,
+  shownTask,
+  wordOf,
+} from './task.ts';
+
+const TASKS = /^\/api\/v3\/contents\/generations\/tasks$/;
+const TASK = /^\/api\/v3\/contents\/generations\/tasks\/([^/]+)$/;
+const MODELS = /^(doubao|dreamina)-seedance-2-0-(fast-260128|mini-260615|260128)$|^ep-/;
+const HAS_ENDED = new Set(['succeeded', 'failed', 'expired']);
+
+const BUSY: Fault[] = [
+  { kind: 'refuse', code: 'RateLimitExceeded.EndpointRPMExceeded' },
+  { kind: 'refuse', code: 'ServerOverloaded', retryAfterSeconds: 1 },
+];
+
+/** What may be drawn for each call. A result that is wrong for ever is for plans alone. */
+const DRAWN: Record<string, Fault[]> = {
+  submit: [
+    ...SUBMIT_FAULTS,
+    ...BUSY,
+    { kind: 'refuse', code: 'InputTextSensitiveContentDetected' },
+    { kind: 'fails', code: 'OutputVideoSensitiveContentDetected' },
+    { kind: 'fails', code: 'InternalServiceError' },
+  ],
+  read: [...PASSING_FAULTS, ...BUSY],
+  find: [...PASSING_FAULTS, ...BUSY],
+  output: PASSING_FAULTS.filter((fault) => fault.kind !== 'unreadable'),
+};
+
+/**
+ * Ark's video generation tasks, as its API reference documents them for the 2.0 series: create,
+ * get, list, delete, callbacks on each change of status but cancelled, links that expire.
+ */
+export function simulateArk(options: SimulatorOptions): Simulation<ArkTask> {
+  const record = openRecord(options.record, parseTask);
+  const outputs = createOutputs(`${options.record}.outputs`);
+  const word = (task: ArkTask) => wordOf(task, options.jobSeconds);
+  const show = (task: ArkTask, status = word(task)) => {
+    const lifeSeconds = options.jobSeconds + options.outputSeconds;
+    const path = outputs.pathOf(task.id, task.createdAt + lifeSeconds * 1000);
+    return shownTask(task, status, path);
+  };
+  const reporter = createReporter({ record, word, show });
+  const known = (id: string | undefined) => {
+    const task = record.get(id ?? '');
+    return task && isKnown(task) ? task : undefined;
+  };
+
+  async function create(request: SimulatedRequest): Promise<Answer> {
+    const body = readBody(request.body);
+    if (!body) return refuse({ code: 'InvalidParameter' });
+    if (!MODELS.test(body.model)) return refuse({ code: 'InvalidEndpointOrModel.NotFound' });
+    const task = newTask(body, request);
+    record.put(task);
+    if (quirk(task, 'callback_early')) await reporter.report(task);
+    return { status: 200, json: { id: task.id } };
+  }
+
+  function list({ url }: SimulatedRequest): Answer {
+    const asked = (name: string) => url.searchParams.getAll(name);
+    const isAsked = (name: string, value: string) =>
+      asked(name).length === 0 || asked(name).includes(value);
+    const rows = record
+      .all()
+      .filter((task) => isKnown(task) && isListed(task))
+      .filter((task) => isAsked('filter.status', word(task)))
+      .filter((task) => isAsked('filter.model', task.model))
+      .filter((task) => isAsked('filter.task_ids', task.id));
+    const [page, size] = [Number(asked('page_num')[0] ?? 1), Number(asked('page_size')[0] ?? 20)];
+    if (!(page >= 1 && page <= 500 && size >= 1 && size <= 500)) return refuse({ status: 400 });
+    const items = rows.slice((page - 1) * size, page * size).map((task) => show(task));
+    return { status: 200, json: { items, total: rows.length } };
+  }
+
+  /** Cancels what is queued; of what has ended it deletes the record. */
+  function remove(task: ArkTask): Answer {
+    const status = word(task);
+    if (status === 'queued') record.put({ ...task, forcedStatus: 'cancelled' });
+    else if (HAS_ENDED.has(status)) record.put({ ...task, isDeleted: true });
+    else return refuse({ code: 'InvalidAction', status: 409 });
+    return { status: 200, json: {} };
+  }
+
+  const withTask = (work: (task: ArkTask) => Answer) => (request: SimulatedRequest) => {
+    const task = known(request.groups[0]);
+    return task ? work(task) : refuse({ code: 'NotFound.task' });
+  };
+  const calls: SimulatedCall[] = [
+    { name: 'submit', method: 'POST', path: TASKS, work: create },
+    { name: 'find', method: 'GET', path: TASKS, work: list },
+    { name: 'read', method: 'GET', path: TASK, work: withTask(readWith(show)) },
+    { name: 'cancel', method: 'DELETE', path: TASK, work: withTask(remove) },
+  ];
+  const output: SimulatedCall = {
+    name: 'output',
+    method: 'GET',
+    path: /^\/outputs\/([\w-]+)\.mp4$/,
+    async work({ url, groups: [id = ''] }) {
+      const task = record.get(id);
+      if (!task) return refuse({ status: 404 });
+      return outputs.serve(id, url.searchParams, task.quirks, outputWish(task));
+    },
+  };
+  reporter.start();
+  return {
+    record,
+    parse: parseTask,
+    calls: [...calls.map(withKey), output],
+    refuse,
+    drawn: DRAWN,
+  };
+}
+
+function readWith(show: (task: ArkTask) => unknown) {
+  return (task: ArkTask): Answer => ({ status: 200, json: show(task) });
+}
+
+/** Any key will do, as long as there is one. */
+function withKey(call: SimulatedCall): SimulatedCall {
+  const isGiven = (headers: IncomingHttpHeaders) =>
+    /^Bearer \S+$/.test(headers.authorization ?? '');
+  return {
+    ...call,
+    work: (request) => (isGiven(request.headers) ? call.work(request) : refuse({ status: 401 })),
+  };
+}
+
+function readBody(bytes: Buffer): CreateBody | undefined {
+  try {
+    const body: unknown = JSON.parse(bytes.toString());
+    return Value.Check(CreateSchema, body) ? body : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function newTask(body: CreateBody, { headers, quirks }: SimulatedRequest): ArkTask {
+  const { model, content, resolution, ratio, duration, generate_audio } = body;
+  const texts = content.map((item) => (item.type === 'text' ? item.text : ''));
+  return {
+    id: `cgt-${new Date().toISOString().replace(/\D/g, '')}-${randomBytes(4).toString('hex')}`,
+    ...{ model, content, resolution, ratio, duration, generate_audio, quirks },
+    prompt: texts.join(''),
+    callbackUrl: body.callback_url ?? null,
+    safetyIdentifier: body.safety_identifier ?? null,
+    createdAt: Date.now(),
+    forcedStatus: null,
+    origin: `http://${headers.host}`,
+    reported: null,
+    isDeleted: false,
+  };
+}

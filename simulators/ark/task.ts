@@ -1,0 +1,103 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { frameSize } from '../../server/src/providers/frame-size.ts';
+import { quirk } from '../kit/faults.ts';
+import type { OutputWish } from '../kit/outputs.ts';
+import { JOB_FIELDS } from '../kit/record.ts';
+import { stageOf, strangeWord } from '../kit/stage.ts';
+import { arkError } from './errors.ts';
+
+const CLOSED = { additionalProperties: false };
+const Link = Type.Object({ url: Type.String() }, CLOSED);
+const IMAGE_ROLES = ['first_frame', 'last_frame', 'reference_image'];
+const Content = Type.Union([
+  Type.Object({ type: Type.Literal('text'), text: Type.String() }, CLOSED),
+  Type.Object(
+    { type: Type.Literal('image_url'), image_url: Link, role: Type.Enum(IMAGE_ROLES) },
+    CLOSED,
+  ),
+  Type.Object(
+    { type: Type.Literal('video_url'), video_url: Link, role: Type.Literal('reference_video') },
+    CLOSED,
+  ),
+]);
+
+const SETTINGS = {
+  resolution: Type.Enum(['480p', '720p', '1080p', '4k']),
+  ratio: Type.Enum(['16:9', '4:3', '1:1', '3:4', '9:16', '21:9']),
+  duration: Type.Integer({ minimum: 4, maximum: 15 }),
+  generate_audio: Type.Boolean(),
+};
+
+/** The body of a create for the 2.0 series, checked as strictly as Ark says it does. */
+export const CreateSchema = Type.Object(
+  {
+    model: Type.String(),
+    content: Type.Array(Content),
+    ...SETTINGS,
+    watermark: Type.Optional(Type.Boolean()),
+    callback_url: Type.Optional(Type.String({ maxLength: 2048 })),
+    safety_identifier: Type.Optional(Type.String({ maxLength: 64 })),
+  },
+  CLOSED,
+);
+export type CreateBody = Static<typeof CreateSchema>;
+
+const ArkTaskSchema = Type.Object({
+  ...JOB_FIELDS,
+  ...SETTINGS,
+  model: Type.String(),
+  content: Type.Array(Content),
+  safetyIdentifier: Type.Union([Type.String(), Type.Null()]),
+  /** Where this simulator was reached, for the links it gives out. */
+  origin: Type.String(),
+  /** The status that was called back last. */
+  reported: Type.Union([Type.String(), Type.Null()]),
+  /** Set by a DELETE of a task that had ended: it really ran, and nobody can read it any more. */
+  isDeleted: Type.Boolean(),
+});
+export type ArkTask = Static<typeof ArkTaskSchema>;
+
+export function parseTask(value: unknown): ArkTask {
+  return Value.Parse(ArkTaskSchema, value);
+}
+
+/** The status word of a task now. */
+export function wordOf(task: ArkTask, jobSeconds: number): string {
+  return task.forcedStatus ?? strangeWord(task) ?? stageOf(task, jobSeconds);
+}
+
+/** Whether GET, LIST and DELETE know the task: for 7 days, unless it vanished or was deleted. */
+export function isKnown(task: ArkTask): boolean {
+  const ageSeconds = (Date.now() - task.createdAt) / 1000;
+  return !task.isDeleted && !quirk(task, 'vanishes') && ageSeconds < 7 * 86_400;
+}
+
+/** A task as GET, LIST and callbacks show it. Neither prompt nor inputs are echoed. */
+export function shownTask(task: ArkTask, status: string, videoPath: string) {
+  const fault = status === 'failed' ? (quirk(task, 'fails') ?? {}) : undefined;
+  const isDone = status === 'succeeded';
+  return {
+    id: task.id,
+    model: task.model,
+    status,
+    error: fault ? arkError({ code: 'InternalServiceError', ...fault }) : null,
+    ...(isDone ? { content: { video_url: task.origin + videoPath } } : {}),
+    ...(isDone ? { usage: { completion_tokens: 108_900, total_tokens: 108_900 } } : {}),
+    created_at: Math.floor(task.createdAt / 1000),
+    updated_at: Math.floor(Date.now() / 1000),
+    resolution: task.resolution,
+    ratio: task.ratio,
+    duration: task.duration,
+    framespersecond: 24,
+    generate_audio: task.generate_audio,
+    ...(task.safetyIdentifier === null ? {} : { safety_identifier: task.safetyIdentifier }),
+    service_tier: 'default',
+    execution_expires_after: 172_800,
+  };
+}
+
+export function outputWish(task: ArkTask): OutputWish {
+  const { width, height } = frameSize(task.resolution, task.ratio);
+  return { width, height, seconds: task.duration, audio: task.generate_audio };
+}

@@ -1,0 +1,97 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { OutputWish } from '../kit/outputs.ts';
+
+const GraphSchema = Type.Record(
+  Type.String(),
+  Type.Object({ class_type: Type.String(), inputs: Type.Record(Type.String(), Type.Unknown()) }),
+);
+export type Graph = Static<typeof GraphSchema>;
+
+/** The nodes this server has installed. */
+const LOADERS = ['LoadImage', 'LoadVideo'];
+const SAVERS = ['SaveVideo', 'VHS_VideoCombine'];
+const OTHERS = [
+  'UNETLoader',
+  'CLIPLoader',
+  'VAELoader',
+  'CLIPTextEncode',
+  'EmptyHunyuanLatentVideo',
+  'WanImageToVideo',
+  'KSampler',
+  'VAEDecode',
+  'CreateVideo',
+  'LoadImageFromUrl',
+];
+const INSTALLED = new Set([...LOADERS, ...SAVERS, ...OTHERS]);
+
+/** An error as ComfyUI words it; `nodes` is what it has against single nodes. */
+export interface GraphError {
+  type: string;
+  message: string;
+  details?: string;
+  nodes?: Record<string, unknown>;
+}
+
+/** What a job is told by its graph. */
+export interface Workload {
+  graph: Graph;
+  prompt: string;
+  wish: OutputWish;
+  saver: 'SaveVideo' | 'VHS_VideoCombine';
+  filenamePrefix: string;
+}
+
+/** Checks a graph like the server's own validation, and reads what is to be made. */
+export function readGraph(
+  value: unknown,
+  isUploaded: (file: string) => boolean,
+): Workload | GraphError {
+  if (!Value.Check(GraphSchema, value)) {
+    return { type: 'invalid_prompt', message: 'Cannot execute because a node has no class_type' };
+  }
+  const nodes = Object.values(value);
+  const unknown = nodes.find((node) => !INSTALLED.has(node.class_type));
+  if (unknown) {
+    const message = `Node '${unknown.class_type}' not found. The custom node may not be installed.`;
+    return { type: 'missing_node_type', message };
+  }
+  const saver = nodes.find((node) => SAVERS.includes(node.class_type));
+  if (!saver) return { type: 'prompt_no_outputs', message: 'Prompt has no outputs' };
+  return missingFiles(value, isUploaded) ?? workloadOf(value, saver);
+}
+
+function missingFiles(graph: Graph, isUploaded: (file: string) => boolean): GraphError | undefined {
+  const nodes: Record<string, unknown> = {};
+  for (const [id, { class_type, inputs }] of Object.entries(graph)) {
+    const file = String(inputs.image ?? inputs.file ?? '');
+    if (!LOADERS.includes(class_type) || isUploaded(file)) continue;
+    const details = `image - Invalid image file: ${file}`;
+    const message = 'Custom validation failed for node';
+    nodes[id] = { errors: [{ type: 'custom_validation_failed', message, details }], class_type };
+  }
+  if (Object.keys(nodes).length === 0) return undefined;
+  const message = 'Prompt outputs failed validation';
+  return { type: 'prompt_outputs_failed_validation', message, nodes };
+}
+
+function workloadOf(graph: Graph, saver: Graph[string]): Workload {
+  const frames = firstNumber(graph, ['length', 'frames']) ?? 120;
+  const framesPerSecond = firstNumber(graph, ['fps', 'frame_rate']) ?? 24;
+  const seconds = Math.round(frames / framesPerSecond);
+  const width = firstNumber(graph, ['width']) ?? 864;
+  const height = firstNumber(graph, ['height']) ?? 496;
+  const encoder = Object.values(graph).find((node) => node.class_type === 'CLIPTextEncode');
+  return {
+    graph,
+    prompt: String(encoder?.inputs.text ?? ''),
+    wish: { width, height, seconds, audio: false },
+    saver: saver.class_type === 'SaveVideo' ? 'SaveVideo' : 'VHS_VideoCombine',
+    filenamePrefix: String(saver.inputs.filename_prefix ?? 'video'),
+  };
+}
+
+function firstNumber(graph: Graph, names: string[]): number | undefined {
+  const values = Object.values(graph).flatMap(({ inputs }) => names.map((name) => inputs[name]));
+  return values.find((value) => typeof value === 'number');
+}

@@ -1,0 +1,98 @@
+import { type Static, Type } from 'typebox';
+import { quirk } from '../kit/faults.ts';
+import { JOB_FIELDS } from '../kit/record.ts';
+import { stageOf, strangeWord } from '../kit/stage.ts';
+
+export const JobSchema = Type.Object({
+  ...JOB_FIELDS,
+  /** As posted: two jobs have the same when it was posted twice. */
+  promptId: Type.String(),
+  number: Type.Integer(),
+  graph: Type.Unknown(),
+  saver: Type.Enum(['SaveVideo', 'VHS_VideoCombine']),
+  filename: Type.String(),
+  subfolder: Type.String(),
+  wish: Type.Object({
+    width: Type.Integer(),
+    height: Type.Integer(),
+    seconds: Type.Number(),
+    audio: Type.Boolean(),
+  }),
+});
+export type ComfyuiJob = Static<typeof JobSchema>;
+
+const WORDS = {
+  queued: 'pending',
+  running: 'in_progress',
+  succeeded: 'completed',
+  failed: 'failed',
+} as const;
+
+/** The word of `/api/jobs`. */
+export function wordOf(job: ComfyuiJob, jobSeconds: number): string {
+  return strangeWord(job) ?? job.forcedStatus ?? WORDS[stageOf(job, jobSeconds)];
+}
+
+export function hasEnded(word: string): boolean {
+  return word === 'completed' || word === 'failed' || word === 'cancelled';
+}
+
+/** A row of `GET /queue`. */
+export function queueTuple(job: ComfyuiJob): unknown[] {
+  return [job.number, job.promptId, job.graph, { create_time: job.createdAt }, ['10']];
+}
+
+/** The value of `GET /history/{id}`. */
+export function historyEntry(job: ComfyuiJob, word: string): unknown {
+  return { prompt: queueTuple(job), outputs: outputsOf(job, word), status: statusOf(job, word) };
+}
+
+/** `GET /api/jobs/{id}`. */
+export function jobDetail(job: ComfyuiJob, word: string): unknown {
+  const row = { ...jobRow(job, word), workflow: { prompt: job.graph, extra_data: {} } };
+  if (!hasEnded(word)) return row;
+  const error = word === 'failed' ? { execution_error: errorOf(job) } : {};
+  const outputs = outputsOf(job, word);
+  return { ...row, ...error, outputs, execution_status: statusOf(job, word) };
+}
+
+/** A row of `GET /api/jobs`. */
+export function jobRow(job: ComfyuiJob, word: string): Record<string, unknown> {
+  return {
+    id: job.promptId,
+    status: word,
+    priority: job.number,
+    create_time: job.createdAt,
+    outputs_count: word === 'completed' ? 1 : 0,
+  };
+}
+
+function outputsOf(job: ComfyuiJob, word: string): unknown {
+  if (word !== 'completed') return {};
+  const { filename, subfolder } = job;
+  const file = { filename, subfolder, type: 'output' };
+  return job.saver === 'SaveVideo'
+    ? { '10': { images: [file], animated: [true] } }
+    : { '10': { gifs: [{ ...file, format: 'video/h264-mp4', frame_rate: 24 }] } };
+}
+
+function statusOf(job: ComfyuiJob, word: string): unknown {
+  const messages: unknown[] = [['execution_start', { prompt_id: job.promptId }]];
+  if (word === 'completed') messages.push(['execution_success', { prompt_id: job.promptId }]);
+  if (word === 'failed') messages.push(['execution_error', errorOf(job)]);
+  if (word === 'cancelled') messages.push(['execution_interrupted', { node_id: '7' }]);
+  const isGood = word === 'completed';
+  return { status_str: isGood ? 'success' : 'error', completed: isGood, messages };
+}
+
+function errorOf(job: ComfyuiJob): unknown {
+  const fails = quirk(job, 'fails');
+  return {
+    prompt_id: job.promptId,
+    node_id: '7',
+    node_type: 'KSampler',
+    exception_type: fails?.code ?? 'torch.OutOfMemoryError',
+    exception_message: fails?.message ?? 'Allocation on device\n',
+    traceback: ['  File "/srv/comfyui/execution.py", line 1, in execute\n'],
+  };
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type CallbackRules, sendNews } from '../kit/callbacks.ts';
+import type { Answer } from '../kit/exchange.ts';
+import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import type { SimulatorOptions } from '../kit/options.ts';
+import { createOutputs, type Outputs } from '../kit/outputs.ts';
+import { type JobRecord, openRecord } from '../kit/record.ts';
+import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/server.ts';
+import { failedResult, notFound, refuse, unauthorized } from './errors.ts';
+import { historyPage } from './history.ts';
+import { endingOf, type FalJob, parseJob, wishOf, wordOf } from './job.ts';
+import { jwks, signedDelivery } from './webhook.ts';
+
+const ENDPOINT = '((?:bytedance/seedance-2.0)(?:/fast|/mini)?/(?:text|image|reference)-to-video)';
+const REQUEST = '/bytedance/seedance-2.0/requests/([^/]+)';
+
+/** fal waits 15 s for an answer and tries 10 times more, over two hours; here within seconds. */
+const CALLBACK_RULES: CallbackRules = { timeoutSeconds: 15, retries: 10, retrySeconds: 0.2 };
+
+interface Fal {
+  options: SimulatorOptions;
+  record: JobRecord<FalJob>;
+  outputs: Outputs;
+}
+
+/** fal's queue, request history and webhooks (docs: queue, webhooks, platform APIs). */
+export function simulateFal(options: SimulatorOptions): Simulation<FalJob> {
+  const record = openRecord(options.record, parseJob);
+  const outputs = createOutputs(path.join(path.dirname(options.record), 'videos'));
+  const fal: Fal = { options, record, outputs };
+  for (const job of record.all()) void reportEnd(fal, job);
+  const refusals: Fault[] = [
+    { kind: 'refuse', status: 429 },
+    { kind: 'refuse', status: 429, retryAfterSeconds: 1 },
+    { kind: 'refuse', status: 503 },
+  ];
+  return {
+    record,
+    parse: parseJob,
+    refuse,
+    calls: callsOf(fal),
+    drawn: {
+      submit: [...SUBMIT_FAULTS, ...refusals],
+      read: PASSING_FAULTS,
+      result: PASSING_FAULTS,
+      find: PASSING_FAULTS,
+    },
+  };
+}
+
+function callsOf(fal: Fal): SimulatedCall[] {
+  const guarded = (work: SimulatedCall['work']): SimulatedCall['work'] => {
+    return (request) => (hasKey(request) ? work(request) : unauthorized());
+  };
+  const call = (name: string, method: string, pattern: string, work: SimulatedCall['work']) => {
+    return { name, method, path: new RegExp(`^${pattern}$`), work };
+  };
+  const { record, options } = fal;
+  return [
+    call(
+      'submit',
+      'POST',
+      `/${ENDPOINT}`,
+      guarded((request) => submit(fal, request)),
+    ),
+    call(
+      'read',
+      'GET',
+      `${REQUEST}/status`,
+      guarded((request) => status(fal, request)),
+    ),
+    call(
+      'result',
+      'GET',
+      REQUEST,
+      guarded((request) => result(fal, request)),
+    ),
+    call(
+      'cancel',
+      'PUT',
+      `${REQUEST}/cancel`,
+      guarded((request) => cancel(fal, request)),
+    ),
+    call(
+      'find',
+      'GET',
+      '/v1/models/requests/by-endpoint',
+      guarded((request) => historyPage(record.all(), request.url.searchParams, options.jobSeconds)),
+    ),
+    call('keys', 'GET', '/.well-known/jwks.json', () => ({ status: 200, json: jwks() })),
+    call('output', 'GET', '/outputs/([^/]+)\\.mp4', (request) => output(fal, request)),
+  ];
+}
+
+function hasKey({ headers }: SimulatedRequest): boolean {
+  return /^Key \S+$/.test(headers.authorization ?? '');
+}
+
+async function submit(fal: Fal, request: SimulatedRequest): Promise<Answer> {
+  const { url, headers, body, quirks, groups } = request;
+  const input: unknown = JSON.parse(body.toString());
+  const job = parseJob({
+    id: randomUUID(),
+    prompt: typeof input === 'object' && input && 'prompt' in input ? String(input.prompt) : '',
+    callbackUrl: url.searchParams.get('fal_webhook'),
+    createdAt: Date.now(),
+    forcedStatus: null,
+    quirks,
+    endpoint: groups[0],
+    input,
+    baseUrl: `http://${headers.host}`,
+  });
+  fal.record.put(job);
+  if (quirk(job, 'callback_early')) await report(fal, job);
+  else void reportEnd(fal, job);
+  return { status: 200, json: queued(job) };
+}
+
+function queued(job: FalJob) {
+  const at = `${job.baseUrl}/bytedance/seedance-2.0/requests/${job.id}`;
+  return {
+    status: 'IN_QUEUE',
+    request_id: job.id,
+    gateway_request_id: job.id,
+    response_url: at,
+    status_url: `${at}/status`,
+    cancel_url: `${at}/cancel`,
+    queue_position: 0,
+    logs: null,
+    metrics: {},
+  };
+}
+
+function known(fal: Fal, { groups: [id = ''] }: SimulatedRequest): FalJob | undefined {
+  const job = fal.record.get(id);
+  return job && !quirk(job, 'vanishes') ? job : undefined;
+}
+
+function status(fal: Fal, request: SimulatedRequest): Answer {
+  const job = known(fal, request);
+  if (!job) return notFound();
+  const word = wordOf(job, fal.options.jobSeconds);
+  const { request_id, response_url, status_url, cancel_url } = queued(job);
+  const common = { status: word, request_id, response_url, status_url, cancel_url };
+  if (word !== 'COMPLETED') return { status: 202, json: { ...common, queue_position: 0 } };
+  const ending = endingOf(job);
+  const error = ending.kind === 'ok' ? {} : { error: ending.text, error_type: ending.code };
+  return { status: 200, json: { ...common, ...error, metrics: { inference_time: 1 } } };
+}
+
+function result(fal: Fal, request: SimulatedRequest): Answer {
+  const job = known(fal, request);
+  if (!job) return notFound();
+  if (wordOf(job, fal.options.jobSeconds) !== 'COMPLETED') {
+    return refuse({ kind: 'refuse', status: 400, message: 'Request is still in progress' });
+  }
+  const ending = endingOf(job);
+  return ending.kind === 'ok' ? { status: 200, json: payload(fal, job) } : failedResult(ending);
+}
+
+function payload(fal: Fal, job: FalJob) {
+  const { jobSeconds, outputSeconds } = fal.options;
+  const expiresAt = job.createdAt + (jobSeconds + outputSeconds) * 1000;
+  const url = job.baseUrl + fal.outputs.pathOf(job.id, expiresAt);
+  const file = { content_type: 'video/mp4', file_name: `${job.id}.mp4`, file_size: 1 };
+  return { video: { url, ...file }, seed: 42 };
+}
+
+function cancel(fal: Fal, request: SimulatedRequest): Answer {
+  const job = known(fal, request);
+  if (!job) return { status: 404, json: { status: 'NOT_FOUND' } };
+  if (wordOf(job, fal.options.jobSeconds) === 'COMPLETED') {
+    return { status: 400, json: { status: 'ALREADY_COMPLETED' } };
+  }
+  const cancelled: Fault = { kind: 'fails', code: 'client_cancelled', message: 'cancelled' };
+  fal.record.put({ ...job, forcedStatus: 'COMPLETED', quirks: [...job.quirks, cancelled] });
+  return { status: 202, json: { status: 'CANCELLATION_REQUESTED' } };
+}
+
+function output(fal: Fal, { url, groups: [id = ''] }: SimulatedRequest): Answer | Promise<Answer> {
+  const job = fal.record.get(id);
+  return job ? fal.outputs.serve(id, url.searchParams, job.quirks, wishOf(job)) : notFound();
+}
+
+/** fal calls back once, when a request is completed; also after the simulator was started anew. */
+async function reportEnd(fal: Fal, job: FalJob): Promise<void> {
+  const leftMs = job.createdAt + fal.options.jobSeconds * 1000 - Date.now();
+  if (leftMs < 0 || quirk(job, 'never_ends') || quirk(job, 'vanishes')) return;
+  await delay(leftMs, undefined, { ref: false });
+  await report(fal, job);
+}
+
+async function report(fal: Fal, job: FalJob): Promise<void> {
+  if (job.callbackUrl === null) return;
+  const ending = endingOf(job);
+  const ids = { request_id: job.id, gateway_request_id: job.id };
+  const news =
+    ending.kind === 'ok'
+      ? { ...ids, status: 'OK', payload: payload(fal, job) }
+      : { ...ids, status: 'ERROR', error: ending.text, payload: failedResult(ending).json };
+  const forged = signedDelivery({ ...ids, request_id: randomUUID() }, { forged: true });
+  const deliveries = [signedDelivery(news)];
+  await sendNews({ url: job.callbackUrl, deliveries, forged }, job.quirks, CALLBACK_RULES);
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createFaultSource, PASSING_FAULTS } from './faults.ts';
+
+const none = { rate: 0, seed: 1, drawn: {} };
+
+test('plans are used up in order, each for the requests that match it', () => {
+  const faults = createFaultSource(none);
+  faults.add({ faults: [{ kind: 'unreadable' }], match: 'heron' });
+  faults.add({ faults: [{ kind: 'slow_body' }], times: 2 });
+  faults.add({ faults: [{ kind: 'refuse' }], on: 'read' });
+  const kinds = ['an owl', 'a heron', 'a heron', 'a heron'].map((text) =>
+    faults.take('submit', text).map(({ kind }) => kind),
+  );
+  assert.deepEqual(kinds, [['slow_body'], ['unreadable'], ['slow_body'], []]);
+  assert.deepEqual(faults.take('read', ''), [{ kind: 'refuse' }]);
+  assert.deepEqual(faults.pending(), []);
+});
+
+test('a seed draws the same faults again, about as often as the rate says', () => {
+  const draw = (seed: number) => {
+    const faults = createFaultSource({ rate: 0.33, seed, drawn: { read: PASSING_FAULTS } });
+    return Array.from({ length: 1000 }, () => faults.take('read', '')[0]?.kind);
+  };
+  const drawn = draw(7);
+  assert.deepEqual(draw(7), drawn);
+  assert.notDeepEqual(draw(8), drawn);
+  const hit = drawn.filter((kind) => kind !== undefined).length;
+  assert.ok(hit > 270 && hit < 390, String(hit));
+  assert.equal(new Set(drawn).size, new Set(PASSING_FAULTS.map(({ kind }) => kind)).size + 1);
+});
+
+test('a call that nothing may be drawn for is left alone', () => {
+  const faults = createFaultSource({ rate: 1, seed: 1, drawn: { read: PASSING_FAULTS } });
+  assert.deepEqual(faults.take('output', ''), []);
+});

@@ -1,0 +1,58 @@
+import { parseArgs } from 'node:util';
+
+/** What a simulator's command line says. */
+export interface SimulatorOptions {
+  host: string;
+  /** 0 picks a free one. */
+  port: number;
+  /** The file of the durable record. */
+  record: string;
+  /** Share of the requests that get a fault of their own, 0 to 1. */
+  faultRate: number;
+  seed: number;
+  /** From acceptance to the end of a job; the first third of it is spent in the queue. */
+  jobSeconds: number;
+  /** How long the links to an output work. */
+  outputSeconds: number;
+  /** Ends with whoever started it, also when that was killed. */
+  untilStdinEnds: boolean;
+}
+
+const USAGE = `node simulators/NAME/main.ts --port N --record FILE
+  [--host 127.0.0.1] [--fault-rate 0] [--seed 1] [--job-seconds 0.3] [--output-seconds 3600]
+  [--until-stdin-ends]`;
+
+/** @throws Error with the usage when an option is unknown, missing or no number */
+export function readOptions(args: string[]): SimulatorOptions {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args,
+    options: {
+      host: { ...text, default: '127.0.0.1' },
+      port: text,
+      record: text,
+      'fault-rate': { ...text, default: '0' },
+      seed: { ...text, default: '1' },
+      'job-seconds': { ...text, default: '0.3' },
+      'output-seconds': { ...text, default: '3600' },
+      'until-stdin-ends': { type: 'boolean', default: false },
+    },
+  });
+  if (values.record === undefined) throw new Error(USAGE);
+  return {
+    host: values.host,
+    port: toNumber(values.port),
+    record: values.record,
+    faultRate: toNumber(values['fault-rate']),
+    seed: toNumber(values.seed),
+    jobSeconds: toNumber(values['job-seconds']),
+    outputSeconds: toNumber(values['output-seconds']),
+    untilStdinEnds: values['until-stdin-ends'],
+  };
+}
+
+function toNumber(text: string | undefined): number {
+  const value = Number(text ?? Number.NaN);
+  if (!(value >= 0)) throw new Error(USAGE);
+  return value;
+}

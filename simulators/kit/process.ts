@@ -1,0 +1,83 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { type RequestLine, RequestLineSchema } from './control.ts';
+import type { Plan } from './faults.ts';
+import { type BaseJob, BaseJobSchema } from './record.ts';
+
+/** A simulator in a process of its own, as a test holds it. */
+export interface SimulatorProcess {
+  /** `http://127.0.0.1:PORT` */
+  url: string;
+  plan(plan: Plan): Promise<void>;
+  clearPlans(): Promise<void>;
+  jobs(): Promise<BaseJob[]>;
+  /** Overwrites fields of a job, for example `{ forcedStatus: 'expired' }`. */
+  changeJob(id: string, changes: Record<string, unknown>): Promise<void>;
+  requests(): Promise<RequestLine[]>;
+  /** Kills it, with SIGKILL unless told, and resolves when it is gone. */
+  kill(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/**
+ * Starts `simulators/NAME/main.ts`.
+ * @param args its options; a free port and the record in `folder` unless they say otherwise
+ */
+export async function startSimulator(
+  name: string,
+  folder: string,
+  args: string[] = [],
+): Promise<SimulatorProcess> {
+  const script = new URL(`../${name}/main.ts`, import.meta.url).pathname;
+  const own = ['--port', '0', '--record', `${folder}/${name}.jsonl`, '--until-stdin-ends'];
+  const child = spawn(process.execPath, [script, ...own, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const url = await urlOf(child);
+  return {
+    url,
+    async plan(plan) {
+      await ask(url, 'POST', 'faults', plan);
+    },
+    async clearPlans() {
+      await ask(url, 'DELETE', 'faults');
+    },
+    jobs: async () => expect(Type.Array(BaseJobSchema), await ask(url, 'GET', 'jobs')),
+    async changeJob(id, changes) {
+      await ask(url, 'POST', `jobs/${id}`, changes);
+    },
+    requests: async () => expect(Type.Array(RequestLineSchema), await ask(url, 'GET', 'requests')),
+    async kill(signal = 'SIGKILL') {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      await once(child, 'exit');
+    },
+  };
+}
+
+async function ask(url: string, method: string, path: string, body?: unknown): Promise<unknown> {
+  const init = body === undefined ? { method } : { method, body: JSON.stringify(body) };
+  const response = await fetch(`${url}/_simulator/${path}`, init);
+  if (!response.ok) throw new Error(`${path}: ${await response.text()}`);
+  return response.json();
+}
+
+/** The value as it is, fields of its own included. */
+function expect<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> {
+  if (!Value.Check(schema, value)) throw new Error('the simulator answered something strange');
+  return value;
+}
+
+/** A simulator says where it listens on its first line. */
+async function urlOf(child: ChildProcess): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let output = '';
+  child.stdout?.on('data', (bytes) => {
+    output += bytes;
+    const url = /listens at (http:\S+)\n/.exec(output)?.[1];
+    if (url) resolve(url);
+  });
+  child.once('exit', () => reject(new Error(`a simulator ended before it listened: ${output}`)));
+  return promise;
+}

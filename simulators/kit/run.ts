@@ -1,0 +1,20 @@
+import { readOptions, type SimulatorOptions } from './options.ts';
+import type { BaseJob } from './record.ts';
+import { type Simulation, serveSimulation } from './server.ts';
+
+/**
+ * The main program of a simulator: reads the command line, serves until it is told to end, and
+ * says on one line where it listens.
+ */
+export async function runSimulator<Job extends BaseJob>(
+  name: string,
+  simulate: (options: SimulatorOptions) => Simulation<Job>,
+): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  const running = await serveSimulation(simulate(options), options);
+  console.log(`${name} simulator listens at ${running.url}`);
+  const end = () => void running.close().then(() => process.exit(0));
+  process.once('SIGTERM', end);
+  process.once('SIGINT', end);
+  if (options.untilStdinEnds) process.stdin.resume().once('end', end);
+}

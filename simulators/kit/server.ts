@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { controlCalls, type RequestLine } from './control.ts';
+import { type Answer, answerWith, reset } from './exchange.ts';
+import { createFaultSource, type Fault, isExchangeFault } from './faults.ts';
+import type { SimulatorOptions } from './options.ts';
+import type { BaseJob, JobRecord } from './record.ts';
+
+/** A request to one call, read in full. */
+export interface SimulatedRequest {
+  url: URL;
+  /** What the groups of the call's path matched. */
+  groups: string[];
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  /** Put these into the record of the job that this request makes. */
+  quirks: Fault[];
+}
+
+export interface SimulatedCall {
+  /** What plans and the list of requests call it: submit, read, find, cancel, output, ... */
+  name: string;
+  method: string;
+  /** Matched against the whole path. */
+  path: RegExp;
+  work(request: SimulatedRequest): Answer | Promise<Answer>;
+}
+
+/** One provider, simulated. */
+export interface Simulation<Job extends BaseJob> {
+  record: JobRecord<Job>;
+  /** Checks a job that a control call changed. */
+  parse(value: unknown): Job;
+  calls: SimulatedCall[];
+  /** The provider's own error for `fault.code`, or for `fault.status` alone. */
+  refuse(fault: Fault): Answer;
+  /** What `--fault-rate` draws from, by call. */
+  drawn: Record<string, Fault[]>;
+}
+
+export interface RunningSimulator {
+  url: string;
+  close(): Promise<void>;
+}
+
+/** Serves a simulation and its control calls (see the README) on the port of the options. */
+export async function serveSimulation<Job extends BaseJob>(
+  simulation: Simulation<Job>,
+  options: SimulatorOptions,
+): Promise<RunningSimulator> {
+  const faults = createFaultSource({
+    rate: options.faultRate,
+    seed: options.seed,
+    drawn: simulation.drawn,
+  });
+  const lines: RequestLine[] = [];
+  const control = controlCalls(simulation, faults, lines);
+  const server = createServer(async (request, response) => {
+    response.on('error', () => {}); // a client may leave whenever it likes
+    const url = new URL(request.url ?? '/', 'http://simulator');
+    const call = findCall([...control, ...simulation.calls], request.method ?? '', url);
+    if (!call) return answerWith([], { ...simulation, response, work: notThere });
+    if (control.includes(call)) return serve(call, request, { url, response, take: () => [] });
+    lines.push({ call: call.name, method: call.method, path: url.pathname, at: Date.now() });
+    if (faults.takeBeforeBody(call.name, url.pathname + url.search)) return reset(response);
+    const take = (body: Buffer) => faults.take(call.name, url.pathname + url.search + body);
+    return serve(call, request, { url, response, take });
+  });
+
+  async function serve(
+    call: SimulatedCall,
+    request: IncomingMessage,
+    rest: { url: URL; response: ServerResponse; take: (body: Buffer) => Fault[] },
+  ): Promise<void> {
+    const body = await readBody(request).catch(() => undefined);
+    if (body === undefined) return; // the client left in mid-body: nothing was asked
+    const taken = rest.take(body);
+    const quirks = taken.filter((fault) => !isExchangeFault(fault));
+    const groups = (call.path.exec(rest.url.pathname) ?? []).slice(1).map(decodeURIComponent);
+    const { headers } = request;
+    const work = () => call.work({ url: rest.url, groups, headers, body, quirks });
+    await answerWith(taken, { response: rest.response, work, refuse: simulation.refuse });
+  }
+
+  server.keepAliveTimeout = 1000;
+  server.listen(options.port, options.host);
+  await once(server, 'listening');
+  return { url: `http://${options.host}:${portOf(server.address())}`, close: () => close(server) };
+}
+
+function findCall(calls: SimulatedCall[], method: string, url: URL): SimulatedCall | undefined {
+  const matches = calls.filter(({ path }) => path.exec(url.pathname)?.[0] === url.pathname);
+  return matches.find((call) => call.method === method);
+}
+
+function notThere(): Answer {
+  return { status: 404, json: { error: { code: 'NotFound', message: 'no such call' } } };
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
+  if (address === null || typeof address === 'string') throw new Error('not a network port');
+  return address.port;
+}
+
+async function close(server: ReturnType<typeof createServer>): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}

@@ -1,0 +1,77 @@
+import { type Static, Type } from 'typebox';
+import { Value } from 'typebox/value';
+import {
+  type AspectRatio,
+  frameSize,
+  type Resolution,
+} from '../../server/src/providers/frame-size.ts';
+import { quirk } from '../kit/faults.ts';
+import type { OutputWish } from '../kit/outputs.ts';
+import { JOB_FIELDS } from '../kit/record.ts';
+import { stageOf, strangeWord } from '../kit/stage.ts';
+
+const RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const satisfies AspectRatio[];
+const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const satisfies Resolution[];
+
+/** The input of Seedance 2.0 as its model page on Replicate has it. */
+export const InputSchema = Type.Object({
+  prompt: Type.String(),
+  image: Type.Optional(Type.String({ pattern: '^https?://' })),
+  last_frame_image: Type.Optional(Type.String({ pattern: '^https?://' })),
+  reference_images: Type.Optional(Type.Array(Type.String(), { maxItems: 9 })),
+  reference_videos: Type.Optional(Type.Array(Type.String(), { maxItems: 3 })),
+  duration: Type.Optional(Type.Integer({ minimum: -1, maximum: 15 })),
+  resolution: Type.Optional(Type.Enum([...RESOLUTIONS])),
+  aspect_ratio: Type.Optional(Type.Enum(['adaptive', ...RATIOS])),
+  generate_audio: Type.Optional(Type.Boolean()),
+  seed: Type.Optional(Type.Integer()),
+});
+
+export const ReplicateJobSchema = Type.Object({
+  ...JOB_FIELDS,
+  model: Type.String(),
+  input: InputSchema,
+  events: Type.Array(Type.String()),
+  /** Milliseconds since 1970. */
+  deadlineAt: Type.Number(),
+  /** The simulator's own address, as the create had it. */
+  baseUrl: Type.String(),
+  /** Whether predictions show the address of their webhook. */
+  showsWebhook: Type.Boolean(),
+});
+export type ReplicateJob = Static<typeof ReplicateJobSchema>;
+
+export function parseJob(value: unknown): ReplicateJob {
+  return Value.Parse(ReplicateJobSchema, value);
+}
+
+/** The status word of a prediction, its deadline considered. */
+export function wordOf(job: ReplicateJob, jobSeconds: number, now = Date.now()): string {
+  const word = strangeWord(job, now) ?? job.forcedStatus;
+  if (word) return word;
+  const stage = stageOf(job, jobSeconds, Math.min(now, job.deadlineAt));
+  const isOver = now >= job.deadlineAt;
+  if (stage === 'queued') return isOver ? 'aborted' : 'starting';
+  if (stage === 'running') return isOver ? 'canceled' : 'processing';
+  return stage;
+}
+
+/** Replicate removes what was sent and what came of it an hour after the end. */
+export function isRemoved(job: ReplicateJob, times: { jobSeconds: number; outputSeconds: number }) {
+  return Date.now() > job.createdAt + (times.jobSeconds + times.outputSeconds) * 1000;
+}
+
+/** Text that ends with Replicate's code, as for E005: flagged as sensitive. */
+export function errorText(job: ReplicateJob): string | null {
+  const fails = quirk(job, 'fails');
+  if (!fails) return null;
+  const code = fails.code === undefined ? '' : ` (${fails.code})`;
+  return `${fails.message ?? 'The simulator was told to fail.'}${code}`;
+}
+
+export function wishOf({ input }: ReplicateJob): OutputWish {
+  const ratio = RATIOS.find((one) => one === input.aspect_ratio) ?? '16:9';
+  const resolution = RESOLUTIONS.find((one) => one === input.resolution) ?? '720p';
+  const seconds = input.duration === undefined || input.duration < 1 ? 5 : input.duration;
+  return { ...frameSize(resolution, ratio), seconds, audio: input.generate_audio ?? true };
+}

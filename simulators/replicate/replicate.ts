@@ -1,0 +1,210 @@
+import { randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { type CallbackRules, sendNews } from '../kit/callbacks.ts';
+import type { Answer } from '../kit/exchange.ts';
+import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
+import type { SimulatorOptions } from '../kit/options.ts';
+import { createOutputs, type Outputs } from '../kit/outputs.ts';
+import { type JobRecord, openRecord } from '../kit/record.ts';
+import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/server.ts';
+import { isListed } from '../kit/stage.ts';
+import { invalidField, problem, refuse } from './errors.ts';
+import { InputSchema, parseJob, type ReplicateJob, wishOf, wordOf } from './job.ts';
+import { predictionOf } from './prediction.ts';
+import { secretKey, signedDelivery } from './webhook.ts';
+
+const MODEL = '(bytedance/seedance-2.0(?:-fast)?)';
+/** Whoever asks with this token is not shown the addresses of webhooks. */
+export const TOKEN_WITHOUT_WEBHOOKS = 'without-webhooks';
+
+const PAGE_SIZE = 100;
+const CALLBACK_RULES: CallbackRules = { timeoutSeconds: 10, retries: 4, retrySeconds: 0.2 };
+
+const CreateSchema = Type.Object({
+  input: Type.Object({}, { additionalProperties: true }),
+  webhook: Type.Optional(Type.String()),
+  webhook_events_filter: Type.Optional(
+    Type.Array(Type.Enum(['start', 'output', 'logs', 'completed'])),
+  ),
+});
+
+interface Replicate {
+  options: SimulatorOptions;
+  record: JobRecord<ReplicateJob>;
+  outputs: Outputs;
+}
+
+/** Replicate's predictions of official models, and its webhooks (docs: HTTP API, webhooks). */
+export function simulateReplicate(options: SimulatorOptions): Simulation<ReplicateJob> {
+  const record = openRecord(options.record, parseJob);
+  const outputs = createOutputs(path.join(path.dirname(options.record), 'videos'));
+  const replicate: Replicate = { options, record, outputs };
+  for (const job of record.all()) void report(replicate, job);
+  const refusals: Fault[] = [
+    { kind: 'refuse', status: 429 },
+    { kind: 'refuse', status: 429, retryAfterSeconds: 1 },
+    { kind: 'refuse', status: 500 },
+  ];
+  return {
+    record,
+    parse: parseJob,
+    refuse,
+    calls: callsOf(replicate),
+    drawn: {
+      submit: [...SUBMIT_FAULTS, ...refusals],
+      read: PASSING_FAULTS,
+      find: PASSING_FAULTS,
+    },
+  };
+}
+
+function callsOf(replicate: Replicate): SimulatedCall[] {
+  const call = (
+    name: string,
+    method: string,
+    pattern: string,
+    work: (replicate: Replicate, request: SimulatedRequest) => Answer | Promise<Answer>,
+  ): SimulatedCall => ({
+    name,
+    method,
+    path: new RegExp(`^${pattern}$`),
+    work: (request) =>
+      name === 'output' || hasToken(request)
+        ? work(replicate, request)
+        : problem(401, 'You did not pass a valid authentication token'),
+  });
+  return [
+    call('submit', 'POST', `/v1/models/${MODEL}/predictions`, create),
+    call('find', 'GET', '/v1/predictions', list),
+    call('read', 'GET', '/v1/predictions/([^/]+)', read),
+    call('cancel', 'POST', '/v1/predictions/([^/]+)/cancel', cancel),
+    call('keys', 'GET', '/v1/webhooks/default/secret', () => {
+      return { status: 200, json: { key: secretKey() } };
+    }),
+    call('output', 'GET', '/outputs/([^/]+)\\.mp4', output),
+  ];
+}
+
+function hasToken({ headers }: SimulatedRequest): boolean {
+  return /^Bearer \S+$/.test(headers.authorization ?? '');
+}
+
+async function create(replicate: Replicate, request: SimulatedRequest): Promise<Answer> {
+  const asked: unknown = JSON.parse(request.body.toString());
+  if (!Value.Check(CreateSchema, asked)) return invalidField('webhook', 'is not valid');
+  if (!Value.Check(InputSchema, asked.input)) {
+    const [error] = Value.Errors(InputSchema, asked.input);
+    const field = `input${(error?.instancePath ?? '').replaceAll('/', '.')}`;
+    return invalidField(field, error?.message ?? 'is not valid');
+  }
+  const job: ReplicateJob = {
+    id: randomBytes(13).toString('hex'),
+    prompt: asked.input.prompt,
+    callbackUrl: asked.webhook ?? null,
+    createdAt: Date.now(),
+    forcedStatus: null,
+    quirks: request.quirks,
+    model: request.groups[0] ?? '',
+    input: asked.input,
+    events: asked.webhook_events_filter ?? ['start', 'output', 'logs', 'completed'],
+    deadlineAt: Date.now() + secondsIn(request.headers['cancel-after']) * 1000,
+    baseUrl: `http://${request.headers.host}`,
+    showsWebhook: request.headers.authorization !== `Bearer ${TOKEN_WITHOUT_WEBHOOKS}`,
+  };
+  replicate.record.put(job);
+  if (quirk(job, 'callback_early')) await sendFirst(replicate, job);
+  void report(replicate, job);
+  return { status: 201, json: shown(replicate, job) };
+}
+
+/** `30s`, `1m`, `2h`; a prediction may run for 30 minutes when nothing is said. */
+function secondsIn(header: string | string[] | undefined): number {
+  const [, number, unit = ''] = /^(\d+)([smh])$/.exec(String(header ?? '30m')) ?? [];
+  const seconds: Record<string, number> = { s: 1, m: 60, h: 3600 };
+  return Number(number) * (seconds[unit] ?? Number.NaN);
+}
+
+function list({ options, record }: Replicate, { url, headers }: SimulatedRequest): Answer {
+  const query = url.searchParams;
+  const after = Date.parse(query.get('created_after') ?? '') || 0;
+  const before = Date.parse(query.get('created_before') ?? '') || Number.POSITIVE_INFINITY;
+  const first = Number(query.get('cursor') ?? 0);
+  const jobs = record
+    .all()
+    .filter((job) => isListed(job) && job.createdAt >= after && job.createdAt < before)
+    .sort((a, b) => b.createdAt - a.createdAt);
+  const page = jobs.slice(first, first + PAGE_SIZE);
+  const results = page.map((job) => predictionOf(job, options, ''));
+  query.set('cursor', String(first + PAGE_SIZE));
+  const nextUrl = `http://${headers.host}/v1/predictions?${query}`;
+  const next = first + PAGE_SIZE < jobs.length ? nextUrl : null;
+  return { status: 200, json: { previous: null, next, results } };
+}
+
+function known(replicate: Replicate, { groups: [id = ''] }: SimulatedRequest) {
+  const job = replicate.record.get(id);
+  return job && !quirk(job, 'vanishes') ? job : undefined;
+}
+
+function notFound(): Answer {
+  return problem(404, 'The requested resource could not be found.');
+}
+
+function read(replicate: Replicate, request: SimulatedRequest): Answer {
+  const job = known(replicate, request);
+  return job ? { status: 200, json: shown(replicate, job) } : notFound();
+}
+
+function cancel(replicate: Replicate, request: SimulatedRequest): Answer {
+  const job = known(replicate, request);
+  if (!job) return notFound();
+  const word = wordOf(job, replicate.options.jobSeconds);
+  const end = { starting: 'aborted', processing: 'canceled' }[word];
+  if (end) replicate.record.put({ ...job, forcedStatus: end });
+  return read(replicate, request);
+}
+
+function output({ record, outputs }: Replicate, request: SimulatedRequest) {
+  const [id = ''] = request.groups;
+  const job = record.get(id);
+  if (!job) return notFound();
+  return outputs.serve(id, request.url.searchParams, job.quirks, wishOf(job));
+}
+
+function shown({ options, outputs }: Replicate, job: ReplicateJob, word?: string) {
+  const expiresAt = job.createdAt + (options.jobSeconds + options.outputSeconds) * 1000;
+  return predictionOf(job, options, job.baseUrl + outputs.pathOf(job.id, expiresAt), word);
+}
+
+/** A webhook at the start and one at the end; also after the simulator was started anew. */
+async function report(replicate: Replicate, job: ReplicateJob): Promise<void> {
+  const { jobSeconds } = replicate.options;
+  if (quirk(job, 'vanishes') || Date.now() > job.createdAt + jobSeconds * 1000) return;
+  const isReordered = quirk(job, 'callback_reordered') !== undefined;
+  if (!isReordered) {
+    await delay(job.createdAt + (jobSeconds / 3) * 1000 - Date.now(), undefined, { ref: false });
+    await send(replicate, job, ['processing']);
+  }
+  await delay(job.createdAt + jobSeconds * 1000 - Date.now(), undefined, { ref: false });
+  const word = wordOf(replicate.record.get(job.id) ?? job, jobSeconds);
+  if (word !== 'processing')
+    await send(replicate, job, isReordered ? ['processing', word] : [word]);
+}
+
+function sendFirst(replicate: Replicate, job: ReplicateJob): Promise<void> {
+  return send(replicate, job, ['starting']);
+}
+
+/** The event of a status that does not end a prediction is its start. */
+async function send(replicate: Replicate, job: ReplicateJob, words: string[]): Promise<void> {
+  const { callbackUrl: url, events, id } = job;
+  const eventOf = (word: string) => (/^(starting|processing)$/.test(word) ? 'start' : 'completed');
+  const wanted = words.filter((word) => events.includes(eventOf(word)));
+  if (url === null || wanted.length === 0) return;
+  const deliveries = wanted.map((word) => signedDelivery(id, shown(replicate, job, word)));
+  const forged = signedDelivery(id, { ...shown(replicate, job), id: 'forged' }, { forged: true });
+  await sendNews({ url, deliveries, forged }, job.quirks, CALLBACK_RULES);
+}

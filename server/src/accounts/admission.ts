@@ -47,7 +47,8 @@ export function admittingStatement(name: string, read: CallerRead): Statement {
 const RETRY_AFTER = statement(
   'rate_retry_after',
   `select greatest(1, ceil(extract(epoch from
-     hits[cardinality(hits) - ${REQUESTS_PER_WINDOW - 1}] + ${WINDOW} - clock_now())))::int as seconds
+       hits[cardinality(hits) - ${REQUESTS_PER_WINDOW - 1}] + ${WINDOW} - clock_now()
+     )))::int as seconds
    from rate_windows where key_id = $1`,
 );
 

@@ -24,7 +24,7 @@ export interface Submission {
 }
 
 /**
- * What became of a submit. `unknown` holds the task until evidence comes: it may have been accepted.
+ * What became of a submit. `unknown` holds the task until evidence comes: it may be accepted.
  * `request` faults are the client's, `busy` passes, `operator` wants an operator (a wrong key, an
  * overdue account, a missing model).
  */

@@ -46,7 +46,7 @@ export async function openCrashWorld(mode: CrashMode): Promise<CrashWorld> {
     env: {
       ...{ DATABASE_URL: database.url, DATA_DIR: dataDir },
       OUTBOUND_ALLOW: `localhost:${host.port}`,
-      ...{ POLL_MIN_SECONDS: '0.05', POLL_MAX_SECONDS: '0.1' },
+      ...{ POLL_MIN_SECONDS: '0.05', POLL_MAX_SECONDS: '0.1', CREATE_WAIT_SECONDS: '120' },
     },
     async endLeases() {
       clockSeconds += LEASE_IS_OVER_SECONDS;

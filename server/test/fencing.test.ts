@@ -11,7 +11,6 @@ import { makeCustomer, type ServiceProcess, startServiceProcess, until } from '.
  */
 const PAUSES = [
   { at: 'before object_register', task: 'same' },
-  { at: 'after object_register', task: 'same' },
   { at: 'before local_job_add', task: 'new' },
   { at: 'after local_job_add', task: 'same' },
   { at: 'before local_job_finish', task: 'same' },

@@ -8,13 +8,24 @@ import { sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../kernel/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { disableAccount } from './accounts.ts';
-import { admit, admittingStatement, REQUESTS_PER_WINDOW } from './admission.ts';
+import { openAdmission, REQUESTS_PER_WINDOW } from './admission.ts';
 import { createKey, newSecret, revokeKey } from './api-keys.ts';
 
-const ADMIT = admittingStatement('admit_test', {
-  columns: 'k.name',
+const READ = {
+  columns: 'k.name, caller.argument',
   joins: 'join api_keys k on k.id = caller.key_id',
-});
+};
+
+type NameAndArgument = { name: string | null; argument: string };
+
+/** One admission per database, as each process has one per route. */
+const admissions = new Map<Database, ReturnType<typeof openAdmission<NameAndArgument>>>();
+
+function admitThrough(through: Database) {
+  const known = admissions.get(through) ?? openAdmission(through, 'admit_test', READ);
+  admissions.set(through, known);
+  return known;
+}
 
 let database: TestDatabase;
 let db: Database;
@@ -26,7 +37,7 @@ before(async () => {
 after(() => database.close());
 
 function ask(secret: string, through: Database = db): Promise<{ key_id: string }> {
-  return admit(through, { authorization: `Bearer ${secret}`, sql: ADMIT });
+  return admitThrough(through)({ authorization: `Bearer ${secret}` });
 }
 
 /** How many of so many requests at once are admitted; each of the others must be `rate_limited`. */
@@ -176,7 +187,7 @@ test('junk is refused without a look-up', async () => {
   const headers = [undefined, '', secret, `Basic ${secret}`, 'Bearer', 'Bearer  '];
   for (const authorization of [...headers, ...junk.map((text) => `Bearer ${text}`)]) {
     await assert.rejects(
-      admit(closed, { authorization, sql: ADMIT }),
+      admitThrough(closed)({ authorization }),
       { code: 'unauthorized' },
       String(authorization),
     );
@@ -187,7 +198,21 @@ test('junk is refused without a look-up', async () => {
 test('the scheme may be written in any case, with spaces around the key', async () => {
   const { secret, keyId } = await makeCustomer(db, 0);
   for (const authorization of [`bearer ${secret}`, `BEARER   ${secret}  `]) {
-    const admitted = await admit<{ name: null }>(db, { authorization, sql: ADMIT });
+    const admitted = await admitThrough(db)({ authorization });
     assert.equal(admitted.key_id, keyId);
   }
+});
+
+test('requests that share a statement each get their own answer', async () => {
+  const customers = await Promise.all(Array.from({ length: 20 }, () => makeCustomer(db, 0)));
+  const admit = openAdmission<NameAndArgument>(db, 'admit_test', READ);
+  const answers = customers.map(async ({ keyId, secret }, i) => {
+    const bad = i % 4 === 0;
+    const authorization = `Bearer ${bad ? newSecret() : secret}`;
+    const request = admit({ authorization, argument: `argument ${i}` });
+    if (bad) return assert.rejects(request, { code: 'unauthorized' });
+    const { key_id, argument } = await request;
+    assert.deepEqual({ key_id, argument }, { key_id: keyId, argument: `argument ${i}` });
+  });
+  await Promise.all(answers);
 });

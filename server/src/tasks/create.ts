@@ -39,11 +39,11 @@ export interface KnownKey {
   task_id: string | null;
 }
 
-/** For an admitting statement: what is known of the caller's Idempotency-Key $2. */
+/** For an admitting statement: what is known of the caller's Idempotency-Key. */
 export const KEY_OF_CALLER = {
   columns: 'known.fingerprint, known.task_id',
   joins: `left join idempotency_keys known on known.account_id = caller.account_id
-       and known.surface = '${SURFACE}' and known.key = $2`,
+       and known.surface = '${SURFACE}' and known.key = caller.argument`,
 } as const;
 
 /**

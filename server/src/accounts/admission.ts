@@ -32,8 +32,8 @@ const TURNS = 3;
 /**
  * Authenticates requests, counts them in their keys' rate windows and reads what the route wants,
  * in one statement for all requests that arrive together: one commit serves many. The window is
- * exact across processes: a key's row is locked while its 30th newest hit is looked at, a refused request
- * adds nothing, and no two requests of a key share a statement.
+ * exact across processes: a key's row is locked while its 30th newest hit is looked at, a refused
+ * request adds nothing, and no two requests of a key share a statement.
  * @param name unique in the program
  * @returns a function that admits a request; it throws ApiError `unauthorized` (missing, malformed,
  * unknown, expired or revoked key, or a disabled account) or `rate_limited`, with the whole seconds

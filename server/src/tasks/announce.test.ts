@@ -21,8 +21,9 @@ before(async () => {
   db = room.db;
 });
 after(async () => {
-  assert.deepEqual(await audit(db), { ok: true, problems: [] });
+  const books = await audit(db);
   await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
 });
 
 const OPTIONS = { submitRetrySeconds: 600, cause: { provider: 'busy' } };

@@ -27,8 +27,9 @@ before(async () => {
   db = room.db;
 });
 after(async () => {
-  assert.deepEqual(await audit(db), { ok: true, problems: [] });
+  const books = await audit(db);
   await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
 });
 
 function create(binding: Binding, request = REQUEST): Promise<Created> {

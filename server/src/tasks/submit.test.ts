@@ -38,8 +38,9 @@ before(async () => {
   db = room.db;
 });
 after(async () => {
-  assert.deepEqual(await audit(db), { ok: true, problems: [] });
+  const books = await audit(db);
   await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
 });
 
 function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitParts {

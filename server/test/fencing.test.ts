@@ -11,6 +11,7 @@ import { makeCustomer, type ServiceProcess, startServiceProcess, until } from '.
  */
 const PAUSES = [
   { at: 'before object_register', task: 'same' },
+  { at: 'after object_register', task: 'same' },
   { at: 'before local_job_add', task: 'new' },
   { at: 'after local_job_add', task: 'same' },
   { at: 'before local_job_finish', task: 'same' },
@@ -39,6 +40,7 @@ async function finishElsewhere(world: CrashWorld, at: string) {
     () => storyOf(database.db, key),
     ([task]) => task?.phase === 'completed',
   );
+  await assertTidyObjects(database.db, world.dataDir); // what the paused one began is deleted
   paused.process.kill('SIGCONT');
   const late = await answer;
   assert.equal(await paused.kill('SIGTERM'), 0);

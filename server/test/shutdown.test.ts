@@ -81,6 +81,26 @@ test(
   },
 );
 
+test(
+  'clients that keep their connections after the answer do not keep the API',
+  PATIENCE,
+  async () => {
+    await using world = await openCrashWorld('text-to-video');
+    const { db } = world.database;
+    const { secret } = await makeCustomer(db, CREDITS);
+    const env = { ...world.env, ROLES: 'api', SHUTDOWN_SECONDS: '3600' };
+    await using service = await startServiceProcess(env);
+    const answer = client(service.url, secret).create(world.body, 'kept');
+    await until(
+      () => phaseOf(db, 'kept'),
+      (phase) => phase === 'reserved',
+    );
+    const ended = service.kill('SIGTERM');
+    assert.equal((await answer).status, 202);
+    assert.equal(await ended, 0);
+  },
+);
+
 test('a second signal ends the service at once, and nothing is lost', PATIENCE, async () => {
   await using world = await openCrashWorld('image-to-video');
   await using service = await startServiceProcess({ ...world.env, SHUTDOWN_SECONDS: '3600' });

@@ -54,9 +54,10 @@ export function openDatabase(options: { url: string; connections: number; log: L
     keepAlive: true,
     pipeline: true, // statements of a transaction that don't wait for each other share a flight
   });
-  pool.on('error', (error) =>
-    options.log.warn({ err: error.message }, 'a database connection was lost'),
-  );
+  let closing = false; // a server that stops right after us may still speak to the last of them
+  pool.on('error', (error) => {
+    if (!closing) options.log.warn({ err: error.message }, 'a database connection was lost');
+  });
   // One lost in use fails its statements; without a listener it would end the process as well.
   pool.on('connect', (client) => client.on('error', () => {}));
   return {
@@ -64,7 +65,10 @@ export function openDatabase(options: { url: string; connections: number; log: L
     transaction: (work) => inTransaction(pool, 'begin', work),
     snapshot: (work) =>
       inTransaction(pool, 'begin isolation level repeatable read read only', work),
-    close: () => pool.end(),
+    close: () => {
+      closing = true;
+      return pool.end();
+    },
   };
 }
 

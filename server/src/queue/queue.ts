@@ -60,7 +60,7 @@ export async function openQueue(options: {
     wake: coalescedWake(db, log),
     work: (lane, handle) => workLane(boss, lane, handle),
     stopWorking: async () => {
-      await Promise.all(LANES.map((lane) => boss.offWork(lane, { wait: false })));
+      await Promise.all(LANES.map((lane) => boss.offWork(lane, { wait: true })));
     },
     close: () => boss.stop({ graceful: false, close: true }),
   };

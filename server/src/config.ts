@@ -9,7 +9,7 @@ export interface Config {
   host: string;
   port: number;
   metricsPort: number | undefined;
-  /** How clients and providers reach the service, without a slash at its end; undefined: as it listens. */
+  /** How clients and providers reach it, without a slash at its end; undefined: as it listens. */
   publicUrl: string | undefined;
   dataDir: string;
   /** undefined: the embedded database. */
@@ -46,11 +46,19 @@ function read(env: Environment, name: string, fallback: string): string {
   return env[name]?.trim() || fallback;
 }
 
-function number(env: Environment, name: string, fallback: number, min = 0): number {
+/** A timer of Node's that is to wait for longer than 24.8 days fires at once. */
+const MAX_WAIT = 2_000_000;
+const TEN_YEARS = { days: 3650, seconds: 315_360_000 };
+
+function number(
+  env: Environment,
+  name: string,
+  fallback: number,
+  { min = 0, max = MAX_WAIT }: { min?: number; max?: number } = {},
+): number {
   const text = read(env, name, String(fallback));
   const value = /^\d+(\.\d+)?$|^\.\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min))
-    bad(name, text, min > 0 ? `a number of at least ${min}` : 'a number, 0 or more');
+  if (!(value >= min && value <= max)) bad(name, text, `a number from ${min} to ${max}`);
   return value;
 }
 
@@ -79,6 +87,10 @@ function webAddress(env: Environment, name: string): string | undefined {
   const text = read(env, name, '');
   if (text === '') return undefined;
   const url = URL.parse(text);
+  if (url?.password || url?.username || text.includes('@')) {
+    // The value is not repeated: it may hold a password.
+    throw new UsageError(`${name} is not valid: it wants an address without a user and password`);
+  }
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
     bad(name, text, 'an address such as https://video.example.com');
   }
@@ -99,7 +111,7 @@ function databaseUrl(env: Environment): string | undefined {
  * Reads the environment: the only place that does.
  * @throws UsageError, one line that names the variable, when a value is unknown or malformed
  */
-export function readConfig(env: Environment): Config {
+export function readConfig(env: Environment = process.env): Config {
   const host = read(env, 'HOST', '127.0.0.1');
   const metrics = read(env, 'METRICS_PORT', 'off');
   if (read(env, 'STORAGE_URL', '') !== '') {
@@ -120,13 +132,13 @@ export function readConfig(env: Environment): Config {
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
     submitRetrySeconds: number(env, 'SUBMIT_RETRY_SECONDS', 600),
-    pollMinSeconds: number(env, 'POLL_MIN_SECONDS', 2, 0.01),
-    pollMaxSeconds: number(env, 'POLL_MAX_SECONDS', 15, 0.01),
-    reconcileSeconds: number(env, 'RECONCILE_SECONDS', 30, 0.01),
+    pollMinSeconds: number(env, 'POLL_MIN_SECONDS', 2, { min: 0.01 }),
+    pollMaxSeconds: number(env, 'POLL_MAX_SECONDS', 15, { min: 0.01 }),
+    reconcileSeconds: number(env, 'RECONCILE_SECONDS', 30, { min: 0.01 }),
     outboundAllow: parseAllowList(read(env, 'OUTBOUND_ALLOW', '')),
     outboundAllowText: read(env, 'OUTBOUND_ALLOW', ''),
-    deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400),
-    retentionDays: number(env, 'RETENTION_DAYS', 30),
+    deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
+    retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
   };

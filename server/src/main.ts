@@ -1,66 +1,32 @@
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
 import { createApp } from './http/app.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
-import { type Database, openDatabase } from './kernel/database.ts';
-import { openEmbeddedDatabase } from './kernel/embedded.ts';
+import type { Database } from './kernel/database.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
-import { migrate } from './kernel/migrate.ts';
 import { every } from './kernel/repeat.ts';
 import { openSpool } from './kernel/spool.ts';
 import { createMeasurer } from './media/measure.ts';
-import { createDoor } from './outbound/door.ts';
+import type { OpenedDatabase } from './open-database.ts';
+import { createDoor, type DoorOptions } from './outbound/door.ts';
 import { createLocalProvider } from './providers/local/local.ts';
-import type { Provider } from './providers/provider.ts';
-import { installQueue, openQueue } from './queue/queue.ts';
+import { OutputGone, type Provider } from './providers/provider.ts';
+import { openQueue } from './queue/queue.ts';
 import { diskStorage } from './storage/disk.ts';
 import { openLinks } from './storage/links.ts';
-import { deleteDoomed, markReady, storeFile } from './storage/objects.ts';
+import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/objects.ts';
+import { ObjectMissing, type Storage } from './storage/storage.ts';
 import { createSteps, providerFor } from './tasks/steps.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 
-/** Connections of the program's own pool; the queue has four more and one that listens. */
-const CONNECTIONS = 24;
 const DELETE_SECONDS = 2;
+const TEND_SECONDS = 60;
 /** How long a finished local render is kept for the service to copy it. */
 const RENDER_DAYS = 1;
-
-/** A database that is up to date, and how to leave it. */
-export interface OpenedDatabase {
-  url: string;
-  db: Database;
-  /** Calls the listener when an embedded server ends under us. */
-  onExit(listener: (cause: string) => void): void;
-  close(): Promise<void>;
-}
-
-/** Opens the configured database, the embedded one if none is, and brings its schema up to date. */
-export async function openConfiguredDatabase(config: Config, log: Log): Promise<OpenedDatabase> {
-  const { databaseUrl, dataDir } = config;
-  const embedded =
-    databaseUrl === undefined ? await openEmbeddedDatabase({ dataDir, log }) : undefined;
-  const url = databaseUrl ?? embedded?.url ?? '';
-  try {
-    await migrate(url);
-    await installQueue(url);
-    const db = openDatabase({ url, connections: CONNECTIONS, log });
-    return {
-      url,
-      db,
-      onExit: (listener) => embedded?.onExit(listener),
-      close: async () => {
-        await db.close();
-        await embedded?.close();
-      },
-    };
-  } catch (error) {
-    await embedded?.close();
-    throw error;
-  }
-}
 
 export interface Service {
   /** Where the API listens; undefined without the api role. */
@@ -69,11 +35,15 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** What the configuration does not say of the door out: its time-outs, its look-up, its trust. */
+export type DoorWishes = Omit<DoorOptions, 'allow'>;
+
 /** Builds and joins all parts and starts the roles that are configured. */
 export async function startService(
   config: Config,
   opened: OpenedDatabase,
   log: Log,
+  door: DoorWishes = {},
 ): Promise<Service> {
   if (config.outboundAllowText !== '') {
     log.warn({ hosts: config.outboundAllowText }, 'OUTBOUND_ALLOW lets clients reach these hosts');
@@ -83,7 +53,7 @@ export async function startService(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await startParts(config, opened, log, closers);
+    const url = await startParts(config, { ...opened, log, door }, closers);
     return { url, stop };
   } catch (error) {
     await stop();
@@ -95,8 +65,7 @@ type Closers = Array<() => Promise<unknown>>;
 
 async function startParts(
   config: Config,
-  { db, url: databaseUrl }: OpenedDatabase,
-  log: Log,
+  { db, url: databaseUrl, log, door }: OpenedDatabase & { log: Log; door: DoorWishes },
   closers: Closers,
 ): Promise<string | undefined> {
   const works = config.roles.has('worker');
@@ -109,7 +78,7 @@ async function startParts(
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
   const worker = works
-    ? await startWorker(config, { db, queue, storage, log }, closers)
+    ? await startWorker(config, { db, queue, storage, log, door }, closers)
     : undefined;
   const stopClaiming = async () => worker?.stopClaiming();
   if (!config.roles.has('api')) {
@@ -129,7 +98,7 @@ async function startParts(
   publicUrl ||= listening;
   closers.push(async () => {
     waiting.stop(); // announces the waiting requests, so that they are answered 202
-    await app.close();
+    await closeWithin(config.shutdownSeconds, app);
   }, stopClaiming);
   log.info({ url: listening }, 'the API is listening');
   return listening;
@@ -154,6 +123,13 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
   }
 }
 
+/** Answers what is under way; no client that keeps its connection delays the end. */
+async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
+  app.server.keepAliveTimeout = 1; // milliseconds, from the end of the answers still to come
+  const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);
+  await app.close().finally(() => clearTimeout(timer));
+}
+
 async function isReachable(db: Database): Promise<boolean> {
   return db.query({ name: 'ready', text: 'select 1' }).then(
     () => true,
@@ -164,15 +140,16 @@ async function isReachable(db: Database): Promise<boolean> {
 interface WorkerBasis {
   db: Database;
   queue: Awaited<ReturnType<typeof openQueue>>;
-  storage: ReturnType<typeof diskStorage>;
+  storage: Storage;
   log: Log;
+  door: DoorWishes;
 }
 
 async function startWorker(config: Config, basis: WorkerBasis, closers: Closers): Promise<Worker> {
   const { db, storage, log } = basis;
   const spool = openSpool(path.join(config.dataDir, 'spool'));
-  await spool.clean();
-  const door = createDoor({ allow: config.outboundAllow });
+  await spool.tend();
+  const door = createDoor({ ...basis.door, allow: config.outboundAllow });
   closers.push(() => door.close());
   const providers = startProviders({ db, storage, spool, log }, closers);
   const steps = createSteps({
@@ -185,10 +162,11 @@ async function startWorker(config: Config, basis: WorkerBasis, closers: Closers)
   const worker = createWorker({ ...basis, steps });
   await worker.start();
   closers.push(() => worker.stop(config.shutdownSeconds));
-  const deleting = new AbortController();
-  const options = { name: 'deleting', log, signal: deleting.signal };
-  every(DELETE_SECONDS, options, () => deleteDoomed({ db, storage }));
-  closers.push(async () => deleting.abort());
+  const tidying = new AbortController();
+  const { signal } = tidying;
+  every(DELETE_SECONDS, { name: 'deleting', log, signal }, () => deleteDoomed({ db, storage }));
+  every(TEND_SECONDS, { name: 'tending the spool', log, signal }, () => spool.tend());
+  closers.push(async () => tidying.abort());
   return worker;
 }
 
@@ -200,9 +178,10 @@ function startProviders(
   const local = createLocalProvider({
     ...parts,
     files: {
-      open: (objectId) => storage.open(objectId),
+      open: (objectId) => openRender(storage, objectId),
       async keep(filePath, jobId) {
         const file = { filePath, taskId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
+        await doomHalfWritten(db, jobId, 'render');
         const objectId = await storeFile({ db, storage }, file);
         await markReady(db, [objectId], RENDER_DAYS);
         return objectId;
@@ -212,4 +191,11 @@ function startProviders(
   local.start?.();
   closers.push(async () => local.stop?.());
   return new Map([[local.name, local]]);
+}
+
+async function openRender(storage: Storage, objectId: string): Promise<Readable> {
+  return storage.open(objectId).catch((cause: unknown) => {
+    if (cause instanceof ObjectMissing) throw new OutputGone('the object is gone', { cause });
+    throw cause;
+  });
 }

@@ -4,7 +4,8 @@ import type { Config } from './config.ts';
 import type { Database } from './kernel/database.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { grant } from './ledger/ledger.ts';
-import { openConfiguredDatabase, startService } from './main.ts';
+import { startService } from './main.ts';
+import { openConfiguredDatabase } from './open-database.ts';
 
 const FIRST_ACCOUNT = 'you@localhost';
 const FIRST_CREDITS = 10_000;

@@ -56,8 +56,8 @@ export async function openTestApp(options: { deliverySeconds?: number } = {}): P
 /** An account that sends requests, with a fresh API key whenever one has used up its window. */
 export interface TestCustomer {
   accountId: string;
-  /** The account's first API key; requests of {@link TestCustomer} are counted on it too. */
-  secret: string;
+  /** An Authorization header for one request: its key has room for it. */
+  authorization(): Promise<string>;
   /** Sends any request, authorized unless its headers say otherwise. */
   send(request: InjectOptions): Promise<Reply>;
   /** POST /video/generations; text and bytes are sent as they are, all else as JSON. */
@@ -96,7 +96,7 @@ function testCustomer({ app, db, accountId, secret }: CustomerParts): TestCustom
     return replyOf(await app.inject({ ...request, headers }));
   };
   return {
-    ...{ accountId, secret, send },
+    ...{ accountId, authorization, send },
     create: (body, headers = {}) =>
       send({
         method: 'POST',

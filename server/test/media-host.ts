@@ -18,6 +18,8 @@ export type Behaviour =
   | { kind: 'endless'; status?: number; headers?: Record<string, string> }
   /** Accepts the request and never answers. */
   | { kind: 'stall' }
+  /** Lets the request wait for this moment. */
+  | { kind: 'after'; moment: Promise<unknown>; next: Behaviour }
   /** Sends headers and some bytes, then nothing more. */
   | { kind: 'stall_in_body'; bytes: Uint8Array }
   /** Announces more than it sends, then drops the connection. */
@@ -154,6 +156,12 @@ function behave(behaviour: Behaviour | undefined, response: http.ServerResponse)
       send(Readable.from(zeros(Number.POSITIVE_INFINITY)), response);
       return;
     case 'stall':
+      return;
+    case 'after':
+      behaviour.moment.then(
+        () => behave(behaviour.next, response),
+        () => response.destroy(),
+      );
       return;
     case 'stall_in_body':
       response.write(behaviour.bytes);

@@ -11,16 +11,24 @@ process.env.FRAMEWRIGHT_TEST_HOME = home;
 const { openTestServer } = await import('./database.ts');
 const server = await openTestServer();
 
+/** Rooms first, with their line coverage; then whole services, many processes and kills. */
+const COVERAGE = [
+  '--experimental-test-coverage',
+  '--test-coverage-include=server/src/**/*.ts',
+  '--test-coverage-exclude=**/*.test.ts',
+];
+const ALL = [[...COVERAGE, 'server/src/**/*.test.ts'], ['server/test/**/*.test.ts']];
+
+async function runTests(args: string[]): Promise<boolean> {
+  const flags = ['--test', '--test-concurrency=3', ...args];
+  const child = spawn(process.execPath, flags, { stdio: 'inherit' });
+  const [code] = await once(child, 'exit');
+  return code === 0;
+}
+
 const given = process.argv.slice(2);
-const files = given.length > 0 ? given : ['server/**/*.test.ts'];
-const coverage =
-  given.length > 0
-    ? []
-    : ['--experimental-test-coverage', '--test-coverage-include=server/src/**/*.ts'];
-const child = spawn(process.execPath, ['--test', '--test-concurrency=3', ...coverage, ...files], {
-  stdio: 'inherit',
-});
-const [code] = await once(child, 'exit');
+let passed = true;
+for (const args of given.length > 0 ? [given] : ALL) passed = (await runTests(args)) && passed;
 await server.close();
 await rm(home, { recursive: true, force: true });
-process.exitCode = code ?? 1;
+process.exitCode = passed ? 0 : 1;

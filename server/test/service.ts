@@ -21,8 +21,8 @@ export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposa
   };
 }
 
-/** A service in a process of its own. */
-export interface ServiceProcess {
+/** A service in a process of its own; `await using` kills what still runs. */
+export interface ServiceProcess extends AsyncDisposable {
   url: string;
   process: ChildProcess;
   /** What it wrote so far, standard output and error together. */
@@ -44,9 +44,15 @@ export function serviceEnvironment(own: Record<string, string>): Record<string, 
   };
 }
 
-/** Starts `framewright serve` and waits until the API listens (or, without that role, works). */
-export async function startServiceProcess(own: Record<string, string>): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [CLI, 'serve'], {
+/**
+ * Starts `framewright serve` and waits until the API listens (or, without that role, works).
+ * @param program another program that starts the service in its own way
+ */
+export async function startServiceProcess(
+  own: Record<string, string>,
+  program: string[] = [CLI, 'serve'],
+): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, program, {
     env: serviceEnvironment(own),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -61,16 +67,18 @@ export async function startServiceProcess(own: Record<string, string>): Promise<
   child.stdout.setEncoding('utf8').on('data', read);
   child.stderr.setEncoding('utf8').on('data', read);
   child.once('exit', (code) => reject(new Error(`the service ended (${code}): ${output}`)));
+  const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill(signal);
+    const [code] = await once(child, 'exit');
+    return code;
+  };
   const url = await ready;
   return {
-    url,
-    process: child,
+    ...{ url, process: child, kill },
     output: () => output,
-    async kill(signal) {
-      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
-      child.kill(signal);
-      const [code] = await once(child, 'exit');
-      return code;
+    async [Symbol.asyncDispose]() {
+      await kill('SIGKILL');
     },
   };
 }

@@ -6,7 +6,7 @@ import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateRouteParts, createGenerationRoute } from './create-generation.ts';
-import { handleError, sendError } from './errors.ts';
+import { handleError, malformed } from './errors.ts';
 import { getCreditsRoute } from './get-credits.ts';
 import { getTaskRoute } from './get-task.ts';
 import { healthRoutes } from './health.ts';
@@ -35,16 +35,15 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance> {
     routerOptions: { maxParamLength: 16 * 1024 }, // longer ids are our own 400, not a 404
     rewriteUrl: (request) => wellFormed(request.url ?? '/'),
     clientErrorHandler: refuseBrokenRequest,
+    http: { requireHostHeader: false }, // Node would answer on its own, without the envelope
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true } },
   });
   acceptJsonOnly(app);
   app.setErrorHandler((error: Error, request, reply) =>
     handleError(error, { request, reply, log: parts.log }),
   );
-  app.setNotFoundHandler((_request, reply) =>
-    sendError(reply, new ApiError('not_found', 'There is nothing at this address.')),
-  );
   answerHeaders(app, parts);
+  refuseUnroutable(app);
   await app.register(swagger, describeApi());
   healthRoutes(app, parts);
   await app.register(
@@ -69,11 +68,22 @@ function answerHeaders(app: FastifyInstance, { log, onAnswer }: AppParts): void 
     const seconds = reply.elapsedTime / 1000;
     const route = request.routeOptions.url ?? 'unknown';
     onAnswer?.({ route, status: reply.statusCode, seconds });
-    log.debug(
-      { request: id, method, url: redact(url), status: reply.statusCode, seconds },
-      'answered',
-    );
+    if (!log.isLevelEnabled('debug')) return;
+    const status = reply.statusCode;
+    log.debug({ request: id, method, url: redact(url), status, seconds }, 'answered');
   });
+}
+
+/** Refuses what has no route before its body is read; so Node's own answers are never needed. */
+function refuseUnroutable(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw malformed();
+    if (request.is404) throw new ApiError('not_found', 'There is nothing at this address.');
+  });
+  app.server.on('checkExpectation', (request, response) => {
+    app.server.emit('request', request, response); // no expectation changes what we answer
+  });
+  app.server.on('connect', (_request, socket: Socket) => refuseOnSocket(socket));
 }
 
 /** A URL whose percent-encoding is broken is taken literally, so that it meets the usual checks. */
@@ -92,7 +102,12 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): 
     socket.destroy();
     return;
   }
-  const body = JSON.stringify(errorEnvelope('invalid_request', 'The request is malformed.'));
+  refuseOnSocket(socket);
+}
+
+function refuseOnSocket(socket: Socket): void {
+  const { code, message, details } = malformed();
+  const body = JSON.stringify(errorEnvelope(code, message, details));
   socket.end(
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nCache-Control: no-store\r\n' +
       `X-Request-Id: ${newId('request')}\r\nContent-Type: application/json; charset=utf-8\r\n` +

@@ -11,6 +11,10 @@ export const BODY_BYTES = 64 * 1024;
  */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
+  app.addHook('onRequest', async (request) => {
+    // Fastify would refuse a type that it can't read before it has seen how large the body is.
+    if (!request.mediaType) delete request.raw.headers['content-type'];
+  });
   app.addContentTypeParser(
     '*',
     { parseAs: 'buffer', bodyLimit: BODY_BYTES },

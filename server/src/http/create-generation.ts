@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Admitted, admit, admittingStatement } from '../accounts/admission.ts';
+import { type Admitted, openAdmission } from '../accounts/admission.ts';
 import type { Database } from '../kernel/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { AllowList } from '../outbound/addresses.ts';
@@ -26,7 +26,8 @@ export interface CreateRouteParts extends CreateParts {
   allow: AllowList;
 }
 
-type Caller = Admitted<{ fingerprint: Buffer | null; task_id: string | null }>;
+type KeyColumns = { fingerprint: Buffer | null; task_id: string | null };
+type Caller = Admitted<KeyColumns>;
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,12 +36,12 @@ declare module 'fastify' {
   }
 }
 
-const ADMIT = admittingStatement('admit_create', KEY_OF_CALLER);
 const KEY_SHAPE = /^[a-zA-Z0-9._:-]{1,160}$/;
 
 /** POST /video/generations: the checks in the order of design decision 7, then create and wait. */
 export function createGenerationRoute(app: FastifyInstance, parts: CreateRouteParts): void {
   const { db, links } = parts;
+  const admit = openAdmission<KeyColumns>(db, 'admit_create', KEY_OF_CALLER);
   app.decorateRequest('caller');
   app.decorateRequest('fingerprint');
   app.post<{ Body: GenerationRequest }>(
@@ -59,9 +60,8 @@ export function createGenerationRoute(app: FastifyInstance, parts: CreateRoutePa
       },
       onRequest: async (request) => {
         const key = keyOf(request);
-        const values = [KEY_SHAPE.test(key) ? key : ''];
-        const { authorization } = request.headers;
-        request.caller = await admit<Caller>(db, { authorization, sql: ADMIT, values });
+        const argument = KEY_SHAPE.test(key) ? key : '';
+        request.caller = await admit({ authorization: request.headers.authorization, argument });
       },
       preValidation: async (request, reply) => {
         const replayed = await replayKnownKey(db, request);

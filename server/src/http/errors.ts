@@ -44,7 +44,13 @@ function fromFramework(error: FastifyError): ApiError {
   if (error.statusCode === 413) {
     return new ApiError('payload_too_large', 'The JSON body exceeds 64 KiB.', { cause: error });
   }
-  return new ApiError('invalid_request', 'The request is malformed.', { cause: error });
+  return malformed(error);
+}
+
+/** What is said of a request that is broken as HTTP. */
+export function malformed(cause?: unknown): ApiError {
+  const details = { field: 'request', reason: 'malformed' };
+  return new ApiError('invalid_request', 'The request is malformed.', { details, cause });
 }
 
 /** One failed rule of a schema, as a sentence that names the field. */
@@ -87,7 +93,8 @@ function limitsOf(params: Record<string, unknown>): Record<string, unknown> {
 
 function sentence(where: string, keyword: string, message = 'is not valid'): string {
   if (keyword === 'required') return `${where} is required.`;
-  if (keyword === 'additionalProperties') return `${where} is not a known property.`;
+  if (keyword === 'additionalProperties')
+    return `${JSON.stringify(where)} is not a known property.`;
   if (where === 'prompt' && /Length$/.test(keyword)) {
     return 'prompt must contain between 3 and 4000 characters.';
   }

@@ -1,13 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import { admit, admittingStatement } from '../accounts/admission.ts';
+import { openAdmission } from '../accounts/admission.ts';
 import type { Database } from '../kernel/database.ts';
 import { PAID_BALANCE_OF_CALLER } from '../ledger/ledger.ts';
 import { CreditBalanceSchema, errorAnswers } from './schemas.ts';
 
-const ADMIT = admittingStatement('admit_credits', PAID_BALANCE_OF_CALLER);
+interface Balance {
+  available_credits: number;
+}
 
 /** GET /credits: the paid balance that the API may spend. */
 export function getCreditsRoute(app: FastifyInstance, parts: { db: Database }): void {
+  const admit = openAdmission<Balance>(parts.db, 'admit_credits', PAID_BALANCE_OF_CALLER);
   app.get(
     '/credits',
     {
@@ -21,11 +24,7 @@ export function getCreditsRoute(app: FastifyInstance, parts: { db: Database }): 
       },
     },
     async (request) => {
-      const { authorization } = request.headers;
-      const row = await admit<{ available_credits: number }>(parts.db, {
-        authorization,
-        sql: ADMIT,
-      });
+      const row = await admit({ authorization: request.headers.authorization });
       return { available_credits: row.available_credits, balance_type: 'paid' };
     },
   );

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../kernel/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { Links } from '../storage/links.ts';
@@ -19,22 +19,31 @@ interface MediaRequest {
 
 /** GET and HEAD /media/{object}.mp4: delivery by signed, expiring links, with ranges. */
 export function mediaRoute(app: FastifyInstance, parts: MediaRouteParts): void {
-  app.get<MediaRequest>('/media/:file', { schema: { hide: true } }, async (request, reply) => {
+  const route = { method: ['GET', 'HEAD'], url: '/media/:file', schema: { hide: true } };
+  app.route<MediaRequest>({ ...route, handler: deliver });
+
+  async function deliver(request: FastifyRequest<MediaRequest>, reply: FastifyReply) {
     const id = request.params.file.replace(/\.mp4$/, '');
     const object = await deliverable(parts, id, request.query);
-    const size = object.size_bytes;
-    reply.type(object.media_type).header('accept-ranges', 'bytes').header('etag', `"${id}"`);
-    reply.header('cache-control', 'private, max-age=3600');
-    const range = rangeOf(request.headers, { size, etag: `"${id}"` });
+    const file = { size: object.size_bytes, etag: `"${id}"` };
+    const range = rangeOf(request.headers, file);
     if (range === 'unsatisfiable') {
-      return reply.code(416).header('content-range', `bytes */${size}`).send();
+      reply.header('content-range', `bytes */${file.size}`);
+      throw new ApiError('range_not_satisfiable', `The video has ${file.size} bytes.`);
     }
-    if (range)
-      reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${size}`);
-    reply.header('content-length', range ? range.last - range.first + 1 : size);
-    if (request.method === 'HEAD') return reply.send();
-    return reply.send(await openObject(parts.storage, id, range));
-  });
+    const bytes = request.method === 'GET' ? await openObject(parts.storage, id, range) : undefined;
+    reply.headers({
+      'content-type': object.media_type,
+      'content-length': range ? range.last - range.first + 1 : file.size,
+      'accept-ranges': 'bytes',
+      etag: file.etag,
+      'cache-control': 'private, max-age=3600',
+    });
+    if (range) {
+      reply.code(206).header('content-range', `bytes ${range.first}-${range.last}/${file.size}`);
+    }
+    return reply.send(bytes);
+  }
 }
 
 async function deliverable(

@@ -9,7 +9,8 @@ export function describeApi(): FastifyDynamicSwaggerOptions {
         title: 'Framewright',
         version: '1.0.0',
         description:
-          'Asynchronous video generation, paid with prepaid credits. Create a task, then read it until it is completed or failed.',
+          'Asynchronous video generation, paid with prepaid credits. ' +
+          'Create a task, then read it until it is completed or failed.',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/', description: 'This service' }],

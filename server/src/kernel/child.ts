@@ -141,7 +141,7 @@ export async function serveParent(answer: (question: unknown) => Promise<unknown
   process.stdout.write(`${JSON.stringify(reply)}\n`, endAtOnce);
 }
 
-/** By a signal: an orderly exit with an open demuxer was seen to spin in native clean-up for ever. */
+/** By a signal: an orderly exit with an open demuxer was seen to spin in native clean-up. */
 function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL');
 }

@@ -18,7 +18,10 @@ export interface Queryable {
   query<Row extends object>(sql: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** An open transaction. `execute` lets the queue run its own SQL within it. */
+/**
+ * An open transaction. Statements may be sent together, without waiting for one another: they run
+ * in the order they were sent (see {@link together}). `execute` runs SQL that is not prepared.
+ */
 export interface Transaction extends Queryable {
   execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 }
@@ -49,16 +52,23 @@ export function openDatabase(options: { url: string; connections: number; log: L
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
+    pipeline: true, // statements of a transaction that don't wait for each other share a flight
   });
-  pool.on('error', (error) =>
-    options.log.warn({ err: error.message }, 'a database connection was lost'),
-  );
+  let closing = false; // a server that stops right after us may still speak to the last of them
+  pool.on('error', (error) => {
+    if (!closing) options.log.warn({ err: error.message }, 'a database connection was lost');
+  });
+  // One lost in use fails its statements; without a listener it would end the process as well.
+  pool.on('connect', (client) => client.on('error', () => {}));
   return {
     query: (sql, values) => run(pool, sql, values),
     transaction: (work) => inTransaction(pool, 'begin', work),
     snapshot: (work) =>
       inTransaction(pool, 'begin isolation level repeatable read read only', work),
-    close: () => pool.end(),
+    close: () => {
+      closing = true;
+      return pool.end();
+    },
   };
 }
 
@@ -98,7 +108,18 @@ async function inTransaction<T>(
   }
 }
 
-/** The name of the constraint or unique index that a statement ran against, if that is why it failed. */
+/**
+ * The results of statements that were sent together in one transaction.
+ * @throws what the first to fail threw: those after it only say that the transaction is lost
+ */
+export async function together<Results extends unknown[]>(
+  ...statements: { [Index in keyof Results]: Promise<Results[Index]> }
+): Promise<Results> {
+  await Promise.allSettled(statements);
+  return Promise.all(statements) as Promise<Results>;
+}
+
+/** The constraint or unique index that a statement ran against, if that is why it failed. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23')
     ? error.constraint

@@ -1,6 +1,6 @@
 /**
  * Every error code a client of this service can read, with its HTTP status.
- * The first nine are the contract's (section "Errors"); the last three belong to delivery links,
+ * The first nine are the contract's (section "Errors"); the last four belong to delivery links,
  * which live outside the versioned API.
  */
 export const ERROR_STATUS = {
@@ -16,6 +16,7 @@ export const ERROR_STATUS = {
   link_invalid: 403,
   link_expired: 410,
   output_deleted: 410,
+  range_not_satisfiable: 416,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

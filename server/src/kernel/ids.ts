@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -13,14 +13,28 @@ const PREFIXES = {
 
 export type IdKind = keyof typeof PREFIXES;
 
+// Asking the system once for each id costs more than the rest of the id.
+const drawn = new Uint8Array(4096);
+let used = drawn.length;
+
+function randomByte(): number {
+  if (used === drawn.length) {
+    randomFillSync(drawn);
+    used = 0;
+  }
+  const byte = drawn[used] ?? 0;
+  drawn[used] = 0; // what became a secret stays nowhere else
+  used += 1;
+  return byte;
+}
+
 /** `length` characters of base62, drawn without bias from the system's random source. */
 export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
-    for (const byte of randomBytes(length)) {
-      // 248 is the largest multiple of 62 below 256: above it the low characters would be favoured.
-      if (byte < 248 && text.length < length) text += ALPHABET[byte % 62];
-    }
+    const byte = randomByte();
+    // 248 is the largest multiple of 62 below 256: above it the low characters would be favoured.
+    if (byte < 248) text += ALPHABET[byte % 62];
   }
   return text;
 }

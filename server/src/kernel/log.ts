@@ -53,6 +53,7 @@ function readable(line: string): string {
   const fields = Object.entries(rest)
     .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
-  const stack = err?.stack ? `\n${err.stack}` : '';
-  return `${styleText('gray', clock)} ${styleText(colour, name)} ${msg ?? ''} ${styleText('gray', fields)}${stack}\n`;
+  const failure = err === undefined ? '' : `\n${err?.stack ?? err?.message ?? String(err)}`;
+  const head = `${styleText('gray', clock)} ${styleText(colour, name)} ${msg ?? ''}`;
+  return `${head} ${styleText('gray', fields)}${failure}\n`;
 }

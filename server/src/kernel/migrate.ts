@@ -14,7 +14,8 @@ export async function migrate(url: string): Promise<string[]> {
   try {
     await client.query("select pg_advisory_lock(hashtext('framewright migrations'))");
     await client.query(
-      'create table if not exists migrations (name text primary key, ran_at timestamptz not null default now())',
+      `create table if not exists migrations
+         (name text primary key, ran_at timestamptz not null default now())`,
     );
     const ran: string[] = [];
     for (const name of await pendingFiles(client)) {

@@ -1,26 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** A day: longer than any download, decode or render, so nobody still writes what is older. */
-const LEFTOVER_SECONDS = 86_400;
+/** A spool whose process has not said for so long that it lives belongs to a killed one. */
+const LEFTOVER_SECONDS = 600;
 
 /** A local folder for files on their way: downloads before they are checked, renders, outputs. */
 export interface Spool {
   /** Gives `work` the path of a new, empty folder and removes it afterwards with all it holds. */
   withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
-  /** Removes what killed processes left behind. */
-  clean(): Promise<void>;
+  /**
+   * Says that this process lives, and removes what killed ones left behind. To be called every
+   * minute: the others look at how long ago that was.
+   */
+  tend(): Promise<void>;
 }
 
-/** Opens a spool; its folder is made when it is first used. */
+/** Opens a spool under `root`, which processes may share: each has a folder of its own in it. */
 export function openSpool(root: string): Spool {
+  const own = path.join(root, randomUUID());
   return {
     async withFolder(work) {
-      const folder = path.join(root, randomUUID());
+      const folder = path.join(own, randomUUID());
       await mkdir(folder, { recursive: true, mode: 0o700 });
       try {
         return await work(folder);
@@ -28,18 +32,20 @@ export function openSpool(root: string): Spool {
         await rm(folder, { recursive: true, force: true });
       }
     },
-    clean: () => removeLeftovers(root),
+    async tend() {
+      await mkdir(own, { recursive: true, mode: 0o700 });
+      await utimes(own, new Date(), new Date());
+      await removeLeftovers(root);
+    },
   };
 }
 
-async function removeLeftovers(folder: string): Promise<void> {
-  const names = await readdir(folder).catch(() => []);
-  for (const name of names) {
-    const filePath = path.join(folder, name);
-    const facts = await stat(filePath).catch(() => undefined);
-    const oldMilliseconds = Date.now() - LEFTOVER_SECONDS * 1000;
-    if (facts && facts.mtimeMs < oldMilliseconds)
-      await rm(filePath, { recursive: true, force: true });
+async function removeLeftovers(root: string): Promise<void> {
+  const oldest = Date.now() - LEFTOVER_SECONDS * 1000;
+  for (const name of await readdir(root)) {
+    const folder = path.join(root, name);
+    const facts = await stat(folder).catch(() => undefined);
+    if (facts && facts.mtimeMs < oldest) await rm(folder, { recursive: true, force: true });
   }
 }
 

@@ -17,16 +17,32 @@ const UNBALANCED = statement(
 const DRIFTED = statement(
   'audit_drifted',
   `select account_id, kind, id from (
-     select account_id, kind, id, available_after,
+     select account_id, kind, id, available_after, held_after,
        sum(case when target = 'available' then credits when source = 'available' then -credits
-         else 0 end) over (partition by account_id, kind order by id) as running
-     from ledger_transfers) steps
-   where running <> available_after`,
+         else 0 end) over so_far as available,
+       sum(case when target = 'held' then credits when source = 'held' then -credits
+         else 0 end) over so_far as held
+     from ledger_transfers window so_far as (partition by account_id, kind order by id)) steps
+   where available <> available_after or held <> held_after`,
+);
+
+const MISDIRECTED = statement(
+  'audit_misdirected',
+  `select reference, reason, kind, source, target from ledger_transfers
+   where (reason, source, target) not in (
+       ('grant', 'granted', 'available'),
+       ('adjust', 'granted', 'available'), ('adjust', 'available', 'granted'),
+       ('hold', 'available', 'held'),
+       ('capture', 'held', 'spent'), ('refund', 'held', 'available'))
+     or (kind <> 'paid' and reason in ('hold', 'capture', 'refund'))`,
 );
 
 const MISSETTLED = statement(
   'audit_missettled',
-  `select task_id from task_holds where settled <> credits`,
+  `select substr(h.reference, 6) as task_id from ledger_transfers h
+   join ledger_transfers s on s.reference = 'settle:' || substr(h.reference, 6)
+   where h.reason = 'hold'
+     and (s.account_id, s.kind, s.credits) <> (h.account_id, h.kind, h.credits)`,
 );
 
 const UNHELD = statement(
@@ -37,23 +53,29 @@ const UNHELD = statement(
 
 /**
  * Proves the books within the caller's snapshot: the transfers sum to every balance, the balance
- * noted with each transfer follows from those before it, and each settlement answers its hold.
+ * noted with each transfer follows from those before it, each transfer goes where its reason goes,
+ * and each settlement answers its hold.
  * @returns one sentence for each thing that is wrong; none when the books are right
  */
 export async function auditLedger(tx: Queryable): Promise<string[]> {
   const unbalanced = await tx.query<Record<string, string>>(UNBALANCED);
   const drifted = await tx.query<Record<string, string>>(DRIFTED);
+  const misdirected = await tx.query<Record<string, string>>(MISDIRECTED);
   const missettled = await tx.query<{ task_id: string }>(MISSETTLED);
   const unheld = await tx.query<{ reference: string }>(UNHELD);
   return [
     ...unbalanced.map(
       (row) =>
-        `${row.account_id}: ${row.kind} ${row.side} is ${row.balance}, its transfers sum to ${row.total}`,
+        `${row.account_id}: ${row.kind} ${row.side} is ${row.balance}, transfers say ${row.total}`,
     ),
     ...drifted.map(
       (row) => `${row.account_id}: transfer ${row.id} notes a wrong ${row.kind} balance`,
     ),
-    ...missettled.map((row) => `${row.task_id}: settled for another sum than was held`),
+    ...misdirected.map(
+      (row) =>
+        `${row.reference}: a ${row.reason}, ${row.kind}, from ${row.source} to ${row.target}`,
+    ),
+    ...missettled.map((row) => `${row.task_id}: settled for another sum or account than was held`),
     ...unheld.map((row) => `${row.reference}: settled without a hold`),
   ];
 }

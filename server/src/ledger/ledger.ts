@@ -36,7 +36,8 @@ const TRANSFER = statement(
      where account_id = $1 and kind = $2
      returning available, held)
    insert into ledger_transfers
-     (account_id, kind, source, target, credits, reason, reference, note, available_after, held_after)
+     (account_id, kind, source, target, credits, reason, reference, note,
+      available_after, held_after)
    select $1, $2, $3, $4, $5::bigint, $6, $7, $8, available, held from moved
    returning id`,
 );
@@ -156,8 +157,14 @@ async function bookOnce(db: Database, move: Transfer): Promise<boolean> {
     await transfer(db, move);
     return true;
   } catch (error) {
-    if (violatedConstraint(error) !== 'ledger_transfers_reference_key') throw error;
+    // Any constraint: a movement sent again may fail on the balance before it meets its reference.
+    if (violatedConstraint(error) === undefined || !(await isBooked(db, move))) throw error;
+    return false;
   }
+}
+
+/** @throws UsageError when the reference was used with other values */
+async function isBooked(db: Database, move: Transfer): Promise<boolean> {
   const [found] = await db.query(FIND, [move.reference]);
   const wanted = {
     account_id: move.accountId,
@@ -167,7 +174,7 @@ async function bookOnce(db: Database, move: Transfer): Promise<boolean> {
     credits: move.credits,
     note: move.note ?? '',
   };
-  if (JSON.stringify(found) === JSON.stringify(wanted)) return false;
+  if (!found || JSON.stringify(found) === JSON.stringify(wanted)) return found !== undefined;
   throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
 }
 
@@ -198,5 +205,6 @@ export async function balances(
 /** For an admitting statement (accounts/admission.ts): the caller's paid balance. */
 export const PAID_BALANCE_OF_CALLER = {
   columns: 'books.available as available_credits',
-  joins: `join ledger_accounts books on books.account_id = caller.account_id and books.kind = 'paid'`,
+  joins: `join ledger_accounts books
+       on books.account_id = caller.account_id and books.kind = 'paid'`,
 } as const;

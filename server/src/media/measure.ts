@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { askChild, type ChildOutcome } from '../kernel/child.ts';
+import { createTurnstile } from '../kernel/turnstile.ts';
 import { readAnswer } from './answer.ts';
 import { type Measurement, type MediaBounds, type Question, refused } from './measurement.ts';
-import { createTurnstile } from './turnstile.ts';
 
 export type { Measurement, MediaFacts } from './measurement.ts';
 

@@ -1,5 +1,5 @@
 import { PgBoss } from 'pg-boss';
-import type { Database, Transaction } from '../kernel/database.ts';
+import type { Database, Statement, Transaction } from '../kernel/database.ts';
 import { statement } from '../kernel/database.ts';
 import type { Log } from '../kernel/log.ts';
 
@@ -10,7 +10,7 @@ import type { Log } from '../kernel/log.ts';
 export const LANES = ['task', 'ingest'] as const;
 export type Lane = (typeof LANES)[number];
 
-/** Wake-ups for tasks. The task's row is the truth about work to do; a job here only says "look". */
+/** Wake-ups for tasks. The task's row is the truth about work to do; a job only says "look". */
 export interface Queue {
   /** Adds a wake-up to the caller's transaction, due after `delaySeconds`. */
   enqueue(tx: Transaction, lane: Lane, taskId: string, delaySeconds?: number): Promise<void>;
@@ -60,7 +60,7 @@ export async function openQueue(options: {
     wake: coalescedWake(db, log),
     work: (lane, handle) => workLane(boss, lane, handle),
     stopWorking: async () => {
-      await Promise.all(LANES.map((lane) => boss.offWork(lane, { wait: false })));
+      await Promise.all(LANES.map((lane) => boss.offWork(lane, { wait: true })));
     },
     close: () => boss.stop({ graceful: false, close: true }),
   };
@@ -91,6 +91,15 @@ export async function installQueue(url: string): Promise<void> {
   }
 }
 
+// pg-boss's insert is long to plan (1 ms) and the same for all jobs of a lane.
+const statements = new Map<string, Statement>();
+
+function prepared(text: string): Statement {
+  const known = statements.get(text) ?? statement(`queue_${statements.size}`, text);
+  statements.set(text, known);
+  return known;
+}
+
 async function enqueue(
   boss: PgBoss,
   tx: Transaction,
@@ -98,7 +107,11 @@ async function enqueue(
   taskId: string,
   delaySeconds = 0,
 ) {
-  const db = { executeSql: tx.execute };
+  const db = {
+    executeSql: async (text: string, values: unknown[] = []) => ({
+      rows: await tx.query(prepared(text), values),
+    }),
+  };
   await boss.send(
     lane,
     { taskId },

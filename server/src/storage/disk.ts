@@ -37,9 +37,13 @@ async function openFile(filePath: string, objectId: string): Promise<FileHandle>
   }
 }
 
+/** Makes a folder and those above it, and syncs each folder that got a new one. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first !== undefined) await sync(path.dirname(first));
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = path.dirname(made)) {
+    await sync(path.dirname(made));
+  }
 }
 
 async function sync(fileOrFolder: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { type Database, type Queryable, statement } from '../kernel/database.ts';
+import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Storage } from './storage.ts';
 
@@ -19,10 +19,16 @@ const REGISTER = statement(
   `insert into objects (id, task_id, role, media_type, size_bytes) values ($1, $2, $3, $4, $5)`,
 );
 
+const STILL_WANTED = statement(
+  'object_still_wanted',
+  `select 1 from objects where id = $1 and state = 'writing'`,
+);
+
 /**
  * Stores a local file as a new object of a task. Its row commits before its first byte, so that no
- * file is ever unknown; it stays `writing` until {@link markReady} within the transition that uses it.
+ * file is ever unknown; it stays `writing` until {@link markReady} in the transition that uses it.
  * @returns the object's id
+ * @throws when its deletion was asked for meanwhile: another worker has taken the task over
  */
 export async function storeFile(
   parts: { db: Database; storage: Storage },
@@ -32,6 +38,10 @@ export async function storeFile(
   const { size } = await stat(file.filePath);
   await parts.db.query(REGISTER, [id, file.taskId, file.role, file.mediaType, size]);
   await parts.storage.put(id, file.filePath);
+  if ((await parts.db.query(STILL_WANTED, [id])).length === 0) {
+    await parts.storage.delete(id); // whoever deleted it may have come before the last byte
+    throw new Error(`${id} was doomed while it was written`);
+  }
   return id;
 }
 
@@ -55,6 +65,31 @@ export async function markReady(
   if (rows.length !== ids.length) throw new Error(`not all objects are writing: ${ids.join(', ')}`);
 }
 
+const WITHDRAW = statement(
+  'object_withdraw',
+  `update objects set state = 'doomed' where id = any($1) and state = 'writing'`,
+);
+
+/**
+ * {@link markReady} in one transaction with the `work` that uses the objects. When it does not
+ * commit nobody will ever use them: they are given up at once.
+ */
+export async function readyWith<T>(
+  db: Database,
+  objects: { ids: string[]; retentionDays: number | null },
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  try {
+    return await db.transaction(async (tx) => {
+      await markReady(tx, objects.ids, objects.retentionDays);
+      return work(tx);
+    });
+  } catch (error) {
+    await db.query(WITHDRAW, [objects.ids]).catch(() => {}); // the sweeper finds them in a day
+    throw error;
+  }
+}
+
 const DOOM = statement(
   'object_doom',
   `update objects set state = 'doomed'
@@ -66,7 +101,7 @@ const DOOM_WRITING = statement(
   `update objects set state = 'doomed' where task_id = $1 and role = $2 and state = 'writing'`,
 );
 
-/** Asks for the deletion of a task's objects of these roles, as part of the caller's transaction. */
+/** Asks for the deletion of a task's objects of these roles, within the caller's transaction. */
 export async function doom(tx: Queryable, taskId: string, roles: ObjectRole[]): Promise<void> {
   await tx.query(DOOM, [taskId, roles]);
 }
@@ -107,21 +142,29 @@ const DOOMED = statement(
 
 const DELETED = statement(
   'object_deleted',
-  `update objects set state = 'deleted', deleted_at = clock_now() where id = $1 and state = 'doomed'`,
+  `update objects set state = 'deleted', deleted_at = clock_now()
+   where id = $1 and state = 'doomed'`,
 );
 
 /**
  * Deletes what is to be deleted: outputs past their retention, objects of ended tasks, leftovers of
  * killed processes. Safe to run in several processes at once.
  * @returns how many objects were deleted
+ * @throws the first failure to delete one, after all others were tried
  */
 export async function deleteDoomed(parts: { db: Database; storage: Storage }): Promise<number> {
   await parts.db.query(EXPIRE);
   await parts.db.query(ABANDON);
   const rows = await parts.db.query<{ id: string }>(DOOMED);
+  const failures: unknown[] = [];
   for (const { id } of rows) {
-    await parts.storage.delete(id);
-    await parts.db.query(DELETED, [id]);
+    await deleteObject(parts, id).catch((error: unknown) => failures.push(error));
   }
+  if (failures.length > 0) throw failures[0];
   return rows.length;
+}
+
+async function deleteObject(parts: { db: Database; storage: Storage }, id: string): Promise<void> {
+  await parts.storage.delete(id);
+  await parts.db.query(DELETED, [id]);
 }

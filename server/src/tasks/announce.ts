@@ -4,7 +4,8 @@ import { SURFACE, TASK_COLUMNS, type Task } from './task.ts';
 const ANNOUNCE = statement(
   'task_announce',
   `update tasks set announced_at = coalesce(announced_at, clock_now())
-   where id = $1 and phase in ('reserved', 'ingesting', 'submitting', 'held') returning ${TASK_COLUMNS}`,
+   where id = $1 and phase in ('reserved', 'ingesting', 'submitting', 'held')
+   returning ${TASK_COLUMNS}`,
 );
 
 const READ_BOUND = statement(

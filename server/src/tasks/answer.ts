@@ -60,8 +60,8 @@ function answerFor(task: Task): Task {
 function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unknown } = {}) {
   const message =
     credits === 'held'
-      ? 'It is not known yet whether the provider took the request. Send it again with the same key.'
-      : 'The generation provider is not available for now. Send the request again with the same key.';
+      ? 'It is not known yet whether the provider took it. Send it again with the same key.'
+      : 'The provider is not available for now. Send the request again with the same key.';
   return new ApiError('service_busy', message, {
     ...options,
     details: { task_id: task.id, credits },

@@ -3,7 +3,7 @@ import type { Database } from '../kernel/database.ts';
 import { type Spool, writeStream } from '../kernel/spool.ts';
 import type { Measurer, MediaFacts } from '../media/measure.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
-import { doomHalfWritten, markReady, storeFile } from '../storage/objects.ts';
+import { doomHalfWritten, readyWith, storeFile } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';
 import { type Expectation, outputDifferences } from './output-check.ts';
 import type { Task } from './task.ts';
@@ -16,6 +16,7 @@ export interface ArchiveParts {
   measurer: Measurer;
   providerOf(task: Task): Provider;
   retentionDays: number;
+  reconcileSeconds: number;
 }
 
 /**
@@ -29,7 +30,7 @@ export async function archive(parts: ArchiveParts, task: Task): Promise<Next> {
     return await parts.spool.withFolder((folder) => archiveThrough(folder, parts, task));
   } catch (error) {
     if (!(error instanceof OutputGone)) throw error;
-    return moveNow(parts.db, task, heldFor(error.message));
+    return hold(parts, task, error.message);
   }
 }
 
@@ -38,7 +39,7 @@ async function archiveThrough(folder: string, parts: ArchiveParts, task: Task): 
   const provider = parts.providerOf(task);
   await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
   const measured = await parts.measurer.measure(filePath, 'video');
-  if (measured.kind === 'refused') return moveNow(parts.db, task, heldFor(measured.explanation));
+  if (measured.kind === 'refused') return hold(parts, task, measured.explanation);
   const differences = outputDifferences(expectationOf(task), measured.facts);
   if (provider.capabilities.exactOutput && differences.length > 0) {
     return moveNow(parts.db, task, notExact(differences));
@@ -54,11 +55,10 @@ async function complete(
   const { filePath, facts, differences } = output;
   const file = { filePath, taskId: task.id, role: 'output', mediaType: facts.mediaType } as const;
   const outputObjectId = await storeFile(parts, file);
-  return parts.db.transaction(async (tx) => {
-    await markReady(tx, [outputObjectId], parts.retentionDays);
-    const outputFacts = { ...facts, differences };
-    return move(tx, task, { to: 'completed', changes: { outputObjectId, outputFacts } });
-  });
+  const outputFacts = { ...facts, differences };
+  const changes = { outputObjectId, outputFacts };
+  const objects = { ids: [outputObjectId], retentionDays: parts.retentionDays };
+  return readyWith(parts.db, objects, (tx) => move(tx, task, { to: 'completed', changes }));
 }
 
 function expectationOf(task: Task): Expectation {
@@ -67,8 +67,12 @@ function expectationOf(task: Task): Expectation {
   return { resolution, aspectRatio, durationSeconds: duration, audio };
 }
 
-function heldFor(reason: string): Move {
-  return { to: 'held', changes: { heldCause: 'outcome' }, cause: { output: reason } };
+/** The task rests before its job is read again: going on at once would only fetch the same. */
+async function hold(parts: ArchiveParts, task: Task, reason: string): Promise<'rest'> {
+  const changes = { heldCause: 'outcome' } as const;
+  const delaySeconds = parts.reconcileSeconds;
+  await moveNow(parts.db, task, { to: 'held', changes, cause: { output: reason }, delaySeconds });
+  return 'rest';
 }
 
 function notExact(differences: string[]): Move {

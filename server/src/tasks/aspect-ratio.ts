@@ -1,7 +1,7 @@
 import type { AspectRatio } from '../providers/frame-size.ts';
 import { ASPECT_RATIOS } from './request.ts';
 
-/** The listed ratio nearest to a picture's, compared by proportion: 2:1 is as far as 1:2 from 1:1. */
+/** The listed ratio nearest to a picture's, by proportion: 2:1 is as far from 1:1 as 1:2 is. */
 export function nearestAspectRatio(width: number, height: number): AspectRatio {
   const distance = (ratio: AspectRatio) => {
     const [across = 1, down = 1] = ratio.split(':').map(Number);

@@ -1,5 +1,11 @@
 import { randomInt } from 'node:crypto';
-import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
+import {
+  type Database,
+  type Queryable,
+  statement,
+  type Transaction,
+  together,
+} from '../kernel/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
@@ -33,11 +39,11 @@ export interface KnownKey {
   task_id: string | null;
 }
 
-/** For an admitting statement: what is known of the caller's Idempotency-Key $2. */
+/** For an admitting statement: what is known of the caller's Idempotency-Key. */
 export const KEY_OF_CALLER = {
   columns: 'known.fingerprint, known.task_id',
   joins: `left join idempotency_keys known on known.account_id = caller.account_id
-       and known.surface = '${SURFACE}' and known.key = $2`,
+       and known.surface = '${SURFACE}' and known.key = caller.argument`,
 } as const;
 
 /**
@@ -67,8 +73,8 @@ const ROUNDS = 5;
 /**
  * Creates the task of a valid request, or finds the one that its key belongs to: twins in flight at
  * once reserve once and share one task.
- * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for any failure of
- * ours, since the reserve may have been committed (decision 8)
+ * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for any failure
+ * of ours, since the reserve may have been committed (decision 8)
  */
 export async function createTask(
   parts: CreateParts,
@@ -115,9 +121,11 @@ async function reserve(
   const lane: Lane = inputsOf(request).length > 0 ? 'ingest' : 'task';
   const task = await parts.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
-    await hold(tx, { accountId: binding.accountId, taskId: id, credits: price.credits });
-    const inserted = await insertTask(tx, parts, { id, binding, request, price });
-    await parts.queue.enqueue(tx, lane, id);
+    const [, inserted] = await together(
+      hold(tx, { accountId: binding.accountId, taskId: id, credits: price.credits }),
+      insertTask(tx, parts, { id, binding, request, price }),
+      parts.queue.enqueue(tx, lane, id),
+    );
     return inserted;
   });
   if (task) parts.queue.wake(lane);

@@ -6,8 +6,13 @@ export type Json = null | boolean | number | string | Json[] | { [key: string]: 
 /** Bodies may be nested this deep (design decision 5). */
 const MAX_DEPTH = 32;
 
-function malformed(reason: string, message: string, cause?: unknown): ApiError {
-  return new ApiError('invalid_request', message, { details: { reason }, cause });
+/** Where in the body a value stands: its field, and its place if that is a list. */
+type Place = { field: string; entry?: number };
+
+const WHOLE_BODY: Place = { field: 'body' };
+
+function malformed(place: Place, reason: string, message: string, cause?: unknown): ApiError {
+  return new ApiError('invalid_request', message, { details: { ...place, reason }, cause });
 }
 
 /**
@@ -20,37 +25,46 @@ export function parseBody(bytes: Uint8Array): Json {
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    throw malformed('not_utf8', 'The body is not valid UTF-8.', cause);
+    throw malformed(WHOLE_BODY, 'not_utf8', 'The body is not valid UTF-8.', cause);
   }
   let value: Json;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw malformed('not_json', 'The body is not valid JSON.', cause);
+    throw malformed(WHOLE_BODY, 'not_json', 'The body is not valid JSON.', cause);
   }
-  checkValue(value, 1);
+  checkValue(value, 1, WHOLE_BODY);
   return value;
 }
 
-function checkValue(value: Json, depth: number): void {
-  if (typeof value === 'string') checkText(value);
+function checkValue(value: Json, depth: number, place: Place): void {
+  if (typeof value === 'string') checkText(value, place);
   if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw malformed('number_out_of_range', 'The body holds a number that is out of range.');
+    const message = `${place.field} holds a number that is out of range.`;
+    throw malformed(place, 'number_out_of_range', message);
   }
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_DEPTH) {
-    throw malformed('too_deep', `The body is nested more than ${MAX_DEPTH} levels deep.`);
+    const message = `The body is nested more than ${MAX_DEPTH} levels deep.`;
+    throw malformed(place, 'too_deep', message);
   }
   for (const [key, member] of Object.entries(value)) {
-    checkText(key);
-    checkValue(member, depth + 1);
+    checkText(key, place);
+    checkValue(member, depth + 1, placeOf(key, { depth, isList: Array.isArray(value), place }));
   }
 }
 
-function checkText(text: string): void {
+function placeOf(key: string, parent: { depth: number; isList: boolean; place: Place }): Place {
+  if (parent.depth === 1 && !parent.isList) return { field: key };
+  return parent.depth === 2 && parent.isList
+    ? { ...parent.place, entry: Number(key) }
+    : parent.place;
+}
+
+function checkText(text: string, place: Place): void {
   if (text.includes('\u0000') || !text.isWellFormed()) {
-    const message = 'Text may hold neither U+0000 nor lone surrogates.';
-    throw malformed('invalid_character', message);
+    const message = `${place.field} may hold neither U+0000 nor lone surrogates.`;
+    throw malformed(place, 'invalid_character', message);
   }
 }
 

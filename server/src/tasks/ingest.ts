@@ -6,7 +6,7 @@ import { ByteBudget } from '../outbound/budget.ts';
 import type { Door } from '../outbound/door.ts';
 import { OutboundError } from '../outbound/refusal.ts';
 import type { AspectRatio } from '../providers/frame-size.ts';
-import { doomHalfWritten, markReady, storeFile } from '../storage/objects.ts';
+import { doomHalfWritten, readyWith, storeFile } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';
 import { nearestAspectRatio } from './aspect-ratio.ts';
 import { inputsOf, nameOf, type RequestedInput } from './request.ts';
@@ -55,11 +55,10 @@ export async function ingest(parts: IngestParts, task: Task): Promise<Next> {
   try {
     const inputs = await copyAll(parts, task);
     const changes = { inputs, aspectRatio: chooseRatio(task, inputs) };
-    return await parts.db.transaction(async (tx) => {
-      const ids = inputs.map((input) => input.objectId);
-      await markReady(tx, ids, null);
-      return move(tx, task, { to: 'submitting', changes });
-    });
+    const ids = inputs.map((input) => input.objectId);
+    return await readyWith(parts.db, { ids, retentionDays: null }, (tx) =>
+      move(tx, task, { to: 'submitting', changes }),
+    );
   } catch (error) {
     if (!(error instanceof MediaRefused)) throw error;
     const { message, details } = error;

@@ -1,13 +1,14 @@
-import { type Database, type Queryable, statement } from '../kernel/database.ts';
+import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
 import type { Lane } from '../queue/queue.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
-import { LEASE_SECONDS } from './transitions.ts';
+import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
 const FREE = '(leased_until is null or leased_until < clock_now())';
 
 const CLAIM = statement(
   'task_claim',
-  `update tasks set lease = lease + 1, leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
+  `update tasks set lease = lease + 1,
+     leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
    where id = $1 and due_at <= clock_now() and ${FREE} returning ${TASK_COLUMNS}`,
 );
 
@@ -39,15 +40,45 @@ export async function release(db: Queryable, task: Task): Promise<void> {
   await db.query(RELEASE, [task.id, task.lease]);
 }
 
-// A task that still has files to fetch goes to the lane of downloads; see queue.ts.
-const DUE = statement(
-  'task_due',
-  `select id, case when phase in ('reserved', 'ingesting')
-       and request->>'mode' <> 'text-to-video' then 'ingest' else 'task' end as lane
-   from tasks where due_at <= clock_now() and ${FREE} order by due_at limit 200`,
+const LOCK = statement('task_lock', 'select lease from tasks where id = $1 for update');
+
+const TAKE_BACK = statement(
+  'task_take_back',
+  `update tasks set lease = lease + 1, leased_until = null
+   where id = $1 and (phase = 'submitting' or held_cause = 'acceptance')
+   returning ${TASK_COLUMNS}`,
 );
 
-/** Tasks that are due and that nobody works on, the longest due first. */
+/**
+ * The task as the caller may move it, who knows for certain what became of its submit: under the
+ * caller's own lease or, when somebody took the task over meanwhile, under a new one of no length.
+ * @throws Superseded when the task is past the question
+ */
+export async function takeBack(tx: Transaction, task: Task): Promise<Task> {
+  const [locked] = await tx.query<{ lease: number }>(LOCK, [task.id]);
+  if (locked?.lease === task.lease) return task;
+  const [taken] = await tx.query<Task>(TAKE_BACK, [task.id]);
+  if (!taken) throw new Superseded(`${task.id} is past its submit`);
+  return taken;
+}
+
+const LOOK_AHEAD = 200;
+const TO_FETCH = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video'`;
+
+function dueIn(lane: Lane, condition: string): string {
+  return `(select id, '${lane}' as lane from tasks
+     where due_at <= clock_now() and ${FREE} and ${condition}
+     order by due_at limit ${LOOK_AHEAD})`;
+}
+
+// A task that still has files to fetch goes to the lane of downloads; see queue.ts. Each lane has
+// its own limit: many downloads that wait for their place must not hide everyone else's polls.
+const DUE = statement(
+  'task_due',
+  `${dueIn('task', `not (${TO_FETCH})`)} union all ${dueIn('ingest', TO_FETCH)}`,
+);
+
+/** Tasks that are due and that nobody works on, in each lane the longest due first. */
 export function dueTasks(db: Queryable): Promise<Array<{ id: string; lane: Lane }>> {
   return db.query(DUE);
 }

@@ -1,10 +1,11 @@
 import { statement, type Transaction } from '../kernel/database.ts';
 import { SURFACE, type Task } from './task.ts';
-import { move, type Next, postpone } from './transitions.ts';
+import { move, type Next, postpone, Superseded } from './transitions.ts';
 
 const LOCK = statement(
   'task_lock_refused',
-  `update tasks set refused_at = coalesce(refused_at, clock_now()) where id = $1
+  `update tasks set refused_at = coalesce(refused_at, clock_now())
+   where id = $1 and lease = $2
    returning announced_at is not null or wait_until <= clock_now() as announced,
      extract(epoch from clock_now() - refused_at)::float8 as refused_seconds`,
 );
@@ -23,15 +24,19 @@ function backoffSeconds(refusedSeconds: number): number {
 /**
  * What follows once it is certain that no provider took the task, and not for the client's fault
  * (design decision 2). Nobody counts on a task that was not announced: it fails with its refund and
- * its key is armed again. An announced one is tried again until `submitRetrySeconds` are over.
+ * its key is armed again. An announced one is tried again until `submitRetrySeconds` are over; if
+ * it was held, it fails with its refund: such a task is never submitted again (decision 15).
  */
 export async function notAccepted(
   tx: Transaction,
   task: Task,
   options: { submitRetrySeconds: number; cause: Record<string, unknown> },
 ): Promise<Next> {
-  const [lock] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [task.id]);
-  if (!lock) throw new Error(`${task.id} is gone`);
+  const [lock] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [
+    task.id,
+    task.lease,
+  ]);
+  if (!lock) throw new Superseded(`${task.id} was taken over`);
   const { cause } = options;
   if (!lock.announced) {
     const message = 'The request was not accepted for now. Send it again with the same key.';
@@ -39,6 +44,11 @@ export async function notAccepted(
     const failed = await move(tx, task, { to: 'failed', changes: { error }, cause });
     await tx.query(REARM, [task.account_id, task.idempotency_key, task.id]);
     return failed;
+  }
+  if (task.phase === 'held') {
+    const message = 'The provider did not take the request. The credits are returned.';
+    const error = { code: 'not_accepted', message } as const;
+    return move(tx, task, { to: 'failed', changes: { error }, cause });
   }
   if (lock.refused_seconds >= options.submitRetrySeconds) {
     const message = 'The generation provider was not available in time. The credits are returned.';

@@ -8,6 +8,7 @@ import {
   resolveAttempt,
   SEND_WITHIN_SECONDS,
 } from './attempts.ts';
+import { takeBack } from './lease.ts';
 import { notAccepted } from './not-accepted.ts';
 import type { Task } from './task.ts';
 import { move, type Next, postpone } from './transitions.ts';
@@ -69,6 +70,9 @@ function submissionOf(task: Task, attempt: Attempt): Submission {
   };
 }
 
+type KnownOutcome = Exclude<SubmitOutcome, { kind: 'unknown' }>;
+
+/** What is known for certain is recorded whoever holds the task now: nobody knows better. */
 async function recordOutcome(
   parts: SubmitParts,
   tx: Transaction,
@@ -77,16 +81,32 @@ async function recordOutcome(
   outcome: SubmitOutcome,
 ): Promise<Next> {
   const cause = { attempt: attempt.id, ...outcome };
+  if (outcome.kind === 'unknown') return holdForEvidence(tx, task, attempt, cause);
+  await resolveAttempt(tx, attempt.id, resolutionOf(outcome, cause));
+  const current = await takeBack(tx, task);
+  const next = await follow(parts, tx, current, outcome, cause);
+  return current === task ? next : 'rest';
+}
+
+function resolutionOf(outcome: KnownOutcome, cause: Record<string, unknown>): Resolution {
+  return outcome.kind === 'accepted'
+    ? { state: 'accepted', jobId: outcome.jobId }
+    : { state: outcome.kind, cause };
+}
+
+async function follow(
+  parts: SubmitParts,
+  tx: Transaction,
+  task: Task,
+  outcome: KnownOutcome,
+  cause: { attempt: string },
+): Promise<Next> {
   switch (outcome.kind) {
     case 'accepted':
-      return accepted(tx, task, attempt, outcome.jobId);
-    case 'unknown':
-      return holdForEvidence(tx, task, attempt, cause);
+      return move(tx, task, { to: 'generating', cause });
     case 'not_sent':
-      await resolveAttempt(tx, attempt.id, { state: 'not_sent', cause });
       return notAccepted(tx, task, { ...parts, cause });
     case 'rejected': {
-      await resolveAttempt(tx, attempt.id, { state: 'rejected', cause });
       if (outcome.fault !== 'request') return notAccepted(tx, task, { ...parts, cause });
       const { code, message } = outcome;
       return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });
@@ -130,22 +150,9 @@ export async function lookUp(parts: SubmitParts, task: Task, attempt: Attempt): 
     if (found.kind === 'found') return accepted(tx, task, attempt, found.jobId);
     if (provesAbsence(parts, task, attempt, found)) {
       await resolveAttempt(tx, attempt.id, { state: 'absent', cause } satisfies Resolution);
-      return absent(parts, tx, task, cause);
+      return notAccepted(tx, task, { ...parts, cause });
     }
     if (task.phase === 'submitting') return holdForEvidence(tx, task, attempt, cause);
     return postpone(tx, task, { seconds: parts.reconcileSeconds });
   });
-}
-
-/** A held task is never resolved by submitting again (decision 15): it fails with its refund. */
-async function absent(
-  parts: SubmitParts,
-  tx: Transaction,
-  task: Task,
-  cause: Record<string, unknown>,
-): Promise<Next> {
-  if (task.phase === 'submitting') return notAccepted(tx, task, { ...parts, cause });
-  const message = 'The provider did not take the request. The credits are returned.';
-  const error = { code: 'not_accepted', message } as const;
-  return move(tx, task, { to: 'failed', changes: { error }, cause });
 }

@@ -109,13 +109,13 @@ export type PublicColumns = Pick<
   | 'now_seconds'
 > & { model: string; mode: string };
 
-/** For an admitting statement: the task $2, if the caller's account made it through this API. */
+/** For an admitting statement: the task that the request names, if the caller's account made it. */
 export const TASK_OF_CALLER = {
   columns: `tasks.id, tasks.phase, tasks.credits, tasks.output_object_id, tasks.error_code,
        tasks.error_message, tasks.created_at, tasks.updated_at,
        tasks.request->>'model' as model, tasks.request->>'mode' as mode,
        extract(epoch from clock_now())::float8 as now_seconds`,
-  joins: `left join tasks on tasks.id = $2 and tasks.account_id = caller.account_id
+  joins: `left join tasks on tasks.id = caller.argument and tasks.account_id = caller.account_id
        and tasks.surface = '${SURFACE}'`,
 } as const;
 

@@ -122,7 +122,7 @@ export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
   return db.transaction((tx) => move(tx, task, step));
 }
 
-/** What a step leaves: the moved task, for the next step to go on with, or `rest` until it is due. */
+/** What a step leaves: the moved task, for the next step to go on with, or `rest` until due. */
 export type Next = Task | 'rest';
 
 const POSTPONE = statement(

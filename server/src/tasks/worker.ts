@@ -74,13 +74,16 @@ export function createWorker(parts: WorkerParts): Worker {
       for (const lane of LANES) await queue.work(lane, (taskId) => takeUp(lane, taskId));
       every(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
       every(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
+      log.info('the worker is working');
     },
     async stopClaiming() {
       stopping.abort();
       await queue.stopWorking();
     },
     async stop(seconds) {
-      await Promise.race([Promise.allSettled(underWay.values()), delay(seconds * 1000, undefined, { ref: false })]);
+      stopping.abort(); // a start that failed halfway is stopped without a stopClaiming
+      const late = delay(seconds * 1000, undefined, { ref: false });
+      await Promise.race([Promise.allSettled(underWay.values()), late]);
       stopped.abort();
     },
   };

@@ -10,7 +10,7 @@ import {
   Frame,
 } from 'node-av';
 
-/** What a filter is set to. Handed over as values, never parsed: text in one can't become another. */
+/** What a filter is set to. Handed over as values, never parsed, so text stays text. */
 export type FilterOptions = Record<string, string | number>;
 
 /** What the frames given to an input look like. A frame itself will do. */

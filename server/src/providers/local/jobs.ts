@@ -19,7 +19,8 @@ const ADD = statement(
 );
 const BAR = statement(
   'local_job_bar',
-  `insert into local_jobs (id, spec, state) values ($1, '{}', 'barred') on conflict (id) do nothing`,
+  `insert into local_jobs (id, spec, state) values ($1, '{}', 'barred')
+   on conflict (id) do nothing`,
 );
 const READ = statement(
   'local_job_read',
@@ -64,7 +65,7 @@ export async function readOrBar(db: Database, id: string): Promise<LocalJob | un
   return readJob(db, id);
 }
 
-/** Takes the job that waits the longest, or one that its renderer left; undefined when none does. */
+/** Takes the job that waits the longest, or one that its renderer left, if there is any. */
 export async function takeJob(db: Database): Promise<LocalJob | undefined> {
   const [job] = await db.query<LocalJob>(TAKE);
   return job;

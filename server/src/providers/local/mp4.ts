@@ -107,7 +107,7 @@ function soundTrack(track: Track, sound: Sound) {
   return { writeUntil, finish };
 }
 
-/** The quickest preset: half the work of the next but one, for twice the bytes (1 MB at 720p, 5 s). */
+/** The quickest preset: half the work of the next but one, for twice the bytes (1 MB at 720p). */
 function videoEncoder(framesPerSecond: number): Promise<Encoder> {
   return Encoder.create(FF_ENCODER_LIBX264, {
     context: {

@@ -40,7 +40,8 @@ export async function openScene(spec: RenderSpec): Promise<Scene> {
   const stage: Stage = { spec, look, chain, frame: spec, font: loadFont(), parts: [] };
   const picture = drawProgress(stage, await drawPicture(stage));
   const captioned = drawCaption(stage, picture, factsOf(spec));
-  const tagged = chain.add('setparams', OUTPUT_TAGS, captioned);
+  const square = chain.add('setsar', { sar: '1' }, captioned); // a fitted image is a little off
+  const tagged = chain.add('setparams', OUTPUT_TAGS, square);
   const take = await chain.start(chain.add('format', { pix_fmts: 'yuv420p' }, tagged));
   const close = async () => {
     for (const { source } of stage.parts) await source.close();

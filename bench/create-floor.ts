@@ -1,0 +1,54 @@
+/** A program: the same create transactions as the service's, with no HTTP around them. */
+import { openDatabase } from '../server/src/kernel/database.ts';
+import { createLog } from '../server/src/kernel/log.ts';
+import { openQueue } from '../server/src/queue/queue.ts';
+import { createTask } from '../server/src/tasks/create.ts';
+import { fingerprintOf } from '../server/src/tasks/fingerprint.ts';
+import { priceOf } from '../server/src/tasks/price.ts';
+import type { GenerationRequest } from '../server/src/tasks/request.ts';
+import { answerQuestions } from './program.ts';
+import { measure, type Sample } from './sample.ts';
+
+export interface CreateFloorSetup {
+  databaseUrl: string;
+  connections: number;
+  clients: number;
+  accountIds: string[];
+}
+
+const REQUEST: GenerationRequest = {
+  mode: 'text-to-video',
+  model: 'video-2.0-mini',
+  prompt: 'A lighthouse at dawn, waves below',
+  aspect_ratio: '16:9',
+  duration: 5,
+  resolution: '720p',
+  reference_image_urls: [],
+  reference_video_urls: [],
+  generate_audio: true,
+};
+
+answerQuestions<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
+  const log = createLog({ level: 'warn' });
+  const { databaseUrl: url, connections, accountIds } = setup;
+  const db = openDatabase({ url, connections, log });
+  const queue = await openQueue({ url, db, log, work: false });
+  const parts = { db, queue, log, providerName: 'local', createWaitSeconds: 0 };
+  const fingerprint = fingerprintOf({ prompt: REQUEST.prompt, model: REQUEST.model });
+  const price = priceOf(REQUEST);
+  if (!price) throw new Error('the request has no price');
+  let turn = 0;
+  const act = async () => {
+    const accountId = accountIds[turn % accountIds.length] ?? '';
+    turn += 1;
+    const binding = { accountId, idempotencyKey: crypto.randomUUID(), fingerprint };
+    await createTask(parts, binding, REQUEST, price);
+  };
+  return {
+    answer: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),
+    close: async () => {
+      await queue.close();
+      await db.close();
+    },
+  };
+});

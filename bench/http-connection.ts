@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
+/**
+ * One keep-alive connection that costs its machine as little as possible, for the clients share the
+ * cores with what is measured: one request at a time, answers with a content-length only.
+ */
+export interface HttpConnection {
+  /** Sends a whole request and resolves with the status of its answer, once all of it is here. */
+  send(request: string): Promise<number>;
+  close(): void;
+}
+
+const HEAD_END = '\r\n\r\n';
+
+export async function openHttpConnection(url: URL): Promise<HttpConnection> {
+  const socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });
+  await once(socket, 'connect');
+  let received = '';
+  let waiting: PromiseWithResolvers<number> | undefined;
+  const fail = (error: Error) => waiting?.reject(error);
+  socket.on('error', fail).once('close', () => fail(new Error('the service hung up')));
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    received += text;
+    const status = statusOfWhole(received);
+    if (status === undefined) return;
+    received = '';
+    waiting?.resolve(status);
+  });
+  return {
+    send(request) {
+      waiting = Promise.withResolvers<number>();
+      socket.write(request);
+      return waiting.promise;
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+/** undefined until all of the answer is here. */
+function statusOfWhole(answer: string): number | undefined {
+  const headEnd = answer.indexOf(HEAD_END);
+  if (headEnd < 0) return undefined;
+  const length = /\r\ncontent-length: *(\d+)/i.exec(answer)?.[1];
+  if (length === undefined) throw new Error('an answer without content-length');
+  if (answer.length < headEnd + HEAD_END.length + Number(length)) return undefined;
+  return Number(answer.slice(9, 12)); // after "HTTP/1.1 "
+}

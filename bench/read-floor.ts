@@ -1,0 +1,34 @@
+/** A program: a bare Fastify route that reads one row by its primary key. Its answer is its URL. */
+import { fastify } from 'fastify';
+import { openDatabase, statement } from '../server/src/kernel/database.ts';
+import { createLog } from '../server/src/kernel/log.ts';
+import { answerQuestions } from './program.ts';
+
+export interface ReadFloorSetup {
+  databaseUrl: string;
+  connections: number;
+}
+
+const READ = statement(
+  'floor_read',
+  `select id, phase, credits, output_object_id, error_code, error_message, created_at, updated_at
+   from tasks where id = $1`,
+);
+
+answerQuestions<ReadFloorSetup, object, string>(async ({ databaseUrl, connections }) => {
+  const log = createLog({ level: 'warn' });
+  const db = openDatabase({ url: databaseUrl, connections, log });
+  const app = fastify();
+  app.get<{ Params: { id: string } }>('/api/v1/tasks/:id', async (request) => {
+    const [task] = await db.query(READ, [request.params.id]);
+    return task;
+  });
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    answer: async () => url,
+    close: async () => {
+      await app.close();
+      await db.close();
+    },
+  };
+});

@@ -1,0 +1,67 @@
+/** `npm run bench`: measures the service on this machine, each rate as a ratio to its floor. */
+import { availableParallelism } from 'node:os';
+import { type IngestMemory, measureIngest } from './ingest.ts';
+import { type Comparison, ROUND_SECONDS, ROUNDS } from './rounds.ts';
+import type { Sample } from './sample.ts';
+import { CLIENTS, compareThroughput } from './throughput.ts';
+import { measureWaitingCreate, WAITING_CLIENTS } from './waiting.ts';
+
+const TARGETS = { create: 0.5, read: 0.7, growthMegabytes: 100 };
+
+print(`${availableParallelism()} cores, shared by the clients, the service and its database;`);
+print(`Node ${process.version}; ${ROUNDS} rounds of ${ROUND_SECONDS} s on each side, in turns;`);
+print(`${CLIENTS} clients; figures are medians of the rounds\n`);
+print(row(['', 'service/s', 'floor/s', 'ratio', '(range)', 'target', 'p50 ms', 'p99 ms']));
+const { create, read } = await compareThroughput();
+print(comparisonRow('create', create, TARGETS.create));
+print(comparisonRow('read', read, TARGETS.read));
+print(waitingLine(await measureWaitingCreate()));
+print(ingestLine(await measureIngest()));
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function row([name = '', ...cells]: string[]): string {
+  return name.padEnd(8) + cells.map((cell) => cell.padStart(11)).join('');
+}
+
+function comparisonRow(name: string, compared: Comparison, target: number): string {
+  const { service, floor, ratio } = compared;
+  return row([
+    name,
+    service.perSecond.toFixed(0),
+    floor.perSecond.toFixed(0),
+    ratio.median.toFixed(2),
+    `${ratio.lowest.toFixed(2)}-${ratio.highest.toFixed(2)}`,
+    verdict(ratio.median >= target, `>= ${target}`),
+    service.p50Milliseconds.toFixed(1),
+    service.p99Milliseconds.toFixed(1),
+  ]);
+}
+
+function verdict(isMet: boolean, target: string): string {
+  return `${target} ${isMet ? 'met' : 'MISSED'}`;
+}
+
+function waitingLine({ p50Milliseconds: p50, p99Milliseconds: p99 }: Sample): string {
+  const what = `${WAITING_CLIENTS} clients, earlier tasks rendering meanwhile`;
+  const times = `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms from the POST to its 202`;
+  return `\nwaiting create, ${what}: ${times}`;
+}
+
+function ingestLine(memory: IngestMemory | undefined): string {
+  if (!memory) return 'ingest: memory is measured on Linux only';
+  const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
+  const { ingestedBytes, seconds, restBytes, peakBytes, childPeakBytes } = memory;
+  const growth = megabytes(peakBytes - restBytes);
+  const target = verdict(
+    growth < TARGETS.growthMegabytes,
+    `target < ${TARGETS.growthMegabytes} MB`,
+  );
+  return (
+    `ingest of ${megabytes(ingestedBytes)} MB in ${seconds.toFixed(1)} s: ` +
+    `${megabytes(restBytes)} MB at rest, ${megabytes(peakBytes)} MB at the peak, ` +
+    `growth ${growth} MB (${target}); largest child ${megabytes(childPeakBytes)} MB`
+  );
+}

@@ -1,0 +1,46 @@
+/** What one round of load showed. */
+export interface Sample {
+  perSecond: number;
+  p50Milliseconds: number;
+  p99Milliseconds: number;
+}
+
+/** Lets `clients` act again and again, each as soon as its last act is over, for `seconds`. */
+export async function measure(
+  load: { clients: number; seconds: number },
+  act: (client: number) => Promise<void>,
+): Promise<Sample> {
+  const milliseconds: number[] = [];
+  const start = performance.now();
+  const end = start + load.seconds * 1000;
+  const client = async (_: unknown, index: number) => {
+    for (let begun = start; begun < end; ) {
+      await act(index);
+      const done = performance.now();
+      milliseconds.push(done - begun);
+      begun = done;
+    }
+  };
+  await Promise.all(Array.from({ length: load.clients }, client));
+  const elapsedSeconds = (performance.now() - start) / 1000;
+  return summarize(milliseconds, elapsedSeconds);
+}
+
+/** The rate and the spread of acts that took these times, all of them within `elapsedSeconds`. */
+export function summarize(milliseconds: number[], elapsedSeconds: number): Sample {
+  return {
+    perSecond: milliseconds.length / elapsedSeconds,
+    p50Milliseconds: quantile(milliseconds, 0.5),
+    p99Milliseconds: quantile(milliseconds, 0.99),
+  };
+}
+
+/** The smallest value that at least this share of the values does not exceed. */
+export function quantile(values: number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+export function median(values: number[]): number {
+  return quantile(values, 0.5);
+}

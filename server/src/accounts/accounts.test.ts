@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import type { Database } from '../kernel/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { balances } from '../ledger/ledger.ts';
+import { createAccount, disableAccount, findAccount, hasNoAccounts } from './accounts.ts';
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+after(() => database.close());
+
+test('a new account has empty books of both kinds', async () => {
+  assert.equal(await hasNoAccounts(db), true);
+  const accountId = await createAccount(db, 'ada@example.com');
+  assert.match(accountId, /^acct_[0-9A-Za-z]+$/);
+  assert.equal(await hasNoAccounts(db), false);
+  const empty = { available: 0, held: 0 };
+  assert.deepEqual(await balances(db, accountId), { paid: empty, promotional: empty });
+});
+
+test('an account is found by its id and by its address in any case', async () => {
+  const accountId = await createAccount(db, 'Grace.Hopper@Example.com');
+  for (const name of [accountId, 'Grace.Hopper@Example.com', 'grace.hopper@example.COM']) {
+    assert.equal(await findAccount(db, name), accountId);
+  }
+  await assert.rejects(findAccount(db, 'nobody@example.com'), UsageError);
+  await assert.rejects(findAccount(db, ''), UsageError);
+});
+
+test('one address has one account, also when many ask at once', async () => {
+  const attempts = ['a@x.org', 'A@x.org', 'a@X.org', 'A@X.ORG'].map((email) =>
+    createAccount(db, email),
+  );
+  const outcomes = await Promise.allSettled(attempts);
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') assert.ok(outcome.reason instanceof UsageError);
+  }
+});
+
+test('what is no e-mail address gets no account', async () => {
+  const long = `${'x'.repeat(250)}@x.org`;
+  for (const email of ['', 'ada', 'ada@', '@example.com', 'a b@example.com', 'a@b@c', long]) {
+    await assert.rejects(createAccount(db, email), UsageError, email);
+  }
+});
+
+test('disabling twice is no error', async () => {
+  const accountId = await createAccount(db, 'edsger@example.com');
+  await disableAccount(db, accountId);
+  await disableAccount(db, accountId);
+  assert.equal(await findAccount(db, accountId), accountId);
+});

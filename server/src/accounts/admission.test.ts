@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import { makeCustomer } from '../../test/service.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { type Database, openDatabase } from '../kernel/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { disableAccount } from './accounts.ts';
+import { openAdmission, REQUESTS_PER_WINDOW } from './admission.ts';
+import { createKey, newSecret, revokeKey } from './api-keys.ts';
+
+const READ = {
+  columns: 'k.name, caller.argument',
+  joins: 'join api_keys k on k.id = caller.key_id',
+};
+
+type NameAndArgument = { name: string | null; argument: string };
+
+/** One admission per database, as each process has one per route. */
+const admissions = new Map<Database, ReturnType<typeof openAdmission<NameAndArgument>>>();
+
+function admitThrough(through: Database) {
+  const known = admissions.get(through) ?? openAdmission(through, 'admit_test', READ);
+  admissions.set(through, known);
+  return known;
+}
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+after(() => database.close());
+
+function ask(secret: string, through: Database = db): Promise<{ key_id: string }> {
+  return admitThrough(through)({ authorization: `Bearer ${secret}` });
+}
+
+/** How many of so many requests at once are admitted; each of the others must be `rate_limited`. */
+async function burst(secret: string, size: number, through: Database[] = [db]): Promise<number> {
+  const requests = Array.from({ length: size }, (_, i) => ask(secret, through[i % through.length]));
+  const outcomes = await Promise.allSettled(requests);
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected');
+  for (const { reason } of refused) {
+    assert.ok(reason instanceof ApiError, String(reason));
+    assert.equal(reason.code, 'rate_limited');
+  }
+  return size - refused.length;
+}
+
+/** The seconds that a refused request is told to wait. */
+async function retryAfter(secret: string): Promise<number | undefined> {
+  try {
+    await ask(secret);
+  } catch (error) {
+    assert.ok(error instanceof ApiError);
+    assert.equal(error.code, 'rate_limited');
+    return error.retryAfterSeconds;
+  }
+  return undefined;
+}
+
+test('a burst over two processes admits exactly 30', async () => {
+  const other = openDatabase({ url: database.url, connections: 6, log: quiet });
+  const { secret } = await makeCustomer(db, 0);
+  assert.equal(await burst(secret, 200, [db, other]), REQUESTS_PER_WINDOW);
+  await other.close();
+});
+
+test('in any 60 seconds at most 30 are admitted, and as many as that allows', async () => {
+  const gaps = fc.oneof(fc.integer({ min: 0, max: 12_000 }), fc.constantFrom(0, 60_000, 59_999));
+  const bursts = fc.array(fc.record({ gap: gaps, size: fc.integer({ min: 1, max: 12 }) }), {
+    minLength: 25,
+    maxLength: 25,
+  });
+  await fc.assert(
+    fc.asyncProperty(bursts, async (rush) => {
+      const { secret } = await makeCustomer(db, 0);
+      const hits: number[] = [];
+      let now = 0;
+      for (const { gap, size } of rush) {
+        now += gap;
+        await freezeClock(db, now / 1000);
+        const recent = hits.filter((hit) => hit > now - 60_000).length;
+        const expected = Math.min(size, REQUESTS_PER_WINDOW - recent);
+        assert.equal(await burst(secret, size), expected, `at ${now} ms`);
+        for (let i = 0; i < expected; i += 1) hits.push(now);
+      }
+    }),
+    { numRuns: 8, endOnFailure: true },
+  );
+});
+
+test('a full window opens again hit by hit, and Retry-After says when', async () => {
+  const { secret } = await makeCustomer(db, 0);
+  for (const seconds of [0, 10, 20]) {
+    await freezeClock(db, seconds);
+    assert.equal(await burst(secret, 10), 10);
+  }
+  assert.equal(await retryAfter(secret), 40);
+  await freezeClock(db, 59.9);
+  assert.equal(await retryAfter(secret), 1);
+  await freezeClock(db, 60);
+  assert.equal(await burst(secret, 15), 10);
+  assert.equal(await retryAfter(secret), 10);
+  await freezeClock(db, 69.5);
+  assert.equal(await retryAfter(secret), 1);
+  await freezeClock(db, 70);
+  assert.equal(await burst(secret, 15), 10);
+});
+
+test('refused requests do not count: who waits as told is admitted', async () => {
+  const { secret } = await makeCustomer(db, 0);
+  await freezeClock(db, 0);
+  assert.equal(await burst(secret, 30), 30);
+  for (const seconds of [1, 30, 59.999]) {
+    await freezeClock(db, seconds);
+    assert.equal(await burst(secret, 40), 0);
+  }
+  await freezeClock(db, 60);
+  assert.equal(await burst(secret, 40), 30);
+});
+
+test('a clock that goes back never admits more', async () => {
+  const { secret } = await makeCustomer(db, 0);
+  await freezeClock(db, 100);
+  assert.equal(await burst(secret, 20), 20);
+  await freezeClock(db, 0);
+  assert.equal(await burst(secret, 40), 10);
+  assert.equal(await retryAfter(secret), 160);
+  await freezeClock(db, 60);
+  assert.equal(await burst(secret, 5), 0);
+  await freezeClock(db, 160);
+  assert.equal(await burst(secret, 40), 30);
+});
+
+test('each key has a window of its own', async () => {
+  const { secret, accountId } = await makeCustomer(db, 0);
+  const second = await createKey(db, { accountId });
+  assert.equal(await burst(secret, 31), 30);
+  assert.equal(await burst(second.secret, 31), 30);
+});
+
+test('an expiring key answers 401 from its moment on, by the clock of the database', async () => {
+  const { accountId } = await makeCustomer(db, 0);
+  const { secret, keyId } = await createKey(db, { accountId, expiresAt: '2030-01-01T00:01:00Z' });
+  await freezeClock(db, 59.999);
+  assert.equal((await ask(secret)).key_id, keyId);
+  await freezeClock(db, 60);
+  await assert.rejects(ask(secret), { code: 'unauthorized' });
+});
+
+test('a revoked key answers 401 on the very next request, the other keys do not', async () => {
+  const { secret, keyId, accountId } = await makeCustomer(db, 0);
+  const other = await createKey(db, { accountId });
+  await ask(secret);
+  await revokeKey(db, keyId);
+  await assert.rejects(ask(secret), { code: 'unauthorized' });
+  assert.equal((await ask(other.secret)).key_id, other.keyId);
+});
+
+test('all keys of a disabled account answer 401', async () => {
+  const { secret, accountId } = await makeCustomer(db, 0);
+  const other = await createKey(db, { accountId });
+  await disableAccount(db, accountId);
+  await assert.rejects(ask(secret), { code: 'unauthorized' });
+  await assert.rejects(ask(other.secret), { code: 'unauthorized' });
+});
+
+test('an unknown key of the right shape answers 401 and leaves no window', async () => {
+  const windows = () => sql(db, 'select key_id from rate_windows order by key_id');
+  const before = await windows();
+  await assert.rejects(ask(newSecret()), { code: 'unauthorized' });
+  assert.deepEqual(await windows(), before);
+});
+
+test('junk is refused without a look-up', async () => {
+  const closed = openDatabase({ url: database.url, connections: 1, log: quiet });
+  await closed.close(); // whoever asks it fails otherwise
+  const secret = newSecret();
+  const swapped = secret.endsWith('a') ? `${secret.slice(0, -1)}b` : `${secret.slice(0, -1)}a`;
+  const junk = ['', 'fw_live_', 'x'.repeat(46), swapped, `${secret}0`, secret.toUpperCase()];
+  const headers = [undefined, '', secret, `Basic ${secret}`, 'Bearer', 'Bearer  '];
+  for (const authorization of [...headers, ...junk.map((text) => `Bearer ${text}`)]) {
+    await assert.rejects(
+      admitThrough(closed)({ authorization }),
+      { code: 'unauthorized' },
+      String(authorization),
+    );
+  }
+  await assert.rejects(ask(secret, closed), /Cannot use a pool after calling end/);
+});
+
+test('the scheme may be written in any case, with spaces around the key', async () => {
+  const { secret, keyId } = await makeCustomer(db, 0);
+  for (const authorization of [`bearer ${secret}`, `BEARER   ${secret}  `]) {
+    const admitted = await admitThrough(db)({ authorization });
+    assert.equal(admitted.key_id, keyId);
+  }
+});
+
+test('requests that share a statement each get their own answer', async () => {
+  const customers = await Promise.all(Array.from({ length: 20 }, () => makeCustomer(db, 0)));
+  const admit = openAdmission<NameAndArgument>(db, 'admit_test', READ);
+  const answers = customers.map(async ({ keyId, secret }, i) => {
+    const bad = i % 4 === 0;
+    const authorization = `Bearer ${bad ? newSecret() : secret}`;
+    const request = admit({ authorization, argument: `argument ${i}` });
+    if (bad) return assert.rejects(request, { code: 'unauthorized' });
+    const { key_id, argument } = await request;
+    assert.deepEqual({ key_id, argument }, { key_id: keyId, argument: `argument ${i}` });
+  });
+  await Promise.all(answers);
+});

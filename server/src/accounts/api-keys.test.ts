@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import type { Database } from '../kernel/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { createAccount } from './accounts.ts';
+import {
+  createKey,
+  hashSecret,
+  listKeys,
+  looksLikeSecret,
+  newSecret,
+  revokeKey,
+} from './api-keys.ts';
+
+let database: TestDatabase;
+let db: Database;
+let accountId: string;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  accountId = await createAccount(db, 'ada@example.com');
+});
+after(() => database.close());
+
+test('a secret is fw_live_, 32 random base62 characters and their checksum of 6', () => {
+  const secrets = Array.from({ length: 1000 }, newSecret);
+  for (const secret of secrets) {
+    assert.match(secret, /^fw_live_[0-9A-Za-z]{38}$/);
+    assert.ok(looksLikeSecret(secret));
+  }
+  assert.equal(new Set(secrets).size, 1000);
+});
+
+test('a secret with one character changed, dropped or added does not look like one', () => {
+  const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+  const place = fc.integer({ min: 8, max: 45 });
+  fc.assert(
+    fc.property(place, fc.constantFrom(...alphabet), (at, character) => {
+      const secret = newSecret();
+      const changed = secret.slice(0, at) + character + secret.slice(at + 1);
+      assert.equal(looksLikeSecret(changed), changed === secret);
+      assert.ok(!looksLikeSecret(secret.slice(0, at) + secret.slice(at + 1)));
+      assert.ok(!looksLikeSecret(secret.slice(0, at) + character + secret.slice(at)));
+    }),
+  );
+});
+
+test('nowhere in the database is the secret, only its SHA-256', async () => {
+  const { keyId, secret } = await createKey(db, { accountId, name: 'server' });
+  assert.deepEqual(await placesOf(secret), []);
+  assert.deepEqual(await placesOf(secret.slice('fw_live_'.length)), []);
+  const [row] = await sql<{ secret_hash: Buffer }>(
+    db,
+    'select secret_hash from api_keys where id = $1',
+    [keyId],
+  );
+  assert.deepEqual(row?.secret_hash, hashSecret(secret));
+  assert.deepEqual(await placesOf(keyId), ['public.api_keys'], 'the search itself works');
+});
+
+/** The tables that hold a text in any of their columns. */
+async function placesOf(text: string): Promise<string[]> {
+  const tables = await sql<{ name: string }>(
+    db,
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+     where schemaname in ('public', 'pgboss')`,
+  );
+  assert.ok(tables.length > 10);
+  const places: string[] = [];
+  for (const { name } of tables) {
+    const needles = [text, Buffer.from(text).toString('hex')];
+    const rows = await sql(
+      db,
+      `select 1 from ${name} t where exists (
+         select from unnest($1::text[]) needle where strpos(t::text, needle) > 0)`,
+      [needles],
+    );
+    if (rows.length > 0) places.push(name);
+  }
+  return places;
+}
+
+test('keys are listed with their names and times, revoked ones too, never with a secret', async () => {
+  const owner = await createAccount(db, 'grace@example.com');
+  const expiresAt = '2031-05-01T12:00:00.000Z';
+  const first = await createKey(db, { accountId: owner, name: 'build', expiresAt });
+  const second = await createKey(db, { accountId: owner });
+  await revokeKey(db, first.keyId);
+  const [listed, other, ...more] = await listKeys(db, owner);
+  assert.deepEqual(more, []);
+  assert.equal(listed?.key_id, first.keyId);
+  assert.equal(listed?.name, 'build');
+  assert.equal(listed?.expires_at?.toISOString(), expiresAt);
+  assert.ok(listed?.revoked_at);
+  assert.equal(other?.key_id, second.keyId);
+  assert.equal(other?.revoked_at, null);
+  assert.ok(!JSON.stringify(listed).includes(first.secret));
+  assert.ok(!JSON.stringify(listed).includes('hash'));
+});
+
+test('a key that is revoked twice keeps the time of the first', async () => {
+  const owner = await createAccount(db, 'edsger@example.com');
+  const { keyId } = await createKey(db, { accountId: owner });
+  await revokeKey(db, keyId);
+  const [before] = await listKeys(db, owner);
+  await revokeKey(db, keyId);
+  assert.deepEqual(await listKeys(db, owner), [before]);
+});
+
+test('an unknown key can not be revoked', async () => {
+  await assert.rejects(revokeKey(db, 'key_unknown'), UsageError);
+});
+
+test('an expiry that is no ISO 8601 time is refused', async () => {
+  for (const expiresAt of ['', 'tomorrow', '2030-13-01', '5', 'March 7', '01/02/2030']) {
+    await assert.rejects(createKey(db, { accountId, expiresAt }), UsageError, expiresAt);
+  }
+});

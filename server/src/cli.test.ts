@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { client } from '../test/client.ts';
+import { createTestDatabase, type TestDatabase } from '../test/database.ts';
+import {
+  serviceEnvironment,
+  startServiceProcess,
+  temporaryFolder,
+  until,
+} from '../test/service.ts';
+import { sql } from '../test/task-fixtures.ts';
+import { createAccount } from './accounts/accounts.ts';
+
+const CLI = new URL('./cli.ts', import.meta.url).pathname;
+
+interface Run {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs one command line in a process of its own. */
+async function run(env: Record<string, string>, ...args: string[]): Promise<Run> {
+  const child = spawn(process.execPath, [CLI, ...args], { env: serviceEnvironment(env) });
+  const [out, err, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ]);
+  return { code, out, err };
+}
+
+type Members = Record<string, unknown>;
+
+/** Runs a command with --json that must exit so, and gives what it printed. */
+async function ask(env: Record<string, string>, line: string, code = 0): Promise<Members> {
+  const done = await run(env, ...line.split(' '), '--json');
+  assert.equal(done.code, code, `${line}: ${done.err}`);
+  assert.equal(done.err, '');
+  assert.ok(done.out.endsWith('\n') && done.out.trimEnd().split('\n').length === 1, done.out);
+  return JSON.parse(done.out);
+}
+
+let database: TestDatabase;
+let env: { DATABASE_URL: string };
+
+before(async () => {
+  database = await createTestDatabase();
+  env = { DATABASE_URL: database.url };
+});
+after(() => database.close());
+
+test('all commands work beside a running service on its embedded database', async (t) => {
+  await using folder = await temporaryFolder();
+  const embedded = { DATA_DIR: folder.path };
+  const service = await startServiceProcess(embedded);
+  t.after(() => service.kill('SIGTERM'));
+  const { account_id: account } = await ask(embedded, 'accounts create ada@example.com');
+  assert.match(String(account), /^acct_/);
+  const granted = await ask(
+    embedded,
+    `credits grant ${account} 1000 --kind paid --reference invoice-1`,
+  );
+  assert.deepEqual(granted.paid, { available: 1000, held: 0 });
+  const key = await ask(embedded, 'keys create ada@example.com --name laptop');
+  const api = client(service.url, String(key.secret));
+  assert.equal((await api.credits()).body.available_credits, 1000);
+  const request = { prompt: 'A lighthouse', duration: 4, resolution: '480p', seed: 5 };
+  const created = await api.create(request);
+  assert.equal(created.status, 202);
+  const taskId = String(created.body.id);
+  const shown = () => ask(embedded, `tasks show ${taskId}`);
+  const task = await until(shown, ({ phase }) => phase === 'completed');
+  assert.ok(Array.isArray(task.attempts) && task.attempts.length === 1);
+  const listed = await ask(embedded, 'tasks list --phase completed --account ada@example.com');
+  assert.ok(Array.isArray(listed));
+  assert.deepEqual(
+    listed.map(({ id }) => id),
+    [taskId],
+  );
+  assert.deepEqual((await ask(embedded, 'credits show ada@example.com')).paid, {
+    available: 900,
+    held: 0,
+  });
+  assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
+  await ask(embedded, `keys revoke ${key.key_id}`);
+  assert.equal((await api.credits()).status, 401);
+  assert.ok(!service.output().includes(String(key.secret)), 'secrets stay out of the log');
+  assert.equal(await service.kill('SIGTERM'), 0);
+  assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
+});
+
+test('the first command of all makes the embedded database, the next finds it again', async () => {
+  await using folder = await temporaryFolder();
+  const embedded = { DATA_DIR: folder.path };
+  await ask(embedded, 'accounts create grace@example.com');
+  const shown = await ask(embedded, 'credits show grace@example.com');
+  const nothing = { available: 0, held: 0 };
+  assert.deepEqual(shown, { paid: nothing, promotional: nothing });
+});
+
+test('an audit that finds damage says so and exits 1', async (t) => {
+  const damaged = await createTestDatabase();
+  t.after(() => damaged.close());
+  await createAccount(damaged.db, 'ada@example.com');
+  await sql(damaged.db, 'update ledger_accounts set available = 5, granted = 5');
+  const found = await ask({ DATABASE_URL: damaged.url }, 'audit', 1);
+  assert.equal(found.ok, false);
+  assert.ok(Array.isArray(found.problems) && found.problems.length > 0);
+});
+
+test('migrate brings an empty database up to date', async (t) => {
+  const empty = await createTestDatabase();
+  t.after(() => empty.close());
+  await sql(empty.db, 'drop schema public cascade');
+  await sql(empty.db, 'create schema public');
+  assert.deepEqual(await ask({ DATABASE_URL: empty.url }, 'migrate'), { up_to_date: true });
+  await sql(empty.db, 'select 1 from tasks');
+});
+
+test('a mistake is one line on standard error, exit 2, and nothing on standard output', async () => {
+  for (const line of ['credits grant ada', 'credits show nobody@example.com', 'serve --port=80']) {
+    const { code, out, err } = await run(env, ...line.split(' '));
+    assert.deepEqual([code, out], [2, ''], err);
+    assert.match(err, /^framewright: [^\n]+\n$/, line);
+  }
+});
+
+test('a bad variable stops the start with one line and exit 2', async () => {
+  const { code, out, err } = await run({ POLL_MIN_SECONDS: 'often' }, 'serve');
+  assert.deepEqual([code, out], [2, '']);
+  assert.match(err, /^framewright: POLL_MIN_SECONDS="often" is not valid[^\n]+\n$/);
+});
+
+test('a database that can not be reached is told without its password, and exits 1', async () => {
+  const away = { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/x' };
+  const { code, out, err } = await run(away, 'audit');
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(err, /ECONNREFUSED/);
+  assert.ok(!err.includes('hunter2'));
+});
+
+test('--help shows every command; no command at all is a mistake', async () => {
+  const help = await run({}, '--help');
+  assert.equal(help.code, 0);
+  const names = ['serve', 'accounts create', 'accounts disable', 'keys create', 'keys revoke'];
+  names.push('keys list', 'credits grant', 'credits adjust', 'credits show', 'tasks list');
+  names.push('tasks show', 'audit', 'migrate');
+  for (const name of names) assert.match(help.out, new RegExp(`^  ${name}\\b`, 'm'));
+  assert.equal((await run({})).code, 2);
+});

@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util';
+import { COMMANDS, type Command } from './commands.ts';
+import { UsageError } from './kernel/errors.ts';
+
+/** A command line that makes sense. */
+export interface Parsed {
+  command: Command;
+  words: string[];
+  options: Record<string, string | undefined>;
+  json: boolean;
+}
+
+/** How a usage begins: its words in lower case. */
+function nameOf(command: Command): string[] {
+  return command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word));
+}
+
+function wordsWanted(command: Command): string[] {
+  const beforeOptions = command.usage.split(/ \[?--/)[0] ?? '';
+  return beforeOptions.split(' ').slice(nameOf(command).length);
+}
+
+function findCommand(args: string[]): Command {
+  const found = COMMANDS.find((command) => nameOf(command).every((word, i) => args[i] === word));
+  if (found) return found;
+  const given = args.filter((arg) => !arg.startsWith('-')).join(' ');
+  throw new UsageError(`there is no command "${given}". Try: npx framewright --help`);
+}
+
+/**
+ * Reads the words behind `framewright`.
+ * @throws UsageError, one line, when there is no such command or its words or options are wrong
+ */
+export function parseCommandLine(args: string[]): Parsed {
+  const command = findCommand(args);
+  const rest = args.slice(nameOf(command).length);
+  const names = command.options.map((name) => [name, { type: 'string' }] as const);
+  const { values, positionals } = parseStrictly(command, {
+    // A negative number is a word here, not an option: it goes behind the "--" of parseArgs.
+    args: [
+      ...rest.filter((arg) => !/^-\d+$/.test(arg)),
+      '--',
+      ...rest.filter((arg) => /^-\d+$/.test(arg)),
+    ],
+    options: { ...Object.fromEntries(names), json: { type: 'boolean' } },
+  });
+  const { json, ...options } = values;
+  const wanted = wordsWanted(command);
+  if (positionals.length !== wanted.length) {
+    throw new UsageError(`usage: npx framewright ${command.usage}`);
+  }
+  return {
+    command,
+    words: positionals,
+    options: options as Parsed['options'],
+    json: json === true,
+  };
+}
+
+type ParseConfig = { args: string[]; options: Record<string, { type: 'string' | 'boolean' }> };
+
+function parseStrictly(command: Command, config: ParseConfig) {
+  try {
+    return parseArgs({ ...config, allowPositionals: true, strict: true });
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('. ')[0] : String(error);
+    throw new UsageError(`${why}. Usage: npx framewright ${command.usage}`);
+  }
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../test/database.ts';
+import { makeTask, openTaskRoom, sql } from '../test/task-fixtures.ts';
+import { parseCommandLine } from './command-line.ts';
+import type { Database } from './kernel/database.ts';
+import { UsageError } from './kernel/errors.ts';
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  await does('accounts create ada@example.com');
+});
+after(() => database.close());
+
+/** What a command line comes to, as --json would print it. */
+async function does(line: string, through: Database = db) {
+  const { command, words, options } = parseCommandLine(line.split(' '));
+  return JSON.parse(JSON.stringify(await command.run(through, { words, options })));
+}
+
+test('a grant sent again is booked once, and refused with other values', async () => {
+  const line = 'credits grant ada@example.com 500 --kind paid --reference r1';
+  assert.equal((await does(line)).booked, true);
+  const again = await does(line);
+  assert.equal(again.booked, false);
+  assert.deepEqual(again.paid, { available: 500, held: 0 });
+  await assert.rejects(does(line.replace('500', '501')), /"grant:r1" was used with other values/);
+  await assert.rejects(does(line.replace('paid', 'promotional')), UsageError);
+});
+
+test('an adjustment goes up or down, once per reference, with its reason on record', async () => {
+  await does('accounts create grace@example.com');
+  await does('credits grant grace@example.com 500 --kind paid --reference r2');
+  const down = 'credits adjust grace@example.com -480 --kind paid --reference r2 --reason typo';
+  assert.deepEqual((await does(down)).paid, { available: 20, held: 0 });
+  assert.equal((await does(down)).booked, false);
+  await assert.rejects(does(down.replace('typo', 'other')), UsageError);
+  await assert.rejects(does(down.replace('r2', 'r3')), /fewer available credits/);
+  const up = 'credits adjust grace@example.com +20 --kind promotional --reference r4 --reason gift';
+  assert.deepEqual((await does(up)).promotional, { available: 20, held: 0 });
+  const [row] = await sql<{ note: string }>(
+    db,
+    `select note from ledger_transfers where reference = 'adjust:r2'`,
+  );
+  assert.equal(row?.note, 'typo');
+});
+
+test('keys are created with name and expiry, listed without their secrets, and revoked', async () => {
+  const created = await does(
+    'keys create ada@example.com --name ci --expires-at 2031-01-31T00:00:00Z',
+  );
+  assert.deepEqual(Object.keys(created), ['key_id', 'secret']);
+  assert.equal((await does(`keys revoke ${created.key_id}`)).revoked, true);
+  const list = await does('keys list ada@example.com');
+  assert.ok(!JSON.stringify(list).includes(created.secret));
+  assert.equal(list[0].name, 'ci');
+  assert.equal(list[0].expires_at, '2031-01-31T00:00:00.000Z');
+  assert.ok(list[0].revoked_at);
+});
+
+test('an account is disabled by its address or id', async () => {
+  const { account_id: id } = await does('accounts create edsger@example.com');
+  for (const name of ['Edsger@example.com', id]) {
+    assert.deepEqual(await does(`accounts disable ${name}`), { account_id: id, disabled: true });
+  }
+});
+
+test('tasks are listed by phase and account, and shown with all that is known', async (t) => {
+  const room = await openTaskRoom();
+  t.after(() => room.close());
+  const [first, second] = [(await makeTask(room)).task, (await makeTask(room)).task];
+  const ids = async (line: string) =>
+    (await does(line, room.db)).map((row: { id: string }) => row.id).sort();
+  assert.deepEqual(await ids('tasks list'), [first.id, second.id].sort());
+  assert.deepEqual(await ids(`tasks list --account ${first.account_id}`), [first.id]);
+  assert.deepEqual(await ids('tasks list --phase completed'), []);
+  const shown = await does(`tasks show ${first.id}`, room.db);
+  assert.deepEqual([shown.id, shown.phase, shown.attempts], [first.id, 'reserved', []]);
+});
+
+const MISTAKES = [
+  'acounts list',
+  'accounts',
+  'accounts create',
+  'accounts create a@x.org b@x.org',
+  'accounts create ada',
+  'accounts create ada@example.com',
+  'accounts disable nobody@example.com',
+  'credits show nobody@example.com',
+  'credits grant ada@example.com',
+  'credits grant ada@example.com 5 --kind paid',
+  'credits grant ada@example.com 5 --reference r',
+  'credits grant ada@example.com 5 --kind gold --reference r',
+  'credits grant ada@example.com five --kind paid --reference r',
+  'credits grant ada@example.com 1.5 --kind paid --reference r',
+  'credits grant ada@example.com -5 --kind paid --reference r',
+  'credits grant ada@example.com 5 --kind paid --reference r --reason x',
+  'credits adjust ada@example.com 5 --kind paid --reference r',
+  'credits adjust ada@example.com 0 --kind paid --reference r --reason x',
+  'keys create ada@example.com --expires-at tomorrow',
+  'keys revoke key_unknown',
+  'keys list ada@example.com --all',
+  'tasks show task_unknown',
+  'tasks list --phase sleeping',
+  'tasks list --account nobody@example.com',
+  'audit now',
+  'migrate now',
+];
+
+test('every mistake is told in one line, and changes nothing', async () => {
+  const before = await does('credits show ada@example.com');
+  for (const line of MISTAKES) {
+    await assert.rejects(
+      async () => does(line),
+      (error) => error instanceof UsageError && /^[^\n]+$/.test(error.message),
+      line,
+    );
+  }
+  assert.deepEqual(await does('credits show ada@example.com'), before);
+});

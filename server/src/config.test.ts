@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { test } from 'node:test';
+import { readConfig } from './config.ts';
+import { UsageError } from './kernel/errors.ts';
+
+test('without any variable the service has the documented defaults', () => {
+  assert.deepEqual(readConfig({}), {
+    host: '127.0.0.1',
+    port: 8080,
+    metricsPort: undefined,
+    publicUrl: undefined,
+    dataDir: path.resolve('.data'),
+    databaseUrl: undefined,
+    roles: new Set(['api', 'worker']),
+    provider: 'local',
+    createWaitSeconds: 20,
+    submitTimeoutSeconds: 30,
+    submitRetrySeconds: 600,
+    pollMinSeconds: 2,
+    pollMaxSeconds: 15,
+    reconcileSeconds: 30,
+    outboundAllow: new Set(),
+    outboundAllowText: '',
+    deliverySeconds: 86_400,
+    retentionDays: 30,
+    shutdownSeconds: 30,
+    logLevel: 'info',
+  });
+});
+
+test('values are read, fractions and surrounding spaces included; empty counts as not set', () => {
+  const config = readConfig({
+    ...{ HOST: '0.0.0.0', PORT: ' 0 ', METRICS_PORT: '9100', ROLES: 'worker', DATA_DIR: '/data' },
+    ...{ PUBLIC_URL: 'https://video.example.com/base//', CREATE_WAIT_SECONDS: '0' },
+    ...{ POLL_MIN_SECONDS: '.2', POLL_MAX_SECONDS: '0.5', RETENTION_DAYS: '1.5', LOG_LEVEL: '' },
+    ...{ DATABASE_URL: 'postgresql://ada:pw@db/x', OUTBOUND_ALLOW: 'localhost:8443, [::1]:1' },
+  });
+  assert.deepEqual([config.host, config.port, config.metricsPort], ['0.0.0.0', 0, 9100]);
+  assert.deepEqual([config.roles, config.dataDir], [new Set(['worker']), '/data']);
+  assert.equal(config.publicUrl, 'https://video.example.com/base');
+  assert.equal(config.createWaitSeconds, 0);
+  assert.deepEqual([config.pollMinSeconds, config.pollMaxSeconds], [0.2, 0.5]);
+  assert.deepEqual([config.retentionDays, config.logLevel], [1.5, 'info']);
+  assert.equal(config.databaseUrl, 'postgresql://ada:pw@db/x');
+  assert.deepEqual(config.outboundAllow, new Set(['localhost:8443', '[::1]:1']));
+});
+
+const NUMBERS = [
+  'CREATE_WAIT_SECONDS',
+  'SUBMIT_TIMEOUT_SECONDS',
+  'SUBMIT_RETRY_SECONDS',
+  'POLL_MIN_SECONDS',
+  'POLL_MAX_SECONDS',
+  'RECONCILE_SECONDS',
+  'DELIVERY_SECONDS',
+  'RETENTION_DAYS',
+  'SHUTDOWN_SECONDS',
+];
+
+const BAD: Record<string, string[]> = {
+  PORT: ['http', '-1', '65536', '80.5', '0x50', '1e3'],
+  METRICS_PORT: ['on', '70000'],
+  PUBLIC_URL: ['video.example.com', 'ftp://x', 'https://', 'https://x/?a=b', 'https://x/#top'],
+  ROLES: ['all', 'api,', 'api;worker', ','],
+  STORAGE_URL: ['s3://bucket'],
+  PROVIDER: ['openai', 'LOCAL'],
+  OUTBOUND_ALLOW: ['localhost', 'https://x:1', 'x:0', 'x:99999', 'a:1,,b:2'],
+  LOG_LEVEL: ['loud', 'INFO'],
+  ...Object.fromEntries(
+    NUMBERS.map((name) => [name, ['soon', '-1', '5s', '1e3', 'NaN', 'Infinity', '9'.repeat(400)]]),
+  ),
+};
+
+test('a bad value stops the start with one line that names its variable', () => {
+  for (const [name, values] of Object.entries(BAD)) {
+    for (const value of values) {
+      assert.throws(() => readConfig({ [name]: value }), isOneLineAbout(name), `${name}=${value}`);
+    }
+  }
+});
+
+function isOneLineAbout(name: string): (error: unknown) => boolean {
+  return (error) =>
+    error instanceof UsageError && error.message.includes(name) && !error.message.includes('\n');
+}
+
+test('polls can be neither endless in number nor spaced the wrong way round', () => {
+  for (const name of ['POLL_MIN_SECONDS', 'POLL_MAX_SECONDS', 'RECONCILE_SECONDS']) {
+    assert.throws(() => readConfig({ [name]: '0' }), isOneLineAbout(name));
+  }
+  assert.throws(
+    () => readConfig({ POLL_MIN_SECONDS: '5', POLL_MAX_SECONDS: '4' }),
+    isOneLineAbout('POLL_MAX_SECONDS'),
+  );
+});
+
+test('no wait is longer than a timer can count', () => {
+  const setTimeoutSeconds = 2 ** 31 / 1000;
+  for (const name of NUMBERS.filter((each) => !/DELIVERY|RETENTION/.test(each))) {
+    assert.throws(() => readConfig({ [name]: String(setTimeoutSeconds) }), isOneLineAbout(name));
+  }
+});
+
+test('a password in a bad address is not repeated', () => {
+  const bad = {
+    DATABASE_URL: ['mysql://ada:hunter2@db/x', 'ada:hunter2@db', 'hunter2'],
+    PUBLIC_URL: ['https://ada:hunter2@video.example.com', 'ftp://ada:hunter2@x', 'ada:hunter2@x'],
+  };
+  for (const [name, values] of Object.entries(bad)) {
+    for (const value of values) {
+      assert.throws(
+        () => readConfig({ [name]: value }),
+        (error: Error) => isOneLineAbout(name)(error) && !error.message.includes('hunter2'),
+        value,
+      );
+    }
+  }
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestApp, replyOf, type TestApp } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+import { makeCustomer } from '../../test/service.ts';
+import { disableAccount } from '../accounts/accounts.ts';
+import { createKey, newSecret, revokeKey } from '../accounts/api-keys.ts';
+import { grant } from '../ledger/ledger.ts';
+
+let api: TestApp;
+before(async () => {
+  api = await openTestApp();
+});
+after(() => api.close());
+
+const ROUTES = [
+  { method: 'POST', url: '/api/v1/video/generations' },
+  { method: 'GET', url: '/api/v1/tasks/task_none' },
+  { method: 'GET', url: '/api/v1/credits' },
+] as const;
+
+async function ask(authorization: string | undefined, route: (typeof ROUTES)[number] = ROUTES[2]) {
+  const headers = authorization === undefined ? {} : { authorization };
+  return replyOf(await api.app.inject({ ...route, headers }));
+}
+
+test('every operation wants a key that is known, and says which scheme', async () => {
+  const { secret } = await makeCustomer(api.database.db, 0);
+  const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a');
+  const unknown = newSecret();
+  for (const route of ROUTES) {
+    for (const authorization of [
+      undefined,
+      '',
+      'Bearer',
+      'Bearer ',
+      secret,
+      `Basic ${secret}`,
+      `Bearer${secret}`,
+      `Bearer ${secret} ${secret}`,
+      `Bearer ${secret},`,
+      `Bearer ${flipped}`,
+      `Bearer ${unknown}`,
+      `Bearer ${secret.toLowerCase()}`,
+      'Bearer fw_live_',
+      "Bearer ' or 1=1 --",
+      `Bearer ${'x'.repeat(8000)}`,
+    ]) {
+      assertError(await ask(authorization, route), 'unauthorized');
+    }
+  }
+});
+
+test('the scheme may be spelled in any case', async () => {
+  const { secret } = await makeCustomer(api.database.db, 0);
+  for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR ']) {
+    assert.equal((await ask(`${scheme} ${secret}`)).status, 200, scheme);
+  }
+});
+
+test('a revoked, an expired and a disabled key answer 401 from the next request on', async () => {
+  const { db } = api.database;
+  const { accountId, keyId, secret } = await makeCustomer(db, 0);
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const expiring = await createKey(db, { accountId, expiresAt });
+  const lasting = await createKey(db, { accountId });
+  const statuses = async () => {
+    const secrets = [secret, expiring.secret, lasting.secret];
+    return Promise.all(secrets.map(async (one) => (await ask(`Bearer ${one}`)).status));
+  };
+  assert.deepEqual(await statuses(), [200, 200, 200]);
+  await revokeKey(db, keyId);
+  assert.deepEqual(await statuses(), [401, 200, 200]);
+  await api.database.setClock(3601);
+  assert.deepEqual(await statuses(), [401, 401, 200]);
+  await disableAccount(db, accountId);
+  assert.deepEqual(await statuses(), [401, 401, 401]);
+  await api.database.setClock(0);
+});
+
+test('the balance is the paid one, less what is held; promotional credits do not count', async () => {
+  const { db } = api.database;
+  const customer = await api.customer(300);
+  const { accountId } = customer;
+  await grant(db, { accountId, credits: 5000, kind: 'promotional', reference: 'welcome' });
+  const credits = async () => (await customer.send({ url: '/api/v1/credits' })).body;
+  assert.deepEqual(await credits(), { available_credits: 300, balance_type: 'paid' });
+  assert.equal((await customer.create({ prompt: 'a lighthouse at dawn' })).status, 202);
+  assert.deepEqual(await credits(), { available_credits: 50, balance_type: 'paid' });
+  assertError(await customer.create({ prompt: 'another one' }), 'insufficient_credits');
+});
+
+test('30 requests pass in any 60 seconds, the 31st of any kind is 429 until one would pass', async () => {
+  const { secret } = await makeCustomer(api.database.db, 0);
+  const bearer = `Bearer ${secret}`;
+  for (let count = 0; count < 30; count += 1) {
+    const { status } = await ask(bearer, ROUTES[count % 3]);
+    assert.ok([400, 404, 200].includes(status), String(status));
+    if (count === 0) await api.database.setClock(20);
+  }
+  for (const route of ROUTES) {
+    const refused = await ask(bearer, route);
+    assertError(refused, 'rate_limited');
+    const seconds = Number(refused.headers['retry-after']);
+    assert.ok(seconds > 0 && seconds <= 40, String(seconds));
+  }
+  await api.database.setClock(61);
+  assert.equal((await ask(bearer)).status, 200); // the first of them is 60 seconds ago
+  assertError(await ask(bearer), 'rate_limited');
+  await api.database.setClock(82);
+  assert.equal((await ask(bearer)).status, 200);
+  await api.database.setClock(0);
+});
+
+test('requests without a good key, and unknown routes, count for nobody', async () => {
+  const { secret } = await makeCustomer(api.database.db, 0);
+  const headers = { authorization: `Bearer ${secret}` };
+  for (let count = 0; count < 40; count += 1) {
+    await api.app.inject({ url: '/api/v1/nowhere', headers });
+    await ask(`Bearer ${secret}x`);
+  }
+  assert.equal((await ask(`Bearer ${secret}`)).status, 200);
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { after, before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+
+const KIB_64 = 64 * 1024;
+const PATH = '/api/v1/video/generations';
+const GOOD = '{"prompt":"a lighthouse at dawn"}';
+
+let api: TestApp;
+let customer: TestCustomer;
+before(async () => {
+  api = await openTestApp();
+  customer = await api.customer(100_000);
+});
+after(() => api.close());
+
+/** Sends a body over a real connection: known in length, or in chunks. */
+async function post(body: string, { chunked = false } = {}) {
+  const headers = {
+    authorization: await customer.authorization(),
+    'content-type': 'application/json',
+    'idempotency-key': crypto.randomUUID(),
+  };
+  const parts = Readable.toWeb(
+    Readable.from([body.slice(0, 9), body.slice(9)], { objectMode: true }),
+  );
+  const sent = chunked
+    ? { body: parts.pipeThrough(new TextEncoderStream()), duplex: 'half' as const }
+    : { body };
+  const response = await fetch(api.url + PATH, { method: 'POST', headers, ...sent });
+  const { status } = response;
+  return { status, headers: Object.fromEntries(response.headers), body: await response.json() };
+}
+
+test('a body of exactly 64 KiB is read, one byte more is 413, in one piece or in chunks', async () => {
+  for (const chunked of [false, true]) {
+    const accepted = await post(GOOD.padEnd(KIB_64), { chunked });
+    assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+    assertError(await post(GOOD.padEnd(KIB_64 + 1), { chunked }), 'payload_too_large');
+  }
+});
+
+test('the 64 KiB are bytes, not characters', async () => {
+  const prompt = '😀'.repeat(4000);
+  const body = JSON.stringify({ prompt });
+  const padded = body + ' '.repeat(KIB_64 - Buffer.byteLength(body));
+  assert.equal((await post(padded)).status, 202);
+  assertError(await post(`${padded} `), 'payload_too_large');
+});
+
+test('a body of many megabytes is 413, and the client reads the answer', async () => {
+  assertError(await post(GOOD.padEnd(8 * 1024 * 1024)), 'payload_too_large');
+});
+
+test('a body that is no JSON object is 400 and names the body', async () => {
+  for (const text of ['null', '[]', '5', '"text"', 'true', `[${GOOD}]`]) {
+    const details = { field: 'body', reason: 'wrong_type' };
+    assertError(await customer.create(text), 'invalid_request', details);
+  }
+  for (const text of ['', ' ', '{', `\ufeff${GOOD}`, `${GOOD}${GOOD}`, "{'prompt':'abc'}"]) {
+    const details = { field: 'body', reason: 'not_json' };
+    assertError(await customer.create(text), 'invalid_request', details);
+  }
+  const latin1 = Buffer.from('{"prompt":"caf\u00e9"}', 'latin1');
+  const details = { field: 'body', reason: 'not_utf8' };
+  assertError(await customer.create(latin1), 'invalid_request', details);
+});
+
+test('U+0000, a lone surrogate, 1e400 and 33 levels are 400 and name the field', async () => {
+  const deep = '['.repeat(32) + ']'.repeat(32);
+  for (const [text, field, reason] of [
+    ['{"prompt":"abc\\u0000"}', 'prompt', 'invalid_character'],
+    ['{"prompt":"\\udc00abc"}', 'prompt', 'invalid_character'],
+    ['{"prompt":"abc","seed":1e400}', 'seed', 'number_out_of_range'],
+    [`{"prompt":"abc","seed":${deep}}`, 'seed', 'too_deep'],
+  ] as const) {
+    assertError(await customer.create(text), 'invalid_request', { field, reason });
+  }
+  const shallow = `{"prompt":"abc","seed":${deep.slice(1, -1)}}`;
+  const details = { field: 'seed', reason: 'wrong_type' };
+  assertError(await customer.create(shallow), 'invalid_request', details);
+});
+
+test('only application/json is read, with parameters and in any case', async () => {
+  for (const type of [
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json; charset=utf-8',
+    'application/json ;x=y',
+  ]) {
+    assert.equal((await customer.create(GOOD, { 'content-type': type })).status, 202, type);
+  }
+  for (const type of [
+    'text/plain',
+    'application/jsonp',
+    'application/vnd.api+json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'text/json',
+    ', application/json',
+    ';',
+    '',
+  ]) {
+    const details = { field: 'Content-Type', reason: 'not_json' };
+    const reply = await customer.create(GOOD, { 'content-type': type });
+    assertError(reply, 'invalid_request', details);
+  }
+});
+
+test('a create without a body or a content type is 400', async () => {
+  const bare = { method: 'POST', url: PATH } as const;
+  assertError(await customer.send(bare), 'invalid_request', { field: 'Content-Type' });
+  const headers = { 'content-type': 'application/json', 'idempotency-key': 'a' };
+  const empty = await customer.send({ ...bare, headers });
+  assertError(empty, 'invalid_request', { field: 'body', reason: 'not_json' });
+  const untyped = await customer.send({ ...bare, payload: Buffer.from(GOOD) });
+  assertError(untyped, 'invalid_request', { field: 'Content-Type' });
+});
+
+test('the body of a read is ignored, whatever it is', async () => {
+  for (const [url, status] of [
+    ['/api/v1/credits', 200],
+    ['/api/v1/tasks/none', 404],
+  ] as const) {
+    const headers = { 'content-type': 'text/plain' };
+    const payload = 'x'.repeat(KIB_64 + 1);
+    assert.equal((await customer.send({ url, headers, payload })).status, status);
+  }
+});
+
+test('a compressed body is not unpacked: it is no JSON', async () => {
+  const reply = await customer.create(gzipSync(GOOD), { 'content-encoding': 'gzip' });
+  assertError(reply, 'invalid_request', { field: 'body' });
+});

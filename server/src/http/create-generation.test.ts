@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+import { balances } from '../ledger/ledger.ts';
+import { readTask } from '../tasks/create.ts';
+
+let api: TestApp;
+let customer: TestCustomer;
+before(async () => {
+  api = await openTestApp();
+  customer = await api.customer(100_000);
+});
+after(() => api.close());
+
+const BODY = { prompt: 'a lighthouse at dawn' };
+
+test('a create answers 202 with a processing task in full', async () => {
+  const { status, body, headers } = await customer.create(BODY);
+  assert.equal(status, 202);
+  const { id, created_at, updated_at, ...rest } = body;
+  assert.match(id, /^task_\w{1,115}$/);
+  assert.equal(new Date(created_at).toISOString(), created_at);
+  assert.equal(updated_at, created_at);
+  assert.deepEqual(rest, {
+    status: 'processing',
+    model: 'video-2.0-fast',
+    mode: 'text-to-video',
+    credits_used: 250,
+    credits_refunded: 0,
+    output: null,
+    error: null,
+  });
+  assert.equal(headers['idempotent-replayed'], undefined);
+});
+
+test('only the prompt is needed: the rest has the defaults of the contract', async () => {
+  const { body } = await customer.create(BODY);
+  const { request } = await readTask(api.database.db, body.id);
+  assert.deepEqual(request, {
+    prompt: BODY.prompt,
+    mode: 'text-to-video',
+    model: 'video-2.0-fast',
+    aspect_ratio: '16:9',
+    duration: 5,
+    resolution: '720p',
+    reference_image_urls: [],
+    reference_video_urls: [],
+    generate_audio: true,
+  });
+});
+
+test('what is sent is kept as it was sent', async () => {
+  const sent = {
+    mode: 'media-to-video',
+    model: 'video-2.0',
+    prompt: ' 😀 "two"\nlines ',
+    aspect_ratio: 'adaptive',
+    duration: 15,
+    resolution: '4k',
+    reference_image_urls: ['https://media.example/a.png', 'https://media.example/a.png'],
+    reference_video_urls: ['https://media.example/a.mp4'],
+    reference_video_durations: [15],
+    generate_audio: false,
+    seed: 4294967295,
+  };
+  const { status, body } = await customer.create(sent);
+  assert.deepEqual([status, body.credits_used], [202, 30 * 200]);
+  const task = await readTask(api.database.db, body.id);
+  assert.deepEqual(task.request, sent);
+  assert.equal(task.seed, 4294967295);
+});
+
+test('without a seed, or with -1, one is drawn and recorded', async () => {
+  const seeds = new Set<number>();
+  for (const wish of [{}, { seed: -1 }, { seed: -1 }]) {
+    const { body } = await customer.create({ ...BODY, ...wish });
+    seeds.add((await readTask(api.database.db, body.id)).seed);
+  }
+  assert.equal(seeds.size, 3);
+  for (const seed of seeds) assert.ok(seed >= 0 && seed <= 4294967295, String(seed));
+});
+
+test('the credits are held at once, and 402 is told with what was needed', async () => {
+  const rich = await api.customer(499);
+  assert.equal((await rich.create(BODY)).status, 202);
+  assertError(await rich.create(BODY), 'insufficient_credits', { required_credits: 250 });
+  const { paid } = await balances(api.database.db, rich.accountId);
+  assert.deepEqual(paid, { available: 249, held: 250 });
+  assert.equal((await rich.create({ ...BODY, duration: 4, resolution: '480p' })).status, 202);
+});
+
+test('the same key and body, however spelled, is 200 with the same task and says so', async () => {
+  const headers = { 'idempotency-key': crypto.randomUUID() };
+  const first = await customer.create('{"prompt":"abc","duration":5}', headers);
+  const again = await customer.create('{ "duration" : 5.0, "prompt":"\\u0061bc" }', headers);
+  assert.deepEqual([first.status, again.status], [202, 200]);
+  assert.equal(again.headers['idempotent-replayed'], 'true');
+  assert.deepEqual(again.body, first.body);
+});
+
+test('an explicit default, another order of a list or another value is 409', async () => {
+  const headers = { 'idempotency-key': crypto.randomUUID() };
+  assert.equal((await customer.create(BODY, headers)).status, 202);
+  for (const change of [
+    { duration: 5 },
+    { seed: -1 },
+    { prompt: 'abc' },
+    { reference_image_urls: [] },
+  ]) {
+    assertError(await customer.create({ ...BODY, ...change }, headers), 'idempotency_conflict');
+  }
+  assert.equal((await customer.create(BODY, headers)).status, 200);
+});
+
+test('a key belongs to its account: another account may use the same one', async () => {
+  const headers = { 'idempotency-key': crypto.randomUUID() };
+  const other = await api.customer(1000);
+  const mine = await customer.create(BODY, headers);
+  const theirs = await other.create({ prompt: 'another one' }, headers);
+  assert.deepEqual([mine.status, theirs.status], [202, 202]);
+  assert.notEqual(mine.body.id, theirs.body.id);
+});
+
+test('a key has 1 to 160 of its characters, and the case of them matters', async () => {
+  const every = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-';
+  for (const key of ['a', '-', every, 'x'.repeat(160), 'CASE', 'case']) {
+    assert.equal((await customer.create(BODY, { 'idempotency-key': key })).status, 202, key);
+  }
+  for (const key of ['x'.repeat(161), 'a b', 'a/b', 'a,b', 'caf\u00e9', 'a"b', '{}', '\ta\tb']) {
+    const details = { field: 'Idempotency-Key', reason: 'malformed' };
+    const reply = await customer.create(BODY, { 'idempotency-key': key });
+    assertError(reply, 'invalid_request', details);
+  }
+});
+
+test('two Idempotency-Key headers are no key', async () => {
+  const headers = new Headers({ 'content-type': 'application/json' });
+  headers.set('authorization', await customer.authorization());
+  headers.append('idempotency-key', 'one');
+  headers.append('idempotency-key', 'two');
+  const url = `${api.url}/api/v1/video/generations`;
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(BODY) });
+  assert.equal(response.status, 400);
+});
+
+test('an empty list is as good as none, but for the durations', async () => {
+  const lists = { reference_image_urls: [], reference_video_urls: [] };
+  assert.equal((await customer.create({ ...BODY, ...lists })).status, 202);
+  const field = 'reference_video_durations';
+  assertError(await customer.create({ ...BODY, [field]: [] }), 'invalid_request', { field });
+});

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import net from 'node:net';
+import { after, before, test } from 'node:test';
+import { openTestApp, replyOf, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { assertError, type ErrorAnswer } from '../../test/envelope.ts';
+
+let api: TestApp;
+let customer: TestCustomer;
+before(async () => {
+  api = await openTestApp();
+  customer = await api.customer(1000);
+});
+after(() => api.close());
+
+/** Sends bytes as they are over a socket, and reads the answer as HTTP until the server is done. */
+async function sendRaw(text: string): Promise<ErrorAnswer> {
+  const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
+  let received = '';
+  socket.setEncoding('utf8').on('data', (part) => {
+    received += part;
+    if (isWhole(received)) socket.end();
+  });
+  socket.on('error', () => {});
+  socket.write(text);
+  await once(socket, 'close');
+  return readAnswer(received);
+}
+
+function readAnswer(text: string): ErrorAnswer {
+  const [head = '', body = ''] = text.split('\r\n\r\n');
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = lines.map((line) => {
+    const [name = '', ...value] = line.split(':');
+    return [name.toLowerCase(), value.join(':').trim()];
+  });
+  const status = Number(statusLine.split(' ')[1]);
+  return { status, headers: Object.fromEntries(headers), body: JSON.parse(body || 'null') };
+}
+
+function isWhole(text: string): boolean {
+  const length = /content-length: (\d+)/i.exec(text)?.[1];
+  return text.split('\r\n\r\n')[1]?.length === Number(length);
+}
+
+test('what is no HTTP request at all is answered with the envelope, and the connection is closed', async () => {
+  const large = 'a'.repeat(20_000);
+  for (const text of [
+    'garbage\r\n\r\n',
+    '\u0016\u0003\u0001\u0002',
+    'GET /api/v1/credits HTTP/3.9\r\nHost: a\r\n\r\n',
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    'FOO /api/v1/credits HTTP/1.1\r\nHost: a\r\n\r\n',
+    'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n',
+    `GET /api/v1/credits HTTP/1.1\r\nHost: a\r\nX-Large: ${large}\r\n\r\n`,
+    `GET /${large} HTTP/1.1\r\nHost: a\r\n\r\n`,
+    'GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n',
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}',
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}',
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n',
+    'GET / HTTP/1.1\r\n\r\n',
+  ]) {
+    const answer = await sendRaw(text);
+    assertError(answer, 'invalid_request', { field: 'request', reason: 'malformed' });
+  }
+});
+
+test('a chunked body that is broken on its way is 400', async () => {
+  const answer = await sendRaw(
+    'POST /api/v1/video/generations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
+      `Authorization: ${await customer.authorization()}\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`,
+  );
+  assertError(answer, 'invalid_request');
+});
+
+test('an unknown expectation, an upgrade and HTTP/1.0 change nothing about the answer', async () => {
+  for (const headers of [
+    'HTTP/1.1\r\nHost: a\r\nExpect: something',
+    'HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket',
+    'HTTP/1.0',
+  ]) {
+    assertError(await sendRaw(`GET /api/v1/credits ${headers}\r\n\r\n`), 'unauthorized');
+  }
+});
+
+test('a whole URL in the request line, double headers and the asterisk are read as they are', async () => {
+  const url = 'GET http://elsewhere.example/api/v1/credits HTTP/1.1\r\nHost: a\r\n\r\n';
+  assertError(await sendRaw(url), 'unauthorized');
+  const twice = `Authorization: junk\r\nAuthorization: ${await customer.authorization()}\r\n`;
+  const double = `GET /api/v1/credits HTTP/1.1\r\nHost: a\r\n${twice}\r\n`;
+  assertError(await sendRaw(double), 'unauthorized'); // the first one counts
+  assertError(await sendRaw('OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'), 'not_found');
+});
+
+test('an unknown route is 404, whatever it is asked with', async () => {
+  const large = 'x'.repeat(2 * 1024 * 1024);
+  for (const url of ['/', '/api', '/api/v1', '/api/v2/credits', '/api/v1/credits/', '/nowhere']) {
+    assertError(await customer.send({ url }), 'not_found');
+    const broken = { url, method: 'POST', payload: '{', headers: { 'content-type': 'text/x' } };
+    assertError(await customer.send({ ...broken, method: 'POST' }), 'not_found');
+    assertError(await customer.send({ ...broken, method: 'PUT', payload: large }), 'not_found');
+  }
+});
+
+const ROUTES = {
+  '/api/v1/video/generations': ['POST'],
+  '/api/v1/tasks/task_1': ['GET', 'HEAD'],
+  '/api/v1/credits': ['GET', 'HEAD'],
+  '/openapi.json': ['GET', 'HEAD'],
+  '/healthz': ['GET', 'HEAD'],
+};
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
+
+test('a method that a route does not have is 404, before a key is asked for', async () => {
+  for (const [url, known] of Object.entries(ROUTES)) {
+    for (const method of METHODS) {
+      if (known.includes(method)) continue;
+      const response = await api.app.inject({ url, method });
+      if (method === 'HEAD') assert.equal(response.statusCode, 404);
+      else assertError(replyOf(response), 'not_found');
+    }
+  }
+});
+
+test('HEAD answers as GET does, without the body', async () => {
+  for (const url of ['/api/v1/credits', '/openapi.json', '/healthz']) {
+    const got = await customer.send({ url });
+    const head = await customer.send({ url, method: 'HEAD' });
+    assert.deepEqual([head.status, head.body], [got.status, null]);
+    assert.equal(head.headers['content-length'], got.headers['content-length']);
+  }
+  const missing = await customer.send({ url: '/api/v1/tasks/task_none', method: 'HEAD' });
+  assert.deepEqual([missing.status, missing.body], [404, null]);
+});
+
+test('a malformed URL meets the usual checks', async () => {
+  for (const id of ['%zz', '%ff', '%', '%e2%82', 'a%00b', '%00', 'a%2Fb', '..%2f..', '']) {
+    const url = `/api/v1/tasks/${id}`;
+    assertError(replyOf(await api.app.inject({ url })), 'unauthorized');
+    assertError(await customer.send({ url }), 'not_found');
+  }
+  for (const url of ['/%zz', '//', '/api/v1/credits%', '/api/v1/tasks/a/b', '/;/..']) {
+    assertError(await customer.send({ url }), 'not_found');
+  }
+  const query = await customer.send({ url: '/api/v1/credits?%zz=%ff&a&__proto__=1' });
+  assert.equal(query.status, 200);
+});
+
+test('every answer has its own X-Request-Id, is not to be stored and is JSON', async () => {
+  const ids = new Set<unknown>();
+  const urls = ['/api/v1/credits', '/api/v1/tasks/none', '/nowhere', '/openapi.json', '/readyz'];
+  for (const url of urls) {
+    const headers = { 'x-request-id': 'mine' };
+    const reply = await customer.send({ url, headers });
+    ids.add(reply.headers['x-request-id']);
+    assert.match(String(reply.headers['x-request-id']), /^req_\w+$/);
+    assert.equal(reply.headers['cache-control'], 'no-store');
+    assert.match(String(reply.headers['content-type']), /^application\/json/);
+  }
+  assert.equal(ids.size, urls.length);
+});

@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import * as fc from 'fast-check';
+import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+
+let api: TestApp;
+/** Without credits: a valid request is answered 402, and nothing is ever created. */
+let poor: TestCustomer;
+before(async () => {
+  api = await openTestApp();
+  poor = await api.customer(0);
+});
+after(() => api.close());
+
+const IMAGE = 'https://media.example/a.png';
+const VIDEO = 'https://media.example/a.mp4';
+const MODES = ['text-to-video', 'image-to-video', 'media-to-video'];
+const MODELS = ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'];
+const RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'];
+const RESOLUTIONS = ['480p', '720p', '1080p', '4k'];
+
+/** A field of the contract: values that may be sent in it, which of them are valid, and the rest of the body. */
+interface Field {
+  values: fc.Arbitrary<unknown>;
+  isValid(value: unknown): boolean;
+  /** Values that are always tried: the last that are valid and the first that are not. */
+  edges?: unknown[];
+  /** A body that is valid with a valid value of the field. */
+  rest(value: unknown): Record<string, unknown>;
+}
+
+/** Values of every JSON type, so that each field is tried with what it is not. */
+const anything: fc.Arbitrary<unknown> = fc.oneof(
+  fc.constantFrom(null, true, false, 0, '', '5', 'true', 'null', [], {}, [[]], [null], { a: 1 }),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.string(),
+  fc.array(fc.oneof(fc.integer(), fc.string()), { maxLength: 3 }),
+);
+
+const isText = (value: unknown) => typeof value === 'string';
+const isWhole = (value: unknown, min: number, max: number) =>
+  Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
+const text = () => ({ prompt: 'a lighthouse at dawn', model: 'video-2.0' });
+const media = () => ({ prompt: 'a lighthouse at dawn', mode: 'media-to-video' });
+
+function oneOf(names: string[], rest: Field['rest'] = text): Field {
+  const near = fc.constantFrom(...names, ...names.map((name) => name.toUpperCase()), 'auto', ' ');
+  const isValid = (value: unknown) => names.some((name) => name === value);
+  return { values: fc.oneof(near, anything), isValid, edges: names, rest };
+}
+
+function whole(min: number, max: number): Field {
+  const near = fc.oneof(
+    fc.integer({ min: min - 3, max: min + 3 }),
+    fc.integer({ min: max - 3, max: max + 3 }),
+    fc.double({ min, max, noNaN: true }),
+    fc.integer({ min, max }).map(String),
+  );
+  const isValid = (value: unknown) => isWhole(value, min, max);
+  const edges = [min - 1, min, max, max + 1];
+  return { values: fc.oneof(near, anything), isValid, edges, rest: text };
+}
+
+const goodUrls = [IMAGE, 'HTTPS://MEDIA.EXAMPLE', 'https://media.example:8443/a?b=c&d=%20#e'];
+const badUrls = ['', 'media.example', '/a.png', '//a', 'https://', 'https://a b', 'mailto:a@b.c']
+  .concat(['http://media.example/', 'data:image/png;base64,AA', 'https://u:p@media.example/'])
+  .concat(['https://127.0.0.1/', 'https://[::1]/', 'https://localhost/', 'https://10.1.2.3/']);
+const longUrls = fc
+  .integer({ min: 2040, max: 2056 })
+  .map((length) => `${IMAGE}?`.padEnd(length, 'x'));
+const urls = fc.oneof(fc.constantFrom(...goodUrls), longUrls);
+
+function isUrl(value: unknown): boolean {
+  if (!isText(value)) return false;
+  return goodUrls.includes(value) || (value.startsWith(IMAGE) && value.length <= 2048);
+}
+
+function url(rest: Field['rest']): Field {
+  const values = fc.oneof(urls, fc.constantFrom(...badUrls), anything);
+  const edges = [2048, 2049].map((length) => `${IMAGE}?`.padEnd(length, 'x'));
+  return { values, isValid: isUrl, edges: [...edges, ...badUrls], rest };
+}
+
+function list(
+  entries: fc.Arbitrary<unknown>,
+  isValid: Field['isValid'],
+  { rest, edges }: Pick<Field, 'rest' | 'edges'>,
+): Field {
+  const values = fc.oneof(fc.array(entries, { maxLength: 10 }), anything);
+  return { values, isValid, edges, rest };
+}
+
+function isListOf(
+  value: unknown,
+  [min, max]: [number, number],
+  isEntry: Field['isValid'],
+): boolean {
+  return Array.isArray(value) && value.length >= min && value.length <= max && value.every(isEntry);
+}
+
+/** Reference videos with a duration each, so many as the value has entries. */
+function videosFor(value: unknown, field: string, filler: unknown): Record<string, unknown> {
+  const count = Array.isArray(value) ? value.length : 1;
+  if (count === 0 && field === 'reference_video_durations') {
+    return { ...media(), reference_image_urls: [IMAGE] };
+  }
+  return { ...media(), [field]: Array.from({ length: Math.min(count, 3) }, () => filler) };
+}
+
+const characters = fc.constantFrom('x', '😀', 'é', ' ', '\u200d', '\n');
+const prompts = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.array(characters, { maxLength: 5 }).map((list) => list.join('')),
+  fc.tuple(characters, fc.integer({ min: 3997, max: 4003 })).map(([one, n]) => one.repeat(n)),
+);
+
+function isPrompt(value: unknown): boolean {
+  if (!isText(value) || value.includes('\u0000') || !value.isWellFormed()) return false;
+  const length = Array.from(value).length;
+  return length >= 3 && length <= 4000;
+}
+
+const FIELDS: Record<string, Field> = {
+  mode: oneOf(MODES, (value) => {
+    if (value === 'image-to-video') return { prompt: 'abc', image_url: IMAGE };
+    if (value === 'media-to-video') return { prompt: 'abc', reference_image_urls: [IMAGE] };
+    return { prompt: 'abc' };
+  }),
+  model: oneOf(MODELS, () => ({ prompt: 'abc', resolution: '480p' })),
+  prompt: {
+    values: fc.oneof(prompts, anything),
+    isValid: isPrompt,
+    edges: [2, 3, 4000, 4001].flatMap((length) => ['x'.repeat(length), '😀'.repeat(length)]),
+    rest: () => ({}),
+  },
+  aspect_ratio: oneOf(RATIOS),
+  duration: whole(4, 15),
+  resolution: oneOf(RESOLUTIONS),
+  seed: whole(-1, 4294967295),
+  generate_audio: {
+    values: anything,
+    isValid: (value) => typeof value === 'boolean',
+    rest: text,
+  },
+  image_url: url(() => ({ prompt: 'abc', mode: 'image-to-video' })),
+  end_image_url: url(() => ({ prompt: 'abc', mode: 'image-to-video', image_url: IMAGE })),
+  reference_image_urls: list(
+    fc.oneof({ weight: 20, arbitrary: urls }, { weight: 1, arbitrary: anything }),
+    (value) => isListOf(value, [0, 8], isUrl),
+    {
+      edges: [0, 1, 8, 9].map((count) => Array(count).fill(IMAGE)),
+      rest: () => ({ ...media(), reference_video_urls: [VIDEO], reference_video_durations: [3] }),
+    },
+  ),
+  reference_video_urls: list(
+    fc.oneof({ weight: 20, arbitrary: urls }, { weight: 1, arbitrary: anything }),
+    (value) => isListOf(value, [0, 3], isUrl),
+    {
+      edges: [0, 1, 3, 4].map((count) => Array(count).fill(IMAGE)),
+      rest: (value) => videosFor(value, 'reference_video_durations', 2),
+    },
+  ),
+  reference_video_durations: list(
+    fc.oneof(fc.integer({ min: 1, max: 16 }), fc.integer({ min: 2, max: 5 }), anything),
+    (value) =>
+      isListOf(value, [1, 3], (entry) => isWhole(entry, 2, 15)) &&
+      Array.isArray(value) &&
+      value.reduce((sum, entry) => sum + entry, 0) <= 15,
+    {
+      edges: [[], [1], [2], [15], [16], [2, 2, 11], [2, 2, 12], [5, 5, 5], [2, 2, 2, 2]],
+      rest: (value) => videosFor(value, 'reference_video_urls', VIDEO),
+    },
+  ),
+};
+
+for (const [name, field] of Object.entries(FIELDS)) {
+  test(`${name} takes the values of the contract and no others, without coercion`, async () => {
+    await fc.assert(
+      fc.asyncProperty(field.values, async (value) => {
+        const reply = await poor.create({ ...field.rest(value), [name]: value });
+        const sent = JSON.parse(JSON.stringify({ value })).value; // -0 is sent as 0
+        if (field.isValid(sent)) assertError(reply, 'insufficient_credits');
+        else assertError(reply, 'invalid_request', { field: name });
+      }),
+      { numRuns: 40, examples: (field.edges ?? []).map((edge) => [edge]) },
+    );
+  });
+}
+
+const KNOWN = new Set(Object.keys(FIELDS));
+const unknownNames = fc.oneof(
+  fc.constantFrom('__proto__', 'constructor', 'toString', 'Prompt', 'prompt ', 'callback_url', ''),
+  fc.string({ unit: 'grapheme' }),
+);
+
+test('an unknown property is refused by its name, whatever its value', async () => {
+  await fc.assert(
+    fc.asyncProperty(unknownNames, anything, async (name, value) => {
+      fc.pre(!KNOWN.has(name));
+      const body = Object.fromEntries([
+        ['prompt', 'abc'],
+        [name, value],
+      ]);
+      const reply = await poor.create(body);
+      assertError(reply, 'invalid_request', { field: name, reason: 'unknown_property' });
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('the prompt is required, and its length is told in the words of the contract', async () => {
+  const words = 'prompt must contain between 3 and 4000 characters.';
+  for (const prompt of ['', 'ab', '😀😀', 'x'.repeat(4001), '😀'.repeat(4001)]) {
+    const reply = await poor.create({ prompt });
+    assertError(reply, 'invalid_request', { field: 'prompt' });
+    assert.equal(reply.body.error.message, words);
+  }
+  const missing = await poor.create({ seed: 1 });
+  assertError(missing, 'invalid_request', { field: 'prompt', reason: 'required' });
+});
+
+test('astral characters count once', async () => {
+  for (const prompt of ['😀😀😀', '😀'.repeat(4000)]) {
+    assertError(await poor.create({ prompt }), 'insufficient_credits');
+  }
+});
+
+test('the details of a refusal tell the reason, the limit and the entry of a list', async () => {
+  const frames = { prompt: 'abc', mode: 'image-to-video' };
+  const references = { prompt: 'abc', mode: 'media-to-video' };
+  const ten = Array.from({ length: 9 }, () => IMAGE);
+  for (const [body, details] of [
+    [
+      { prompt: 'abc', duration: 3 },
+      { field: 'duration', reason: 'too_small', limit: 4 },
+    ],
+    [
+      { prompt: 'abc', duration: 16 },
+      { field: 'duration', reason: 'too_large', limit: 15 },
+    ],
+    [
+      { prompt: 'abc', duration: '5' },
+      { field: 'duration', reason: 'wrong_type' },
+    ],
+    [
+      { prompt: 'abc', seed: null },
+      { field: 'seed', reason: 'wrong_type' },
+    ],
+    [
+      { prompt: 'abc', mode: 'x' },
+      { field: 'mode', reason: 'not_one_of', allowedValues: MODES },
+    ],
+    [
+      { ...frames, image_url: 'a b' },
+      { field: 'image_url', reason: 'malformed' },
+    ],
+    [
+      { ...references, reference_image_urls: ten },
+      { field: 'reference_image_urls', reason: 'too_many', limit: 8 },
+    ],
+    [
+      { ...references, reference_image_urls: [IMAGE, 'http://media.example/'] },
+      { field: 'reference_image_urls', entry: 1, reason: 'not_https' },
+    ],
+    [
+      { ...references, reference_video_urls: [VIDEO, 7] },
+      { field: 'reference_video_urls', entry: 1, reason: 'wrong_type' },
+    ],
+    [
+      { ...references, reference_video_urls: [VIDEO], reference_video_durations: [] },
+      { field: 'reference_video_durations', reason: 'too_few', limit: 1 },
+    ],
+    [
+      { ...references, reference_video_urls: [VIDEO], reference_video_durations: [16] },
+      { field: 'reference_video_durations', entry: 0, reason: 'too_large', limit: 15 },
+    ],
+  ] as const) {
+    assertError(await poor.create(body), 'invalid_request', details);
+  }
+});

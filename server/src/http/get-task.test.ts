@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+import { statement } from '../kernel/database.ts';
+import { newId } from '../kernel/ids.ts';
+import { readTask } from '../tasks/create.ts';
+import type { Phase } from '../tasks/task.ts';
+import { type Changes, moveNow } from '../tasks/transitions.ts';
+
+let api: TestApp;
+let customer: TestCustomer;
+before(async () => {
+  api = await openTestApp();
+  customer = await api.customer(100_000);
+});
+after(() => api.close());
+
+async function createTask(): Promise<string> {
+  return (await customer.create({ prompt: 'a lighthouse at dawn' })).body.id;
+}
+
+async function read(id: string) {
+  return customer.send({ url: `/api/v1/tasks/${encodeURIComponent(id)}` });
+}
+
+async function moveOn(id: string, to: Phase, changes: Changes = {}): Promise<void> {
+  await moveNow(api.database.db, await readTask(api.database.db, id), { to, changes });
+}
+
+test('a task reads as it was created', async () => {
+  const created = await customer.create({ prompt: 'a lighthouse at dawn' });
+  const { status, body } = await read(created.body.id);
+  assert.deepEqual([status, body], [200, created.body]);
+});
+
+test('a task is processing in every phase until it has ended, held included', async () => {
+  const id = await createTask();
+  for (const phase of ['ingesting', 'submitting', 'held', 'generating', 'archiving'] as const) {
+    await moveOn(id, phase, phase === 'held' ? { heldCause: 'acceptance' } : {});
+    const { body } = await read(id);
+    assert.deepEqual([body.status, body.output, body.error], ['processing', null, null], phase);
+    assert.deepEqual([body.credits_used, body.credits_refunded], [250, 0]);
+    assert.ok(body.updated_at >= body.created_at);
+  }
+});
+
+test('a completed task has a delivery link, made afresh at each read', async () => {
+  const id = await createTask();
+  for (const phase of ['submitting', 'generating', 'archiving'] as const) await moveOn(id, phase);
+  await moveOn(id, 'completed', { outputObjectId: newId('object') });
+  const { body } = await read(id);
+  assert.deepEqual([body.status, body.error, body.credits_refunded], ['completed', null, 0]);
+  assert.deepEqual(Object.keys(body.output), ['video_url']);
+  const url = new URL(body.output.video_url);
+  assert.match(url.pathname, /^\/media\/obj_\w+\.mp4$/);
+  await api.database.setClock(5);
+  const later = new URL((await read(id)).body.output.video_url);
+  await api.database.setClock(0);
+  assert.equal(later.pathname, url.pathname);
+  assert.ok(Number(later.searchParams.get('expires')) > Number(url.searchParams.get('expires')));
+});
+
+test('a failed task tells code and message, and that all credits came back', async () => {
+  const id = await createTask();
+  const error = { code: 'provider_failed', message: 'It failed.', details: { secret: 1 } } as const;
+  await moveOn(id, 'failed', { error });
+  const { body } = await read(id);
+  assert.deepEqual([body.status, body.output], ['failed', null]);
+  assert.deepEqual(body.error, { code: 'provider_failed', message: 'It failed.' });
+  assert.deepEqual([body.credits_used, body.credits_refunded], [250, 250]);
+});
+
+const OTHER_SURFACE = statement('test_surface', `update tasks set surface = 'web' where id = $1`);
+
+test('a task of another account or another surface is 404, as one that never was', async () => {
+  const id = await createTask();
+  const other = await api.customer(0);
+  const url = `/api/v1/tasks/${id}`;
+  const missing = await read('task_none');
+  assertError(missing, 'not_found');
+  const foreign = await other.send({ url });
+  assertError(foreign, 'not_found');
+  assert.deepEqual(foreign.body, missing.body);
+  await api.database.db.query(OTHER_SURFACE, [id]);
+  assertError(await read(id), 'not_found');
+});
+
+test('an id of up to 120 characters is looked up, a longer one is 400', async () => {
+  for (const character of ['a', '😀', 'é', '\u0000', '%', '/', ' ', "'", '\\']) {
+    assertError(await read(character.repeat(120)), 'not_found');
+    const details = { field: 'id', reason: 'too_long' };
+    assertError(await read(character.repeat(121)), 'invalid_request', details);
+  }
+  assertError(await read('x'.repeat(8000)), 'invalid_request', { field: 'id' });
+});
+
+test('an id is the whole id, in its own case', async () => {
+  const id = await createTask();
+  for (const near of [id.toUpperCase(), `${id} `, ` ${id}`, `${id}\u0000`, id.slice(0, -1), '%']) {
+    assertError(await read(near), 'not_found');
+  }
+  assert.equal((await customer.send({ url: `/api/v1/tasks/task%5F${id.slice(5)}` })).status, 200);
+});
+
+test('a bad key is told before a bad id', async () => {
+  const url = `/api/v1/tasks/${'x'.repeat(121)}`;
+  const headers = { authorization: 'Bearer junk' };
+  assertError(await customer.send({ url, headers }), 'unauthorized');
+});

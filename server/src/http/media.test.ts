@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { openTestApp, type TestApp } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+import { temporaryFolder } from '../../test/service.ts';
+import { statement } from '../kernel/database.ts';
+import { newId } from '../kernel/ids.ts';
+import { deleteDoomed, markReady, type ObjectRole, storeFile } from '../storage/objects.ts';
+
+const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251));
+const DELIVERY_SECONDS = 60;
+const RETENTION_DAYS = 1;
+
+let api: TestApp;
+before(async () => {
+  api = await openTestApp({ deliverySeconds: DELIVERY_SECONDS });
+});
+after(() => api.close());
+
+const CLOCK = statement('test_now', 'select extract(epoch from clock_now())::float8 as seconds');
+
+/** Stores the bytes as an object and makes a link to it that works for a minute. */
+async function store(role: ObjectRole = 'output', { ready = true } = {}): Promise<string> {
+  await using folder = await temporaryFolder();
+  const filePath = path.join(folder.path, 'video');
+  await writeFile(filePath, BYTES);
+  const file = { filePath, taskId: newId('task'), role, mediaType: 'video/mp4' };
+  const id = await storeFile({ db: api.database.db, storage: api.parts.storage }, file);
+  if (ready) await markReady(api.database.db, [id], RETENTION_DAYS);
+  return linkTo(id);
+}
+
+async function linkTo(objectId: string): Promise<string> {
+  const [now] = await api.database.db.query<{ seconds: number }>(CLOCK);
+  const link = new URL(api.parts.links.linkTo(objectId, now?.seconds ?? 0));
+  return api.url + link.pathname + link.search;
+}
+
+async function fetchMedia(link: string, headers: Record<string, string> = {}, method = 'GET') {
+  const response = await fetch(link, { headers, method });
+  const bytes = Buffer.from(await response.arrayBuffer());
+  return { status: response.status, headers: Object.fromEntries(response.headers), bytes };
+}
+
+async function assertRefused(link: string, code: string, headers = {}): Promise<void> {
+  const { status, headers: given, bytes } = await fetchMedia(link, headers);
+  assertError({ status, headers: given, body: JSON.parse(bytes.toString()) }, code);
+}
+
+test('a link gives the whole file, its type and size, and no key is asked for', async () => {
+  const { status, headers, bytes } = await fetchMedia(await store());
+  assert.equal(status, 200);
+  assert.deepEqual(bytes, BYTES);
+  assert.equal(headers['content-type'], 'video/mp4');
+  assert.equal(headers['content-length'], '1000');
+  assert.equal(headers['accept-ranges'], 'bytes');
+  assert.match(String(headers.etag), /^"\w+"$/);
+  assert.match(String(headers['cache-control']), /^private\b/);
+});
+
+test('HEAD tells what GET would, without a byte', async () => {
+  const link = await store();
+  const got = await fetchMedia(link);
+  const head = await fetchMedia(link, {}, 'HEAD');
+  assert.equal(head.status, 200);
+  assert.equal(head.bytes.length, 0);
+  for (const name of ['content-length', 'content-type', 'etag', 'accept-ranges']) {
+    assert.equal(head.headers[name], got.headers[name], name);
+  }
+});
+
+test('one range gives 206 and those bytes, from the front, the middle or the end', async () => {
+  const link = await store();
+  for (const [range, first, last] of [
+    ['bytes=0-0', 0, 0],
+    ['bytes=0-', 0, 999],
+    ['bytes=100-199', 100, 199],
+    ['bytes=990-5000', 990, 999],
+    ['bytes=-1', 999, 999],
+    ['bytes=-5000', 0, 999],
+    ['bytes=999-', 999, 999],
+  ] as const) {
+    const { status, headers, bytes } = await fetchMedia(link, { range });
+    assert.equal(status, 206, range);
+    assert.deepEqual(bytes, BYTES.subarray(first, last + 1), range);
+    assert.equal(headers['content-range'], `bytes ${first}-${last}/1000`);
+    assert.equal(headers['content-length'], String(last - first + 1));
+    const head = await fetchMedia(link, { range }, 'HEAD');
+    assert.deepEqual([head.status, head.bytes.length], [206, 0]);
+    assert.equal(head.headers['content-range'], headers['content-range']);
+  }
+});
+
+test('a range that is past the end is 416 and tells the size', async () => {
+  const link = await store();
+  for (const range of ['bytes=1000-', 'bytes=1000-1001', 'bytes=99999999999999-', 'bytes=-0']) {
+    const { status, headers } = await fetchMedia(link, { range });
+    assert.equal(status, 416, range);
+    assert.equal(headers['content-range'], 'bytes */1000');
+    await assertRefused(link, 'range_not_satisfiable', { range });
+  }
+});
+
+test('several ranges, other units and malformed ones give the whole file', async () => {
+  const link = await store();
+  for (const range of [
+    'bytes=0-1,5-6',
+    'lines=0-1',
+    'bytes=5-2',
+    'bytes=-',
+    'bytes=a-b',
+    'x',
+    '',
+  ]) {
+    const { status, bytes } = await fetchMedia(link, { range });
+    assert.deepEqual([status, bytes.length], [200, 1000], range);
+  }
+});
+
+test('If-Range gives the part of the same file, and the whole of another', async () => {
+  const link = await store();
+  const { headers } = await fetchMedia(link);
+  const range = 'bytes=1-2';
+  const same = await fetchMedia(link, { range, 'if-range': String(headers.etag) });
+  assert.deepEqual([same.status, same.bytes.length], [206, 2]);
+  for (const other of ['"another"', 'Wed, 21 Oct 2015 07:28:00 GMT']) {
+    const whole = await fetchMedia(link, { range, 'if-range': other });
+    assert.deepEqual([whole.status, whole.bytes.length], [200, 1000]);
+  }
+});
+
+/** The link with one character of its text changed. */
+function alter(link: string, index: number): string {
+  const other = link[index] === 'A' ? 'B' : 'A';
+  return link.slice(0, index) + other + link.slice(index + 1);
+}
+
+test('a link with any one character altered is 403, the last one included', async () => {
+  const link = await store();
+  const { pathname, search } = new URL(link);
+  const from = api.url.length + '/media/'.length;
+  const end = api.url.length + pathname.length - '.mp4'.length;
+  const signature = link.length - (new URL(link).searchParams.get('signature')?.length ?? 0);
+  const expires = api.url.length + pathname.length + search.indexOf('=') + 1;
+  const indexes = [from, end - 1, expires, expires + 9, signature, link.length - 2];
+  for (const index of indexes) await assertRefused(alter(link, index), 'link_invalid');
+  for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
+    if (link.endsWith(character)) continue;
+    await assertRefused(link.slice(0, -1) + character, 'link_invalid');
+  }
+});
+
+test('a link that is cut, doubled, padded or of another object is 403', async () => {
+  const link = await store();
+  const { pathname, search, searchParams } = new URL(link);
+  const signature = `signature=${searchParams.get('signature')}`;
+  const later = search.replace(/expires=\d+/, 'expires=99999999999');
+  for (const forged of [
+    pathname,
+    `${pathname}?${signature}`,
+    pathname + search.replace(/&signature=.*/, ''),
+    pathname + later,
+    `${pathname}${search}&${signature}`,
+    `${pathname}${search}&expires=99999999999`,
+    `${pathname}${search}=`,
+    `${pathname}${search}%00`,
+    `/media/${newId('object')}.mp4${search}`,
+    `/media/..%2f..%2fetc%2fpasswd${search}`,
+    `/media/%zz${search}`,
+  ]) {
+    await assertRefused(api.url + forged, 'link_invalid');
+  }
+});
+
+test('only outputs that are ready can be fetched, whoever signs', async () => {
+  await assertRefused(await store('input'), 'link_invalid');
+  await assertRefused(await store('render'), 'link_invalid');
+  await assertRefused(await store('output', { ready: false }), 'link_invalid');
+  await assertRefused(await linkTo(newId('object')), 'link_invalid');
+});
+
+test('an expired link is 410, and a fresh one to the same file works', async () => {
+  const link = await store();
+  await api.database.setClock(DELIVERY_SECONDS - 10);
+  assert.equal((await fetchMedia(link)).status, 200);
+  await api.database.setClock(DELIVERY_SECONDS + 2);
+  await assertRefused(link, 'link_expired');
+  const fresh = await linkTo(new URL(link).pathname.slice('/media/'.length, -'.mp4'.length));
+  assert.equal((await fetchMedia(fresh)).status, 200);
+  await api.database.setClock(0);
+});
+
+test('after its retention a file is deleted, and its links are 410', async () => {
+  const link = await store();
+  const parts = { db: api.database.db, storage: api.parts.storage };
+  await deleteDoomed(parts);
+  assert.equal((await fetchMedia(link)).status, 200);
+  await api.database.setClock(RETENTION_DAYS * 86_400 + 1);
+  await deleteDoomed(parts);
+  const id = new URL(link).pathname.slice('/media/'.length, -'.mp4'.length);
+  await assertRefused(await linkTo(id), 'output_deleted');
+  assert.equal((await fetchMedia(await linkTo(id), {}, 'HEAD')).status, 410);
+  await api.database.setClock(0);
+  await assertRefused(link, 'output_deleted');
+  await assert.rejects(api.parts.storage.open(id));
+});
+
+test('a file that is gone although its row is there is 410 too, whole or in part', async () => {
+  const link = await store();
+  await api.parts.storage.delete(new URL(link).pathname.slice('/media/'.length, -'.mp4'.length));
+  await assertRefused(link, 'output_deleted');
+  await assertRefused(link, 'output_deleted', { range: 'bytes=0-9' });
+});

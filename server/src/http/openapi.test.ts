@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { openTestApp } from '../../test/app.ts';
+import { send } from '../../test/client.ts';
+import { OPENAPI_FILE, openApiText } from '../openapi.ts';
+
+const text = await readFile(OPENAPI_FILE, 'utf8');
+const api = JSON.parse(text);
+
+test('openapi.json is what the routes say today (npm run openapi writes it)', async () => {
+  assert.equal(text, await openApiText());
+  assert.equal(text, await openApiText(), 'the same text each time');
+});
+
+test('/openapi.json serves it, to anybody', async () => {
+  const served = await openTestApp();
+  const answer = await send(`${served.url}/openapi.json`, {}).finally(served.close);
+  assert.equal(answer.status, 200);
+  assert.deepEqual(answer.body, api);
+});
+
+test('it is OpenAPI 3.1 of version 1.0.0, and every operation wants a bearer key', () => {
+  assert.match(api.openapi, /^3\.1\.\d+$/);
+  assert.equal(api.info.version, '1.0.0');
+  const [required, ...others] = api.security;
+  assert.equal(others.length, 0);
+  const schemes = Object.keys(required).map((name) => api.components.securitySchemes[name]);
+  assert.deepEqual(
+    schemes.map(({ type, scheme }) => ({ type, scheme })),
+    [{ type: 'http', scheme: 'bearer' }],
+  );
+});
+
+test('it has exactly the operations of the contract, with their statuses', () => {
+  const operations = Object.entries(api.paths).map(([path, methods]) => {
+    assert.ok(methods !== null && typeof methods === 'object');
+    return Object.entries(methods).map(([method, { responses }]) => {
+      return `${method} ${path} ${Object.keys(responses).sort().join(' ')}`;
+    });
+  });
+  assert.deepEqual(operations.flat().sort(), [
+    'get /api/v1/credits 200 401 429',
+    'get /api/v1/tasks/{id} 200 400 401 404 429 503',
+    'post /api/v1/video/generations 200 202 400 401 402 409 413 429 503',
+  ]);
+});
+
+/** The rules of a schema, without the words that explain it. */
+function rulesOf(schema: Record<string, unknown>): Record<string, unknown> {
+  const { description: _, items, ...rules } = schema;
+  return items === undefined ? rules : { ...rules, items: rulesOf(Object(items)) };
+}
+
+const URL_RULES = { type: 'string', format: 'uri', maxLength: 2048 };
+
+test('the body has the fields, defaults and limits of the contract', () => {
+  const { requestBody } = api.paths['/api/v1/video/generations'].post;
+  assert.equal(requestBody.required, true);
+  assert.deepEqual(Object.keys(requestBody.content), ['application/json']);
+  const { schema } = requestBody.content['application/json'];
+  assert.deepEqual(schema.required, ['prompt']);
+  assert.equal(schema.additionalProperties, false);
+  const fields = Object.entries<Record<string, unknown>>(schema.properties);
+  const rules = Object.fromEntries(fields.map(([name, field]) => [name, rulesOf(field)]));
+  const images = { type: 'array', items: URL_RULES, maxItems: 8, default: [] };
+  assert.deepEqual(rules, {
+    mode: { enum: ['text-to-video', 'image-to-video', 'media-to-video'], default: 'text-to-video' },
+    model: { enum: ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'], default: 'video-2.0-fast' },
+    prompt: { type: 'string', minLength: 3, maxLength: 4000 },
+    aspect_ratio: {
+      enum: ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'],
+      default: '16:9',
+    },
+    duration: { type: 'integer', minimum: 4, maximum: 15, default: 5 },
+    resolution: { enum: ['480p', '720p', '1080p', '4k'], default: '720p' },
+    image_url: URL_RULES,
+    end_image_url: URL_RULES,
+    reference_image_urls: images,
+    reference_video_urls: { ...images, maxItems: 3 },
+    reference_video_durations: {
+      type: 'array',
+      items: { type: 'integer', minimum: 2, maximum: 15 },
+      minItems: 1,
+      maxItems: 3,
+    },
+    generate_audio: { type: 'boolean', default: true },
+    seed: { type: 'integer', minimum: -1, maximum: 4294967295 },
+  });
+});
+
+test('the Idempotency-Key and the task id are required, with their limits', () => {
+  const { post } = api.paths['/api/v1/video/generations'];
+  const { get } = api.paths['/api/v1/tasks/{id}'];
+  const [key, ...others] = [...post.parameters, ...get.parameters].map((parameter) => ({
+    ...{ in: parameter.in, name: parameter.name, required: parameter.required },
+    schema: rulesOf(parameter.schema),
+  }));
+  assert.deepEqual(key, {
+    in: 'header',
+    name: 'idempotency-key',
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: 160, pattern: '^[a-zA-Z0-9._:-]+$' },
+  });
+  const id = { in: 'path', name: 'id', required: true, schema: { type: 'string', maxLength: 120 } };
+  assert.deepEqual(others, [id]);
+});
+
+test('the answers have the fields of the contract, all of them required', () => {
+  const { post } = api.paths['/api/v1/video/generations'];
+  const { get } = api.paths['/api/v1/credits'];
+  const schemaOf = (response: { content: Record<string, { schema: Record<string, unknown> }> }) =>
+    response.content['application/json']?.schema ?? {};
+  const fieldsOf = (schema: Record<string, unknown>) => Object.keys(Object(schema.properties));
+  const task = schemaOf(post.responses['202']);
+  const fields =
+    'id status model mode credits_used credits_refunded output error created_at updated_at';
+  assert.deepEqual(fieldsOf(task), fields.split(' '));
+  assert.deepEqual(task.required, fields.split(' '));
+  const balance = schemaOf(get.responses['200']);
+  assert.deepEqual(balance.required, ['available_credits', 'balance_type']);
+  const problem = schemaOf(post.responses['409']);
+  assert.deepEqual(problem.required, ['error']);
+  assert.deepEqual(Object(problem.properties).error.required, ['code', 'message']);
+});

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { openTestApp, type Reply, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { assertError } from '../../test/envelope.ts';
+import { createKey } from '../accounts/api-keys.ts';
+
+/** A request that is to be wrong in some ways, and the account that sends it. */
+interface Draft {
+  account: 'rich' | 'poor';
+  isLimited: boolean;
+  isAuthorized: boolean;
+  contentType: string;
+  key: 'fresh' | 'known' | 'malformed';
+  body: Record<string, unknown>;
+  isBroken: boolean;
+  isTooLarge: boolean;
+}
+
+interface Fault {
+  name: string;
+  spoil(draft: Draft): void;
+  code: string;
+  details?: Record<string, unknown>;
+}
+
+/** What can be wrong with a create, in the order in which it is told (design decision 7). */
+const FAULTS: Fault[] = [
+  {
+    name: 'a bad API key',
+    spoil: (draft) => Object.assign(draft, { isAuthorized: false }),
+    code: 'unauthorized',
+  },
+  {
+    name: 'a used-up rate window',
+    spoil: (draft) => Object.assign(draft, { isLimited: true }),
+    code: 'rate_limited',
+  },
+  {
+    name: 'a too large body',
+    spoil: (draft) => Object.assign(draft, { isTooLarge: true }),
+    code: 'payload_too_large',
+  },
+  {
+    name: 'another content type',
+    spoil: (draft) => Object.assign(draft, { contentType: 'text/plain' }),
+    code: 'invalid_request',
+    details: { field: 'Content-Type', reason: 'not_json' },
+  },
+  {
+    name: 'broken JSON',
+    spoil: (draft) => Object.assign(draft, { isBroken: true }),
+    code: 'invalid_request',
+    details: { field: 'body', reason: 'not_json' },
+  },
+  {
+    name: 'a malformed Idempotency-Key',
+    spoil: (draft) => Object.assign(draft, { key: 'malformed' }),
+    code: 'invalid_request',
+    details: { field: 'Idempotency-Key', reason: 'malformed' },
+  },
+  {
+    name: 'the key of another body',
+    spoil: (draft) => {
+      if (draft.key === 'fresh') draft.key = 'known';
+    },
+    code: 'idempotency_conflict',
+  },
+  {
+    name: 'an invalid field',
+    spoil: (draft) => Object.assign(draft.body, { duration: 3 }),
+    code: 'invalid_request',
+    details: { field: 'duration', reason: 'too_small' },
+  },
+  {
+    name: 'a field that the mode does not take',
+    spoil: (draft) => Object.assign(draft.body, { image_url: 'https://media.example/a.png' }),
+    code: 'invalid_request',
+    details: { field: 'image_url', reason: 'not_accepted_in_mode' },
+  },
+  {
+    name: 'a resolution without a price',
+    spoil: (draft) => Object.assign(draft.body, { resolution: '4k' }),
+    code: 'invalid_request',
+    details: { field: 'resolution', reason: 'not_offered' },
+  },
+  {
+    name: 'no credits',
+    spoil: (draft) => Object.assign(draft, { account: 'poor' }),
+    code: 'insufficient_credits',
+    details: { required_credits: 250 },
+  },
+];
+
+const KNOWN_KEY = 'known';
+
+/** A customer with a task under the known key, and an API key whose window is used up. */
+interface UsedAccount {
+  customer: TestCustomer;
+  limitedSecret: string;
+}
+
+let api: TestApp;
+let accounts: Record<Draft['account'], UsedAccount>;
+
+before(async () => {
+  api = await openTestApp();
+  accounts = { rich: await useAccount(100_000), poor: await useAccount(250) };
+});
+after(() => api.close());
+
+async function useAccount(credits: number): Promise<UsedAccount> {
+  const customer = await api.customer(credits);
+  const { secret } = await createKey(api.database.db, { accountId: customer.accountId });
+  await api.database.setClock(3600); // the window stays used up for an hour
+  for (let count = 0; count < 30; count += 1) {
+    const headers = { authorization: `Bearer ${secret}` };
+    assert.equal((await customer.send({ url: '/api/v1/credits', headers })).status, 200);
+  }
+  await api.database.setClock(0);
+  const body = { prompt: 'the body that the key belongs to' }; // costs 250
+  assert.equal((await customer.create(body, { 'idempotency-key': KNOWN_KEY })).status, 202);
+  return { customer, limitedSecret: secret };
+}
+
+function sendWith(faults: Fault[]): Promise<Reply> {
+  const draft: Draft = {
+    ...{ account: 'rich', key: 'fresh', contentType: 'application/json' },
+    ...{ isLimited: false, isAuthorized: true, isBroken: false, isTooLarge: false },
+    body: { prompt: 'a lighthouse at dawn' },
+  };
+  for (const fault of faults) fault.spoil(draft);
+  const { customer, limitedSecret } = accounts[draft.account];
+  const keys = { fresh: crypto.randomUUID(), known: KNOWN_KEY, malformed: 'not a key' };
+  const text = JSON.stringify(draft.body) + (draft.isBroken ? ']' : '');
+  const secret = draft.isLimited ? limitedSecret : undefined;
+  return customer.create(text + (draft.isTooLarge ? ' '.repeat(64 * 1024) : ''), {
+    'content-type': draft.contentType,
+    'idempotency-key': keys[draft.key],
+    ...(secret && { authorization: `Bearer ${secret}` }),
+    ...(draft.isAuthorized ? {} : { authorization: 'Bearer junk' }),
+  });
+}
+
+test('a request without a fault is accepted', async () => {
+  assert.equal((await sendWith([])).status, 202);
+});
+
+test('each fault alone is told as itself', async () => {
+  for (const fault of FAULTS) assertError(await sendWith([fault]), fault.code, fault.details);
+});
+
+test('of any two faults the one that is checked first is told', async () => {
+  for (const [index, first] of FAULTS.entries()) {
+    for (const second of FAULTS.slice(index + 1)) {
+      for (const order of [
+        [first, second],
+        [second, first],
+      ]) {
+        const reply = await sendWith(order);
+        const told = reply.body.error?.details?.field ?? reply.body.error?.code;
+        assert.equal(told, first.details?.field ?? first.code, `${first.name}, ${second.name}`);
+        assertError(reply, first.code, first.details);
+      }
+    }
+  }
+});
+
+test('with everything wrong at once, mending one fault after the other tells the next', async () => {
+  for (const [index, fault] of FAULTS.entries()) {
+    assertError(await sendWith(FAULTS.slice(index)), fault.code, fault.details);
+  }
+});
+
+test('a content type that is no content type is told after a too large body', async () => {
+  const { customer } = accounts.rich;
+  for (const contentType of ['', ';', ', application/json', 'json']) {
+    const headers = { 'content-type': contentType };
+    assertError(await customer.create(' '.repeat(65_537), headers), 'payload_too_large');
+    const small = await customer.create('{', headers);
+    assertError(small, 'invalid_request', { field: 'Content-Type', reason: 'not_json' });
+  }
+});
+
+test('a missing Idempotency-Key comes after the content type and before the fields', async () => {
+  const { customer } = accounts.rich;
+  const wrongBody = JSON.stringify({ duration: 'x' });
+  const missing = await customer.create(wrongBody, { 'idempotency-key': '' });
+  assertError(missing, 'invalid_request', { field: 'Idempotency-Key', reason: 'required' });
+  const both = await customer.create(wrongBody, { 'idempotency-key': '', 'content-type': 'a/b' });
+  assertError(both, 'invalid_request', { field: 'Content-Type' });
+});
+
+test('what is refused by a check binds no key: the same key then takes another body', async () => {
+  const { customer } = accounts.rich;
+  const headers = { 'idempotency-key': crypto.randomUUID() };
+  const junk = { ...headers, authorization: 'Bearer junk' };
+  assertError(await customer.create({ prompt: 'first' }, junk), 'unauthorized');
+  const limited = { ...headers, authorization: `Bearer ${accounts.rich.limitedSecret}` };
+  assertError(await customer.create({ prompt: 'second' }, limited), 'rate_limited');
+  const large = `{"prompt":"third"}${' '.repeat(64 * 1024)}`;
+  assertError(await customer.create(large, headers), 'payload_too_large');
+  assertError(await customer.create('{"prompt":', headers), 'invalid_request');
+  assertError(await customer.create({ prompt: 'no' }, headers), 'invalid_request');
+  const dear = { prompt: 'too dear', model: 'video-2.0', resolution: '4k', duration: 15 };
+  const poor = accounts.poor.customer;
+  assertError(await poor.create(dear, headers), 'insufficient_credits');
+  assertError(await poor.create({ ...dear, duration: 14 }, headers), 'insufficient_credits');
+  assert.equal((await customer.create({ prompt: 'at last' }, headers)).status, 202);
+});
+
+test('a replay needs no credits, and a known key with its own body is no fault', async () => {
+  const headers = { 'idempotency-key': KNOWN_KEY };
+  const body = { prompt: 'the body that the key belongs to' };
+  assert.equal((await accounts.poor.customer.create(body, headers)).status, 200);
+});

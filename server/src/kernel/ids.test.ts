@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { newId, randomBase62, toBase62 } from './ids.ts';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+test('an id tells its kind and is never drawn twice', () => {
+  const prefixes = {
+    account: 'acct_',
+    apiKey: 'key_',
+    task: 'task_',
+    attempt: 'att_',
+    object: 'obj_',
+    request: 'req_',
+  } as const;
+  for (const kind of ['account', 'apiKey', 'task', 'attempt', 'object', 'request'] as const) {
+    const ids = Array.from({ length: 500 }, () => newId(kind));
+    for (const id of ids) assert.match(id, new RegExp(`^${prefixes[kind]}[0-9A-Za-z]{24}$`));
+    assert.equal(new Set(ids).size, 500);
+  }
+});
+
+test('a task id fits the contract’s 120 characters and a URL path as it is', () => {
+  const id = newId('task');
+  assert.ok(id.length <= 120);
+  assert.equal(encodeURIComponent(id), id);
+});
+
+test('ids that are made later sort later, byte by byte', () => {
+  const times = fc.integer({ min: 0, max: 2 ** 43 });
+  fc.assert(
+    fc.property(times, times, (a, b) => {
+      assert.equal(toBase62(a, 8) < toBase62(b, 8), a < b);
+    }),
+  );
+});
+
+test('base62 reads back as the number, padded to its length', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 2 ** 32 }), (value) => {
+      const text = toBase62(value, 6);
+      assert.equal(text.length, 6);
+      const back = [...text].reduce((sum, digit) => sum * 62 + ALPHABET.indexOf(digit), 0);
+      assert.equal(back, value);
+    }),
+  );
+});
+
+test('random text has its length and favours no character', () => {
+  for (const length of [1, 16, 32, 1000]) assert.equal(randomBase62(length).length, length);
+  const counts = new Map<string, number>();
+  for (const character of randomBase62(62_000)) {
+    counts.set(character, (counts.get(character) ?? 0) + 1);
+  }
+  assert.equal(counts.size, 62);
+  // 1000 of each are expected; 200 off is more than six standard deviations.
+  for (const [character, count] of counts) {
+    assert.ok(Math.abs(count - 1000) < 200, `${character}: ${count}`);
+  }
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { stripVTControlCharacters } from 'node:util';
+import { newSecret } from '../accounts/api-keys.ts';
+import { redact } from './log.ts';
+
+const MODULE = new URL('./log.ts', import.meta.url).href;
+
+/** What a process of its own writes to standard output when it logs so. */
+function logged(script: string, options: { level?: string; terminal?: boolean } = {}): string {
+  const settings = JSON.stringify({ level: 'info', ...options });
+  const source = `import { createLog } from ${JSON.stringify(MODULE)};
+    const log = createLog(${settings});
+    ${script}`;
+  const child = spawnSync(process.execPath, ['--input-type=module', '-e', source], {
+    encoding: 'utf8',
+  });
+  assert.equal(child.status, 0, child.stderr);
+  return child.stdout;
+}
+
+test('a line is one JSON object where standard output is no terminal', () => {
+  const lines = logged(`log.info({ task: 'task_1' }, 'moved'); log.warn('two\\nlines')`)
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(lines.length, 2);
+  assert.equal(lines[0].task, 'task_1');
+  assert.equal(lines[0].msg, 'moved');
+  assert.equal(lines[1].msg, 'two\nlines');
+});
+
+test('a line in a terminal is short, with its time, level, words and fields', () => {
+  const text = stripVTControlCharacters(
+    logged(`log.info({ task: 'task_1', n: 2 }, 'moved')`, { terminal: true }),
+  );
+  assert.match(text, /^\d\d:\d\d:\d\d info moved task=task_1 n=2\n$/);
+});
+
+test('a cause is shown in a terminal, be it an error or its message', () => {
+  const script = `log.warn({ err: new Error('inner trouble') }, 'a'); log.warn({ err: 'plain' }, 'b')`;
+  const text = stripVTControlCharacters(logged(script, { terminal: true }));
+  assert.match(text, /inner trouble/);
+  assert.match(text, /warn b \nplain\n$/);
+});
+
+test('lines below the level are not written', () => {
+  assert.equal(logged(`log.info('quiet')`, { level: 'warn' }), '');
+});
+
+const SECRET = newSecret();
+const URL_WITH_PASSWORD = 'postgres://ada:hunter2@db.example/framewright';
+const HOSTILE = `
+  const secret = ${JSON.stringify(SECRET)};
+  const url = ${JSON.stringify(URL_WITH_PASSWORD)};
+  log.info({ secret, databaseUrl: url, apiKey: 'k-123456', password: 'pw-123456' }, 'fields');
+  log.info({ req: { headers: { authorization: 'Basic c2VjcmV0' } } }, 'nested');
+  log.info('in the text: ' + secret + ' and ' + url);
+  log.info({ deep: { down: { where: { none: { looks: 'Bearer ' + secret } } } } }, 'deep');
+  log.info({ link: 'https://x/media/obj.mp4?expires=1&signature=Abc-_123' }, 'link');
+  log.info({ url: 'https://x/callbacks/ark/TOKEN123?a=b' }, 'callback');
+  log.error({ err: new Error('failed at ' + url, { cause: new Error(secret) }) }, 'error');`;
+
+test('secrets, passwords, link signatures and callback paths never reach a log', () => {
+  for (const terminal of [false, true]) {
+    const text = logged(HOSTILE, { terminal });
+    const secrets = [
+      SECRET,
+      'hunter2',
+      'k-123456',
+      'pw-123456',
+      'c2VjcmV0',
+      'Abc-_123',
+      'TOKEN123',
+    ];
+    for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} in ${text}`);
+    assert.match(text, /redacted/);
+  }
+});
+
+test('redaction leaves what is around a secret readable', () => {
+  assert.equal(redact(`key ${SECRET}.`), 'key fw_live_[redacted].');
+  assert.equal(redact('a?expires=5&signature=xYz&b=1'), 'a?expires=5&signature=[redacted]&b=1');
+  const plain = 'GET /api/v1/tasks/task_1 postgres://host/db';
+  assert.equal(redact(plain), plain);
+});

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createTestDatabase } from '../../test/database.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { createAccount } from '../accounts/accounts.ts';
+import type { Database } from '../kernel/database.ts';
+import { auditLedger } from './audit.ts';
+import { grant, hold, settle } from './ledger.ts';
+
+interface Books {
+  db: Database;
+  accountId: string;
+  /** Another account, with credits of its own. */
+  otherId: string;
+}
+
+/** Two accounts; the first has a held, a captured and a refunded task. */
+async function keepBooks(db: Database): Promise<Books> {
+  const [accountId, otherId] = [
+    await createAccount(db, 'ada@example.com'),
+    await createAccount(db, 'grace@example.com'),
+  ];
+  for (const id of [accountId, otherId]) {
+    await grant(db, { accountId: id, credits: 1000, kind: 'paid', reference: id });
+  }
+  for (const taskId of ['held', 'captured', 'refunded']) {
+    await db.transaction((tx) => hold(tx, { accountId, taskId, credits: 100 }));
+  }
+  const settlements = { captured: 'capture', refunded: 'refund' } as const;
+  for (const [taskId, outcome] of Object.entries(settlements)) {
+    await db.transaction((tx) => settle(tx, { accountId, taskId, credits: 100, outcome }));
+  }
+  return { db, accountId, otherId };
+}
+
+const UNLOCK = `
+  alter table ledger_transfers disable trigger append_only;
+  alter table ledger_accounts drop constraint double_entry, drop constraint available_not_negative`;
+
+/** What nothing but a hand in the database can do, and what the audit says of it. */
+const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
+  {
+    title: 'a balance was raised',
+    damage: `update ledger_accounts set available = available + 1 where account_id = $1
+      and kind = 'paid'`,
+    found: [/^\$1: paid available is 801, .* 800$/],
+  },
+  {
+    title: 'promotional credits appeared on both sides',
+    damage: `update ledger_accounts set available = 5, granted = 5 where account_id = $1
+      and kind = 'promotional'`,
+    found: [/promotional available is 5, .* 0$/, /promotional granted is 5, .* 0$/],
+  },
+  {
+    title: 'a grant was deleted',
+    damage: `delete from ledger_transfers where account_id = $1 and reason = 'grant'`,
+    found: [/paid available/, /paid granted/, /notes a wrong paid balance/],
+  },
+  {
+    title: 'the sum of a hold was changed',
+    damage: `update ledger_transfers set credits = 90 where account_id = $1 and reference = 'hold:held'`,
+    found: [/paid available/, /paid held/, /notes a wrong paid balance/],
+  },
+  {
+    title: 'the available balance that a transfer notes was changed',
+    damage: `update ledger_transfers set available_after = 7 where account_id = $1 and reason = 'grant'`,
+    found: [/^\$1: transfer \d+ notes a wrong paid balance$/],
+  },
+  {
+    title: 'the held balance that a transfer notes was changed',
+    damage: `update ledger_transfers set held_after = 7 where account_id = $1 and reason = 'grant'`,
+    found: [/^\$1: transfer \d+ notes a wrong paid balance$/],
+  },
+  {
+    title: 'a movement was given to another account',
+    damage: `update ledger_transfers set account_id = $2 where account_id = $1
+      and reference = 'settle:refunded'`,
+    found: [/^\$1: paid held/, /^\$2: paid held/, /^refunded: settled for another/],
+  },
+  {
+    title: 'a hold was settled for less than was held',
+    damage: `update ledger_transfers set credits = 40 where account_id = $1
+      and reference = 'settle:captured'`,
+    found: [/^captured: settled for another sum or account than was held$/, /paid spent/],
+  },
+  {
+    title: 'a settlement has no hold',
+    damage: `delete from ledger_transfers where account_id = $1 and reference = 'hold:captured'`,
+    found: [/^settle:captured: settled without a hold$/],
+  },
+  {
+    title: 'a refund went where a capture goes',
+    damage: `update ledger_transfers set target = 'spent' where account_id = $1
+      and reference = 'settle:refunded'`,
+    found: [/^settle:refunded: a refund, paid, from held to spent$/],
+  },
+  {
+    title: 'a hold was taken from promotional credits',
+    damage: `update ledger_transfers set kind = 'promotional' where account_id = $1
+      and reference = 'hold:held'`,
+    found: [/^hold:held: a hold, promotional, from available to held$/],
+  },
+];
+
+test('the audit is content with books that only the ledger wrote', async (t) => {
+  const database = await createTestDatabase();
+  t.after(() => database.close());
+  await keepBooks(database.db);
+  assert.deepEqual(await database.db.snapshot(auditLedger), []);
+});
+
+test('the audit finds each kind of damage', async (t) => {
+  const database = await createTestDatabase();
+  t.after(() => database.close());
+  const { db } = database;
+  const { accountId, otherId } = await keepBooks(db);
+  for (const statement of UNLOCK.split(';')) await sql(db, statement);
+  for (const { title, damage, found } of DAMAGES) {
+    await t.test(title, async () => {
+      const problems = await problemsAfter(db, damage, [accountId, otherId]);
+      const masked = problems.map((text) => text.replace(accountId, '$1').replace(otherId, '$2'));
+      for (const expected of found) {
+        assert.ok(
+          masked.some((problem) => expected.test(problem)),
+          `${expected} is not among ${JSON.stringify(masked)}`,
+        );
+      }
+    });
+  }
+  assert.deepEqual(await db.snapshot(auditLedger), [], 'each damage was undone');
+});
+
+/** The audit's findings within a transaction that damages the books and is rolled back. */
+async function problemsAfter(db: Database, damage: string, ids: string[]): Promise<string[]> {
+  let problems: string[] = [];
+  const undo = new Error('undo');
+  const trial = db.transaction(async (tx) => {
+    await tx.execute(damage, damage.includes('$2') ? ids : ids.slice(0, 1));
+    problems = await auditLedger(tx);
+    throw undo;
+  });
+  await assert.rejects(trial, undo);
+  return problems;
+}

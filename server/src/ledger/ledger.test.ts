@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { type Command, LedgerModel, type Result } from '../../test/ledger-model.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { createAccount } from '../accounts/accounts.ts';
+import type { Database } from '../kernel/database.ts';
+import { ApiError, UsageError } from '../kernel/errors.ts';
+import { auditLedger } from './audit.ts';
+import { adjust, balances, type CreditKind, grant, hold, settle } from './ledger.ts';
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+after(() => database.close());
+
+/** An account whose books and references no other run touches. */
+async function openAccount(): Promise<string> {
+  return createAccount(db, `${crypto.randomUUID()}@example.com`);
+}
+
+async function customerWith(credits: number): Promise<string> {
+  const accountId = await openAccount();
+  await grant(db, { accountId, credits, kind: 'paid', reference: accountId });
+  return accountId;
+}
+
+/** Does a command in a transaction of its own. What a task holds is told by `heldFor`. */
+async function carryOut(
+  accountId: string,
+  command: Command,
+  heldFor: (task: number) => number | undefined,
+): Promise<Result> {
+  try {
+    return (await book(accountId, command, heldFor)) ? 'booked' : 'repeated';
+  } catch (error) {
+    assert.ok(isRefusal(error), String(error));
+    return 'refused';
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  if (error instanceof UsageError || error instanceof ApiError) return true;
+  return error instanceof Error && 'code' in error && /^23/.test(String(error.code));
+}
+
+function book(
+  accountId: string,
+  command: Command,
+  heldFor: (task: number) => number | undefined,
+): Promise<boolean> {
+  switch (command.type) {
+    case 'grant':
+    case 'adjust': {
+      const reference = `${accountId}:${command.reference}`;
+      const given = { accountId, kind: command.kind, credits: command.credits, reference };
+      return command.type === 'grant' ? grant(db, given) : adjust(db, { ...given, note: 'a test' });
+    }
+    case 'hold': {
+      const reserve = { accountId, taskId: `${accountId}-${command.task}` };
+      return inTransaction((tx) => hold(tx, { ...reserve, credits: command.credits }));
+    }
+    case 'capture':
+    case 'refund': {
+      const taskId = `${accountId}-${command.task}`;
+      const credits = heldFor(command.task);
+      if (credits === undefined) throw new UsageError('nobody settles a task without a hold');
+      const outcome = command.type;
+      return inTransaction((tx) => settle(tx, { accountId, taskId, credits, outcome }));
+    }
+  }
+}
+
+async function inTransaction(work: Parameters<Database['transaction']>[0]): Promise<boolean> {
+  await db.transaction(work);
+  return true;
+}
+
+const kinds = fc.constantFrom<CreditKind>('paid', 'paid', 'promotional');
+const references = fc.integer({ min: 0, max: 5 });
+const commands: fc.Arbitrary<Command> = fc.oneof(
+  fc.record({
+    type: fc.constant('grant' as const),
+    kind: kinds,
+    credits: fc.integer({ min: 1, max: 100 }),
+    reference: references,
+  }),
+  fc.record({
+    type: fc.constant('adjust' as const),
+    kind: kinds,
+    credits: fc.integer({ min: -60, max: 60 }).filter((credits) => credits !== 0),
+    reference: references,
+  }),
+  fc.record({
+    type: fc.constant('hold' as const),
+    task: references,
+    credits: fc.integer({ min: 1, max: 60 }),
+  }),
+  fc.record({ type: fc.constantFrom('capture' as const, 'refund' as const), task: references }),
+);
+
+test('any sequence of movements leaves the books as a single-threaded model keeps them', async () => {
+  const sequences = fc.array(fc.oneof(commands, repeatsOf(commands)), { maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(sequences, async (parts) => {
+      const accountId = await openAccount();
+      const model = new LedgerModel();
+      for (const command of parts.flat()) {
+        const result = await carryOut(accountId, command, (task) => model.heldFor(task));
+        assert.equal(result, model.apply(command), JSON.stringify(command));
+        assert.deepEqual(await balances(db, accountId), model.balances);
+      }
+    }),
+    { numRuns: 25 },
+  );
+  assert.deepEqual(await db.snapshot(auditLedger), []);
+});
+
+/** The same command again later, after another one. */
+function repeatsOf(command: fc.Arbitrary<Command>): fc.Arbitrary<Command[]> {
+  return fc.tuple(command, command).map(([first, between]) => [first, between, first]);
+}
+
+interface Entry {
+  source: string;
+  kind: CreditKind;
+  credits: number;
+  reason: Command['type'];
+  reference: string;
+}
+
+/** What the ledger says has happened to an account, in its order, as commands for the model. */
+async function bookedCommands(accountId: string): Promise<Command[]> {
+  const rows = await sql<Entry>(
+    db,
+    `select source, kind, credits, reason, reference from ledger_transfers
+     where account_id = $1 order by id`,
+    [accountId],
+  );
+  return rows.map(({ source, kind, credits, reason, reference }): Command => {
+    const name = Number(/\d+$/.exec(reference)?.[0]);
+    if (reason === 'capture' || reason === 'refund') return { type: reason, task: name };
+    if (reason === 'hold') return { type: reason, task: name, credits };
+    const signed = source === 'available' ? -credits : credits;
+    return { type: reason, kind, credits: signed, reference: name };
+  });
+}
+
+test('movements in parallel come to what the model makes of them one by one', async () => {
+  const holds = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 6, maxLength: 6 });
+  const rushes = fc.array(commands, { minLength: 10, maxLength: 30 });
+  await fc.assert(
+    fc.asyncProperty(holds, rushes, async (sums, rush) => {
+      const accountId = await openAccount();
+      const fixed = rush.map((command) =>
+        command.type === 'hold' ? { ...command, credits: sums[command.task] ?? 1 } : command,
+      );
+      const first: Command = { type: 'grant', kind: 'paid', credits: 60, reference: 9 };
+      const held = await holdSome(accountId, first, sums.slice(0, 2));
+      const results = await Promise.all(
+        fixed.map((command) => carryOut(accountId, command, (task) => held[task])),
+      );
+      const booked = await bookedCommands(accountId);
+      const model = new LedgerModel();
+      for (const command of booked) assert.equal(model.apply(command), 'booked');
+      assert.deepEqual(await balances(db, accountId), model.balances);
+      const before = 1 + held.length;
+      assert.equal(booked.length - before, results.filter((result) => result === 'booked').length);
+    }),
+    { numRuns: 25 },
+  );
+  assert.deepEqual(await db.snapshot(auditLedger), []);
+});
+
+/** Gives credits and holds them for tasks 0 and 1, as far as they suffice. */
+async function holdSome(accountId: string, first: Command, sums: number[]): Promise<number[]> {
+  await carryOut(accountId, first, () => undefined);
+  const held: number[] = [];
+  for (const [task, credits] of sums.entries()) {
+    const result = await carryOut(accountId, { type: 'hold', task, credits }, () => undefined);
+    if (result !== 'booked') break;
+    held.push(credits);
+  }
+  return held;
+}
+
+test('parallel holds never reserve more than there is, and 402 is said to the rest', async () => {
+  const accountId = await customerWith(1000);
+  const attempts = Array.from({ length: 40 }, () =>
+    inTransaction((tx) => hold(tx, { accountId, taskId: crypto.randomUUID(), credits: 100 })),
+  );
+  const outcomes = await Promise.allSettled(attempts);
+  const refusals = outcomes.filter((outcome) => outcome.status === 'rejected');
+  assert.equal(outcomes.length - refusals.length, 10);
+  for (const { reason } of refusals) {
+    assert.ok(reason instanceof ApiError);
+    assert.equal(reason.code, 'insufficient_credits');
+    assert.deepEqual(reason.details, { required_credits: 100 });
+  }
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, held: 1000 });
+});
+
+test('capture and refund of one task at the same time: exactly one of them is booked', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const accountId = await customerWith(300);
+    const other = { accountId, taskId: crypto.randomUUID(), credits: 150 };
+    const reserve = { accountId, taskId: crypto.randomUUID(), credits: 150 };
+    await inTransaction((tx) => hold(tx, other));
+    await inTransaction((tx) => hold(tx, reserve));
+    const outcomes = await Promise.allSettled(
+      (['capture', 'refund', 'capture', 'refund'] as const).map((outcome) =>
+        inTransaction((tx) => settle(tx, { ...reserve, outcome })),
+      ),
+    );
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+    assert.equal((await balances(db, accountId)).paid.held, 150);
+  }
+});
+
+test('the API never spends promotional credits', async () => {
+  const accountId = await openAccount();
+  await grant(db, { accountId, credits: 500, kind: 'promotional', reference: accountId });
+  const reserve = { accountId, taskId: crypto.randomUUID(), credits: 1 };
+  await assert.rejects(
+    inTransaction((tx) => hold(tx, reserve)),
+    { code: 'insufficient_credits' },
+  );
+  assert.deepEqual(await balances(db, accountId), {
+    paid: { available: 0, held: 0 },
+    promotional: { available: 500, held: 0 },
+  });
+});
+
+test('a grant sent again, also at the same time, is booked once', async () => {
+  const accountId = await openAccount();
+  const given = { accountId, credits: 70, kind: 'paid', reference: crypto.randomUUID() } as const;
+  const results = await Promise.all(Array.from({ length: 8 }, () => grant(db, given)));
+  assert.equal(results.filter((isNew) => isNew).length, 1);
+  assert.equal((await balances(db, accountId)).paid.available, 70);
+});
+
+test('a reference is refused with another account, sum, kind, direction or reason', async () => {
+  const [accountId, other] = [await customerWith(100), await openAccount()];
+  const reference = crypto.randomUUID();
+  const given = { accountId, credits: 10, kind: 'paid', reference, note: 'goodwill' } as const;
+  await adjust(db, given);
+  const conflicts = [
+    { ...given, accountId: other },
+    { ...given, credits: 11 },
+    { ...given, kind: 'promotional' as const },
+    { ...given, credits: -10 },
+    { ...given, note: 'something else' },
+  ];
+  for (const conflict of conflicts) await assert.rejects(adjust(db, conflict), UsageError);
+  assert.equal(await adjust(db, given), false);
+  assert.equal((await balances(db, accountId)).paid.available, 110);
+});
+
+test('an adjustment down, sent again, is known even when the balance no longer covers it', async () => {
+  const accountId = await customerWith(80);
+  const change = { accountId, credits: -50, kind: 'paid', reference: accountId } as const;
+  assert.equal(await adjust(db, { ...change, note: 'mistake' }), true);
+  assert.equal(await adjust(db, { ...change, note: 'mistake' }), false);
+  assert.equal((await balances(db, accountId)).paid.available, 30);
+});
+
+test('a balance is never adjusted below zero, held credits are not taken', async () => {
+  const accountId = await customerWith(100);
+  await inTransaction((tx) => hold(tx, { accountId, taskId: crypto.randomUUID(), credits: 60 }));
+  const change = {
+    accountId,
+    credits: -41,
+    kind: 'paid',
+    reference: accountId,
+    note: 'x',
+  } as const;
+  await assert.rejects(adjust(db, change), /fewer available credits/);
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 40, held: 60 });
+});
+
+test('credits are whole numbers: above zero for a grant, any but zero for an adjustment', async () => {
+  const accountId = await openAccount();
+  for (const credits of [0, -1, 1.5, Number.NaN, 2 ** 53]) {
+    const given = { accountId, credits, kind: 'paid', reference: `r${credits}` } as const;
+    await assert.rejects(async () => grant(db, given), UsageError, `grant ${credits}`);
+    if (credits === -1) continue;
+    await assert.rejects(adjust(db, { ...given, note: 'x' }), UsageError, `adjust ${credits}`);
+  }
+});
+
+test('a transaction that fails later leaves no trace of its hold', async () => {
+  const accountId = await customerWith(100);
+  const reserve = { accountId, taskId: crypto.randomUUID(), credits: 100 };
+  const failing = db.transaction(async (tx) => {
+    await hold(tx, reserve);
+    throw new Error('the process met a failure');
+  });
+  await assert.rejects(failing, /met a failure/);
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 100, held: 0 });
+  assert.equal(await inTransaction((tx) => hold(tx, reserve)), true);
+});
+
+test('transfers can be neither changed nor deleted', async () => {
+  await customerWith(100);
+  for (const change of [
+    'update ledger_transfers set credits = 1',
+    'delete from ledger_transfers',
+  ]) {
+    await assert.rejects(sql(db, change), /append-only/);
+  }
+});
+
+test('the database itself refuses balances below zero and one-sided changes', async () => {
+  const accountId = await customerWith(100);
+  const changes = {
+    'available = -1, granted = -1': 'available_not_negative',
+    'held = -1, available = 101': 'held_not_negative',
+    'spent = -1, available = 101': 'spent_not_negative',
+    'available = available + 1': 'double_entry',
+  };
+  for (const [change, constraint] of Object.entries(changes)) {
+    const update = `update ledger_accounts set ${change} where account_id = $1 and kind = 'paid'`;
+    await assert.rejects(sql(db, update, [accountId]), { constraint });
+  }
+});
+
+test('an account without books can neither be given credits nor hold any', async () => {
+  const nobody = { accountId: 'acct_nobody', credits: 5 };
+  const given = { ...nobody, kind: 'paid', reference: crypto.randomUUID() } as const;
+  await assert.rejects(grant(db, given), /no paid ledger account/);
+  await assert.rejects(
+    inTransaction((tx) => hold(tx, { ...nobody, taskId: crypto.randomUUID() })),
+    /no paid ledger account/,
+  );
+});

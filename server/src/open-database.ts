@@ -1,0 +1,43 @@
+import type { Config } from './config.ts';
+import { type Database, openDatabase } from './kernel/database.ts';
+import { openEmbeddedDatabase } from './kernel/embedded.ts';
+import type { Log } from './kernel/log.ts';
+import { migrate } from './kernel/migrate.ts';
+import { installQueue } from './queue/queue.ts';
+
+/** Connections of the program's own pool; the queue has four more and one that listens. */
+const CONNECTIONS = 24;
+
+/** A database that is up to date, and how to leave it. */
+export interface OpenedDatabase {
+  url: string;
+  db: Database;
+  /** Calls the listener when an embedded server ends under us. */
+  onExit(listener: (cause: string) => void): void;
+  close(): Promise<void>;
+}
+
+/** Opens the configured database, the embedded one if none is, and brings its schema up to date. */
+export async function openConfiguredDatabase(config: Config, log: Log): Promise<OpenedDatabase> {
+  const { databaseUrl, dataDir } = config;
+  const embedded =
+    databaseUrl === undefined ? await openEmbeddedDatabase({ dataDir, log }) : undefined;
+  const url = databaseUrl ?? embedded?.url ?? '';
+  try {
+    await migrate(url);
+    await installQueue(url);
+    const db = openDatabase({ url, connections: CONNECTIONS, log });
+    return {
+      url,
+      db,
+      onExit: (listener) => embedded?.onExit(listener),
+      close: async () => {
+        await db.close();
+        await embedded?.close();
+      },
+    };
+  } catch (error) {
+    await embedded?.close();
+    throw error;
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { until } from '../../test/service.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import type { Database } from '../kernel/database.ts';
+import { installQueue, type Lane, openQueue, type Queue } from './queue.ts';
+
+let database: TestDatabase;
+let db: Database;
+let sender: Queue;
+const opened: Queue[] = [];
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  sender = await open(false);
+});
+after(async () => {
+  for (const queue of opened) await queue.close();
+  await database.close();
+});
+
+async function open(work: boolean): Promise<Queue> {
+  const queue = await openQueue({ url: database.url, db, log: quiet, work });
+  opened.push(queue);
+  return queue;
+}
+
+async function send(lane: Lane, taskId: string, delaySeconds = 0): Promise<void> {
+  await db.transaction((tx) => sender.enqueue(tx, lane, taskId, delaySeconds));
+  sender.wake(lane);
+}
+
+/** The wake-ups that are in the queue, of tasks whose ids begin so. */
+async function queued(prefix: string): Promise<string[]> {
+  const rows = await sql<{ id: string }>(
+    db,
+    `select data->>'taskId' as id from pgboss.job where data->>'taskId' like $1 and state = 'created'
+     order by 1`,
+    [`${prefix}%`],
+  );
+  return rows.map((row) => row.id);
+}
+
+test('a wake-up is there when its transaction commits, and only then', async () => {
+  const failing = db.transaction(async (tx) => {
+    await sender.enqueue(tx, 'task', 'roll_1');
+    throw new Error('undone');
+  });
+  await assert.rejects(failing, /undone/);
+  await db.transaction(async (tx) => {
+    await sender.enqueue(tx, 'task', 'roll_2');
+    assert.deepEqual(await queued('roll_'), [], 'another connection sees nothing yet');
+  });
+  assert.deepEqual(await queued('roll_'), ['roll_2']);
+  await sql(db, `delete from pgboss.job where data->>'taskId' like 'roll_%'`);
+});
+
+test('every wake-up is handed over once, among several workers, in its own lane', async () => {
+  const seen: Record<Lane, string[]> = { task: [], ingest: [] };
+  const workers = [await open(true), await open(true)];
+  for (const worker of workers) {
+    for (const lane of ['task', 'ingest'] as const) {
+      await worker.work(lane, async (taskId) => {
+        seen[lane].push(taskId);
+      });
+    }
+  }
+  const ids = (lane: Lane) => Array.from({ length: 40 }, (_, i) => `${lane}_${10 + i}`);
+  await Promise.all(
+    (['task', 'ingest'] as const).flatMap((lane) => ids(lane).map((id) => send(lane, id))),
+  );
+  await until(
+    async () => seen.task.length + seen.ingest.length,
+    (count) => count >= 80,
+  );
+  assert.deepEqual(seen.task.sort(), ids('task'));
+  assert.deepEqual(seen.ingest.sort(), ids('ingest'));
+  for (const worker of workers) await worker.stopWorking();
+});
+
+test('a worker that stopped takes no more, another one does', async () => {
+  const [first, second] = [await open(true), await open(true)];
+  const seen: string[] = [];
+  const handle = (name: string) => async (taskId: string) => {
+    seen.push(`${name} ${taskId}`);
+  };
+  await first.work('task', handle('first'));
+  await first.stopWorking();
+  await second.work('task', handle('second'));
+  await send('task', 'after_stop');
+  await until(
+    async () => seen.length,
+    (count) => count > 0,
+  );
+  assert.deepEqual(seen, ['second after_stop']);
+  await second.stopWorking();
+});
+
+test('a wake-up whose handler fails is not tried again: the sweeper knows better', async () => {
+  const worker = await open(true);
+  const seen: string[] = [];
+  await worker.work('task', async (taskId) => {
+    seen.push(taskId);
+    if (taskId === 'bad') throw new Error('no');
+  });
+  await send('task', 'bad');
+  await until(
+    async () => seen.length,
+    (count) => count === 1,
+  );
+  await send('task', 'good');
+  await until(
+    async () => seen.length,
+    (count) => count >= 2,
+  );
+  assert.deepEqual(seen, ['bad', 'good']);
+  await worker.stopWorking();
+});
+
+test('a delayed wake-up waits for its time', async () => {
+  const worker = await open(true);
+  const seen: string[] = [];
+  await worker.work('task', async (taskId) => {
+    seen.push(taskId);
+  });
+  await send('task', 'later', 3600);
+  await send('task', 'now');
+  await until(
+    async () => seen.length,
+    (count) => count > 0,
+  );
+  assert.deepEqual(seen, ['now']);
+  assert.deepEqual(await queued('later'), ['later']);
+  await worker.stopWorking();
+});
+
+test('the queue is installed again, also by several at once, without harm', async () => {
+  await Promise.all([installQueue(database.url), installQueue(database.url)]);
+  assert.deepEqual(await queued('later'), ['later']);
+});

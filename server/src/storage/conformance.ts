@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/service.ts';
+import { newId } from '../kernel/ids.ts';
+import { ObjectMissing, type Storage } from './storage.ts';
+
+const BYTES = Buffer.from('0123456789');
+
+async function putBytes(storage: Storage, bytes: Uint8Array): Promise<string> {
+  await using folder = await temporaryFolder();
+  const filePath = path.join(folder.path, 'file');
+  await writeFile(filePath, bytes);
+  const id = newId('object');
+  await storage.put(id, filePath);
+  return id;
+}
+
+async function bytesOf(stream: Promise<Readable>): Promise<string> {
+  return String(await buffer(await stream));
+}
+
+/** What every storage promises, as tests of one that `open` gives. */
+export function testStorage(name: string, open: () => Promise<Storage>): void {
+  test(`${name}: what was put is read back, byte for byte, as often as asked`, async () => {
+    const storage = await open();
+    const bytes = crypto.getRandomValues(new Uint8Array(65_536));
+    const id = await putBytes(storage, bytes);
+    for (let i = 0; i < 2; i += 1) {
+      assert.ok(Buffer.from(bytes).equals(await buffer(await storage.open(id))));
+    }
+  });
+
+  test(`${name}: a range is read with both its ends`, async () => {
+    const storage = await open();
+    const id = await putBytes(storage, BYTES);
+    const ranges = { '0-0': '0', '0-9': '0123456789', '3-5': '345', '9-9': '9' };
+    for (const [text, expected] of Object.entries(ranges)) {
+      const [first = 0, last = 0] = text.split('-').map(Number);
+      assert.equal(await bytesOf(storage.open(id, { first, last })), expected, text);
+    }
+  });
+
+  test(`${name}: an empty object is an object`, async () => {
+    const storage = await open();
+    const id = await putBytes(storage, new Uint8Array());
+    assert.equal(await bytesOf(storage.open(id)), '');
+  });
+
+  test(`${name}: what is not there is ObjectMissing, not an empty stream`, async () => {
+    const storage = await open();
+    await assert.rejects(storage.open(newId('object')), ObjectMissing);
+    await assert.rejects(storage.open(newId('object'), { first: 0, last: 1 }), ObjectMissing);
+  });
+
+  test(`${name}: a deleted object is gone, the others stay`, async () => {
+    const storage = await open();
+    const [id, other] = [await putBytes(storage, BYTES), await putBytes(storage, BYTES)];
+    await storage.delete(id);
+    await assert.rejects(storage.open(id), ObjectMissing);
+    assert.equal(await bytesOf(storage.open(other)), '0123456789');
+  });
+
+  test(`${name}: deleting what is not there is no error`, async () => {
+    const storage = await open();
+    const id = await putBytes(storage, BYTES);
+    await storage.delete(id);
+    await storage.delete(id);
+    await storage.delete(newId('object'));
+  });
+
+  test(`${name}: many objects are put at the same time`, async () => {
+    const storage = await open();
+    const texts = Array.from({ length: 20 }, (_, i) => `object ${i}`);
+    const ids = await Promise.all(texts.map((text) => putBytes(storage, Buffer.from(text))));
+    assert.deepEqual(await Promise.all(ids.map((id) => bytesOf(storage.open(id)))), texts);
+  });
+
+  test(`${name}: an object outlives the storage that took it`, async () => {
+    const id = await putBytes(await open(), BYTES);
+    assert.equal(await bytesOf((await open()).open(id)), '0123456789');
+  });
+
+  test(`${name}: a file that is not there makes no object`, async () => {
+    const storage = await open();
+    const id = newId('object');
+    await assert.rejects(storage.put(id, '/nowhere/at/all'));
+    await assert.rejects(storage.open(id), ObjectMissing);
+  });
+
+  test(`${name}: a reader that leaves early does no harm`, async () => {
+    const storage = await open();
+    const id = await putBytes(storage, new Uint8Array(1_000_000));
+    const stream = await storage.open(id);
+    stream.destroy();
+    assert.equal((await buffer(await storage.open(id))).length, 1_000_000);
+  });
+}

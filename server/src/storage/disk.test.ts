@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { newId } from '../kernel/ids.ts';
+import { testStorage } from './conformance.ts';
+import { diskStorage } from './disk.ts';
+
+const home = await mkdtemp(path.join(tmpdir(), 'framewright-'));
+const folder = path.join(home, 'data', 'objects');
+after(() => rm(home, { recursive: true, force: true }));
+
+testStorage('disk', async () => diskStorage(folder));
+
+test('disk: a file is moved in, not copied, and only its owner can enter the folders', async () => {
+  const spooled = path.join(home, 'spooled');
+  await writeFile(spooled, 'bytes');
+  const { ino } = await stat(spooled);
+  const id = newId('object');
+  await diskStorage(folder).put(id, spooled);
+  const stored = path.join(folder, id.slice(-2), id);
+  assert.equal((await stat(stored)).ino, ino);
+  await assert.rejects(stat(spooled), { code: 'ENOENT' });
+  for (const made of [folder, path.dirname(stored)]) {
+    assert.equal((await stat(made)).mode & 0o777, 0o700, made);
+  }
+});
+
+test('disk: a put that fails leaves nothing under the name', async () => {
+  const id = newId('object');
+  await assert.rejects(diskStorage(folder).put(id, path.join(home, 'missing')), { code: 'ENOENT' });
+  assert.ok(!(await readdir(path.join(folder, id.slice(-2)))).includes(id));
+});
+
+test('disk: another failure than a missing file is not told as one', async () => {
+  const id = newId('object');
+  await writeFile(path.join(home, 'no-folder'), '');
+  const misplaced = diskStorage(path.join(home, 'no-folder'));
+  await assert.rejects(misplaced.open(id), { code: 'ENOTDIR' });
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { type Links, openLinks } from './links.ts';
+
+const NOW_SECONDS = 1_900_000_000;
+let database: TestDatabase;
+
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.close());
+
+function open(deliverySeconds = 3600): Promise<Links> {
+  return openLinks({ db: database.db, publicUrl: () => 'https://video.test', deliverySeconds });
+}
+
+function partsOf(link: string) {
+  const url = new URL(link);
+  const { expires = '', signature = '' } = Object.fromEntries(url.searchParams);
+  return { path: url.pathname, expires, signature };
+}
+
+test('a link names its object, its expiry and a signature that holds', async () => {
+  const links = await open();
+  const link = links.linkTo('obj_1', NOW_SECONDS + 0.9);
+  assert.match(link, /^https:\/\/video\.test\/media\/obj_1\.mp4\?expires=\d+&signature=[\w-]{43}$/);
+  assert.equal(links.expiryOf('obj_1', partsOf(link)), NOW_SECONDS + 3600);
+});
+
+test('a link of one process holds in every other, also when they start at the same time', async () => {
+  const all = await Promise.all(Array.from({ length: 4 }, () => open()));
+  for (const maker of all) {
+    const parts = partsOf(maker.linkTo('obj_2', NOW_SECONDS));
+    for (const checker of all) checker.expiryOf('obj_2', parts);
+  }
+});
+
+test('a link changed in any character is refused', async () => {
+  const links = await open();
+  const good = partsOf(links.linkTo('obj_3', NOW_SECONDS));
+  const refused = (id: string, parts: { expires?: string; signature?: string }) =>
+    assert.throws(() => links.expiryOf(id, parts), { code: 'link_invalid' });
+  const place = fc.nat({ max: good.signature.length - 1 });
+  fc.assert(
+    fc.property(place, fc.constantFrom(...'abcXYZ019-_='), (at, character) => {
+      const signature = good.signature.slice(0, at) + character + good.signature.slice(at + 1);
+      if (signature !== good.signature) refused('obj_3', { ...good, signature });
+    }),
+  );
+  refused('obj_4', good);
+  refused('obj_3', { ...good, expires: String(Number(good.expires) + 1) });
+  refused('obj_3', { ...good, expires: `0${good.expires}` });
+  refused('obj_3', { ...good, signature: `${good.signature}=` });
+  refused('obj_3', { expires: good.expires });
+  refused('obj_3', { signature: good.signature });
+  refused('obj_3', {});
+});
+
+test('after a new secret the newest signs, links of the older ones still hold', async () => {
+  const old = partsOf((await open()).linkTo('obj_5', NOW_SECONDS));
+  await sql(database.db, 'insert into delivery_secrets (id, secret) values (2, $1)', [
+    Buffer.alloc(32, 7),
+  ]);
+  const links = await open();
+  const fresh = partsOf(links.linkTo('obj_5', NOW_SECONDS));
+  assert.notEqual(fresh.signature, old.signature);
+  assert.equal(links.expiryOf('obj_5', old), links.expiryOf('obj_5', fresh));
+});

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import type { Database } from '../kernel/database.ts';
+import { diskStorage } from './disk.ts';
+import {
+  deleteDoomed,
+  doom,
+  doomHalfWritten,
+  findObject,
+  markReady,
+  type ObjectRole,
+  readyWith,
+  storeFile,
+} from './objects.ts';
+import { ObjectMissing, type Storage } from './storage.ts';
+
+const DAY_SECONDS = 86_400;
+const home = await mkdtemp(path.join(tmpdir(), 'framewright-'));
+const storage = diskStorage(path.join(home, 'objects'));
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+after(async () => {
+  await database.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+async function store(
+  taskId: string,
+  role: ObjectRole = 'output',
+  through: Storage = storage,
+): Promise<string> {
+  const filePath = path.join(home, crypto.randomUUID());
+  await writeFile(filePath, 'some bytes');
+  const file = { filePath, taskId, role, mediaType: 'video/mp4' };
+  return storeFile({ db, storage: through }, file);
+}
+
+async function stateOf(id: string): Promise<string | undefined> {
+  const [row] = await sql<{ state: string }>(db, 'select state from objects where id = $1', [id]);
+  return row?.state;
+}
+
+async function assertGone(id: string): Promise<void> {
+  assert.equal(await stateOf(id), 'deleted');
+  await assert.rejects(storage.open(id), ObjectMissing);
+}
+
+async function assertKept(id: string, state: string): Promise<void> {
+  assert.equal(await stateOf(id), state);
+  (await storage.open(id)).destroy();
+}
+
+test('the row of an object is committed before its first byte', async () => {
+  const seen: Array<string | undefined> = [];
+  const watched: Storage = {
+    ...storage,
+    async put(id, filePath) {
+      seen.push(await stateOf(id));
+      await storage.put(id, filePath);
+    },
+  };
+  const id = await store('task_1', 'output', watched);
+  assert.deepEqual(seen, ['writing']);
+  const found = await findObject(db, id, 'output');
+  assert.equal(found?.size_bytes, 'some bytes'.length);
+  assert.equal(found?.media_type, 'video/mp4');
+  assert.equal(await findObject(db, id, 'input'), undefined, 'an input is never delivered');
+});
+
+test('an object is ready once, and only within a transaction that commits', async () => {
+  const id = await store('task_2');
+  const failing = db.transaction(async (tx) => {
+    await markReady(tx, [id], 30);
+    throw new Error('undone');
+  });
+  await assert.rejects(failing, /undone/);
+  assert.equal(await stateOf(id), 'writing');
+  await markReady(db, [id], 30);
+  await assert.rejects(markReady(db, [id], 30), /not all objects are writing/);
+});
+
+test('objects become ready all or none', async () => {
+  const [first, doomed] = [await store('task_3', 'input'), await store('task_3b', 'input')];
+  await doom(db, 'task_3b', ['input']);
+  await assert.rejects(
+    db.transaction((tx) => markReady(tx, [first, doomed], null)),
+    /not all objects/,
+  );
+  assert.equal(await stateOf(first), 'writing');
+});
+
+test('objects of a transaction that does not commit are given up at once', async () => {
+  const [used, unused] = [await store('task_3c'), await store('task_3d')];
+  const result = await readyWith(db, { ids: [used], retentionDays: 30 }, async () => 'moved');
+  assert.equal(result, 'moved');
+  const failing = readyWith(db, { ids: [unused], retentionDays: 30 }, async () => {
+    throw new Error('superseded');
+  });
+  await assert.rejects(failing, /superseded/);
+  await deleteDoomed({ db, storage });
+  await assertKept(used, 'ready');
+  await assertGone(unused);
+});
+
+test('dooming takes the named roles of the one task, whatever their state', async () => {
+  const writing = await store('task_4', 'input');
+  const ready = await store('task_4', 'input');
+  await markReady(db, [ready], null);
+  const output = await store('task_4', 'output');
+  const other = await store('task_5', 'input');
+  await doom(db, 'task_4', ['input']);
+  await deleteDoomed({ db, storage });
+  await assertGone(writing);
+  await assertGone(ready);
+  await assertKept(output, 'writing');
+  await assertKept(other, 'writing');
+});
+
+test('only what is half-written is doomed when a step begins anew', async () => {
+  const [ready, writing] = [await store('task_6'), await store('task_6')];
+  await markReady(db, [ready], 30);
+  await doomHalfWritten(db, 'task_6', 'output');
+  await deleteDoomed({ db, storage });
+  await assertKept(ready, 'ready');
+  await assertGone(writing);
+});
+
+test('outputs go when their retention is over, by the clock of the database', async (t) => {
+  t.after(() => database.setClock(0));
+  const [output, kept] = [await store('task_7'), await store('task_7', 'input')];
+  await markReady(db, [output], 30);
+  await markReady(db, [kept], null);
+  await database.setClock(30 * DAY_SECONDS - 60);
+  await deleteDoomed({ db, storage });
+  await assertKept(output, 'ready');
+  await database.setClock(30 * DAY_SECONDS + 60);
+  await deleteDoomed({ db, storage });
+  await assertGone(output);
+  await assertKept(kept, 'ready');
+});
+
+test('what a killed process left half-written goes after a day, not before', async (t) => {
+  t.after(() => database.setClock(0));
+  const abandoned = await store('task_8');
+  await deleteDoomed({ db, storage });
+  await assertKept(abandoned, 'writing');
+  await database.setClock(DAY_SECONDS + 60);
+  await deleteDoomed({ db, storage });
+  await assertGone(abandoned);
+});
+
+test('several processes delete at the same time', async () => {
+  const ids = await Promise.all(Array.from({ length: 20 }, () => store('task_9')));
+  await doom(db, 'task_9', ['output']);
+  await Promise.all(Array.from({ length: 4 }, () => deleteDoomed({ db, storage })));
+  for (const id of ids) await assertGone(id);
+  assert.equal(await deleteDoomed({ db, storage }), 0);
+});
+
+test('an object that was deleted while its bytes came in leaves no file behind', async () => {
+  let id = '';
+  const overtaken: Storage = {
+    ...storage,
+    async put(objectId, filePath) {
+      id = objectId;
+      await doomHalfWritten(db, 'task_10', 'output');
+      await deleteDoomed({ db, storage });
+      await storage.put(objectId, filePath);
+    },
+  };
+  await assert.rejects(store('task_10', 'output', overtaken));
+  await assertGone(id);
+});
+
+test('a file that can not be deleted now does not keep the others from it', async () => {
+  const [stuck, other] = [await store('task_11'), await store('task_11')];
+  await doom(db, 'task_11', ['output']);
+  const failing: Storage = {
+    ...storage,
+    async delete(id) {
+      if (id === stuck) throw new Error('the disk is unwell');
+      await storage.delete(id);
+    },
+  };
+  await assert.rejects(deleteDoomed({ db, storage: failing }), /the disk is unwell/);
+  await assertGone(other);
+  await assertKept(stuck, 'doomed');
+  await deleteDoomed({ db, storage });
+  await assertGone(stuck);
+});

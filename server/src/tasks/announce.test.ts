@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { until } from '../../test/service.ts';
+import {
+  makeSubmittingTask,
+  makeTask,
+  openTaskRoom,
+  sql,
+  type TaskRoom,
+} from '../../test/task-fixtures.ts';
+import type { Database } from '../kernel/database.ts';
+import { announce } from './announce.ts';
+import { audit } from './audit.ts';
+import { notAccepted } from './not-accepted.ts';
+
+let room: TaskRoom;
+let db: Database;
+
+before(async () => {
+  room = await openTaskRoom();
+  db = room.db;
+});
+after(async () => {
+  const books = await audit(db);
+  await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+const OPTIONS = { submitRetrySeconds: 600, cause: { provider: 'busy' } };
+
+/** Waits until a statement stands behind another connection's row lock. */
+function someoneWaits(): Promise<number> {
+  const count = async () => {
+    const [row] = await sql<{ count: number }>(
+      db,
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return row?.count ?? 0;
+  };
+  return until(count, (waiting) => waiting > 0);
+}
+
+test('announced first: the not-accepted transition waits for it, then tries again', async () => {
+  const { task, binding } = await makeSubmittingTask(room);
+  let refused: Promise<unknown> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    assert.equal((await announce(tx, task.id))?.id, task.id);
+    refused = db.transaction((other) => notAccepted(other, task, OPTIONS));
+    await someoneWaits();
+  });
+  assert.equal(await refused, 'rest');
+  assert.equal(await boundTask(binding.idempotencyKey), task.id);
+});
+
+test('not accepted first: the announcement waits for it, then there is nothing to announce', async () => {
+  const { task, binding } = await makeSubmittingTask(room);
+  let announced: Promise<unknown> = Promise.resolve();
+  await db.transaction(async (tx) => {
+    const failed = await notAccepted(tx, task, OPTIONS);
+    assert.ok(failed !== 'rest' && failed.phase === 'failed');
+    announced = announce(db, task.id);
+    await someoneWaits();
+  });
+  assert.equal(await announced, undefined);
+  assert.equal(await boundTask(binding.idempotencyKey), null);
+});
+
+async function boundTask(key: string): Promise<string | null | undefined> {
+  const [row] = await sql<{ task_id: string | null }>(
+    db,
+    'select task_id from idempotency_keys where key = $1',
+    [key],
+  );
+  return row?.task_id;
+}
+
+test('announcing again keeps the time of the first', async () => {
+  const { task } = await makeTask(room);
+  const first = await announce(db, task.id);
+  const second = await announce(db, task.id);
+  assert.ok(first?.announced_at);
+  assert.deepEqual(second?.announced_at, first.announced_at);
+});
+
+test('a task past acceptance is told as it is', async () => {
+  const { task } = await makeTask(room);
+  await sql(db, `update tasks set phase = 'generating' where id = $1`, [task.id]);
+  assert.equal((await announce(db, task.id))?.phase, 'generating');
+});

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { claimTask, makeTask, openTaskRoom, sql, type TaskRoom } from '../../test/task-fixtures.ts';
+import type { Database } from '../kernel/database.ts';
+import { audit } from './audit.ts';
+import type { Task } from './task.ts';
+import { moveNow } from './transitions.ts';
+
+interface Life {
+  live: Task;
+  completed: Task;
+  failed: Task;
+}
+
+async function complete(room: TaskRoom): Promise<Task> {
+  const { task } = await makeTask(room);
+  const outputObjectId = `obj_${task.id}`;
+  await sql(
+    room.db,
+    `insert into objects (id, task_id, role, state, media_type, size_bytes, delete_after)
+     values ($1, $2, 'output', 'ready', 'video/mp4', 1, clock_now() + interval '1 day')`,
+    [outputObjectId, task.id],
+  );
+  let current = await claimTask(room.db, task.id);
+  for (const to of ['submitting', 'generating', 'archiving'] as const) {
+    current = await moveNow(room.db, current, { to });
+  }
+  return moveNow(room.db, current, { to: 'completed', changes: { outputObjectId } });
+}
+
+async function fail(room: TaskRoom): Promise<Task> {
+  const { task } = await makeTask(room);
+  const error = { code: 'provider_failed', message: 'No.' } as const;
+  const claimed = await claimTask(room.db, task.id);
+  return moveNow(room.db, claimed, { to: 'failed', changes: { error } });
+}
+
+/** What only a hand in the database can do, after the constraint against it is dropped. */
+const DAMAGES: Array<{
+  title: string;
+  unlock?: string;
+  damage: (life: Life) => [string, ...unknown[]];
+  found: (life: Life) => string;
+}> = [
+  {
+    title: 'a task is gone, its credits are still held',
+    damage: ({ live }) => ['delete from tasks where id = $1', live.id],
+    found: ({ live }) => `${live.id}: credits are held for no task`,
+  },
+  {
+    title: 'a task is there that nobody pays for',
+    damage: ({ live }) => [
+      `insert into tasks select (jsonb_populate_record(t, $2)).* from tasks t where id = $1`,
+      live.id,
+      { id: 'task_free', phase: 'failed', error_code: 'not_accepted', due_at: null },
+    ],
+    found: () => 'task_free: failed without credits held for it',
+  },
+  {
+    title: 'a task costs something else than is held for it',
+    damage: ({ live }) => ['update tasks set credits = credits + 1 where id = $1', live.id],
+    found: ({ live }) => `${live.id}: reserved without credits held for it`,
+  },
+  {
+    title: 'a task ended without its settlement',
+    damage: ({ live }) => [
+      `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,
+      live.id,
+    ],
+    found: ({ live }) => `${live.id}: failed, but its credits are held`,
+  },
+  {
+    title: 'a live task was refunded',
+    damage: ({ failed }) => [
+      `update tasks set phase = 'generating', error_code = null, due_at = now() where id = $1`,
+      failed.id,
+    ],
+    found: ({ failed }) => `${failed.id}: generating, but its credits are refund`,
+  },
+  {
+    title: 'a completed task was refunded',
+    damage: ({ failed, completed }) => [
+      `update tasks set phase = 'completed', error_code = null, output_object_id = $2 where id = $1`,
+      failed.id,
+      completed.output_object_id,
+    ],
+    found: ({ failed }) => `${failed.id}: completed, but its credits are refund`,
+  },
+  {
+    title: 'a live task has no next wake-up',
+    unlock: 'alter table tasks drop constraint ended_tasks_have_no_work',
+    damage: ({ live }) => ['update tasks set due_at = null where id = $1', live.id],
+    found: ({ live }) => `${live.id}: reserved without a next wake-up`,
+  },
+  {
+    title: 'the output of a completed task is gone without a trace',
+    damage: ({ completed }) => ['delete from objects where task_id = $1', completed.id],
+    found: ({ completed }) => `${completed.id}: completed, its output is missing`,
+  },
+  {
+    title: 'the output of a completed task was never finished',
+    damage: ({ completed }) => [
+      `update objects set state = 'writing' where task_id = $1`,
+      completed.id,
+    ],
+    found: ({ completed }) => `${completed.id}: completed, its output is writing`,
+  },
+  {
+    title: 'an output was deleted before its time',
+    damage: ({ completed }) => [
+      `update objects set state = 'deleted' where task_id = $1`,
+      completed.id,
+    ],
+    found: ({ completed }) => `${completed.id}: completed, its output is deleted`,
+  },
+  {
+    title: 'an output that was to be kept is to be deleted',
+    damage: ({ completed }) => [
+      `update objects set state = 'doomed', delete_after = null where task_id = $1`,
+      completed.id,
+    ],
+    found: ({ completed }) => `${completed.id}: completed, its output is doomed`,
+  },
+  {
+    title: 'a task has two provider jobs',
+    unlock: 'drop index one_live_attempt',
+    damage: ({ live }) => [
+      `insert into attempts (id, task_id, provider, state, send_before, job_id)
+       select 'att_' || n, $1, 'scripted', 'accepted', now(), 'job_' || n
+       from generate_series(1, 2) n`,
+      live.id,
+    ],
+    found: ({ live }) => `${live.id}: 2 provider jobs`,
+  },
+  {
+    title: 'the key of a task is gone',
+    damage: ({ failed }) => ['delete from idempotency_keys where key = $1', failed.idempotency_key],
+    found: ({ failed }) => `${failed.id}: its idempotency key is missing`,
+  },
+  {
+    title: 'the key of a live task is armed',
+    damage: ({ live }) => [
+      'update idempotency_keys set task_id = null where key = $1',
+      live.idempotency_key,
+    ],
+    found: ({ live }) => `${live.id}: its idempotency key is missing`,
+  },
+];
+
+test('the audit finds each thing that is wrong, and nothing else', async (t) => {
+  const room = await openTaskRoom();
+  t.after(() => room.close());
+  const { db } = room;
+  const { task: live } = await makeTask(room);
+  const life = { live, completed: await complete(room), failed: await fail(room) };
+  assert.deepEqual(await audit(db), { ok: true, problems: [] });
+  for (const { title, unlock = 'select', damage, found } of DAMAGES) {
+    await t.test(title, async () => {
+      assert.deepEqual(await problemsAfter(db, unlock, damage(life)), [found(life)]);
+    });
+  }
+  assert.deepEqual(await audit(db), { ok: true, problems: [] }, 'each damage was undone');
+});
+
+/** The audit's findings within a transaction that does the damage and is rolled back. */
+async function problemsAfter(
+  db: Database,
+  unlock: string,
+  [damage, ...values]: [string, ...unknown[]],
+): Promise<string[]> {
+  let problems: string[] = [];
+  const undo = new Error('undo');
+  const trial = db.transaction(async (tx) => {
+    await tx.execute('set local session_replication_role = replica'); // no foreign keys
+    await tx.execute(unlock);
+    await tx.execute(damage, values);
+    ({ problems } = await audit({ ...db, snapshot: (work) => work(tx) }));
+    throw undo;
+  });
+  await assert.rejects(trial, undo);
+  return problems;
+}
+
+test('an output past its retention is no damage, once its deletion is on record', async (t) => {
+  const room = await openTaskRoom();
+  t.after(() => room.close());
+  const { id } = await complete(room);
+  await room.database.setClock(2 * 86_400);
+  for (const state of ['doomed', 'deleted']) {
+    await sql(room.db, 'update objects set state = $2 where task_id = $1', [id, state]);
+    assert.deepEqual(await audit(room.db), { ok: true, problems: [] });
+  }
+});

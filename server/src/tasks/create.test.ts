@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { makeCustomer } from '../../test/service.ts';
+import {
+  bindingFor,
+  claimTask,
+  makeTask,
+  openTaskRoom,
+  PRICE,
+  REQUEST,
+  sql,
+  type TaskRoom,
+} from '../../test/task-fixtures.ts';
+import { type Database, openDatabase } from '../kernel/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { balances } from '../ledger/ledger.ts';
+import { audit } from './audit.ts';
+import { type Binding, type Created, createTask } from './create.ts';
+import { notAccepted } from './not-accepted.ts';
+import type { Task } from './task.ts';
+
+let room: TaskRoom;
+let db: Database;
+
+before(async () => {
+  room = await openTaskRoom();
+  db = room.db;
+});
+after(async () => {
+  const books = await audit(db);
+  await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+function create(binding: Binding, request = REQUEST): Promise<Created> {
+  return createTask(room.parts, binding, request, PRICE);
+}
+
+/** Lets a task fail because nobody took it, before anybody was told of it. */
+async function rearm(taskId: string): Promise<Task> {
+  const claimed = await claimTask(db, taskId);
+  const options = { submitRetrySeconds: 600, cause: { test: true } };
+  const failed = await db.transaction((tx) => notAccepted(tx, claimed, options));
+  assert.ok(failed !== 'rest');
+  return failed;
+}
+
+async function tasksOf(accountId: string): Promise<string[]> {
+  const rows = await sql<{ id: string }>(
+    db,
+    'select id from tasks where account_id = $1 order by created_at',
+    [accountId],
+  );
+  return rows.map((row) => row.id);
+}
+
+function sharedTask(outcomes: Created[]): Task {
+  const ids = new Set(outcomes.map(({ task }) => task.id));
+  assert.equal(ids.size, 1, `${ids.size} tasks for one key`);
+  assert.equal(outcomes.filter(({ kind }) => kind === 'created').length, 1);
+  const [first] = outcomes;
+  assert.ok(first);
+  return first.task;
+}
+
+test('two identical creates in flight reserve once, also if the credits cover only one', async () => {
+  for (const twins of [2, 20]) {
+    const { accountId } = await makeCustomer(db, PRICE.credits);
+    const binding = bindingFor(accountId);
+    const outcomes = await Promise.all(Array.from({ length: twins }, () => create(binding)));
+    const task = sharedTask(outcomes);
+    assert.deepEqual(await tasksOf(accountId), [task.id]);
+    assert.deepEqual((await balances(db, accountId)).paid, { available: 0, held: PRICE.credits });
+  }
+});
+
+test('different bodies in flight under one key: one wins, the others conflict', async () => {
+  const { accountId } = await makeCustomer(db, PRICE.credits * 10);
+  const key = crypto.randomUUID();
+  const attempts = Array.from({ length: 10 }, (_, i) =>
+    create(bindingFor(accountId, key, `body ${i % 5}`)),
+  );
+  const outcomes = await Promise.allSettled(attempts);
+  const good = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+  sharedTask(good.map(({ value }) => value));
+  assert.equal(good.length, 2, 'the winner and its twin');
+  for (const outcome of outcomes) {
+    if (outcome.status === 'fulfilled') continue;
+    assert.ok(outcome.reason instanceof ApiError);
+    assert.equal(outcome.reason.code, 'idempotency_conflict');
+  }
+  assert.equal((await balances(db, accountId)).paid.held, PRICE.credits);
+});
+
+test('parallel creates of an account never spend more than it has', async () => {
+  const { accountId } = await makeCustomer(db, PRICE.credits * 4);
+  const attempts = Array.from({ length: 20 }, () => create(bindingFor(accountId)));
+  const outcomes = await Promise.allSettled(attempts);
+  assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 4);
+  for (const outcome of outcomes) {
+    if (outcome.status === 'fulfilled') continue;
+    assert.equal(outcome.reason.code, 'insufficient_credits');
+  }
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, held: 1000 });
+});
+
+test('a key is the account’s: two accounts use the same one apart', async () => {
+  const [ada, grace] = [await makeCustomer(db, 250), await makeCustomer(db, 250)];
+  const first = await create(bindingFor(ada.accountId, 'same-key'));
+  const second = await create(bindingFor(grace.accountId, 'same-key', 'another body'));
+  assert.equal(second.kind, 'created');
+  assert.notEqual(first.task.id, second.task.id);
+});
+
+test('a create that can not be paid binds no key', async () => {
+  const { accountId } = await makeCustomer(db, PRICE.credits - 1);
+  const key = crypto.randomUUID();
+  const attempts = Array.from({ length: 5 }, () => create(bindingFor(accountId, key)));
+  for (const outcome of await Promise.allSettled(attempts)) {
+    assert.equal(outcome.status === 'rejected' && outcome.reason.code, 'insufficient_credits');
+  }
+  assert.deepEqual(await tasksOf(accountId), []);
+  const other = bindingFor(accountId, key, 'a cheaper body');
+  const cheaper = await createTask(room.parts, other, REQUEST, { credits: 10, version: 1 });
+  assert.equal(cheaper.kind, 'created');
+});
+
+test('a key keeps its task whatever becomes of it', async () => {
+  const { accountId } = await makeCustomer(db, PRICE.credits);
+  const binding = bindingFor(accountId);
+  const { task } = await create(binding);
+  await sql(db, `update tasks set phase = 'held', held_cause = 'acceptance' where id = $1`, [
+    task.id,
+  ]);
+  const replayed = await create(binding);
+  assert.equal(replayed.kind, 'replayed');
+  assert.equal(replayed.task.id, task.id);
+  assert.equal(replayed.task.phase, 'held');
+});
+
+test('an armed key starts a new task for the same body, and keeps refusing another', async () => {
+  const { task, binding } = await makeTask(room);
+  const failed = await rearm(task.id);
+  assert.equal(failed.error_code, 'not_accepted');
+  const other = { ...binding, fingerprint: Buffer.alloc(32) };
+  await assert.rejects(create(other), { code: 'idempotency_conflict' });
+  const again = await create(binding);
+  assert.equal(again.kind, 'created');
+  assert.deepEqual(await tasksOf(binding.accountId), [task.id, again.task.id]);
+  const replayed = await create(binding);
+  assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', again.task.id]);
+});
+
+test('20 parallel creates on an armed key make exactly one task', async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { task, binding } = await makeTask(room);
+    await rearm(task.id);
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => create(binding)));
+    const fresh = sharedTask(outcomes);
+    assert.deepEqual(await tasksOf(binding.accountId), [task.id, fresh.id]);
+    const { paid } = await balances(db, binding.accountId);
+    assert.deepEqual(paid, { available: 0, held: PRICE.credits });
+  }
+});
+
+test('creates that race with the arming of their key end with one live task', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const { task, binding } = await makeTask(room);
+    const claimed = await claimTask(db, task.id);
+    const options = { submitRetrySeconds: 600, cause: {} };
+    const [, ...outcomes] = await Promise.all([
+      db.transaction((tx) => notAccepted(tx, claimed, options)),
+      ...Array.from({ length: 6 }, () => create(binding)),
+    ]);
+    const live = await sql<{ id: string }>(
+      db,
+      `select id from tasks where account_id = $1 and phase <> 'failed'`,
+      [binding.accountId],
+    );
+    assert.equal(live.length, 1);
+    for (const { task: seen } of outcomes) assert.equal(seen.id, live[0]?.id);
+  }
+});
+
+test('without time to wait the task is announced from the start', async () => {
+  const { accountId } = await makeCustomer(db, 500);
+  const waiting = await create(bindingFor(accountId));
+  const parts = { ...room.parts, createWaitSeconds: 0 };
+  const atOnce = await createTask(parts, bindingFor(accountId), REQUEST, PRICE);
+  assert.equal(waiting.task.announced_at, null);
+  assert.notEqual(atOnce.task.announced_at, null);
+});
+
+test('the seed asked for is kept; -1 and none are drawn anew and recorded', async () => {
+  const { accountId } = await makeCustomer(db, 250 * 8);
+  const seedOf = async (seed?: number) => {
+    const { task } = await create(bindingFor(accountId), { ...REQUEST, seed });
+    return task.seed;
+  };
+  for (const seed of [0, 7, 4_294_967_295]) assert.equal(await seedOf(seed), seed);
+  const drawn = [await seedOf(-1), await seedOf(-1), await seedOf(), await seedOf()];
+  assert.equal(new Set(drawn).size, 4);
+  for (const seed of drawn) assert.ok(seed >= 0 && seed <= 4_294_967_295);
+});
+
+test('a task, its hold, its key and its wake-up are committed together or not at all', async () => {
+  const { accountId } = await makeCustomer(db, PRICE.credits);
+  const binding = bindingFor(accountId);
+  const queue = {
+    ...room.queue,
+    enqueue: async () => {
+      throw new Error('the queue is unwell');
+    },
+  };
+  await assert.rejects(createTask({ ...room.parts, queue }, binding, REQUEST, PRICE), {
+    code: 'service_busy',
+  });
+  assert.deepEqual(await tasksOf(accountId), []);
+  assert.equal((await balances(db, accountId)).paid.available, PRICE.credits);
+  const { kind, task } = await create(binding);
+  assert.equal(kind, 'created');
+  const jobs = await sql(db, `select 1 from pgboss.job where data->>'taskId' = $1`, [task.id]);
+  assert.equal(jobs.length, 1);
+});
+
+test('when the database is away a create is service_busy, to be sent again', async () => {
+  const closed = openDatabase({ url: room.database.url, connections: 1, log: room.parts.log });
+  await closed.close();
+  const attempt = createTask({ ...room.parts, db: closed }, bindingFor('acct_x'), REQUEST, PRICE);
+  await assert.rejects(attempt, { code: 'service_busy', retryAfterSeconds: 1 });
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import { claimTask, makeTask, openTaskRoom, sql, type TaskRoom } from '../../test/task-fixtures.ts';
+import type { Database } from '../kernel/database.ts';
+import { claim, dueTasks, release, renew, takeBack } from './lease.ts';
+import { LEASE_SECONDS, moveNow, postpone, Superseded } from './transitions.ts';
+
+let room: TaskRoom;
+let db: Database;
+
+before(async () => {
+  room = await openTaskRoom();
+  db = room.db;
+});
+after(() => room.close());
+
+test('of many workers that want a task one gets it', async () => {
+  const { task } = await makeTask(room);
+  const claims = await Promise.all(Array.from({ length: 12 }, () => claim(db, task.id)));
+  assert.equal(claims.filter((claimed) => claimed !== undefined).length, 1);
+});
+
+test('a lease holds until its time is over, and then another worker gets the next one', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeTask(room);
+  const first = await claimTask(db, task.id);
+  await freezeClock(db, LEASE_SECONDS);
+  assert.equal(await claim(db, task.id), undefined);
+  await freezeClock(db, LEASE_SECONDS + 0.001);
+  const second = await claimTask(db, task.id);
+  assert.equal(second.lease, first.lease + 1);
+  await assert.rejects(moveNow(db, first, { to: 'submitting' }), Superseded);
+  assert.equal((await moveNow(db, second, { to: 'submitting' })).phase, 'submitting');
+});
+
+test('a renewed lease holds on; one that was lost is not renewed', async () => {
+  await freezeClock(db, 0);
+  const [kept, lost] = [(await makeTask(room)).task.id, (await makeTask(room)).task.id];
+  const leases = new Map<string, number>();
+  for (const id of [kept, lost]) leases.set(id, (await claimTask(db, id)).lease);
+  leases.set(lost, 0);
+  await freezeClock(db, LEASE_SECONDS - 1);
+  await renew(db, leases);
+  await freezeClock(db, LEASE_SECONDS + 1);
+  assert.equal(await claim(db, kept), undefined);
+  assert.ok(await claim(db, lost));
+});
+
+test('a lease given back is free at once, but not by who lost it', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeTask(room);
+  const first = await claimTask(db, task.id);
+  await release(db, { ...first, lease: first.lease - 1 });
+  assert.equal(await claim(db, task.id), undefined);
+  await release(db, first);
+  assert.ok(await claim(db, task.id));
+});
+
+test('a task that rests is not to be had before it is due', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeTask(room);
+  await postpone(db, await claimTask(db, task.id), { seconds: 5 });
+  await freezeClock(db, 4.999);
+  assert.equal(await claim(db, task.id), undefined);
+  await freezeClock(db, 5);
+  assert.ok(await claim(db, task.id));
+});
+
+test('who lost the lease does not postpone the task of another', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeTask(room);
+  const first = await claimTask(db, task.id);
+  await freezeClock(db, LEASE_SECONDS + 1);
+  const second = await claimTask(db, task.id);
+  await postpone(db, first, { seconds: 1000 });
+  assert.ok(await moveNow(db, second, { to: 'submitting' }));
+  await release(db, second);
+  assert.ok(await claim(db, task.id));
+});
+
+test('due and free tasks are found, in the lane of their work', async () => {
+  await freezeClock(db, 0);
+  await sql(
+    db,
+    `update tasks set due_at = clock_now() + interval '1 year' where due_at is not null`,
+  );
+  const made = {
+    text: (await makeTask(room)).task.id,
+    image: (await makeTask(room)).task.id,
+    fetched: (await makeTask(room)).task.id,
+    leased: (await makeTask(room)).task.id,
+  };
+  const mode = `update tasks set request = request || '{"mode": "image-to-video"}' where id = any($1)`;
+  await sql(db, mode, [[made.image, made.fetched]]);
+  await sql(db, `update tasks set phase = 'submitting' where id = $1`, [made.fetched]);
+  await claimTask(db, made.leased);
+  const due = new Map((await dueTasks(db)).map(({ id, lane }) => [id, lane]));
+  assert.deepEqual(
+    due,
+    new Map([
+      [made.text, 'task'],
+      [made.fetched, 'task'],
+      [made.image, 'ingest'],
+    ]),
+  );
+});
+
+test('who knows what became of a submit gets the task back, unless it is past the question', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeTask(room);
+  const first = await moveNow(db, await claimTask(db, task.id), { to: 'submitting' });
+  assert.equal(await db.transaction((tx) => takeBack(tx, first)), first);
+  await freezeClock(db, LEASE_SECONDS + 1);
+  const second = await claimTask(db, task.id);
+  const back = await db.transaction((tx) => takeBack(tx, first));
+  assert.equal(back.lease, second.lease + 1);
+  await assert.rejects(moveNow(db, second, { to: 'generating' }), Superseded);
+  await moveNow(db, back, { to: 'generating' });
+  await assert.rejects(
+    db.transaction((tx) => takeBack(tx, second)),
+    Superseded,
+  );
+});

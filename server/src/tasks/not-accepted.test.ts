@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import {
+  bindingFor,
+  claimTask,
+  makeSubmittingTask,
+  openTaskRoom,
+  PRICE,
+  REQUEST,
+  sql,
+  type TaskRoom,
+} from '../../test/task-fixtures.ts';
+import type { Database } from '../kernel/database.ts';
+import { balances } from '../ledger/ledger.ts';
+import { announce } from './announce.ts';
+import { audit } from './audit.ts';
+import { createTask } from './create.ts';
+import { notAccepted } from './not-accepted.ts';
+import type { Task } from './task.ts';
+import { type Next, Superseded } from './transitions.ts';
+
+const SUBMIT_RETRY_SECONDS = 600;
+/** The wait of a create in these tests, as in openTaskRoom. */
+const WAIT_SECONDS = 20;
+
+let room: TaskRoom;
+let db: Database;
+
+before(async () => {
+  room = await openTaskRoom();
+  db = room.db;
+});
+after(async () => {
+  const books = await audit(db);
+  await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+function refuse(task: Task): Promise<Next> {
+  const options = { submitRetrySeconds: SUBMIT_RETRY_SECONDS, cause: { provider: 'busy' } };
+  return db.transaction((tx) => notAccepted(tx, task, options));
+}
+
+/** Seconds until the task is due again, by the frozen clock. */
+async function dueInSeconds(taskId: string): Promise<number | undefined> {
+  const [row] = await sql<{ seconds: number }>(
+    db,
+    'select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1',
+    [taskId],
+  );
+  return row?.seconds;
+}
+
+test('nobody counts on the task: it fails with its refund and its key is armed again', async () => {
+  await freezeClock(db, 0);
+  const { task, binding } = await makeSubmittingTask(room);
+  await freezeClock(db, WAIT_SECONDS - 0.001);
+  const failed = await refuse(task);
+  assert.ok(failed !== 'rest');
+  assert.deepEqual([failed.phase, failed.error_code], ['failed', 'not_accepted']);
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, held: 0 });
+  const again = await createTask(room.parts, binding, REQUEST, PRICE);
+  assert.equal(again.kind, 'created');
+  assert.notEqual(again.task.id, task.id);
+});
+
+test('an announced task is tried again, its credits stay held', async () => {
+  await freezeClock(db, 0);
+  const { task, binding } = await makeSubmittingTask(room);
+  await announce(db, task.id);
+  assert.equal(await refuse(task), 'rest');
+  assert.equal(await dueInSeconds(task.id), 1);
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, held: 250 });
+  const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+  assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
+});
+
+test('once the wait is over on the database clock a task counts as announced', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(room);
+  await freezeClock(db, WAIT_SECONDS);
+  assert.equal(await refuse(task), 'rest');
+});
+
+test('the tries of an announced task grow rarer, up to one in 30 seconds', async () => {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(room, { createWaitSeconds: 0 });
+  let current = task;
+  for (const [seconds, wait] of [
+    [0, 1],
+    [8, 2],
+    [40, 10],
+    [200, 30],
+    [599, 30],
+  ] as const) {
+    await freezeClock(db, seconds);
+    assert.equal(await refuse(current), 'rest');
+    assert.equal(await dueInSeconds(task.id), wait, `after ${seconds} s`);
+    await freezeClock(db, seconds + wait);
+    current = await claimTask(db, task.id);
+  }
+});
+
+test('when the time for tries is over the task fails, and its key answers with it for ever', async () => {
+  await freezeClock(db, 0);
+  const { task, binding } = await makeSubmittingTask(room, { createWaitSeconds: 0 });
+  assert.equal(await refuse(task), 'rest');
+  await freezeClock(db, SUBMIT_RETRY_SECONDS);
+  const failed = await refuse(await claimTask(db, task.id));
+  assert.ok(failed !== 'rest');
+  assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, held: 0 });
+  const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+  assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
+  const other = bindingFor(task.account_id, binding.idempotencyKey, 'another body');
+  await assert.rejects(createTask(room.parts, other, REQUEST, PRICE), {
+    code: 'idempotency_conflict',
+  });
+});
+
+test('a worker that lost its lease neither fails the task nor arms its key', async () => {
+  await freezeClock(db, 0);
+  for (const createWaitSeconds of [0, WAIT_SECONDS]) {
+    await freezeClock(db, 0);
+    const { task } = await makeSubmittingTask(room, { createWaitSeconds });
+    await freezeClock(db, 11);
+    const taken = await claimTask(db, task.id);
+    await assert.rejects(refuse(task), Superseded);
+    assert.equal((await balances(db, task.account_id)).paid.held, 250);
+    assert.ok(await refuse(taken), 'the new holder of the lease decides');
+  }
+});

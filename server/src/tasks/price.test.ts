@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { PRICE_TABLE, priceOf } from './price.ts';
+import type { GenerationRequest } from './request.ts';
+
+const PLAIN: GenerationRequest = {
+  mode: 'text-to-video',
+  model: 'video-2.0-fast',
+  prompt: 'a lighthouse at dawn',
+  aspect_ratio: '16:9',
+  duration: 5,
+  resolution: '720p',
+  reference_image_urls: [],
+  reference_video_urls: [],
+  generate_audio: true,
+};
+
+function withVideos(durations: number[], wish: Partial<GenerationRequest> = {}): GenerationRequest {
+  return {
+    ...PLAIN,
+    mode: 'media-to-video',
+    reference_video_urls: durations.map((_, index) => `https://media.example/${index}.mp4`),
+    reference_video_durations: durations,
+    ...wish,
+  };
+}
+
+test("the contract's standard example costs 250 credits", () => {
+  assert.deepEqual(priceOf(PLAIN), { credits: 250, version: 1 });
+});
+
+test("the contract's reference example costs 240 credits", () => {
+  assert.deepEqual(priceOf(withVideos([3])), { credits: 240, version: 1 });
+});
+
+/** The contract's tables, in its own order: model, standard rates, rates with reference videos. */
+const RATES = [
+  ['video-2.0', [30, 60, 150, 350], [20, 40, 100, 200]],
+  ['video-2.0-fast', [25, 50, undefined, undefined], [15, 30, undefined, undefined]],
+  ['video-2.0-mini', [15, 30, undefined, undefined], [10, 20, undefined, undefined]],
+] as const;
+const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const;
+
+test('each model and resolution costs what the tables of the contract say, or is not offered', () => {
+  for (const [model, standard, referenced] of RATES) {
+    for (const [column, resolution] of RESOLUTIONS.entries()) {
+      const plain = { ...PLAIN, model, resolution, duration: 4 };
+      const rate = standard[column];
+      assert.equal(priceOf(plain)?.credits, rate && 4 * rate, `${model} ${resolution}`);
+      const videos = withVideos([2, 9], { model, resolution, duration: 15 });
+      const referenceRate = referenced[column];
+      assert.equal(priceOf(videos)?.credits, referenceRate && 26 * referenceRate);
+    }
+  }
+});
+
+test('reference images do not change the price', () => {
+  const mode = 'media-to-video' as const;
+  const images = { ...PLAIN, mode, reference_image_urls: ['https://media.example/a.png'] };
+  assert.deepEqual(priceOf(images), priceOf(PLAIN));
+});
+
+test('seconds of output and of reference count the same, and the version is told', () => {
+  const seconds = fc.array(fc.integer({ min: 2, max: 15 }), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(seconds, fc.integer({ min: 4, max: 15 }), (durations, duration) => {
+      const total = durations.reduce((sum, one) => sum + one, duration);
+      const price = priceOf(withVideos(durations, { duration, model: 'video-2.0-mini' }));
+      assert.deepEqual(price, { credits: total * 20, version: PRICE_TABLE.version });
+    }),
+  );
+});

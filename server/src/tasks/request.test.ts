@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { ApiError } from '../kernel/errors.ts';
+import { checkRequest, type GenerationRequest, inputsOf } from './request.ts';
+
+const MODES = ['text-to-video', 'image-to-video', 'media-to-video'] as const;
+
+const PLAIN: GenerationRequest = {
+  mode: 'text-to-video',
+  model: 'video-2.0-fast',
+  prompt: 'a lighthouse at dawn',
+  aspect_ratio: '16:9',
+  duration: 5,
+  resolution: '720p',
+  reference_image_urls: [],
+  reference_video_urls: [],
+  generate_audio: true,
+};
+
+const MEDIA = {
+  image_url: 'https://media.example/first.png',
+  end_image_url: 'https://media.example/last.png',
+  reference_image_urls: ['https://media.example/a.png'],
+  reference_video_urls: ['https://media.example/a.mp4'],
+  reference_video_durations: [3],
+};
+type MediaField = keyof typeof MEDIA;
+
+/** The details of the 400 that the request is refused with; undefined when it is accepted. */
+function refusal(wish: Partial<GenerationRequest>, allow: string[] = []) {
+  try {
+    checkRequest({ ...PLAIN, ...wish }, new Set(allow));
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof ApiError);
+    assert.equal(error.code, 'invalid_request');
+    return error.details;
+  }
+}
+
+/** The contract's mode rules, told by the set of fields that a request gives. */
+function isAccepted(mode: (typeof MODES)[number], given: Set<MediaField>): boolean {
+  const frames = given.has('image_url') || given.has('end_image_url');
+  const images = given.has('reference_image_urls');
+  const videos = given.has('reference_video_urls');
+  const durations = given.has('reference_video_durations');
+  switch (mode) {
+    case 'text-to-video':
+      return given.size === 0;
+    case 'image-to-video':
+      return given.has('image_url') && !images && !videos && !durations;
+    case 'media-to-video':
+      return !frames && (images || videos) && videos === durations;
+  }
+}
+
+test('each mode takes exactly the combinations of media fields that the contract gives it', () => {
+  const fields = Object.keys(MEDIA) as MediaField[];
+  for (const mode of MODES) {
+    for (let bits = 0; bits < 2 ** fields.length; bits += 1) {
+      const given = fields.filter((_, index) => bits & (1 << index));
+      const media = Object.fromEntries(given.map((field) => [field, MEDIA[field]]));
+      const details = refusal({ mode, ...media });
+      const accepted = isAccepted(mode, new Set(given));
+      assert.equal(details === undefined, accepted, `${mode} with ${given.join(' ') || 'none'}`);
+    }
+  }
+});
+
+test('what a mode does not take is named, with the mode', () => {
+  const reason = 'not_accepted_in_mode';
+  for (const [mode, field] of [
+    ['text-to-video', 'image_url'],
+    ['text-to-video', 'reference_image_urls'],
+    ['image-to-video', 'reference_video_urls'],
+    ['media-to-video', 'end_image_url'],
+  ] as const) {
+    assert.deepEqual(refusal({ mode, [field]: MEDIA[field] }), { field, reason, mode });
+  }
+});
+
+test('what a mode needs is named', () => {
+  const reason = 'required';
+  const opening = { mode: 'image-to-video', end_image_url: MEDIA.end_image_url } as const;
+  assert.deepEqual(refusal(opening), { field: 'image_url', reason, mode: 'image-to-video' });
+  const field = 'reference_image_urls';
+  assert.deepEqual(refusal({ mode: 'media-to-video' }), { field, reason, mode: 'media-to-video' });
+});
+
+function withVideos(urls: number, durations: number[] | undefined): Partial<GenerationRequest> {
+  return {
+    mode: 'media-to-video',
+    reference_image_urls: ['https://media.example/a.png'],
+    reference_video_urls: Array.from({ length: urls }, (_, n) => `https://media.example/${n}.mp4`),
+    ...(durations && { reference_video_durations: durations }),
+  };
+}
+
+test('there is one duration per reference video, and together they last at most 15 seconds', () => {
+  const durations = fc.array(fc.integer({ min: 2, max: 15 }), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 3 }), durations, (urls, seconds) => {
+      const total = seconds.reduce((sum, one) => sum + one, 0);
+      const details = refusal(withVideos(urls, seconds));
+      if (urls === seconds.length && total <= 15) return assert.equal(details, undefined);
+      assert.equal(details?.field, 'reference_video_durations');
+      const reason = urls === seconds.length ? 'total_too_long' : 'count_mismatch';
+      assert.equal(details?.reason, reason);
+    }),
+  );
+  const missing = { field: 'reference_video_durations', reason: 'required', expected: 2, given: 0 };
+  assert.deepEqual(refusal(withVideos(2, undefined)), missing);
+});
+
+test('a URL that can be seen to be unfit is refused, with its entry in a list', () => {
+  const unfit = [
+    ['http://media.example/a.png', 'not_https'],
+    ['ftp://media.example/a.png', 'not_https'],
+    ['https://user:secret@media.example/', 'credentials_in_url'],
+    ['https://127.0.0.1/', 'not_public'],
+    ['https://localhost:8443/', 'not_public'],
+    ['https://[::1]/', 'not_public'],
+    ['https://0x7f000001/', 'not_public'],
+    ['https://169.254.169.254/latest', 'not_public'],
+    ['https://media..example/', 'malformed_url'],
+  ];
+  for (const [url = '', reason] of unfit) {
+    const asImage = { mode: 'image-to-video', image_url: url } as const;
+    assert.deepEqual(refusal(asImage), { field: 'image_url', reason }, url);
+    const fit = 'https://media.example/a.png';
+    const asLast = refusal({ mode: 'media-to-video', reference_image_urls: [fit, fit, url] });
+    assert.deepEqual(asLast, { field: 'reference_image_urls', reason, entry: 2 }, url);
+  }
+});
+
+test('a host on the allow list passes, on its port alone', () => {
+  const mode = 'image-to-video';
+  const allow = ['localhost:8443'];
+  assert.equal(refusal({ mode, image_url: 'https://localhost:8443/a.png' }, allow), undefined);
+  assert.notEqual(refusal({ mode, image_url: 'https://localhost:8444/a.png' }, allow), undefined);
+});
+
+test('a model that does not offer the resolution is refused, naming both', () => {
+  for (const resolution of ['1080p', '4k'] as const) {
+    for (const model of ['video-2.0-fast', 'video-2.0-mini'] as const) {
+      const expected = { field: 'resolution', reason: 'not_offered', model, resolution };
+      assert.deepEqual(refusal({ model, resolution }), expected);
+    }
+    assert.equal(refusal({ model: 'video-2.0', resolution }), undefined);
+  }
+});
+
+test('a valid request comes back with its price', () => {
+  assert.deepEqual(checkRequest(PLAIN, new Set()), { credits: 250, version: 1 });
+});
+
+test('the inputs of a request are its media in the order of the fields, videos with their seconds', () => {
+  const named = inputsOf({ ...PLAIN, ...MEDIA, reference_video_durations: [7] });
+  const told = named.map(({ field, entry, kind, declaredSeconds }) => [
+    field,
+    entry,
+    kind,
+    declaredSeconds,
+  ]);
+  assert.deepEqual(told, [
+    ['image_url', null, 'image', null],
+    ['end_image_url', null, 'image', null],
+    ['reference_image_urls', 0, 'image', null],
+    ['reference_video_urls', 0, 'video', 7],
+  ]);
+  assert.deepEqual(inputsOf(PLAIN), []);
+});

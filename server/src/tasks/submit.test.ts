@@ -1,0 +1,458 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { quiet } from '../../test/database.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import {
+  claimTask,
+  makeSubmittingTask,
+  openTaskRoom,
+  PRICE,
+  REQUEST,
+  scriptedProvider,
+  sql,
+  type TaskRoom,
+} from '../../test/task-fixtures.ts';
+import type { Database } from '../kernel/database.ts';
+import { openSpool } from '../kernel/spool.ts';
+import { balances } from '../ledger/ledger.ts';
+import { createLocalProvider } from '../providers/local/local.ts';
+import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
+import { announce } from './announce.ts';
+import { liveAttempt, openAttempt } from './attempts.ts';
+import { audit } from './audit.ts';
+import { createTask, readTask } from './create.ts';
+import { lookUp, type SubmitParts, submit } from './submit.ts';
+import type { Task } from './task.ts';
+import { type Next, Superseded } from './transitions.ts';
+
+const SUBMIT_TIMEOUT_SECONDS = 30;
+const RECONCILE_SECONDS = 45;
+/** A submit's bytes leave within 5 seconds of its record, or not at all. */
+const SEND_SECONDS = 5;
+
+let room: TaskRoom;
+let db: Database;
+
+before(async () => {
+  room = await openTaskRoom();
+  db = room.db;
+});
+after(async () => {
+  const books = await audit(db);
+  await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitParts {
+  return {
+    ...{ db, providerOf: () => provider, monotonic },
+    submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
+    submitRetrySeconds: 600,
+    reconcileSeconds: RECONCILE_SECONDS,
+  };
+}
+
+function thatSays(outcome: SubmitOutcome): Provider {
+  return scriptedProvider({ submit: async () => outcome });
+}
+
+function thatFinds(outcome: FindOutcome, findLagSeconds = 0): Provider {
+  return scriptedProvider({ find: async () => outcome, findLagSeconds });
+}
+
+function moved(next: Next): Task {
+  assert.ok(next !== 'rest', 'the task rests');
+  return next;
+}
+
+interface AttemptRow {
+  id: string;
+  state: string;
+  job_id: string | null;
+}
+
+async function attemptsOf(taskId: string): Promise<AttemptRow[]> {
+  return sql<AttemptRow>(
+    db,
+    'select id, state, job_id from attempts where task_id = $1 order by created_at',
+    [taskId],
+  );
+}
+
+async function stateOfAttempt(taskId: string): Promise<string | undefined> {
+  const attempts = await attemptsOf(taskId);
+  assert.equal(attempts.length, 1);
+  return attempts[0]?.state;
+}
+
+async function paid(task: Task): Promise<{ available: number; held: number }> {
+  return (await balances(db, task.account_id)).paid;
+}
+
+const HELD = { available: 0, held: PRICE.credits };
+const REFUNDED = { available: PRICE.credits, held: 0 };
+
+test('the provider is told what was asked, under the attempt’s id, which is on record', async () => {
+  const { task } = await makeSubmittingTask(room);
+  let told: Submission | undefined;
+  const provider = scriptedProvider({
+    async submit(submission, mayStillSend) {
+      told = submission;
+      assert.equal(mayStillSend(), true);
+      assert.equal(await stateOfAttempt(task.id), 'open');
+      return { kind: 'accepted', jobId: `job-${task.id}` };
+    },
+  });
+  await submit(partsWith(provider), task);
+  const [attempt] = await attemptsOf(task.id);
+  assert.deepEqual(told, {
+    attemptId: attempt?.id,
+    mode: 'text-to-video',
+    model: 'video-2.0-fast',
+    prompt: REQUEST.prompt,
+    aspectRatio: '16:9',
+    resolution: '720p',
+    durationSeconds: 5,
+    generateAudio: true,
+    seed: task.seed,
+    inputs: [],
+  });
+});
+
+test('accepted: the job is recorded with its attempt and the task goes on', async () => {
+  const { task } = await makeSubmittingTask(room);
+  const jobId = `job-${task.id}`;
+  const next = moved(await submit(partsWith(thatSays({ kind: 'accepted', jobId })), task));
+  assert.equal(next.phase, 'generating');
+  const [attempt] = await attemptsOf(task.id);
+  assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', jobId]);
+  assert.deepEqual(await paid(task), HELD);
+});
+
+test('a request that the provider refuses fails with its code, message and refund', async () => {
+  for (const code of ['content_refused', 'invalid_media', 'invalid_request'] as const) {
+    const { task, binding } = await makeSubmittingTask(room);
+    const refusal = { kind: 'rejected', fault: 'request', code, message: 'Not that.' } as const;
+    const next = moved(await submit(partsWith(thatSays(refusal)), task));
+    assert.deepEqual(
+      [next.phase, next.error_code, next.error_message],
+      ['failed', code, 'Not that.'],
+    );
+    assert.equal(await stateOfAttempt(task.id), 'rejected');
+    assert.deepEqual(await paid(task), REFUNDED);
+    const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+    assert.equal(replayed.kind, 'replayed', 'the key stays bound');
+  }
+});
+
+const NOT_FOR_NOW: Array<[SubmitOutcome, string]> = [
+  [{ kind: 'rejected', fault: 'busy', cause: 'queue full' }, 'rejected'],
+  [{ kind: 'rejected', fault: 'operator', cause: 'wrong key' }, 'rejected'],
+  [{ kind: 'not_sent', cause: 'connection refused' }, 'not_sent'],
+];
+
+test('not accepted for now, and nobody was told: refund, and the key is armed again', async () => {
+  for (const [outcome, state] of NOT_FOR_NOW) {
+    const { task, binding } = await makeSubmittingTask(room);
+    const next = moved(await submit(partsWith(thatSays(outcome)), task));
+    assert.equal(next.error_code, 'not_accepted');
+    assert.equal(await stateOfAttempt(task.id), state);
+    const again = await createTask(room.parts, binding, REQUEST, PRICE);
+    assert.equal(again.kind, 'created');
+  }
+});
+
+test('not accepted for now, but announced: the next try is a new attempt', async () => {
+  for (const [outcome] of NOT_FOR_NOW) {
+    await freezeClock(db, 0);
+    const { task } = await makeSubmittingTask(room);
+    await announce(db, task.id);
+    assert.equal(await submit(partsWith(thatSays(outcome)), task), 'rest');
+    await freezeClock(db, 1);
+    const again = await claimTask(db, task.id);
+    const jobId = `job-${task.id}`;
+    const next = moved(await submit(partsWith(thatSays({ kind: 'accepted', jobId })), again));
+    assert.equal(next.phase, 'generating');
+    assert.equal((await attemptsOf(task.id)).length, 2);
+  }
+});
+
+test('an unknown outcome and a provider that throws hold the task, its credits and its attempt', async () => {
+  const throwing = scriptedProvider({
+    submit: async () => {
+      throw new Error('socket hang up');
+    },
+  });
+  for (const provider of [thatSays({ kind: 'unknown', cause: 'timed out' }), throwing]) {
+    const { task } = await makeSubmittingTask(room);
+    const next = moved(await submit(partsWith(provider), task));
+    assert.deepEqual([next.phase, next.held_cause], ['held', 'acceptance']);
+    assert.equal(await stateOfAttempt(task.id), 'unknown');
+    assert.deepEqual(await paid(task), HELD);
+  }
+});
+
+test('nothing is sent once the time to send is over', async () => {
+  const { task } = await makeSubmittingTask(room);
+  let now = 1000;
+  const provider = scriptedProvider({
+    async submit(_submission, mayStillSend) {
+      now += SEND_SECONDS * 1000 - 1;
+      assert.equal(mayStillSend(), true);
+      now += 1;
+      assert.equal(mayStillSend(), false);
+      return { kind: 'not_sent', cause: 'too late' };
+    },
+  });
+  const next = moved(
+    await submit(
+      partsWith(provider, () => now),
+      task,
+    ),
+  );
+  assert.equal(next.error_code, 'not_accepted');
+});
+
+/** A task whose attempt a dead worker left open, now under the lease of another worker. */
+async function taskLeftOpen(): Promise<Task> {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(room);
+  await db.transaction((tx) => openAttempt(tx, task));
+  await freezeClock(db, 11);
+  return claimTask(db, task.id);
+}
+
+test('an attempt left open is looked up, never sent again: found, the task goes on', async () => {
+  const task = await taskLeftOpen();
+  const jobId = `job-${task.id}`;
+  const next = moved(await submit(partsWith(thatFinds({ kind: 'found', jobId })), task));
+  assert.equal(next.phase, 'generating');
+  assert.equal(await stateOfAttempt(task.id), 'accepted');
+});
+
+test('an attempt left open that is absent for good ends as not accepted', async () => {
+  const task = await taskLeftOpen();
+  const next = moved(await submit(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task));
+  assert.equal(next.error_code, 'not_accepted');
+  assert.equal(await stateOfAttempt(task.id), 'absent');
+  assert.deepEqual(await paid(task), REFUNDED);
+});
+
+test('strong absence counts only once no submit can be on its way any more', async () => {
+  const lagSeconds = 7;
+  const settled = SEND_SECONDS + SUBMIT_TIMEOUT_SECONDS + lagSeconds;
+  const states = { [settled]: 'unknown', [settled + 0.001]: 'absent' };
+  for (const [seconds, state] of Object.entries(states)) {
+    const task = await taskLeftOpen();
+    await freezeClock(db, Number(seconds));
+    await submit(partsWith(thatFinds({ kind: 'absent', proof: 'strong' }, lagSeconds)), task);
+    assert.equal(await stateOfAttempt(task.id), state);
+    const { phase } = await readTask(db, task.id);
+    assert.equal(phase, state === 'absent' ? 'submitting' : 'held', 'announced: it is tried again');
+  }
+});
+
+test('weak absence and several jobs prove nothing, however late', async () => {
+  const hints: FindOutcome[] = [
+    { kind: 'absent', proof: 'weak' },
+    { kind: 'ambiguous', jobIds: ['job-a', 'job-b'] },
+  ];
+  for (const hint of hints) {
+    const task = await taskLeftOpen();
+    await freezeClock(db, 100_000);
+    const held = moved(await submit(partsWith(thatFinds(hint)), task));
+    assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
+    assert.equal(await stateOfAttempt(task.id), 'unknown');
+    const attempt = await liveAttempt(db, task.id);
+    assert.ok(attempt);
+    assert.equal(await lookUp(partsWith(thatFinds(hint)), held, attempt), 'rest');
+    assert.deepEqual(await paid(task), HELD);
+  }
+});
+
+/** A task held because of an unknown outcome, with its attempt. */
+async function heldTask() {
+  await freezeClock(db, 0);
+  const { task, binding } = await makeSubmittingTask(room);
+  const unknown = thatSays({ kind: 'unknown', cause: 'timed out' });
+  const held = moved(await submit(partsWith(unknown), task));
+  const attempt = await liveAttempt(db, task.id);
+  assert.ok(attempt);
+  return { held, attempt, binding };
+}
+
+test('a held task goes on when its job is found', async () => {
+  const { held, attempt } = await heldTask();
+  const parts = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}` }));
+  assert.equal(moved(await lookUp(parts, held, attempt)).phase, 'generating');
+});
+
+test('a held task that was announced fails when there is no job, and its key keeps it', async () => {
+  const { held, attempt, binding } = await heldTask();
+  await announce(db, held.id);
+  const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  const next = moved(await lookUp(parts, held, attempt));
+  assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
+  assert.deepEqual(await paid(held), REFUNDED);
+  const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+  assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', held.id]);
+});
+
+test('a held task that nobody was told of fails when there is no job, and arms its key', async () => {
+  const { held, attempt, binding } = await heldTask();
+  const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  assert.equal(moved(await lookUp(parts, held, attempt)).error_code, 'not_accepted');
+  assert.equal((await createTask(room.parts, binding, REQUEST, PRICE)).kind, 'created');
+});
+
+test('a second attempt is impossible while one is open, unknown or accepted', async () => {
+  const { task } = await makeSubmittingTask(room);
+  const attempt = await db.transaction((tx) => openAttempt(tx, task));
+  for (const state of ['open', 'unknown', 'accepted']) {
+    await sql(
+      db,
+      `update attempts set state = $2, job_id = case when $2 = 'accepted' then id end where id = $1`,
+      [attempt.id, state],
+    );
+    const second = db.transaction((tx) => openAttempt(tx, task));
+    await assert.rejects(second, { constraint: 'one_live_attempt' }, state);
+  }
+  await sql(db, `update attempts set state = 'open', job_id = null where id = $1`, [attempt.id]);
+});
+
+test('a worker that lost its lease opens no attempt', async () => {
+  const task = await taskLeftOpen();
+  const earlier = { ...task, lease: task.lease - 1 };
+  await assert.rejects(
+    db.transaction((tx) => openAttempt(tx, earlier)),
+    Superseded,
+  );
+});
+
+/** What the submit of a worker says only after another worker has taken the task over. */
+async function outcomeAfterTakeOver(
+  outcome: SubmitOutcome,
+  takeOver: (task: Task) => Promise<unknown>,
+): Promise<{ task: Task; next: Next }> {
+  await freezeClock(db, 0);
+  const { task } = await makeSubmittingTask(room, { createWaitSeconds: 0 });
+  const provider = scriptedProvider({
+    async submit() {
+      await freezeClock(db, 11);
+      await takeOver(await claimTask(db, task.id));
+      return outcome;
+    },
+  });
+  return { task, next: await submit(partsWith(provider), task) };
+}
+
+const holdIt = (task: Task) =>
+  submit(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), task);
+
+test('an acceptance that comes late, after the task is held, is still evidence', async () => {
+  const { task, next } = await outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-1' }, holdIt);
+  assert.equal(next, 'rest', 'whoever has the lease goes on');
+  assert.equal((await readTask(db, task.id)).phase, 'generating');
+  const [attempt] = await attemptsOf(task.id);
+  assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', 'late-1']);
+  assert.equal((await claimTask(db, task.id)).phase, 'generating', 'it is free for any worker');
+});
+
+test('an acceptance that comes while another worker still looks is recorded once', async () => {
+  let look = async (): Promise<unknown> => undefined;
+  const { task } = await outcomeAfterTakeOver(
+    { kind: 'accepted', jobId: 'late-2' },
+    async (taken) => {
+      const attempt = await liveAttempt(db, taken.id);
+      assert.ok(attempt);
+      look = () => lookUp(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
+    },
+  );
+  await assert.rejects(look, Superseded);
+  assert.equal((await readTask(db, task.id)).phase, 'generating');
+});
+
+test('a refusal that comes late ends a held task with its refund', async () => {
+  const message = 'Not that.';
+  const outcomes: Array<[SubmitOutcome, string]> = [
+    [{ kind: 'rejected', fault: 'request', code: 'content_refused', message }, 'content_refused'],
+    [{ kind: 'rejected', fault: 'busy', cause: 'queue full' }, 'not_accepted'],
+    [{ kind: 'not_sent', cause: 'too late' }, 'not_accepted'],
+  ];
+  for (const [outcome, code] of outcomes) {
+    const { task } = await outcomeAfterTakeOver(outcome, holdIt);
+    assert.equal((await readTask(db, task.id)).error_code, code);
+    assert.deepEqual(await paid(task), REFUNDED);
+  }
+});
+
+test('an outcome that comes after the attempt is resolved changes nothing', async () => {
+  const unheld = (task: Task) =>
+    submit(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
+  const late = outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-3' }, unheld);
+  await assert.rejects(late, Superseded);
+  const known = (task: Task) =>
+    submit(partsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}` })), task);
+  await assert.rejects(
+    outcomeAfterTakeOver({ kind: 'not_sent', cause: 'too late' }, known),
+    Superseded,
+  );
+});
+
+test('an unknown outcome that comes late does not disturb who took the task over', async () => {
+  await assert.rejects(outcomeAfterTakeOver({ kind: 'unknown', cause: 'cut off' }, holdIt));
+});
+
+function localProvider(): Provider {
+  const files = {
+    open: async () => {
+      throw new Error('this provider renders nothing');
+    },
+    keep: async () => {
+      throw new Error('this provider renders nothing');
+    },
+  };
+  return createLocalProvider({ db, files, spool: openSpool('/nowhere'), log: quiet });
+}
+
+const SUBMISSION: Submission = {
+  ...{ attemptId: '', mode: 'text-to-video', model: 'video-2.0-fast', prompt: 'A lighthouse' },
+  ...{ aspectRatio: '16:9', resolution: '480p', durationSeconds: 4, generateAudio: false },
+  ...{ seed: 1, inputs: [] },
+};
+
+test('local provider: a look-up that comes first bars the submit', async () => {
+  const provider = localProvider();
+  const submission = { ...SUBMISSION, attemptId: 'att_barred' };
+  assert.deepEqual(await provider.find('att_barred'), { kind: 'absent', proof: 'final' });
+  assert.equal((await provider.submit(submission, () => true)).kind, 'not_sent');
+  assert.deepEqual(await provider.find('att_barred'), { kind: 'absent', proof: 'final' });
+});
+
+test('local provider: a submit that comes first is found, and again is the same job', async () => {
+  const provider = localProvider();
+  const submission = { ...SUBMISSION, attemptId: 'att_first' };
+  const outcome = { kind: 'accepted', jobId: 'att_first' };
+  assert.deepEqual(await provider.submit(submission, () => true), outcome);
+  assert.deepEqual(await provider.find('att_first'), { kind: 'found', jobId: 'att_first' });
+  assert.deepEqual(await provider.submit(submission, () => true), outcome);
+});
+
+test('local provider: in any race submit and look-up agree', async () => {
+  const provider = localProvider();
+  for (let round = 0; round < 30; round += 1) {
+    const attemptId = `att_race_${round}`;
+    const [outcome, found] = await Promise.all([
+      provider.submit({ ...SUBMISSION, attemptId }, () => true),
+      provider.find(attemptId),
+    ]);
+    assert.equal(outcome.kind === 'accepted', found.kind === 'found');
+  }
+});
+
+test('local provider: nothing is sent when the time to send is over', async () => {
+  const provider = localProvider();
+  const submission = { ...SUBMISSION, attemptId: 'att_late' };
+  assert.equal((await provider.submit(submission, () => false)).kind, 'not_sent');
+  assert.equal((await provider.find('att_late')).kind, 'absent');
+});

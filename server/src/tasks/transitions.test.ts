@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { makeCustomer } from '../../test/service.ts';
+import { statement } from '../kernel/database.ts';
+import { newId } from '../kernel/ids.ts';
+import { balances, hold } from '../ledger/ledger.ts';
+import { readTask } from './create.ts';
+import type { Phase, Task } from './task.ts';
+import { type Changes, moveNow, postpone, Superseded, TRANSITIONS } from './transitions.ts';
+
+/** The arrows of the life of a task, as the design draws them. */
+const ARROWS: Array<[Phase, Phase]> = [
+  ['reserved', 'ingesting'],
+  ['reserved', 'submitting'],
+  ['ingesting', 'submitting'],
+  ['submitting', 'generating'],
+  ['generating', 'archiving'],
+  ['archiving', 'completed'],
+  ['submitting', 'held'],
+  ['generating', 'held'],
+  ['archiving', 'held'],
+  ['held', 'generating'],
+  ['held', 'archiving'],
+  ['reserved', 'failed'],
+  ['ingesting', 'failed'],
+  ['submitting', 'failed'],
+  ['generating', 'failed'],
+  ['archiving', 'failed'],
+  ['held', 'failed'],
+];
+
+/** The shortest way to each phase. */
+const WAY: Record<Phase, Phase[]> = {
+  reserved: [],
+  ingesting: ['ingesting'],
+  submitting: ['submitting'],
+  generating: ['submitting', 'generating'],
+  archiving: ['submitting', 'generating', 'archiving'],
+  held: ['submitting', 'held'],
+  completed: ['submitting', 'generating', 'archiving', 'completed'],
+  failed: ['failed'],
+};
+const PHASES = Object.keys(TRANSITIONS) as Phase[];
+const CREDITS = 10;
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.close());
+
+const INSERT = statement(
+  'test_task_insert',
+  `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
+     price_version, provider, wait_until, due_at)
+   values ($1, $2, 'api', $1, 'reserved', '{}', 1, $3, 1, 'local', clock_now(), clock_now())`,
+);
+
+/** What the columns of a phase demand beside it. */
+function changesFor(to: Phase): Changes {
+  if (to === 'held') return { heldCause: 'outcome' };
+  if (to === 'failed') return { error: { code: 'provider_failed', message: 'It failed.' } };
+  return to === 'completed' ? { outputObjectId: newId('object') } : {};
+}
+
+function go(task: Task, to: Phase): Promise<Task> {
+  return moveNow(database.db, task, { to, changes: changesFor(to) });
+}
+
+/** A task of the account that has come to the phase, its credits held at the reserve. */
+async function taskIn(phase: Phase, accountId: string): Promise<Task> {
+  const id = newId('task');
+  await database.db.transaction(async (tx) => {
+    await hold(tx, { accountId, taskId: id, credits: CREDITS });
+    await tx.query(INSERT, [id, accountId, CREDITS]);
+  });
+  let task = await readTask(database.db, id);
+  for (const next of WAY[phase]) task = await go(task, next);
+  return task;
+}
+
+async function paidOf(accountId: string) {
+  return (await balances(database.db, accountId)).paid;
+}
+
+test('a task can go along the drawn arrows, and along no others', async () => {
+  const { accountId } = await makeCustomer(database.db, 10_000);
+  for (const from of PHASES) {
+    for (const to of PHASES) {
+      const task = await taskIn(from, accountId);
+      const isDrawn = ARROWS.some(([start, end]) => start === from && end === to);
+      if (isDrawn) {
+        assert.equal((await go(task, to)).phase, to);
+      } else {
+        await assert.rejects(go(task, to), /can't go from/, `${from} to ${to}`);
+        assert.deepEqual((await readTask(database.db, task.id)).phase, from);
+      }
+    }
+  }
+});
+
+test('completed spends the held credits, failed gives them back, and nothing else moves them', async () => {
+  for (const phase of PHASES) {
+    const { accountId } = await makeCustomer(database.db, 100);
+    await taskIn(phase, accountId);
+    const expected = {
+      completed: { available: 90, held: 0 },
+      failed: { available: 100, held: 0 },
+    }[String(phase)] ?? { available: 90, held: CREDITS };
+    assert.deepEqual(await paidOf(accountId), expected, phase);
+  }
+});
+
+test('of two movers that saw the same task one wins, and the credits move once', async () => {
+  const { accountId } = await makeCustomer(database.db, 100);
+  const task = await taskIn('generating', accountId);
+  const rivals = await Promise.allSettled([go(task, 'failed'), go(task, 'failed')]);
+  const [lost] = rivals.filter((rival) => rival.status === 'rejected');
+  assert.ok(lost?.reason instanceof Superseded);
+  assert.equal(rivals.filter((rival) => rival.status === 'fulfilled').length, 1);
+  assert.deepEqual(await paidOf(accountId), { available: 100, held: 0 });
+});
+
+const TAKE_OVER = statement('test_take_over', 'update tasks set lease = lease + 1 where id = $1');
+
+test('whoever lost the lease moves nothing any more', async () => {
+  const { accountId } = await makeCustomer(database.db, 100);
+  const task = await taskIn('archiving', accountId);
+  await database.db.query(TAKE_OVER, [task.id]);
+  await assert.rejects(go(task, 'completed'), Superseded);
+  await assert.rejects(go(task, 'failed'), Superseded);
+  assert.deepEqual(await paidOf(accountId), { available: 90, held: CREDITS });
+});
+
+const WORK = statement(
+  'test_task_work',
+  `select due_at is not null as has_work, due_at - clock_now() > interval '1 minute' as rests,
+     leased_until is not null as is_leased, stumbles from tasks where id = $1`,
+);
+
+async function workOf(task: Task): Promise<object> {
+  const [row] = await database.db.query(WORK, [task.id]);
+  return { ...row };
+}
+
+test('a live task always has its next wake-up, an ended one has none', async () => {
+  const { accountId } = await makeCustomer(database.db, 1000);
+  for (const phase of PHASES) {
+    const task = await taskIn(phase, accountId);
+    const [row] = await database.db.query<{ has_work: boolean }>(WORK, [task.id]);
+    assert.equal(row?.has_work, phase !== 'completed' && phase !== 'failed', phase);
+  }
+});
+
+test('a step may let its task rest: the lease ends and the next look is later', async () => {
+  const { accountId } = await makeCustomer(database.db, 100);
+  const rest = { has_work: true, rests: true, is_leased: false };
+  const task = await taskIn('submitting', accountId);
+  const moved = await moveNow(database.db, task, { to: 'generating', delaySeconds: 120 });
+  assert.deepEqual(await workOf(moved), { ...rest, stumbles: 0 });
+  assert.equal(await postpone(database.db, moved, { seconds: 120, stumbles: 1 }), 'rest');
+  assert.deepEqual(await workOf(moved), { ...rest, stumbles: 1 });
+  await go(moved, 'archiving');
+  assert.deepEqual(await workOf(moved), { ...rest, rests: false, stumbles: 0 });
+});
+
+const HISTORY = statement(
+  'test_history',
+  'select phase, cause from task_history where task_id = $1 order by at',
+);
+
+test('every move is noted with its cause', async () => {
+  const { accountId } = await makeCustomer(database.db, 100);
+  const task = await taskIn('generating', accountId);
+  const cause = { output: 'the link is gone' };
+  await moveNow(database.db, task, { to: 'held', changes: { heldCause: 'outcome' }, cause });
+  const notes = await database.db.query<{ phase: Phase; cause: unknown }>(HISTORY, [task.id]);
+  assert.deepEqual(
+    notes.map((note) => [note.phase, note.cause]),
+    [
+      ['submitting', null],
+      ['generating', null],
+      ['held', cause],
+    ],
+  );
+});
+
+const OBJECT = statement(
+  'test_object',
+  `insert into objects (id, task_id, role, state, media_type) values ($1, $2, $3, 'ready', 'x/y')`,
+);
+const STATES = statement(
+  'test_object_states',
+  'select role, state from objects where task_id = $1 order by role',
+);
+
+test('the inputs of an ended task are asked to be deleted, and the output of a failed one', async () => {
+  const { accountId } = await makeCustomer(database.db, 100);
+  for (const [to, output] of [
+    ['completed', 'ready'],
+    ['failed', 'doomed'],
+  ] as const) {
+    const task = await taskIn('archiving', accountId);
+    for (const role of ['input', 'output']) {
+      await database.db.query(OBJECT, [newId('object'), task.id, role]);
+    }
+    await go(task, to);
+    assert.deepEqual(await database.db.query(STATES, [task.id]), [
+      { role: 'input', state: 'doomed' },
+      { role: 'output', state: output },
+    ]);
+  }
+});

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { quiet } from '../../test/database.ts';
+import { makeTask, openTaskRoom, sql, type TaskRoom } from '../../test/task-fixtures.ts';
+import { openDatabase } from '../kernel/database.ts';
+import { createWaiting, isBeforeAcceptance } from './waiting.ts';
+
+let room: TaskRoom;
+
+before(async () => {
+  room = await openTaskRoom();
+});
+after(() => room.close());
+
+function setPhase(taskId: string, phase: string): Promise<unknown[]> {
+  const cause = phase === 'held' ? 'acceptance' : null;
+  return sql(room.db, 'update tasks set phase = $2, held_cause = $3 where id = $1', [
+    taskId,
+    phase,
+    cause,
+  ]);
+}
+
+const PATIENCE_SECONDS = 60;
+
+test('a wait ends when the task is past acceptance, with the task as it then was', async () => {
+  const waiting = createWaiting({ db: room.db, log: quiet });
+  for (const phase of ['generating', 'archiving', 'held']) {
+    const { task } = await makeTask(room);
+    const outcome = waiting.outcome(task.id, PATIENCE_SECONDS);
+    await setPhase(task.id, 'ingesting');
+    await setPhase(task.id, 'submitting');
+    await setPhase(task.id, phase);
+    assert.equal((await outcome)?.phase, phase);
+  }
+});
+
+test('a wait ends with nothing when its time is over, or at once without any', async () => {
+  const waiting = createWaiting({ db: room.db, log: quiet });
+  const { task } = await makeTask(room);
+  assert.equal(await waiting.outcome(task.id, 0.05), undefined);
+  assert.equal(await waiting.outcome(task.id, 0), undefined);
+  await setPhase(task.id, 'generating');
+  assert.equal((await waiting.outcome(task.id, PATIENCE_SECONDS))?.id, task.id);
+});
+
+test('stopping ends the waits under way and those to come', async () => {
+  const waiting = createWaiting({ db: room.db, log: quiet });
+  const { task } = await makeTask(room);
+  const underWay = waiting.outcome(task.id, PATIENCE_SECONDS);
+  waiting.stop();
+  assert.equal(await underWay, undefined);
+  await setPhase(task.id, 'generating');
+  assert.equal(await waiting.outcome(task.id, PATIENCE_SECONDS), undefined);
+});
+
+test('any number of waits hold no database connection', async () => {
+  const narrow = openDatabase({ url: room.database.url, connections: 1, log: quiet });
+  const waiting = createWaiting({ db: narrow, log: quiet });
+  const made = await Promise.all(Array.from({ length: 20 }, () => makeTask(room)));
+  const outcomes = made.map(({ task }) => waiting.outcome(task.id, PATIENCE_SECONDS));
+  for (const { task } of made) await setPhase(task.id, 'generating');
+  const ids = (await Promise.all(outcomes)).map((task) => task?.id);
+  assert.deepEqual(
+    ids,
+    made.map(({ task }) => task.id),
+  );
+  await narrow.close();
+});
+
+test('a look that fails is not the end of a wait', async () => {
+  const { task } = await makeTask(room);
+  let failures = 2;
+  const shaky = {
+    ...room.db,
+    query: (async (...args: Parameters<typeof room.db.query>) => {
+      failures -= 1;
+      if (failures >= 0) throw new Error('the connection was lost');
+      return room.db.query(...args);
+    }) as typeof room.db.query,
+  };
+  const waiting = createWaiting({ db: shaky, log: quiet });
+  await setPhase(task.id, 'generating');
+  assert.equal((await waiting.outcome(task.id, PATIENCE_SECONDS))?.id, task.id);
+  assert.ok(failures < 0);
+});
+
+test('before acceptance are the phases in which nobody has the task yet', () => {
+  const phases = ['reserved', 'ingesting', 'submitting', 'generating', 'held', 'failed'] as const;
+  const open = phases.filter((phase) => isBeforeAcceptance({ phase }));
+  assert.deepEqual(open, ['reserved', 'ingesting', 'submitting']);
+});

@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { makeImage } from './media-files.ts';
+import { type Behaviour, type MediaHost, startMediaHost } from './media-host.ts';
+import { temporaryFolder } from './service.ts';
+
+/** What {@link CrashWorld.body} costs: 4 s of the mini model in 480p. */
+export const CREDITS = 60;
+/** A program that starts the service with {@link withCrashPoints} under it. */
+export const CRASHING = [new URL('./crashing-service.ts', import.meta.url).pathname];
+/** Leases of a task and of a render are over by then, waits for an answer are not. */
+const LEASE_IS_OVER_SECONDS = 11;
+
+/** A database, a data folder and a client's media host that outlive the services on them. */
+export interface CrashWorld extends AsyncDisposable {
+  database: TestDatabase;
+  dataDir: string;
+  /** A request with the shortest, smallest video there is. */
+  body: object;
+  env: Record<string, string>;
+  host: MediaHost;
+  /** How the host serves a picture. */
+  picture: Behaviour;
+  /** Moves the database's clock so far that whoever works on something has lost it. */
+  endLeases(): Promise<void>;
+}
+
+export type CrashMode = 'text-to-video' | 'image-to-video';
+
+export async function openCrashWorld(mode: CrashMode): Promise<CrashWorld> {
+  const database = await createTestDatabase();
+  const folder = await temporaryFolder();
+  const host = await startMediaHost();
+  const picture: Behaviour = { kind: 'bytes', bytes: await makePicture(folder.path) };
+  const imageUrl = host.serve('/frame.png', picture);
+  const dataDir = path.join(folder.path, 'data');
+  let clockSeconds = 0;
+  return {
+    ...{ database, dataDir, host, picture },
+    body: {
+      ...{ mode, model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4 },
+      ...{ resolution: '480p', generate_audio: false, seed: 1 },
+      ...(mode === 'image-to-video' ? { image_url: imageUrl } : {}),
+    },
+    env: {
+      ...{ DATABASE_URL: database.url, DATA_DIR: dataDir },
+      OUTBOUND_ALLOW: `localhost:${host.port}`,
+      ...{ POLL_MIN_SECONDS: '0.05', POLL_MAX_SECONDS: '0.1', CREATE_WAIT_SECONDS: '120' },
+    },
+    async endLeases() {
+      clockSeconds += LEASE_IS_OVER_SECONDS;
+      await database.setClock(clockSeconds);
+    },
+    async [Symbol.asyncDispose]() {
+      await host.close();
+      await database.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A small picture's bytes; its file stays in the folder. */
+export async function makePicture(folder: string): Promise<Buffer> {
+  const picture = path.join(folder, 'frame.png');
+  await makeImage(picture, 'png', 96, 54);
+  return readFile(picture);
+}

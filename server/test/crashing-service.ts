@@ -1,0 +1,19 @@
+import { readConfig } from '../src/config.ts';
+import { createLog } from '../src/kernel/log.ts';
+import { startService } from '../src/main.ts';
+import { openConfiguredDatabase } from '../src/open-database.ts';
+import { withCrashPoints } from './crash-points.ts';
+
+// The real service, but for its database: it kills or (CRASH_SIGNAL=SIGSTOP) pauses its own process
+// at point CRASH_AT in the life of the request whose Idempotency-Key is CRASH_KEY.
+const config = readConfig();
+const log = createLog({ level: config.logLevel });
+const opened = await openConfiguredDatabase(config, log);
+const db = withCrashPoints(opened.db, {
+  key: process.env.CRASH_KEY ?? '',
+  at: process.env.CRASH_AT ?? '',
+  signal: process.env.CRASH_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL',
+  onPoint: (point, name) => log.info({ point, name }, 'a crash point'),
+});
+const service = await startService(config, { ...opened, db }, log);
+process.once('SIGTERM', () => void service.stop().then(opened.close));

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+
+/** The parts of an answer that an error is told by. */
+export interface ErrorAnswer {
+  status: number;
+  headers: Record<string, unknown>;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  body: any;
+}
+
+const STATUS: Record<string, number> = {
+  unauthorized: 401,
+  invalid_request: 400,
+  insufficient_credits: 402,
+  not_found: 404,
+  idempotency_conflict: 409,
+  payload_too_large: 413,
+  rate_limited: 429,
+  service_busy: 503,
+  internal_error: 500,
+  link_invalid: 403,
+  link_expired: 410,
+  output_deleted: 410,
+  range_not_satisfiable: 416,
+};
+
+/**
+ * Asserts that the answer is this error in full: status, envelope with nothing else in it, and the
+ * headers that belong to it. Of `details` only the given members are compared.
+ */
+export function assertError(
+  answer: ErrorAnswer,
+  code: string,
+  details: Record<string, unknown> = {},
+): void {
+  const { status, headers, body } = answer;
+  assert.equal(body?.error?.code, code, JSON.stringify(body));
+  assert.equal(status, STATUS[code]);
+  assert.deepEqual(Object.keys(body), ['error']);
+  const { message, details: given, ...rest } = body.error;
+  assert.deepEqual(rest, { code });
+  assert.match(message, /^\S.+\S$/);
+  assert.partialDeepStrictEqual(given ?? {}, details);
+  if (code === 'invalid_request') assert.equal(typeof given?.field, 'string', 'names the field');
+  assert.match(String(headers['content-type']), /^application\/json; charset=utf-8$/);
+  assert.equal(headers['cache-control'], 'no-store');
+  assert.match(String(headers['x-request-id']), /^req_\w+$/);
+  assert.equal(headers['www-authenticate'], status === 401 ? 'Bearer' : undefined);
+  const isTimed = status === 429 || status === 503;
+  assert.match(String(headers['retry-after']), isTimed ? /^[1-9]\d*$/ : /^undefined$/);
+}

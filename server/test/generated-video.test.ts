@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { AV_LOG_QUIET, Log } from 'node-av';
+import { createMeasurer } from '../src/media/measure.ts';
+import {
+  type Colour,
+  type Picture,
+  seenFrames,
+  writeImage,
+} from '../src/providers/local/media-samples.ts';
+import { makeImage } from './media-files.ts';
+import { deleted, imageBytes, openMediaRoom, videoBytes } from './media-room.ts';
+import { FRAMES, REFERENCES } from './refusal.ts';
+import { temporaryFolder } from './service.ts';
+
+Log.setLevel(AV_LOG_QUIET);
+const room = await openMediaRoom();
+const folder = await temporaryFolder();
+after(async () => {
+  await room.close();
+  await folder[Symbol.asyncDispose]();
+});
+const { measure } = createMeasurer();
+const LAST_FRAME = 4 * 24 - 1;
+
+const serve = (path: string, bytes: Uint8Array, headers: Record<string, string> = {}) =>
+  room.host.serve(path, { kind: 'bytes', bytes, headers });
+const fileOf = (name: string) => path.join(folder.path, name);
+
+/** Has a video made for exactly these credits and fetches it, as a client does. */
+async function generate(body: object, credits: number) {
+  const customer = await room.customer(credits);
+  const accepted = await customer.create(body);
+  assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+  const shown = await room.settled(accepted.body.id);
+  const { body: task } = await customer.task(shown.id);
+  assert.equal(task.status, 'completed', JSON.stringify(shown));
+  assert.deepEqual([task.credits_used, task.credits_refunded], [credits, 0]);
+  assert.equal((await customer.credits()).body.available_credits, 0);
+  const delivered = await fetch(task.output.video_url);
+  assert.equal(delivered.headers.get('content-type'), 'video/mp4');
+  const bytes = Buffer.from(await delivered.arrayBuffer());
+  const filePath = fileOf(`${shown.id}.mp4`);
+  await writeFile(filePath, bytes);
+  return { shown, bytes, filePath, facts: await factsOf(filePath, shown.output_facts) };
+}
+
+/** Measures the delivered file itself; the task's record must say the same. */
+async function factsOf(filePath: string, recorded: object) {
+  const measured = await measure(filePath, 'video');
+  assert.ok(measured.kind === 'measured' && measured.facts.kind === 'video');
+  assert.deepEqual(recorded, { ...measured.facts, differences: [] });
+  return measured.facts;
+}
+
+/** Compares 49 places; the lowest part is left out, where the renderer puts its caption. */
+function assertResembles(seen: Picture, expected: Picture) {
+  assert.deepEqual([seen.width, seen.height], [expected.width, expected.height]);
+  const places = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95];
+  const distances = places.flatMap((x) =>
+    places.map((y) => distance(seen.at(x, y * 0.85), expected.at(x, y * 0.85))),
+  );
+  const mean = distances.reduce((sum, each) => sum + each, 0) / distances.length;
+  assert.ok(mean < 12, `the colours differ by ${mean} on average`);
+}
+
+function distance(one: Colour, other: Colour): number {
+  return Math.max(...one.map((value, index) => Math.abs(value - (other[index] ?? 0))));
+}
+
+const firstOf = async (file: string) => (await seenFrames(file, [0])).frame(0);
+
+test('image-to-video opens on image_url and closes on end_image_url', async () => {
+  await makeImage(fileOf('first.webp'), 'webp', 992, 432);
+  await writeImage(fileOf('last.jpg'), 992, 432, (x) => (x < 0.5 ? [30, 180, 60] : [220, 220, 40]));
+  const [first, last] = await Promise.all(
+    ['first.webp', 'last.jpg'].map((name) => readFile(fileOf(name))),
+  );
+  assert.ok(first && last);
+  const body = {
+    ...FRAMES,
+    aspect_ratio: '21:9',
+    image_url: serve('/first', first, { 'content-type': 'text/html' }),
+    end_image_url: serve('/last', gzipSync(last), { 'content-encoding': 'gzip' }),
+  };
+  const { filePath, facts, shown } = await generate(body, 4 * 15);
+  const seen = await seenFrames(filePath, [0, LAST_FRAME]);
+  assert.equal(seen.count, LAST_FRAME + 1);
+  assertResembles(seen.frame(0), await firstOf(fileOf('first.webp')));
+  assertResembles(seen.frame(LAST_FRAME), await firstOf(fileOf('last.jpg')));
+  assert.deepEqual([facts.durationSeconds, facts.audio], [4, null]);
+  const types = shown.objects.filter(({ role }) => role === 'input').map((each) => each.media_type);
+  assert.deepEqual(types.sort(), ['image/jpeg', 'image/webp']);
+  await deleted(room, shown.id, 'input');
+});
+
+test('adaptive takes the ratio nearest to the first image', async () => {
+  await writeImage(fileOf('tall.png'), 248, 432, (x, y) => (x < y ? [200, 30, 30] : [30, 60, 210]));
+  const image_url = serve('/tall', await readFile(fileOf('tall.png')));
+  const end_image_url = serve('/wide', await imageBytes('jpeg', 420, 180));
+  const body = { ...FRAMES, aspect_ratio: 'adaptive', generate_audio: true };
+  const { facts, shown } = await generate({ ...body, image_url, end_image_url }, 4 * 15);
+  assert.equal(shown.aspect_ratio, '9:16');
+  assert.deepEqual([facts.width, facts.height], [496, 864]);
+  assert.equal(facts.audio?.codec, 'aac');
+  assert.equal(facts.audio?.durationSeconds, 4);
+});
+
+test('media-to-video takes images and clips, priced by output and reference seconds', async () => {
+  const [picture, tall, wide] = await Promise.all([
+    imageBytes('png', 300, 300),
+    videoBytes({ width: 720, height: 480, fps: 12, seconds: 2, rotationDegrees: 90 }),
+    videoBytes({ width: 720, height: 720, fps: 6, seconds: 3.4, codec: 'vp9', format: 'webm' }),
+  ]);
+  const images = [serve('/square', picture), serve('/other', await imageBytes('webp'))];
+  const clips = [serve('/tall.mp4', tall), serve('/wide.webm', wide)];
+  const body = {
+    ...{ ...REFERENCES, aspect_ratio: 'adaptive' },
+    ...{ reference_image_urls: images, reference_video_urls: clips },
+    reference_video_durations: [2, 3],
+  };
+  const { facts, shown } = await generate(body, (4 + 2 + 3) * 10);
+  assert.equal(shown.aspect_ratio, '1:1', 'the first image counts, not the first clip');
+  assert.deepEqual([facts.width, facts.height], [640, 640]);
+  assert.equal(shown.objects.filter(({ role }) => role === 'input').length, 4);
+  await deleted(room, shown.id, 'input');
+});
+
+test('adaptive takes the first clip as displayed where there is no image', async () => {
+  const turned = { width: 640, height: 480, fps: 6, seconds: 2, rotationDegrees: 270 } as const;
+  const clips = [
+    serve('/turned.mp4', await videoBytes(turned)),
+    serve('/plain.mp4', await videoBytes({ ...turned, width: 720, rotationDegrees: 0 })),
+  ];
+  const body = { ...REFERENCES, resolution: '720p', aspect_ratio: 'adaptive' };
+  const references = { reference_video_urls: clips, reference_video_durations: [2, 2] };
+  const { facts, shown } = await generate({ ...body, ...references }, (4 + 2 + 2) * 20);
+  assert.equal(shown.aspect_ratio, '3:4');
+  assert.deepEqual([facts.width, facts.height], [834, 1112]);
+});
+
+test('a seed gives its video again, a drawn one too, and another seed another', async () => {
+  const body = { ...FRAMES, mode: 'text-to-video' };
+  const drawn = await generate({ ...body, aspect_ratio: 'adaptive', seed: -1 }, 60);
+  const { seed, aspect_ratio } = drawn.shown;
+  assert.equal(aspect_ratio, '16:9', 'what adaptive comes to without any media');
+  assert.deepEqual([drawn.facts.width, drawn.facts.height], [864, 496]);
+  assert.ok(Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32, `${seed} was drawn`);
+  const again = await generate({ ...body, seed }, 60);
+  assert.equal(again.shown.seed, seed);
+  assert.ok(again.bytes.equals(drawn.bytes));
+  const other = await generate({ ...body, seed: (seed + 1) % 2 ** 32 }, 60);
+  assert.ok(!other.bytes.equals(drawn.bytes));
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { INPUT_BYTES } from '../src/tasks/ingest.ts';
+import { deleted, imageBytes, openMediaRoom } from './media-room.ts';
+import { assertRefused, FRAMES, REFERENCES } from './refusal.ts';
+
+const tooLarge = { reason: 'too_large', limit_bytes: INPUT_BYTES };
+
+test('what is slower than the door waits for is too slow', { concurrency: true }, async (t) => {
+  const room = await openMediaRoom({
+    door: { deadlineSeconds: 3, idleTimeoutSeconds: 1, headersTimeoutSeconds: 1 },
+  });
+  t.after(() => room.close());
+  const { host } = room;
+  const deadline = { deadline_seconds: 3 };
+  const some = Buffer.alloc(100);
+  const cases: [string, string, object][] = [
+    ['no answer', host.serve('/stall', { kind: 'stall' }), {}],
+    ['half an answer', host.serve('/half', { kind: 'stall_in_body', bytes: some }), {}],
+    [
+      'a drip that never ends',
+      host.serve('/drip', { kind: 'drip', chunkBytes: 1, everySeconds: 0.2 }),
+      deadline,
+    ],
+  ];
+  const tests = cases.map(([title, image_url, more]) =>
+    t.test(title, async () => {
+      const expected = { field: 'image_url', reason: 'too_slow', ...more };
+      await deleted(room, await assertRefused(room, { ...FRAMES, image_url }, expected));
+      await host.idle();
+    }),
+  );
+  await Promise.all(tests);
+  assert.deepEqual(await room.storedFiles(), []);
+});
+
+test('all inputs of a request share 256 MB, counted as they arrive', async (t) => {
+  const room = await openMediaRoom();
+  t.after(() => room.close());
+  const { host } = room;
+  const refused = async (image_url: string) => {
+    await assertRefused(room, { ...FRAMES, image_url }, { field: 'image_url', ...tooLarge });
+    await host.idle();
+  };
+  await t.test('a host that announces more', async () => {
+    const text = `HTTP/1.1 200 OK\r\ncontent-length: ${INPUT_BYTES + 1}\r\n\r\n`;
+    await refused(host.serve('/announced', { kind: 'raw', text }));
+  });
+  await t.test('bytes without end', () => refused(host.serve('/endless', { kind: 'endless' })));
+  await t.test('a few bytes that decode to more', () =>
+    refused(host.serve('/bomb', { kind: 'gzip_bomb', decodedBytes: 2 * INPUT_BYTES })),
+  );
+  await t.test('two files that are too large together', async () => {
+    const picture = await imageBytes('png');
+    const padded = (sizeBytes: number) => {
+      const bytes = Buffer.alloc(sizeBytes); // what follows a picture's end does not matter
+      picture.copy(bytes);
+      return bytes;
+    };
+    const first = host.serve('/half', { kind: 'bytes', bytes: padded(INPUT_BYTES / 2) });
+    const second = host.serve('/more', { kind: 'bytes', bytes: padded(INPUT_BYTES / 2 + 1) });
+    const reference_image_urls = [first, second];
+    const customer = await room.customer(60);
+    const { status, body } = await customer.create({ ...REFERENCES, reference_image_urls });
+    const { field, reason, limit_bytes } = body.error.details;
+    assert.deepEqual(
+      [status, field, reason, limit_bytes],
+      [400, 'reference_image_urls', 'too_large', INPUT_BYTES],
+    );
+  });
+  assert.deepEqual(await room.storedFiles(), []);
+});

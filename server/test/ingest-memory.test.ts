@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { INPUT_BYTES } from '../src/tasks/ingest.ts';
+import { client } from './client.ts';
+import { createTestDatabase } from './database.ts';
+import { startMediaHost } from './media-host.ts';
+import { imageBytes } from './media-room.ts';
+import { FRAMES } from './refusal.ts';
+import { makeCustomer, startServiceProcess, temporaryFolder, until } from './service.ts';
+
+const GROWTH_BYTES = 100 * 2 ** 20;
+const skip = process.platform === 'linux' ? false : 'memory is read from /proc';
+
+async function residentBytes(pid: number | undefined): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+}
+
+test('exactly 256 MB are taken in, and memory stays flat meanwhile', { skip }, async (t) => {
+  const [database, host, folder] = await Promise.all([
+    createTestDatabase(),
+    startMediaHost(),
+    temporaryFolder(),
+  ]);
+  const service = await startServiceProcess({
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    OUTBOUND_ALLOW: `localhost:${host.port}`,
+    CREATE_WAIT_SECONDS: '120',
+  });
+  t.after(async () => {
+    await service.kill('SIGTERM');
+    await host.close();
+    await database.close();
+    await folder[Symbol.asyncDispose]();
+  });
+  const bytes = Buffer.alloc(INPUT_BYTES); // what follows a picture's end does not matter
+  (await imageBytes('png')).copy(bytes);
+  const image_url = host.serve('/picture.png', { kind: 'bytes', bytes });
+  const { secret } = await makeCustomer(database.db, 60);
+
+  const before = await residentBytes(service.process.pid);
+  let peak = before;
+  let answered = false;
+  const creating = client(service.url, secret)
+    .create({ ...FRAMES, image_url })
+    .finally(() => {
+      answered = true;
+    });
+  await until(
+    async () => {
+      peak = Math.max(peak, await residentBytes(service.process.pid));
+      return answered;
+    },
+    (done) => done,
+    120,
+  );
+  const { status, body } = await creating;
+  assert.equal(status, 202, JSON.stringify(body));
+  assert.ok(peak - before < GROWTH_BYTES, `it grew by ${(peak - before) / 2 ** 20} MiB`);
+});

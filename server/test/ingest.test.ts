@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { pngOfClaimedSize } from './media-files.ts';
+import { deleted, imageBytes, openMediaRoom, videoBytes } from './media-room.ts';
+import { assertRefused, FRAMES, REFERENCES } from './refusal.ts';
+import { until } from './service.ts';
+import { sql } from './task-fixtures.ts';
+
+const room = await openMediaRoom();
+after(() => room.close());
+const { host } = room;
+
+const bytes = (path: string, content: Uint8Array, headers: Record<string, string> = {}) =>
+  host.serve(path, { kind: 'bytes', bytes: content, headers });
+const redirect = (path: string, to: string) => host.serve(path, { kind: 'redirect', to });
+
+const png = await imageBytes('png');
+const picture = bytes('/picture.png', png);
+const missing = host.url('/missing.png');
+
+async function assertRefusedAll(t: test.TestContext, table: [string, object, object][]) {
+  const cases = table.map(([title, body, details]) =>
+    t.test(title, async () => void (await assertRefused(room, body, details))),
+  );
+  await Promise.all(cases);
+}
+
+/** A request for one frame, and what its refusal says. */
+function frame(image_url: string, reason: string, more: object = {}) {
+  return [
+    { ...FRAMES, image_url },
+    { field: 'image_url', reason, ...more },
+  ] as const;
+}
+
+test('a host that does not deliver is told apart', { concurrency: 4 }, async (t) => {
+  const cut = host.serve('/reset', { kind: 'reset', bytes: png });
+  const partial = host.serve('/partial', { kind: 'bytes', bytes: png, status: 206 });
+  const junk = host.serve('/junk', { kind: 'raw', text: 'SSH-2.0-OpenSSH_9.9\r\n' });
+  const encoded = bytes('/encoded', png, { 'content-encoding': 'compress' });
+  const stranger = host.url('/picture.png', 'stranger.test');
+  const { port } = host;
+  await assertRefusedAll(t, [
+    ['not found', ...frame(missing, 'not_reachable', { http_status: 404 })],
+    ['a part of it', ...frame(partial, 'not_reachable', { http_status: 206 })],
+    ['a closed port', ...frame('https://localhost:1/a.png', 'not_reachable')],
+    ['an unknown name', ...frame(`https://nowhere.test:${port}/a.png`, 'not_reachable')],
+    ['a certificate for another name', ...frame(stranger, 'not_reachable')],
+    ['fewer bytes than its content-length', ...frame(cut, 'not_reachable')],
+    ['no HTTP', ...frame(junk, 'not_reachable')],
+    ['an unknown content encoding', ...frame(encoded, 'not_reachable')],
+  ]);
+});
+
+test('no name and no redirect leads to what is not public', { concurrency: 4 }, async (t) => {
+  const before = host.connectionCount();
+  const named = (name: string) => frame(`https://${name}:${host.port}/picture.png`, 'not_public');
+  await assertRefusedAll(t, [
+    ['a name of a loopback address', ...named('private.test')],
+    ['a name of a public and a private address', ...named('half.private.test')],
+    ['a name of the metadata address', ...named('metadata.test')],
+    ['a name of a unique local address', ...named('unique-local.test')],
+  ]);
+  assert.equal(host.connectionCount(), before, 'nothing was dialled');
+  const onward = (path: string, to: string, reason: string, more: object) =>
+    frame(redirect(path, to), reason, more);
+  const metadata = 'https://169.254.169.254/latest/meta-data/';
+  const credentials = picture.replace('https://', 'https://user:secret@');
+  const once = { redirects: 1 };
+  await assertRefusedAll(t, [
+    ['to the metadata address', ...onward('/to/1', metadata, 'not_public', once)],
+    ['to a private address', ...onward('/to/2', 'https://[::1]/a', 'not_public', once)],
+    ['to a private name', ...onward('/to/3', 'https://private.test/', 'not_public', once)],
+    ['to plain http', ...onward('/to/4', picture.replace('https', 'http'), 'not_https', once)],
+    ['to a URL with a password', ...onward('/to/5', credentials, 'credentials_in_url', once)],
+    ['to itself', ...onward('/to/6', '/to/6', 'too_many_redirects', { limit: 5 })],
+    [
+      'to nothing',
+      ...onward('/to/7', '/missing.png', 'not_reachable', { http_status: 404, ...once }),
+    ],
+  ]);
+});
+
+test('the bytes decide what a file is, whatever it is called', { concurrency: 4 }, async (t) => {
+  const page = Buffer.from('<!doctype html><title>Not a picture</title>');
+  const playlist = Buffer.from('#EXTM3U\n#EXTINF:3,\nhttps://127.0.0.1/secret.ts\n');
+  const clip = await videoBytes({ width: 480, height: 480, seconds: 2, fps: 6 });
+  const [jpeg, webp, gif] = await Promise.all([
+    imageBytes('jpeg'),
+    imageBytes('webp'),
+    imageBytes('gif'),
+  ]);
+  const asImage = { 'content-type': 'image/png' };
+  const half = (file: Buffer) => file.subarray(0, file.length / 2);
+  const claimed = pngOfClaimedSize(png, 30_000, 30_000);
+  const video = (path: string, content: Uint8Array, reason: string) => {
+    const url = bytes(path, content, { 'content-type': 'video/mp4' });
+    const body = { ...REFERENCES, reference_video_urls: [url], reference_video_durations: [2] };
+    return [body, { field: 'reference_video_urls', entry: 0, reason }] as const;
+  };
+  await assertRefusedAll(t, [
+    ['a page', ...frame(bytes('/page.png', page, asImage), 'not_an_image')],
+    ['a GIF', ...frame(bytes('/a.gif', gif), 'not_an_image')],
+    ['a video as a frame', ...frame(bytes('/clip.png', clip, asImage), 'not_an_image')],
+    ['nothing', ...frame(bytes('/empty.png', Buffer.alloc(0)), 'not_an_image')],
+    ['half a PNG', ...frame(bytes('/half.png', half(png)), 'undecodable')],
+    ['half a JPEG', ...frame(bytes('/half.jpg', half(jpeg)), 'undecodable')],
+    ['half a WebP', ...frame(bytes('/half.webp', half(webp)), 'undecodable')],
+    ['too many pixels', ...frame(bytes('/claimed.png', claimed), 'too_many_pixels')],
+    ['a picture as a clip', ...video('/picture.mp4', png, 'not_a_video')],
+    ['a playlist', ...video('/playlist.mp4', playlist, 'not_a_video')],
+    ['half a clip', ...video('/half.mp4', half(clip), 'undecodable')],
+  ]);
+});
+
+/** A request for one clip of this make and these declared seconds, served under a path. */
+async function clip(declared: number, wish: Parameters<typeof videoBytes>[0]) {
+  const url = bytes(`/clip/${crypto.randomUUID()}`, await videoBytes({ fps: 6, ...wish }));
+  return { ...REFERENCES, reference_video_urls: [url], reference_video_durations: [declared] };
+}
+
+test('a clip must last as long as declared, 2 to 15 seconds', { concurrency: 4 }, async (t) => {
+  const square = { width: 480, height: 480 };
+  const refusal = (reason: string, declared: number, exact: number, measured = exact) => ({
+    ...{ field: 'reference_video_urls', entry: 0, reason, declared_seconds: declared },
+    ...{ measured_seconds: measured, measured_seconds_exact: exact },
+  });
+  const mismatch = 'duration_mismatch';
+  const range = 'duration_out_of_range';
+  const of = (declared: number, seconds: number) => clip(declared, { ...square, seconds, fps: 4 });
+  await assertRefusedAll(t, [
+    ['shorter than declared', await of(4, 3), refusal(mismatch, 4, 3)],
+    ['longer than declared', await of(2, 3), refusal(mismatch, 2, 3)],
+    ['rounded away from declared', await of(3, 2.25), refusal(mismatch, 3, 2.25, 2)],
+    ['too short', await of(2, 1), refusal(range, 2, 1)],
+    ['too long', await of(15, 16), refusal(range, 15, 16)],
+  ]);
+});
+
+test("a clip's short side is 480 to 720 pixels, as displayed", { concurrency: 4 }, async (t) => {
+  const sized = async (width: number, height: number) =>
+    clip(2, {
+      ...{ width: 640, height: 640, filters: `scale=${width}:${height},setsar=1` },
+      ...{ seconds: 2, fps: 2, codec: 'vp8', format: 'webm' },
+    });
+  const refusal = (width: number, height: number) => {
+    const reason = 'short_side_out_of_range';
+    return { field: 'reference_video_urls', entry: 0, reason, width, height };
+  };
+  const turned = { width: 640, height: 478, rotationDegrees: 90, seconds: 2 } as const;
+  await assertRefusedAll(t, [
+    ['479 high', await sized(640, 479), refusal(640, 479)],
+    ['479 wide', await sized(479, 640), refusal(479, 640)],
+    ['721 high', await sized(724, 721), refusal(724, 721)],
+    ['721 wide', await sized(721, 724), refusal(721, 724)],
+    ['478 high, turned', await clip(2, turned), refusal(478, 640)],
+  ]);
+});
+
+test('the first refusal is told, whatever becomes of the others', async () => {
+  const never = host.serve('/never.png', { kind: 'stall' });
+  const later = host.serve('/later.png', {
+    kind: 'after',
+    moment: host.requested('/never.png'),
+    next: { kind: 'bytes', bytes: png, status: 503 },
+  });
+  const reason = { reason: 'not_reachable', http_status: 503 };
+  const endFails = { ...FRAMES, image_url: never, end_image_url: later };
+  await assertRefused(room, endFails, { field: 'end_image_url', ...reason });
+  const firstFails = { ...FRAMES, image_url: later, end_image_url: never };
+  await assertRefused(room, firstFails, { field: 'image_url', ...reason });
+});
+
+test('one bad of eight references refunds all and deletes the good ones', async () => {
+  const { promise: othersStored, resolve: tellStored } = Promise.withResolvers<void>();
+  const bad = host.serve('/bad.png', {
+    kind: 'after',
+    moment: othersStored,
+    next: { kind: 'bytes', bytes: Buffer.from('bad') },
+  });
+  const urls = Array.from({ length: 8 }, (_, entry) => (entry === 5 ? bad : picture));
+  const body = { ...REFERENCES, reference_image_urls: urls };
+  const expected = { field: 'reference_image_urls', entry: 5, reason: 'not_an_image' };
+  const refused = assertRefused(room, body, expected);
+  await until(
+    room.storedFiles,
+    (files) => files.filter((name) => name.startsWith('obj_')).length === 7,
+  );
+  tellStored();
+  const taskId = await refused;
+  await deleted(room, taskId);
+  const task = await room.settled(taskId);
+  assert.deepEqual(
+    task.objects.map(({ role, state }) => ({ role, state })),
+    Array.from({ length: 7 }, () => ({ role: 'input', state: 'deleted' })),
+  );
+});
+
+test('what is seen without a look-up is refused before anything is reserved', async () => {
+  const customer = await room.customer(60);
+  const cases: [object, object][] = [
+    [{ image_url: 'https://10.0.0.1/a.png' }, { field: 'image_url', reason: 'not_public' }],
+    [{ image_url: 'https://[::ffff:7f00:1]/a' }, { field: 'image_url', reason: 'not_public' }],
+    [{ image_url: 'https://2130706433/a.png' }, { field: 'image_url', reason: 'not_public' }],
+    [{ image_url: 'http://example.com/a.png' }, { field: 'image_url', reason: 'not_https' }],
+    [
+      { image_url: picture, end_image_url: 'https://user:word@example.com/a.png' },
+      { field: 'end_image_url', reason: 'credentials_in_url' },
+    ],
+    [
+      { mode: 'media-to-video', reference_image_urls: [picture, 'https://169.254.169.254/'] },
+      { field: 'reference_image_urls', entry: 1, reason: 'not_public' },
+    ],
+    [
+      {
+        mode: 'media-to-video',
+        reference_video_urls: [picture, picture],
+        reference_video_durations: [8, 8],
+      },
+      { field: 'reference_video_durations', reason: 'total_too_long', total_seconds: 16 },
+    ],
+  ];
+  const seen = host.connectionCount();
+  const key = crypto.randomUUID();
+  for (const [fields, expected] of cases) {
+    const refusal = await customer.create({ ...FRAMES, ...fields }, key);
+    assert.deepEqual([refusal.status, refusal.body.error.details], [400, expected]);
+  }
+  assert.equal(host.connectionCount(), seen);
+  assert.equal((await customer.credits()).body.available_credits, 60);
+  const accepted = await customer.create({ ...FRAMES, mode: 'text-to-video' }, key);
+  assert.equal(accepted.status, 202, 'the key was not bound');
+  await room.settled(accepted.body.id);
+});
+
+test('nothing is fetched for a request that is not paid for', async () => {
+  const customer = await room.customer(59);
+  const seen = host.connectionCount();
+  const refusal = await customer.create({ ...FRAMES, image_url: picture });
+  assert.equal(refusal.status, 402);
+  assert.equal(host.connectionCount(), seen);
+});
+
+test('what refused requests left is gone from storage and spool', async () => {
+  const text = "select id from tasks where phase <> 'completed'";
+  for (const { id } of await sql<{ id: string }>(room.db, text)) await deleted(room, id);
+  const text2 = "select id from objects where state <> 'deleted'";
+  const kept = await sql<{ id: string }>(room.db, text2);
+  assert.deepEqual((await room.storedFiles()).sort(), kept.map(({ id }) => id).sort());
+});

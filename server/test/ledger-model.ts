@@ -1,0 +1,68 @@
+import type { CreditKind } from '../src/ledger/ledger.ts';
+
+/** One movement that somebody asks for. References and tasks are small numbers, so they repeat. */
+export type Command =
+  | { type: 'grant'; kind: CreditKind; credits: number; reference: number }
+  | { type: 'adjust'; kind: CreditKind; credits: number; reference: number }
+  | { type: 'hold'; task: number; credits: number }
+  | { type: 'capture' | 'refund'; task: number };
+
+/** booked: now; repeated: before, with the same values; refused: impossible, and nothing moved. */
+export type Result = 'booked' | 'repeated' | 'refused';
+
+/** The books of one account as a single thread would keep them, by the plainest means. */
+export class LedgerModel {
+  balances = { paid: { available: 0, held: 0 }, promotional: { available: 0, held: 0 } };
+  #booked = new Map<string, string>();
+  #holds = new Map<number, number>();
+
+  apply(command: Command): Result {
+    switch (command.type) {
+      case 'grant':
+      case 'adjust':
+        return this.#bookOnce(command);
+      case 'hold':
+        return this.#hold(command);
+      case 'capture':
+      case 'refund':
+        return this.#settle(command);
+    }
+  }
+
+  /** The sum that is held for a task; undefined when nothing is. */
+  heldFor(task: number): number | undefined {
+    return this.#holds.get(task);
+  }
+
+  #bookOnce(command: Extract<Command, { kind: CreditKind }>): Result {
+    const { type, kind, credits, reference } = command;
+    const before = this.#booked.get(`${type}:${reference}`);
+    const values = `${kind} ${credits}`;
+    if (before !== undefined) return before === values ? 'repeated' : 'refused';
+    const balance = this.balances[kind];
+    if (balance.available + credits < 0) return 'refused';
+    balance.available += credits;
+    this.#booked.set(`${type}:${reference}`, values);
+    return 'booked';
+  }
+
+  #hold({ task, credits }: Extract<Command, { type: 'hold' }>): Result {
+    const { paid } = this.balances;
+    if (this.#booked.has(`hold:${task}`) || credits > paid.available) return 'refused';
+    paid.available -= credits;
+    paid.held += credits;
+    this.#booked.set(`hold:${task}`, '');
+    this.#holds.set(task, credits);
+    return 'booked';
+  }
+
+  #settle({ type, task }: { type: 'capture' | 'refund'; task: number }): Result {
+    const credits = this.#holds.get(task);
+    if (credits === undefined) return 'refused';
+    const { paid } = this.balances;
+    paid.held -= credits;
+    if (type === 'refund') paid.available += credits;
+    this.#holds.delete(task);
+    return 'booked';
+  }
+}

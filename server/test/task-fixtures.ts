@@ -1,0 +1,107 @@
+import type { Database } from '../src/kernel/database.ts';
+import { statement } from '../src/kernel/database.ts';
+import type { Provider } from '../src/providers/provider.ts';
+import { openQueue, type Queue } from '../src/queue/queue.ts';
+import { type Binding, type CreateParts, createTask } from '../src/tasks/create.ts';
+import { fingerprintOf } from '../src/tasks/fingerprint.ts';
+import { claim } from '../src/tasks/lease.ts';
+import type { GenerationRequest } from '../src/tasks/request.ts';
+import type { Task } from '../src/tasks/task.ts';
+import { moveNow } from '../src/tasks/transitions.ts';
+import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { makeCustomer } from './service.ts';
+
+/** A valid request of 5 seconds, its defaults filled in, and its price by the contract's table. */
+export const REQUEST: GenerationRequest = {
+  mode: 'text-to-video',
+  model: 'video-2.0-fast',
+  prompt: 'A lighthouse at dawn',
+  aspect_ratio: '16:9',
+  duration: 5,
+  resolution: '720p',
+  reference_image_urls: [],
+  reference_video_urls: [],
+  generate_audio: true,
+};
+export const PRICE = { credits: 250, version: 1 };
+
+/** A database of its own with a real queue, and the parts that a create needs. */
+export interface TaskRoom {
+  database: TestDatabase;
+  db: Database;
+  queue: Queue;
+  parts: CreateParts;
+  close(): Promise<void>;
+}
+
+export async function openTaskRoom(options: { work?: boolean } = {}): Promise<TaskRoom> {
+  const database = await createTestDatabase();
+  const { db, url } = database;
+  const queue = await openQueue({ url, db, log: quiet, work: options.work ?? false });
+  const parts = { db, queue, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
+  return {
+    ...{ database, db, queue, parts },
+    async close() {
+      await queue.close();
+      await database.close();
+    },
+  };
+}
+
+/** What binds a body to a key, a fresh one unless it is given. */
+export function bindingFor(
+  accountId: string,
+  idempotencyKey: string = crypto.randomUUID(),
+  prompt: string = REQUEST.prompt,
+): Binding {
+  return { accountId, idempotencyKey, fingerprint: fingerprintOf({ prompt }) };
+}
+
+/** A new task of a new customer, who can pay for exactly that one. */
+export async function makeTask(room: TaskRoom, changes: Partial<CreateParts> = {}) {
+  const { accountId } = await makeCustomer(room.db, PRICE.credits);
+  const binding = bindingFor(accountId);
+  const { task } = await createTask({ ...room.parts, ...changes }, binding, REQUEST, PRICE);
+  return { task, binding };
+}
+
+/** A new task, leased and about to be submitted, as the worker hands it to the submit step. */
+export async function makeSubmittingTask(room: TaskRoom, changes: Partial<CreateParts> = {}) {
+  const { task, binding } = await makeTask(room, changes);
+  const claimed = await claimTask(room.db, task.id);
+  const move = { to: 'submitting', changes: { aspectRatio: '16:9' } } as const;
+  return { task: await moveNow(room.db, claimed, move), binding };
+}
+
+/** Leases a task that must be free and due. */
+export async function claimTask(db: Database, taskId: string): Promise<Task> {
+  const task = await claim(db, taskId);
+  if (!task) throw new Error(`${taskId} is not due, or somebody works on it`);
+  return task;
+}
+
+/** A provider that does what a test says; what is not said fails the test. */
+export function scriptedProvider(
+  script: Partial<Omit<Provider, 'capabilities'>> & { findLagSeconds?: number },
+): Provider {
+  const unexpected = (call: string) => async (): Promise<never> => {
+    throw new Error(`nobody expected a ${call}`);
+  };
+  return {
+    name: 'scripted',
+    capabilities: { exactOutput: false, findLagSeconds: script.findLagSeconds ?? 0 },
+    submit: script.submit ?? unexpected('submit'),
+    find: script.find ?? unexpected('find'),
+    read: script.read ?? unexpected('read'),
+    openOutput: script.openOutput ?? unexpected('openOutput'),
+  };
+}
+
+/** Runs SQL of the test's own. */
+export async function sql<Row extends object>(
+  db: Database,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  return db.query<Row>(statement('', text), values);
+}

@@ -16,7 +16,7 @@ import { createLocalProvider } from './providers/local/local.ts';
 import { OutputGone, type Provider } from './providers/provider.ts';
 import { openQueue } from './queue/queue.ts';
 import { diskStorage } from './storage/disk.ts';
-import { openLinks } from './storage/links.ts';
+import { type Links, openLinks } from './storage/links.ts';
 import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
 import { createSteps, providerFor } from './tasks/steps.ts';
@@ -78,7 +78,7 @@ async function startParts(
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
   const worker = works
-    ? await startWorker(config, { db, queue, storage, log, door }, closers)
+    ? await startWorker(config, { db, queue, storage, links, log, door }, closers)
     : undefined;
   const stopClaiming = async () => worker?.stopClaiming();
   if (!config.roles.has('api')) {
@@ -141,12 +141,13 @@ interface WorkerBasis {
   db: Database;
   queue: Awaited<ReturnType<typeof openQueue>>;
   storage: Storage;
+  links: Links;
   log: Log;
   door: DoorWishes;
 }
 
 async function startWorker(config: Config, basis: WorkerBasis, closers: Closers): Promise<Worker> {
-  const { db, storage, log } = basis;
+  const { db, storage, links, log } = basis;
   const spool = openSpool(path.join(config.dataDir, 'spool'));
   await spool.tend();
   const door = createDoor({ ...basis.door, allow: config.outboundAllow });
@@ -154,7 +155,7 @@ async function startWorker(config: Config, basis: WorkerBasis, closers: Closers)
   const providers = startProviders({ db, storage, spool, log }, closers);
   const steps = createSteps({
     ...config,
-    ...{ db, storage, spool, door },
+    ...{ db, storage, spool, door, links },
     measurer: createMeasurer(),
     providerOf: (task) => providerFor(providers, task),
     monotonic: () => performance.now(),

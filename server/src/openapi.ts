@@ -20,7 +20,7 @@ const UNASKED: AppParts = {
     close: unasked,
   },
   storage: { put: unasked, open: unasked, delete: unasked },
-  links: { linkTo: unasked, expiryOf: unasked },
+  links: { linkTo: unasked, expiryOf: unasked, callbackTo: unasked, attemptOf: unasked },
   waiting: { outcome: unasked, stop: unasked },
   log: createLog({ level: 'silent' }),
   allow: new Set(),

@@ -17,7 +17,10 @@ const COVERAGE = [
   '--test-coverage-include=server/src/**/*.ts',
   '--test-coverage-exclude=**/*.test.ts',
 ];
-const ALL = [[...COVERAGE, 'server/src/**/*.test.ts'], ['server/test/**/*.test.ts']];
+const ALL = [
+  [...COVERAGE, 'server/src/**/*.test.ts'],
+  ['simulators/**/*.test.ts', 'server/test/**/*.test.ts'],
+];
 
 async function runTests(args: string[]): Promise<boolean> {
   const flags = ['--test', '--test-concurrency=3', ...args];

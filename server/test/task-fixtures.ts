@@ -89,7 +89,16 @@ export function scriptedProvider(
   };
   return {
     name: 'scripted',
-    capabilities: { exactOutput: false, findLagSeconds: script.findLagSeconds ?? 0 },
+    capabilities: {
+      exactOutput: false,
+      findLagSeconds: script.findLagSeconds ?? 0,
+      find: 'list',
+      callbacks: 'none',
+      jobLimitSeconds: 3600,
+      outputLifeSeconds: 3600,
+      unsupported: {},
+      budgets: {},
+    },
     submit: script.submit ?? unexpected('submit'),
     find: script.find ?? unexpected('find'),
     read: script.read ?? unexpected('read'),

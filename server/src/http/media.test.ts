@@ -174,8 +174,8 @@ test('a link that is cut, doubled, padded or of another object is 403', async ()
   }
 });
 
-test('only outputs that are ready can be fetched, whoever signs', async () => {
-  await assertRefused(await store('input'), 'link_invalid');
+test('only outputs and inputs that are ready can be fetched, whoever signs', async () => {
+  assert.equal((await fetchMedia(await store('input'))).status, 200); // providers fetch them so
   await assertRefused(await store('render'), 'link_invalid');
   await assertRefused(await store('output', { ready: false }), 'link_invalid');
   await assertRefused(await linkTo(newId('object')), 'link_invalid');

@@ -17,13 +17,16 @@ interface MediaRequest {
   Querystring: { expires?: string; signature?: string };
 }
 
-/** GET and HEAD /media/{object}.mp4: delivery by signed, expiring links, with ranges. */
+/**
+ * GET and HEAD /media/{object}.mp4: delivery by signed, expiring links, with ranges. Clients get
+ * outputs so, and providers fetch inputs.
+ */
 export function mediaRoute(app: FastifyInstance, parts: MediaRouteParts): void {
   const route = { method: ['GET', 'HEAD'], url: '/media/:file', schema: { hide: true } };
   app.route<MediaRequest>({ ...route, handler: deliver });
 
   async function deliver(request: FastifyRequest<MediaRequest>, reply: FastifyReply) {
-    const id = request.params.file.replace(/\.mp4$/, '');
+    const id = request.params.file.replace(/\.\w{2,4}$/, '');
     const object = await deliverable(parts, id, request.query);
     const file = { size: object.size_bytes, etag: `"${id}"` };
     const range = rangeOf(request.headers, file);
@@ -52,7 +55,7 @@ async function deliverable(
   query: MediaRequest['Querystring'],
 ): Promise<StoredObject> {
   const expiresSeconds = links.expiryOf(id, query);
-  const object = await findObject(db, id, 'output');
+  const object = await findObject(db, id, ['output', 'input']);
   if (!object || object.state === 'writing') {
     throw new ApiError('link_invalid', 'This link is not valid.');
   }

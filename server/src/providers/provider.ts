@@ -6,7 +6,7 @@ export interface ProviderInput {
   /** The managed copy. */
   objectId: string;
   mediaType: string;
-  /** A signed link to the managed copy, for providers that fetch; valid for `INPUT_LINK_SECONDS`. */
+  /** A signed link to the managed copy, for providers that fetch; works for the delivery time. */
   url: string;
 }
 
@@ -89,8 +89,7 @@ export type JobStatus =
 /** What a callback says. Nothing of it is believed but which attempt to read again. */
 export type Callback =
   /** `jobId` when the body names one; `verified` when its signature proves who sent it. */
-  | { kind: 'news'; jobId: string | null; verified: boolean }
-  | { kind: 'forged'; cause: string };
+  { kind: 'news'; jobId: string | null; verified: boolean } | { kind: 'forged'; cause: string };
 
 export interface Capabilities {
   /** Whether an output that differs from the request in size, length or tracks is a failure. */
@@ -105,7 +104,9 @@ export interface Capabilities {
   /** How long after success a result can be fetched. */
   outputLifeSeconds: number;
   /** What the provider does not take, and what is done instead. For the docs and `tasks show`. */
-  unsupported: Partial<Record<'seed' | 'adaptive' | 'generate_audio' | 'end_image' | 'model', string>>;
+  unsupported: Partial<
+    Record<'seed' | 'adaptive' | 'generate_audio' | 'end_image' | 'model', string>
+  >;
   /** Shares of a budget that all processes of an account share; calls per second. */
   budgets: Partial<Record<'submit' | 'read' | 'find', { callsPerSecond: number }>>;
 }

@@ -2,15 +2,22 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Database, statement } from '../kernel/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 
-/** Makes and checks the signed, expiring addresses under `/media/`. */
+/** Makes and checks the signed addresses: those under `/media/` expire, callbacks do not. */
 export interface Links {
-  /** A link to an object that works for the delivery time, counted from the database's now. */
-  linkTo(objectId: string, nowSeconds: number): string;
+  /**
+   * A link to an object that works for the delivery time, counted from the database's now.
+   * @param mediaType decides its ending, which some who fetch it look at
+   */
+  linkTo(objectId: string, nowSeconds: number, mediaType?: string): string;
   /**
    * @returns when the link expires, in seconds since 1970: the caller compares with the database
    * @throws ApiError `link_invalid` (forged or cut)
    */
   expiryOf(objectId: string, query: { expires?: string; signature?: string }): number;
+  /** Where a provider calls back about an attempt: nobody else can guess it. */
+  callbackTo(provider: string, attemptId: string): string;
+  /** The attempt that a callback's path is about; undefined when the path is not one of ours. */
+  attemptOf(provider: string, segment: string): string | undefined;
 }
 
 const PUBLISH = statement(
@@ -36,19 +43,40 @@ export async function openLinks(options: {
   const [newest] = secrets;
   if (!newest) throw new Error('there is no delivery secret');
   return {
-    linkTo(objectId, nowSeconds) {
+    linkTo(objectId, nowSeconds, mediaType = 'video/mp4') {
       const expires = Math.floor(nowSeconds + options.deliverySeconds);
       const signature = sign(newest, objectId, expires);
       const query = `expires=${expires}&signature=${signature}`;
-      return `${options.publicUrl()}/media/${objectId}.mp4?${query}`;
+      return `${options.publicUrl()}/media/${objectId}.${ENDINGS[mediaType] ?? 'bin'}?${query}`;
     },
     expiryOf(objectId, { expires = '', signature = '' }) {
       const genuine = secrets.some((secret) => equal(signature, sign(secret, objectId, expires)));
       if (!genuine) throw new ApiError('link_invalid', 'This link is not valid.');
       return Number(expires);
     },
+    callbackTo(provider, attemptId) {
+      const token = sign(newest, `callback ${attemptId}`, provider);
+      return `${options.publicUrl()}/callbacks/${provider}/${attemptId}.${token}`;
+    },
+    attemptOf(provider, segment) {
+      const [attemptId = '', token = ''] = segment.split('.');
+      const genuine = secrets.some((secret) =>
+        equal(token, sign(secret, `callback ${attemptId}`, provider)),
+      );
+      return genuine ? attemptId : undefined;
+    },
   };
 }
+
+const ENDINGS: Record<string, string> = {
+  'image/jpeg': 'jpg',
+  'image/png': 'png',
+  'image/webp': 'webp',
+  'video/mp4': 'mp4',
+  'video/quicktime': 'mov',
+  'video/webm': 'webm',
+  'video/x-matroska': 'mkv',
+};
 
 function sign(secret: Buffer, objectId: string, expires: number | string): string {
   return createHmac('sha256', secret).update(`${objectId} ${expires}`).digest('base64url');

@@ -71,10 +71,10 @@ test('the row of an object is committed before its first byte', async () => {
   };
   const id = await store('task_1', 'output', watched);
   assert.deepEqual(seen, ['writing']);
-  const found = await findObject(db, id, 'output');
+  const found = await findObject(db, id, ['output']);
   assert.equal(found?.size_bytes, 'some bytes'.length);
   assert.equal(found?.media_type, 'video/mp4');
-  assert.equal(await findObject(db, id, 'input'), undefined, 'an input is never delivered');
+  assert.equal(await findObject(db, id, ['input']), undefined, 'an input is never delivered');
 });
 
 test('an object is ready once, and only within a transaction that commits', async () => {

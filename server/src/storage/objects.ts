@@ -114,12 +114,12 @@ export async function doomHalfWritten(db: Queryable, taskId: string, role: Objec
 const FIND = statement(
   'object_find',
   `select id, state, media_type, size_bytes, extract(epoch from clock_now())::float8 as now_seconds
-   from objects where id = $1 and role = $2`,
+   from objects where id = $1 and role = any($2)`,
 );
 
 /** The row of an object, deleted ones included; undefined when there never was one. */
-export async function findObject(db: Queryable, id: string, role: ObjectRole) {
-  const [row] = await db.query<StoredObject>(FIND, [id, role]);
+export async function findObject(db: Queryable, id: string, roles: ObjectRole[]) {
+  const [row] = await db.query<StoredObject>(FIND, [id, roles]);
   return row;
 }
 

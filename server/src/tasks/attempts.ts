@@ -11,13 +11,18 @@ export interface Attempt {
   job_id: string | null;
   /** Seconds since `send_before`, by the database's clock: no byte leaves after that moment. */
   seconds_past_sending: number;
+  /** Milliseconds since 1970, by the database's clock. */
+  opened_at_ms: number;
+  now_ms: number;
 }
 
 /** A submit's first byte leaves within this time of the attempt's record, or not at all. */
 export const SEND_WITHIN_SECONDS = 5;
 
 const COLUMNS = `id, provider, state, job_id,
-  extract(epoch from clock_now() - send_before)::float8 as seconds_past_sending`;
+  extract(epoch from clock_now() - send_before)::float8 as seconds_past_sending,
+  extract(epoch from created_at)::float8 * 1000 as opened_at_ms,
+  extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 
 const OPEN = statement(
   'attempt_open',
@@ -48,6 +53,17 @@ const LIVE = statement(
 export async function liveAttempt(db: Queryable, taskId: string): Promise<Attempt | undefined> {
   const [attempt] = await db.query<Attempt>(LIVE, [taskId]);
   return attempt;
+}
+
+const TAKEN = statement(
+  'attempt_taken_jobs',
+  'select job_id from attempts where provider = $1 and job_id = any($2)',
+);
+
+/** Of these jobs of a provider, those that an attempt has already. */
+export async function takenJobs(db: Queryable, provider: string, jobIds: string[]) {
+  const rows = await db.query<{ job_id: string }>(TAKEN, [provider, jobIds]);
+  return new Set(rows.map((row) => row.job_id));
 }
 
 const RESOLVE = statement(

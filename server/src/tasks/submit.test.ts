@@ -16,7 +16,13 @@ import type { Database } from '../kernel/database.ts';
 import { openSpool } from '../kernel/spool.ts';
 import { balances } from '../ledger/ledger.ts';
 import { createLocalProvider } from '../providers/local/local.ts';
-import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
+import type {
+  FindOutcome,
+  Provider,
+  SoughtAttempt,
+  Submission,
+  SubmitOutcome,
+} from '../providers/provider.ts';
 import { announce } from './announce.ts';
 import { liveAttempt, openAttempt } from './attempts.ts';
 import { audit } from './audit.ts';
@@ -49,6 +55,10 @@ function partsWith(provider: Provider, monotonic = () => performance.now()): Sub
     submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
     submitRetrySeconds: 600,
     reconcileSeconds: RECONCILE_SECONDS,
+    links: {
+      linkTo: (objectId) => `https://media.test/media/${objectId}`,
+      callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
+    },
   };
 }
 
@@ -116,6 +126,7 @@ test('the provider is told what was asked, under the attempt’s id, which is on
     generateAudio: true,
     seed: task.seed,
     inputs: [],
+    callbackUrl: `https://media.test/callbacks/scripted/${attempt?.id}`,
   });
 });
 
@@ -418,15 +429,23 @@ function localProvider(): Provider {
 const SUBMISSION: Submission = {
   ...{ attemptId: '', mode: 'text-to-video', model: 'video-2.0-fast', prompt: 'A lighthouse' },
   ...{ aspectRatio: '16:9', resolution: '480p', durationSeconds: 4, generateAudio: false },
-  ...{ seed: 1, inputs: [] },
+  ...{ seed: 1, inputs: [], callbackUrl: 'https://media.test/callbacks/local/none' },
 };
+
+function sought(attemptId: string): SoughtAttempt {
+  return {
+    submission: { ...SUBMISSION, attemptId },
+    sentBetween: { from: 0, to: 1 },
+    takenJobIds: async () => new Set(),
+  };
+}
 
 test('local provider: a look-up that comes first bars the submit', async () => {
   const provider = localProvider();
   const submission = { ...SUBMISSION, attemptId: 'att_barred' };
-  assert.deepEqual(await provider.find('att_barred'), { kind: 'absent', proof: 'final' });
+  assert.deepEqual(await provider.find(sought('att_barred')), { kind: 'absent', proof: 'final' });
   assert.equal((await provider.submit(submission, () => true)).kind, 'not_sent');
-  assert.deepEqual(await provider.find('att_barred'), { kind: 'absent', proof: 'final' });
+  assert.deepEqual(await provider.find(sought('att_barred')), { kind: 'absent', proof: 'final' });
 });
 
 test('local provider: a submit that comes first is found, and again is the same job', async () => {
@@ -434,7 +453,7 @@ test('local provider: a submit that comes first is found, and again is the same 
   const submission = { ...SUBMISSION, attemptId: 'att_first' };
   const outcome = { kind: 'accepted', jobId: 'att_first' };
   assert.deepEqual(await provider.submit(submission, () => true), outcome);
-  assert.deepEqual(await provider.find('att_first'), { kind: 'found', jobId: 'att_first' });
+  assert.deepEqual(await provider.find(sought('att_first')), { kind: 'found', jobId: 'att_first' });
   assert.deepEqual(await provider.submit(submission, () => true), outcome);
 });
 
@@ -444,7 +463,7 @@ test('local provider: in any race submit and look-up agree', async () => {
     const attemptId = `att_race_${round}`;
     const [outcome, found] = await Promise.all([
       provider.submit({ ...SUBMISSION, attemptId }, () => true),
-      provider.find(attemptId),
+      provider.find(sought(attemptId)),
     ]);
     assert.equal(outcome.kind === 'accepted', found.kind === 'found');
   }
@@ -454,5 +473,5 @@ test('local provider: nothing is sent when the time to send is over', async () =
   const provider = localProvider();
   const submission = { ...SUBMISSION, attemptId: 'att_late' };
   assert.equal((await provider.submit(submission, () => false)).kind, 'not_sent');
-  assert.equal((await provider.find('att_late')).kind, 'absent');
+  assert.equal((await provider.find(sought('att_late'))).kind, 'absent');
 });

@@ -1,5 +1,12 @@
 import type { Database, Transaction } from '../kernel/database.ts';
-import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
+import type {
+  FindOutcome,
+  Provider,
+  SoughtAttempt,
+  Submission,
+  SubmitOutcome,
+} from '../providers/provider.ts';
+import type { Links } from '../storage/links.ts';
 import {
   type Attempt,
   liveAttempt,
@@ -7,10 +14,11 @@ import {
   type Resolution,
   resolveAttempt,
   SEND_WITHIN_SECONDS,
+  takenJobs,
 } from './attempts.ts';
 import { takeBack } from './lease.ts';
 import { notAccepted } from './not-accepted.ts';
-import type { Task } from './task.ts';
+import type { Task, TaskInput } from './task.ts';
 import { move, type Next, postpone } from './transitions.ts';
 
 export interface SubmitParts {
@@ -21,6 +29,8 @@ export interface SubmitParts {
   submitTimeoutSeconds: number;
   submitRetrySeconds: number;
   reconcileSeconds: number;
+  /** Signs what the provider may fetch and where it may call back. */
+  links: Pick<Links, 'linkTo' | 'callbackTo'>;
 }
 
 /**
@@ -36,7 +46,7 @@ export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
   const mayStillSend = () => parts.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
   const outcome = await submitOnce(
     parts.providerOf(task),
-    submissionOf(task, attempt),
+    submissionOf(parts.links, task, attempt),
     mayStillSend,
   );
   return parts.db.transaction((tx) => recordOutcome(parts, tx, task, attempt, outcome));
@@ -54,8 +64,11 @@ async function submitOnce(
   }
 }
 
-function submissionOf(task: Task, attempt: Attempt): Submission {
+/** What the provider is given; the same for a look-up but for the links' expiry. */
+function submissionOf(links: SubmitParts['links'], task: Task, attempt: Attempt): Submission {
   const { request } = task;
+  const urlOf = ({ objectId, mediaType }: TaskInput) =>
+    links.linkTo(objectId, attempt.now_ms / 1000, mediaType);
   return {
     attemptId: attempt.id,
     mode: request.mode,
@@ -66,7 +79,8 @@ function submissionOf(task: Task, attempt: Attempt): Submission {
     durationSeconds: request.duration,
     generateAudio: request.generate_audio,
     seed: task.seed,
-    inputs: task.inputs,
+    inputs: task.inputs.map((input) => ({ ...input, url: urlOf(input) })),
+    callbackUrl: links.callbackTo(attempt.provider, attempt.id),
   };
 }
 
@@ -138,13 +152,22 @@ function provesAbsence(parts: SubmitParts, task: Task, attempt: Attempt, found: 
   return found.proof === 'strong' && attempt.seconds_past_sending > settledSeconds;
 }
 
+function soughtAttempt(parts: SubmitParts, task: Task, attempt: Attempt): SoughtAttempt {
+  const latestMs = attempt.opened_at_ms + (SEND_WITHIN_SECONDS + parts.submitTimeoutSeconds) * 1000;
+  return {
+    submission: submissionOf(parts.links, task, attempt),
+    sentBetween: { from: attempt.opened_at_ms, to: Math.min(latestMs, attempt.now_ms) },
+    takenJobIds: (jobIds) => takenJobs(parts.db, attempt.provider, jobIds),
+  };
+}
+
 /**
  * Looks for the job of an attempt whose outcome nobody knows: one that a killed worker left open,
  * or one that holds its task.
  */
 export async function lookUp(parts: SubmitParts, task: Task, attempt: Attempt): Promise<Next> {
   if (attempt.state === 'accepted') throw new Error(`${attempt.id} needs no look-up`);
-  const found = await parts.providerOf(task).find(attempt.id);
+  const found = await parts.providerOf(task).find(soughtAttempt(parts, task, attempt));
   const cause = { attempt: attempt.id, look_up: found };
   return parts.db.transaction(async (tx) => {
     if (found.kind === 'found') return accepted(tx, task, attempt, found.jobId);

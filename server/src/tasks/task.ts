@@ -30,7 +30,7 @@ export type FailureCode =
   | 'output_unavailable';
 
 /** A copied input, as recorded with its task. */
-export interface TaskInput extends ProviderInput {
+export interface TaskInput extends Omit<ProviderInput, 'url'> {
   field: string;
   entry: number | null;
   width: number;

@@ -51,7 +51,7 @@ function resultOf(answer: JsonAnswer, said: SaidFailure | undefined): JobStatus 
   throw unclear('result', answer);
 }
 
-/** A 422 is a model's. Others without one of fal's words may be a proxy's or "still in progress". */
+/** A 422 is a model's. Others without a word of fal's may be a proxy's or "still in progress". */
 function isOwnError(answer: JsonAnswer, words: string[]): boolean {
   return answer.status === 422 || words.length > 0;
 }

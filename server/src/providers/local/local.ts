@@ -4,7 +4,14 @@ import type { Log } from '../../kernel/log.ts';
 import { every } from '../../kernel/repeat.ts';
 import { type Spool, writeStream } from '../../kernel/spool.ts';
 import { frameSize } from '../frame-size.ts';
-import type { FindOutcome, JobStatus, Provider, Submission, SubmitOutcome } from '../provider.ts';
+import type {
+  Capabilities,
+  FindOutcome,
+  JobStatus,
+  Provider,
+  Submission,
+  SubmitOutcome,
+} from '../provider.ts';
 import { OutputGone } from '../provider.ts';
 import {
   addJob,
@@ -32,6 +39,20 @@ export interface LocalProviderParts {
   log: Log;
 }
 
+/** Two days: a render that is not done by then never will be. */
+const JOB_LIMIT_SECONDS = 172_800;
+
+const CAPABILITIES: Capabilities = {
+  exactOutput: true,
+  findLagSeconds: 0,
+  find: 'exact',
+  callbacks: 'none',
+  jobLimitSeconds: JOB_LIMIT_SECONDS,
+  outputLifeSeconds: 86_400,
+  unsupported: {},
+  budgets: {},
+};
+
 /** A render that was cut short this often is given up: it probably brings its process down. */
 const MOST_RENDERS = 50;
 const LOOK_SECONDS = 0.25;
@@ -46,9 +67,9 @@ export function createLocalProvider(parts: LocalProviderParts): Provider {
   let rendering: Promise<void> = Promise.resolve();
   return {
     name: 'local',
-    capabilities: { exactOutput: true, findLagSeconds: 0 },
+    capabilities: CAPABILITIES,
     submit: (submission, mayStillSend) => submit(parts.db, submission, mayStillSend),
-    find: (attemptId) => find(parts.db, attemptId),
+    find: ({ submission }) => find(parts.db, submission.attemptId),
     read: (jobId) => read(parts.db, jobId),
     openOutput: ({ object }) => {
       if (object === undefined) throw new OutputGone('the render is gone');
@@ -95,7 +116,7 @@ async function read(db: Database, jobId: string): Promise<JobStatus> {
       return { kind: 'succeeded', output: { object: job.object_id ?? '' } };
     case 'failed': {
       const message = 'The local renderer could not make this video.';
-      return { kind: 'failed', code: 'provider_failed', message };
+      return { kind: 'failed', code: 'provider_failed', message, billed: false };
     }
     case 'barred':
     case undefined:

@@ -38,7 +38,7 @@ const MEDIA = {
   message: 'The provider can not use an input file.',
 } as const;
 
-/** What a refused field of the input means; a parameter that the model does not take if unlisted. */
+/** What a refused field of the input means; unlisted: a parameter that the model does not take. */
 const FIELD_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
   'input.image': MEDIA,
   'input.last_frame_image': MEDIA,

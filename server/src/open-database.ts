@@ -12,6 +12,8 @@ const CONNECTIONS = 24;
 export interface OpenedDatabase {
   url: string;
   db: Database;
+  /** Whether an embedded database was made just now. */
+  created: boolean;
   /** Calls the listener when an embedded server ends under us. */
   onExit(listener: (cause: string) => void): void;
   close(): Promise<void>;
@@ -30,6 +32,7 @@ export async function openConfiguredDatabase(config: Config, log: Log): Promise<
     return {
       url,
       db,
+      created: embedded?.created ?? false,
       onExit: (listener) => embedded?.onExit(listener),
       close: async () => {
         await db.close();

@@ -54,7 +54,7 @@ function stopRequest(log: Log) {
 
 /**
  * The very first start on the embedded database with the local provider, where nothing can cost
- * anything, prints a ready-made key. It goes to the terminal, never to the log.
+ * anything, prints a ready-made key: this once, in plain words beside the log.
  */
 async function welcome(config: Config, db: Database, url: string): Promise<void> {
   const isTrial = config.databaseUrl === undefined && config.provider === 'local';

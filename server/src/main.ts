@@ -160,6 +160,7 @@ async function startWorker(config: Config, basis: WorkerBasis, closers: Closers)
     ...config,
     ...{ db, storage, spool, door },
     measurer: createMeasurer(),
+    outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
     monotonic: () => performance.now(),
   });

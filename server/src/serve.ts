@@ -24,12 +24,15 @@ export async function serve(config: Config): Promise<number> {
   });
   try {
     const service = await startService(config, opened, log);
-    if (service.url !== undefined) await welcome(config, opened.db, service.url);
-    const code = await stop.requested;
-    log.info('stopping: finishing the work under way');
-    await service.stop();
-    log.info('stopped');
-    return code;
+    try {
+      if (service.url !== undefined) await welcome(config, opened.db, service.url);
+      const code = await stop.requested;
+      log.info('stopping: finishing the work under way');
+      return code;
+    } finally {
+      await service.stop();
+      log.info('stopped');
+    }
   } finally {
     await opened.close();
   }

@@ -41,6 +41,8 @@ create table tasks (
 ) with (fillfactor = 80);
 create index tasks_account on tasks (account_id, created_at);
 create index tasks_due on tasks (due_at) where due_at is not null;
+create index tasks_fetching on tasks (account_id)
+  where leased_until is not null and phase in ('reserved', 'ingesting');
 create index tasks_held on tasks (updated_at) where phase = 'held';
 
 -- What happened to a task, transition by transition, for operators.

@@ -16,7 +16,7 @@ ${COMMANDS.map((command) => `  ${command.usage}\n      ${command.summary}`).join
 
 ACCOUNT is an account id or an e-mail address. --json prints one JSON value on standard output.
 The commands work beside a running service and read the same variables: DATA_DIR (./.data),
-DATABASE_URL (the embedded database under DATA_DIR). All variables are listed in README.md.
+DATABASE_URL (the embedded database under DATA_DIR). docs/OPERATING.md lists all variables.
 
 Example:
   npx framewright accounts create ada@example.com
@@ -29,6 +29,9 @@ async function runCommand(config: Config, parsed: Parsed): Promise<number> {
   const { openConfiguredDatabase } = await import('./open-database.ts');
   const opened = await openConfiguredDatabase(config, createLog({ level: 'silent' }));
   try {
+    if (opened.created) {
+      process.stderr.write(`framewright: made a new embedded database in ${config.dataDir}\n`);
+    }
     const { command, words, options, json } = parsed;
     const result = await command.run(opened.db, { words, options });
     process.stdout.write(json ? `${JSON.stringify(result)}\n` : printPlain(result));

@@ -34,7 +34,7 @@ export interface Config {
 type Environment = Record<string, string | undefined>;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-/** Provider folders to come; named here so that the message can say so. */
+/** The providers there are. */
 const PROVIDERS = ['local'];
 
 function bad(name: string, text: string, wanted: string): never {

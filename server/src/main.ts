@@ -94,7 +94,7 @@ async function startParts(
     isReady: () => isReachable(db),
     onAnswer: metrics.countAnswer,
   });
-  const listening = await listen(app, config.host, config.port);
+  const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   publicUrl ||= listening;
   closers.push(async () => {
     waiting.stop(); // announces the waiting requests, so that they are answered 202
@@ -106,11 +106,15 @@ async function startParts(
 
 async function listenForMetrics(config: Config, metrics: Metrics, closers: Closers) {
   if (config.metricsPort === undefined) return;
-  await listen(metrics.app, config.host, config.metricsPort);
+  const { host, metricsPort: port } = config;
+  await listen(metrics.app, { host, port, variable: 'METRICS_PORT' });
   closers.push(() => metrics.app.close());
 }
 
-async function listen(app: FastifyInstance, host: string, port: number): Promise<string> {
+async function listen(
+  app: FastifyInstance,
+  { host, port, variable }: { host: string; port: number; variable: string },
+): Promise<string> {
   try {
     return await app.listen({ host, port });
   } catch (error) {
@@ -118,7 +122,7 @@ async function listen(app: FastifyInstance, host: string, port: number): Promise
     if (!(error instanceof Error && 'code' in error)) throw error;
     const cause = error.code === 'EADDRINUSE' ? 'it is taken' : error.message;
     throw new UsageError(
-      `can't listen on ${host} port ${port}: ${cause}. Set PORT to another one.`,
+      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another one.`,
     );
   }
 }
@@ -157,6 +161,7 @@ async function startWorker(config: Config, basis: WorkerBasis, closers: Closers)
     ...config,
     ...{ db, storage, spool, door, links },
     measurer: createMeasurer(),
+    outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
     monotonic: () => performance.now(),
   });

@@ -1,6 +1,8 @@
+import pg from 'pg';
 import type { Config } from './config.ts';
 import { type Database, openDatabase } from './kernel/database.ts';
 import { openEmbeddedDatabase } from './kernel/embedded.ts';
+import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { migrate } from './kernel/migrate.ts';
 import { installQueue } from './queue/queue.ts';
@@ -12,6 +14,8 @@ const CONNECTIONS = 24;
 export interface OpenedDatabase {
   url: string;
   db: Database;
+  /** Whether an embedded database was made just now. */
+  created: boolean;
   /** Calls the listener when an embedded server ends under us. */
   onExit(listener: (cause: string) => void): void;
   close(): Promise<void>;
@@ -24,12 +28,14 @@ export async function openConfiguredDatabase(config: Config, log: Log): Promise<
     databaseUrl === undefined ? await openEmbeddedDatabase({ dataDir, log }) : undefined;
   const url = databaseUrl ?? embedded?.url ?? '';
   try {
+    await reach(url);
     await migrate(url);
     await installQueue(url);
     const db = openDatabase({ url, connections: CONNECTIONS, log });
     return {
       url,
       db,
+      created: embedded?.created ?? false,
       onExit: (listener) => embedded?.onExit(listener),
       close: async () => {
         await db.close();
@@ -39,5 +45,18 @@ export async function openConfiguredDatabase(config: Config, log: Log): Promise<
   } catch (error) {
     await embedded?.close();
     throw error;
+  }
+}
+
+/** @throws UsageError, one line without the password, when there is no database to speak to */
+async function reach(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  try {
+    await client.connect();
+  } catch (error) {
+    const cause = error instanceof Error ? error.message || error.name : String(error);
+    throw new UsageError(`the database can't be reached: ${cause}. Look at DATABASE_URL.`);
+  } finally {
+    await client.end().catch(() => {});
   }
 }

@@ -24,12 +24,15 @@ export async function serve(config: Config): Promise<number> {
   });
   try {
     const service = await startService(config, opened, log);
-    if (service.url !== undefined) await welcome(config, opened.db, service.url);
-    const code = await stop.requested;
-    log.info('stopping: finishing the work under way');
-    await service.stop();
-    log.info('stopped');
-    return code;
+    try {
+      if (service.url !== undefined) await welcome(config, opened.db, service.url);
+      const code = await stop.requested;
+      log.info('stopping: finishing the work under way');
+      return code;
+    } finally {
+      await service.stop();
+      log.info('stopped');
+    }
   } finally {
     await opened.close();
   }
@@ -54,7 +57,7 @@ function stopRequest(log: Log) {
 
 /**
  * The very first start on the embedded database with the local provider, where nothing can cost
- * anything, prints a ready-made key. It goes to the terminal, never to the log.
+ * anything, prints a ready-made key: this once, in plain words beside the log.
  */
 async function welcome(config: Config, db: Database, url: string): Promise<void> {
   const isTrial = config.databaseUrl === undefined && config.provider === 'local';

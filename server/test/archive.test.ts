@@ -60,13 +60,17 @@ test('a render that is damaged holds task and credits, and is looked at again la
   assert.equal((await task.read()).status, 'completed');
 });
 
-test('a render that is lost holds its task', async () => {
+test('a render that is lost holds its task, which is refunded when that is certain', async () => {
   const task = await acceptedTask();
   await betweenRenderAndArchive(room, task.id, (file) => rm(file));
   const held = await room.settled(task.id, 'held');
   assert.equal(held.held_cause, 'outcome');
   assert.equal((await task.read()).status, 'processing');
   assert.equal(await task.availableCredits(), 0);
+  await room.database.setClock(2 * (RECONCILE_SECONDS + 60));
+  await room.settled(task.id);
+  assert.equal((await task.read()).error.code, 'generation_expired');
+  assert.equal(await task.availableCredits(), CREDITS);
 });
 
 test('another video than was asked is refunded and not delivered', async () => {

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from './books.ts';
+import {
+  assertBalance,
+  assertOneVideo,
+  assertTidyObjects,
+  type KeyStory,
+  storyOf,
+} from './books.ts';
 import { type Answer, client } from './client.ts';
 import { CRASHING, CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
 import { makeCustomer, type ServiceProcess, startServiceProcess, until } from './service.ts';
@@ -17,6 +23,10 @@ const PAUSES = [
   { at: 'before local_job_finish', task: 'same' },
 ] as const;
 
+function isDecided([task]: KeyStory[]): boolean {
+  return !['reserved', 'ingesting', 'submitting'].includes(task?.phase ?? 'reserved');
+}
+
 async function isPaused(service: ServiceProcess, at: string): Promise<boolean> {
   return service.output().includes(`"name":"${at}"`);
 }
@@ -32,6 +42,8 @@ async function finishElsewhere(world: CrashWorld, at: string) {
   await until(() => isPaused(paused, at), Boolean);
   await world.endLeases();
   await using other = await startServiceProcess(env);
+  // An answer before that would announce the task: then it would be tried again in any case.
+  await until(() => storyOf(database.db, key), isDecided);
   const retried = await until(
     () => client(other.url, secret).create(body, key),
     ({ status }) => status !== 503,

@@ -71,15 +71,18 @@ test('a disk too full for the output delays the task and loses nothing', { skip 
   assert.equal(phase, 'completed');
 });
 
-test('a disk too full to render on is a failure with its refund', { skip }, async () => {
+test('a disk too full to render on delays the task and loses nothing', { skip }, async () => {
   assert.ok(room);
   const customer = await room.customer(CREDITS);
   const makeRoom = await fillDisk();
   const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
   assert.equal(status, 202);
-  await room.settled(body.id);
+  const { db } = room;
+  await until(
+    () => sql(db, 'select 1 from local_jobs where renders > 0'),
+    (rows) => rows.length > 0,
+  );
   await makeRoom();
-  const { body: task } = await customer.task(body.id);
-  assert.deepEqual([task.error.code, task.credits_refunded], ['provider_failed', CREDITS]);
-  assert.equal((await customer.credits()).body.available_credits, CREDITS);
+  const { phase } = await room.settled(body.id);
+  assert.equal(phase, 'completed');
 });

@@ -74,7 +74,7 @@ export async function openMediaRoom(
     OUTBOUND_ALLOW: allowed.join(','),
     ...wish.environment,
   });
-  const opened = { url: databaseUrl, db, onExit: () => {}, close: async () => {} };
+  const opened = { url: databaseUrl, db, created: false, onExit: () => {}, close: async () => {} };
   const door = { ca, resolve, ...wish.door };
   const service = await startService(readConfig(environment), opened, quiet, door);
   return {

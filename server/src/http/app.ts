@@ -44,6 +44,7 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance> {
   );
   answerHeaders(app, parts);
   refuseUnroutable(app);
+  noteRequests(app);
   await app.register(swagger, describeApi());
   healthRoutes(app, parts);
   await app.register(
@@ -96,9 +97,27 @@ function wellFormed(url: string): string {
   }
 }
 
-/** Answers bytes that are no HTTP request at all with the envelope too. */
+/** The newest request of each connection, and whether its answer is still to come. */
+const newest = new WeakMap<Socket, { received(): boolean; answered: boolean }>();
+
+function noteRequests(app: FastifyInstance): void {
+  app.server.on('request', (request, response) => {
+    const note = { received: () => request.complete, answered: false };
+    newest.set(request.socket, note);
+    response.once('close', () => {
+      note.answered = true;
+    });
+  });
+}
+
+/**
+ * Answers bytes that are no HTTP request at all with the envelope too. Behind a request whose
+ * answer is still to come it would be taken for that answer: then the connection is cut instead.
+ */
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  const note = newest.get(socket);
+  const isAwaited = note?.received() === true && !note.answered;
+  if (error.code === 'ECONNRESET' || !socket.writable || isAwaited) {
     socket.destroy();
     return;
   }

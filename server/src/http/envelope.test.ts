@@ -159,3 +159,22 @@ test('every answer has its own X-Request-Id, is not to be stored and is JSON', a
   }
   assert.equal(ids.size, urls.length);
 });
+
+test('junk behind a request whose answer is still to come is not taken for that answer', async () => {
+  const authorization = `Authorization: ${await customer.authorization()}`;
+  const held = await api.database.db.transaction(async (tx) => {
+    await tx.query({ name: '', text: 'lock table tasks in access exclusive mode' });
+    const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
+    let received = '';
+    socket.setEncoding('utf8').on('data', (part) => {
+      received += part;
+    });
+    socket.on('error', () => {});
+    socket.write(
+      `GET /api/v1/tasks/task_x HTTP/1.1\r\nHost: a\r\n${authorization}\r\n\r\n}}\r\n\r\n`,
+    );
+    await once(socket, 'close');
+    return received;
+  });
+  assert.equal(held, '');
+});

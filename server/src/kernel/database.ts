@@ -63,14 +63,16 @@ export function openDatabase(options: { url: string; connections: number; log: L
   return {
     query: (sql, values) => run(pool, sql, values),
     transaction: (work) => inTransaction(pool, 'begin', work),
-    snapshot: (work) =>
-      inTransaction(pool, 'begin isolation level repeatable read read only', work),
+    snapshot: (work) => inTransaction(pool, SNAPSHOT, work),
     close: () => {
       closing = true;
       return pool.end();
     },
   };
 }
+
+// An audit of large books may take longer than any other statement is allowed to.
+const SNAPSHOT = 'begin isolation level repeatable read read only; set local statement_timeout = 0';
 
 type Runner = pg.Pool | pg.PoolClient;
 

@@ -29,10 +29,10 @@ const TRANSFER = statement(
   'ledger_transfer',
   `with moved as (
      update ledger_accounts set
-       granted = granted + $5 * (($3 = 'granted')::int - ($4 = 'granted')::int),
-       available = available + $5 * (($4 = 'available')::int - ($3 = 'available')::int),
-       held = held + $5 * (($4 = 'held')::int - ($3 = 'held')::int),
-       spent = spent + $5 * (($4 = 'spent')::int - ($3 = 'spent')::int)
+       granted = granted + $5::bigint * (($3 = 'granted')::int - ($4 = 'granted')::int),
+       available = available + $5::bigint * (($4 = 'available')::int - ($3 = 'available')::int),
+       held = held + $5::bigint * (($4 = 'held')::int - ($3 = 'held')::int),
+       spent = spent + $5::bigint * (($4 = 'spent')::int - ($3 = 'spent')::int)
      where account_id = $1 and kind = $2
      returning available, held)
    insert into ledger_transfers

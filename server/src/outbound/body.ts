@@ -39,16 +39,46 @@ export async function* counted(
   body: Readable,
   budget: ByteBudget,
   visit: Visit,
+  pace: Pace,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     visit.signal.throwIfAborted();
+    const watch = watchPace(pace);
     for await (const chunk of body) {
       budget.take(chunk.length);
+      watch.arrived(chunk.length);
       yield chunk;
+      watch.resume();
     }
   } catch (failure) {
     throw visit.verdict(failure);
   } finally {
     await visit.end();
   }
+}
+
+/** How fast a host must send, on average, once it has had its grace. */
+export interface Pace {
+  graceSeconds: number;
+  bytesPerSecond: number;
+}
+
+/** Watches how fast a host sends, its reader's pauses left out. */
+function watchPace({ graceSeconds, bytesPerSecond }: Pace) {
+  let waitedSeconds = 0;
+  let bytes = 0;
+  let since = performance.now();
+  return {
+    /** @throws OutboundError too_slow */
+    arrived(length: number) {
+      waitedSeconds += (performance.now() - since) / 1000;
+      bytes += length;
+      if (waitedSeconds < graceSeconds || bytes >= waitedSeconds * bytesPerSecond) return;
+      const details = { bytes_per_second: Math.round(bytes / waitedSeconds) };
+      throw new OutboundError('too_slow', 'The host sends too slowly', { details });
+    },
+    resume() {
+      since = performance.now();
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { type AllowList, checkUrl } from './addresses.ts';
-import { counted, openBody } from './body.ts';
+import { counted, openBody, type Pace } from './body.ts';
 import type { ByteBudget } from './budget.ts';
 import { type Answer, ask, type HopRules, type Resolve } from './hop.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
@@ -19,6 +19,8 @@ export interface DoorOptions {
   headersTimeoutSeconds?: number | undefined;
   /** Without a byte of the body. 20 when not given. */
   idleTimeoutSeconds?: number | undefined;
+  /** How slowly a host may send. 16 KiB a second after 10 seconds when not given. */
+  pace?: Pace | undefined;
   /** For a whole download. 300 when not given. */
   deadlineSeconds?: number | undefined;
 }
@@ -56,13 +58,17 @@ export interface Door {
   close(): Promise<void>;
 }
 
+interface DoorRules extends HopRules {
+  pace: Pace;
+}
+
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** No content, reset content, partial content: none of them is the file. */
 const NOT_THE_FILE = new Set([204, 205, 206]);
 
 export function createDoor(options: DoorOptions): Door {
-  const rules = hopRules(options);
+  const rules = rulesOf(options);
   const visits = new Set<Visit>();
   let closed = false;
   return {
@@ -83,7 +89,7 @@ export function createDoor(options: DoorOptions): Door {
   };
 }
 
-function hopRules(options: DoorOptions): HopRules {
+function rulesOf(options: DoorOptions): DoorRules {
   return {
     allow: options.allow,
     resolve: options.resolve ?? ((host) => lookup(host, { all: true })),
@@ -91,13 +97,14 @@ function hopRules(options: DoorOptions): HopRules {
     connectTimeoutSeconds: options.connectTimeoutSeconds ?? 10,
     headersTimeoutSeconds: options.headersTimeoutSeconds ?? 20,
     idleTimeoutSeconds: options.idleTimeoutSeconds ?? 20,
+    pace: options.pace ?? { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
   };
 }
 
 async function startDownload(
   url: string,
   wishes: DownloadOptions,
-  rules: HopRules,
+  rules: DoorRules,
   visit: Visit,
 ): Promise<Download> {
   try {
@@ -107,7 +114,7 @@ async function startDownload(
     return {
       finalUrl: finalUrl.href,
       contentType: typeof contentType === 'string' ? contentType : null,
-      body: counted(body, wishes.budget, visit),
+      body: counted(body, wishes.budget, visit, rules.pace),
     };
   } catch (failure) {
     const verdict = visit.verdict(failure);

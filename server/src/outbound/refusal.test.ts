@@ -167,6 +167,15 @@ test('a drip that never pauses long enough to be idle meets the deadline', async
   expect(error, ['too_slow', /longer than 0.4 seconds/, { deadline_seconds: 0.4 }]);
 });
 
+test('a host that goes on sending too slowly is too slow', async () => {
+  const strict = openDoor({ pace: { graceSeconds: 0.2, bytesPerSecond: 1000 } });
+  const url = host.serve('/slow', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
+  const error = await failure(strict, url);
+  assert.equal(error.reason, 'too_slow');
+  assert.match(error.message, /sends too slowly/);
+  await strict.close();
+});
+
 test('the deadline counts across redirects, look-ups and headers', async () => {
   const patient = openDoor({ headersTimeoutSeconds: 60 });
   host.serve('/stalled', { kind: 'stall' });

@@ -131,13 +131,13 @@ async function workLane(boss: PgBoss, lane: Lane, handle: (taskId: string) => Pr
 function coalescedWake(db: Database, log: Log): (lane: Lane) => void {
   const state = new Map<Lane, 'sending' | 'again'>();
   const send = async (lane: Lane): Promise<void> => {
-    state.set(lane, 'sending');
-    await db.query(NOTIFY, [lane]).catch((error: Error) => {
-      log.debug({ err: error.message }, 'a wake-up was not sent; polling will find the work');
-    });
-    const again = state.get(lane) === 'again';
+    do {
+      state.set(lane, 'sending');
+      await db.query(NOTIFY, [lane]).catch((error: Error) => {
+        log.debug({ err: error.message }, 'a wake-up was not sent; polling will find the work');
+      });
+    } while (state.get(lane) === 'again');
     state.delete(lane);
-    if (again) await send(lane);
   };
   return (lane) => {
     if (state.has(lane)) state.set(lane, 'again');

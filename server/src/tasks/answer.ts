@@ -3,7 +3,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { announce } from './announce.ts';
 import { readTask } from './create.ts';
 import type { FailureCode, Task } from './task.ts';
-import { isBeforeAcceptance, type Waiting } from './waiting.ts';
+import type { Waiting } from './waiting.ts';
 
 /** How soon a client may try again a request that was not accepted for now. */
 const RETRY_AFTER_SECONDS = 5;
@@ -49,7 +49,7 @@ async function announceHeld(db: Database, task: Task): Promise<Task> {
 function answerFor(task: Task): Task {
   if (task.phase === 'held' && task.held_cause === 'acceptance') throw busy(task, 'held');
   const code = task.error_code === null ? undefined : REFUSALS[task.error_code];
-  if (code === undefined || isBeforeAcceptance(task)) return task;
+  if (code === undefined) return task;
   if (code === 'service_busy') throw busy(task, 'refunded');
   const details = { reason: task.error_code, ...task.error_details };
   throw new ApiError(code, task.error_message ?? 'The request was refused.', {

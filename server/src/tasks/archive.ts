@@ -13,7 +13,8 @@ export interface ArchiveParts {
   db: Database;
   storage: Storage;
   spool: Spool;
-  measurer: Measurer;
+  /** Its own: what clients send may keep the one for inputs busy for long. */
+  outputMeasurer: Measurer;
   providerOf(task: Task): Provider;
   retentionDays: number;
   reconcileSeconds: number;
@@ -38,7 +39,7 @@ async function archiveThrough(folder: string, parts: ArchiveParts, task: Task): 
   const filePath = path.join(folder, 'output');
   const provider = parts.providerOf(task);
   await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
-  const measured = await parts.measurer.measure(filePath, 'video');
+  const measured = await parts.outputMeasurer.measure(filePath, 'video');
   if (measured.kind === 'refused') return hold(parts, task, measured.explanation);
   const differences = outputDifferences(expectationOf(task), measured.facts);
   if (provider.capabilities.exactOutput && differences.length > 0) {

@@ -20,17 +20,17 @@ export async function generate(parts: GenerateParts, task: Task): Promise<Next> 
   return moveNow(db, task, ended(status, jobId));
 }
 
-/** A task held for its outcome: the job is read again until there is something to archive. */
+/** A task held for its outcome: the job is read again until the provider is done with it. */
 export async function recheck(
   parts: GenerateParts & { reconcileSeconds: number },
   task: Task,
 ): Promise<Next> {
-  const status = await parts.providerOf(task).read(await acceptedJob(parts.db, task));
-  if (status.kind !== 'succeeded') {
+  const jobId = await acceptedJob(parts.db, task);
+  const status = await parts.providerOf(task).read(jobId);
+  if (status.kind === 'working' || status.kind === 'missing') {
     return postpone(parts.db, task, { seconds: parts.reconcileSeconds });
   }
-  const changes = { providerOutput: status.output };
-  return moveNow(parts.db, task, { to: 'archiving', changes });
+  return moveNow(parts.db, task, ended(status, jobId));
 }
 
 async function acceptedJob(db: Database, task: Task): Promise<string> {

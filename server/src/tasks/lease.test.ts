@@ -106,6 +106,39 @@ test('due and free tasks are found, in the lane of their work', async () => {
   );
 });
 
+test('an account has four downloads at a time, and its others hide nobody else’s', async () => {
+  await freezeClock(db, 0);
+  await sql(
+    db,
+    `update tasks set due_at = clock_now() + interval '1 year' where due_at is not null`,
+  );
+  const tasks = [];
+  for (let i = 0; i < 7; i += 1) tasks.push((await makeTask(room)).task);
+  const [first, ...others] = tasks;
+  const ids = tasks.map(({ id }) => id);
+  await sql(
+    db,
+    `update tasks set request = request || '{"mode": "image-to-video"}' where id = any($1)`,
+    [ids],
+  );
+  const [stranger, ...own] = others;
+  await sql(db, 'update tasks set account_id = $1 where id = any($2)', [
+    first?.account_id,
+    own.map(({ id }) => id),
+  ]);
+  const sooner = `update tasks set due_at = clock_now() - $2 * interval '1 second' where id = $1`;
+  for (const [i, id] of ids.entries()) await sql(db, sooner, [id, 100 - i]);
+  const due = async () => (await dueTasks(db)).map(({ id }) => id).sort();
+  const mine = [first, ...own].flatMap((task) => task?.id ?? []);
+  assert.deepEqual(await due(), [...mine.slice(0, 4), stranger?.id].sort());
+  for (const id of mine.slice(0, 4)) await claimTask(db, id);
+  assert.equal(await claim(db, mine[4] ?? ''), undefined);
+  assert.deepEqual(await due(), [stranger?.id]);
+  await sql(db, `update tasks set phase = 'submitting' where id = $1`, [mine[0]]);
+  assert.deepEqual(await due(), [stranger?.id, mine[4]].sort());
+  assert.ok(await claim(db, mine[4] ?? ''));
+});
+
 test('who knows what became of a submit gets the task back, unless it is past the question', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(room);

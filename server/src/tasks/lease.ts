@@ -5,14 +5,32 @@ import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
 const FREE = '(leased_until is null or leased_until < clock_now())';
 
+const TO_FETCH = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video'`;
+
+/**
+ * Tasks of one account whose files are fetched at a time, in all processes: half the places of one
+ * process, so that nobody's slow hosts keep everyone else's files waiting.
+ */
+const FETCHES_PER_ACCOUNT = 4;
+
+const FETCHING = `(select count(*) from tasks others
+     where others.account_id = tasks.account_id and others.leased_until > clock_now()
+       and others.phase in ('reserved', 'ingesting')
+       and others.request->>'mode' <> 'text-to-video')`;
+
 const CLAIM = statement(
   'task_claim',
   `update tasks set lease = lease + 1,
      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
-   where id = $1 and due_at <= clock_now() and ${FREE} returning ${TASK_COLUMNS}`,
+   where id = $1 and due_at <= clock_now() and ${FREE}
+     and (not (${TO_FETCH}) or ${FETCHING} < ${FETCHES_PER_ACCOUNT})
+   returning ${TASK_COLUMNS}`,
 );
 
-/** Leases a task that is due and that nobody works on; undefined when it is not so. */
+/**
+ * Leases a task that is due and that nobody works on; undefined when it is not so, or when its
+ * account has its share of downloads under way.
+ */
 export async function claim(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [task] = await db.query<Task>(CLAIM, [taskId]);
   return task;
@@ -63,7 +81,6 @@ export async function takeBack(tx: Transaction, task: Task): Promise<Task> {
 }
 
 const LOOK_AHEAD = 200;
-const TO_FETCH = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video'`;
 
 function dueIn(lane: Lane, condition: string): string {
   return `(select id, '${lane}' as lane from tasks
@@ -71,11 +88,18 @@ function dueIn(lane: Lane, condition: string): string {
      order by due_at limit ${LOOK_AHEAD})`;
 }
 
+// Of one account only so many as it may have under way: its others must not hide everyone else's.
+const DUE_TO_FETCH = `(select id, 'ingest' as lane from (
+     select id, account_id, due_at, ${FETCHING} as fetching,
+       row_number() over (partition by account_id order by due_at) as place
+     from tasks where due_at <= clock_now() and ${FREE} and ${TO_FETCH}) as waiting
+   where place + fetching <= ${FETCHES_PER_ACCOUNT} order by due_at limit ${LOOK_AHEAD})`;
+
 // A task that still has files to fetch goes to the lane of downloads; see queue.ts. Each lane has
 // its own limit: many downloads that wait for their place must not hide everyone else's polls.
 const DUE = statement(
   'task_due',
-  `${dueIn('task', `not (${TO_FETCH})`)} union all ${dueIn('ingest', TO_FETCH)}`,
+  `${dueIn('task', `not (${TO_FETCH})`)} union all ${DUE_TO_FETCH}`,
 );
 
 /** Tasks that are due and that nobody works on, in each lane the longest due first. */

@@ -62,7 +62,7 @@ const MOVE = statement(
          else clock_now() + $14 * interval '1 second' end,
        leased_until = case when $14 = 0 and $4 not in ('completed', 'failed')
          then leased_until end,
-       stumbles = 0, updated_at = clock_now()
+       stumbles = 0, refused_at = null, updated_at = clock_now()
      where id = $1 and phase = $2 and lease = $3
      returning ${TASK_COLUMNS}),
    noted as (

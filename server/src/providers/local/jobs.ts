@@ -41,6 +41,10 @@ const RENEW = statement(
   `update local_jobs set leased_until = clock_now() + interval '${RENDER_LEASE_SECONDS} seconds'
    where id = $1 and renders = $2 and state = 'rendering'`,
 );
+const LOSE = statement(
+  'local_job_lose',
+  `update local_jobs set state = 'failed', cause = $2 where id = $1 and state = 'succeeded'`,
+);
 const FINISH = statement(
   'local_job_finish',
   `update local_jobs set state = $3, object_id = $4, cause = $5, leased_until = null,
@@ -73,6 +77,14 @@ export async function takeJob(db: Database): Promise<LocalJob | undefined> {
 
 export async function renewJob(db: Database, job: LocalJob): Promise<void> {
   await db.query(RENEW, [job.id, job.renders]);
+}
+
+/** Why a job has failed whose finished render is there no more. */
+export const RENDER_GONE = 'the render is gone';
+
+/** Notes that a finished render can't be had any more. */
+export async function loseRender(db: Database, id: string): Promise<void> {
+  await db.query(LOSE, [id, RENDER_GONE]);
 }
 
 /**

@@ -8,6 +8,7 @@ import type {
   Capabilities,
   FindOutcome,
   JobStatus,
+  OutputReference,
   Provider,
   Submission,
   SubmitOutcome,
@@ -17,6 +18,8 @@ import {
   addJob,
   finishJob,
   type LocalJob,
+  loseRender,
+  RENDER_GONE,
   RENDER_LEASE_SECONDS,
   readJob,
   readOrBar,
@@ -71,10 +74,7 @@ export function createLocalProvider(parts: LocalProviderParts): Provider {
     submit: (submission, mayStillSend) => submit(parts.db, submission, mayStillSend),
     find: ({ submission }) => find(parts.db, submission.attemptId),
     read: (jobId) => read(parts.db, jobId),
-    openOutput: ({ object }) => {
-      if (object === undefined) throw new OutputGone('the render is gone');
-      return parts.files.open(object);
-    },
+    openOutput: (output) => openRender(parts, output),
     start() {
       every(LOOK_SECONDS, { name: 'rendering', log: parts.log, signal: stopping.signal }, () => {
         rendering = renderNext(parts, stopping.signal);
@@ -113,14 +113,29 @@ async function read(db: Database, jobId: string): Promise<JobStatus> {
     case 'rendering':
       return { kind: 'working' };
     case 'succeeded':
-      return { kind: 'succeeded', output: { object: job.object_id ?? '' } };
+      return { kind: 'succeeded', output: { object: job.object_id ?? '', job: jobId } };
     case 'failed': {
+      if (job.cause === RENDER_GONE) {
+        const message = 'The local render was deleted before it was copied.';
+        return { kind: 'failed', code: 'generation_expired', message, billed: false };
+      }
       const message = 'The local renderer could not make this video.';
       return { kind: 'failed', code: 'provider_failed', message, billed: false };
     }
     case 'barred':
     case undefined:
       return { kind: 'missing' };
+  }
+}
+
+/** A render that is not there any more ends its job: the task is refunded at the next read. */
+async function openRender({ db, files }: LocalProviderParts, { object, job }: OutputReference) {
+  try {
+    if (object === undefined) throw new OutputGone(RENDER_GONE);
+    return await files.open(object);
+  } catch (error) {
+    if (error instanceof OutputGone && job !== undefined) await loseRender(db, job);
+    throw error;
   }
 }
 
@@ -152,7 +167,7 @@ async function render(
       const outputPath = path.join(folder, 'render.mp4');
       const outcome = await renderVideo(spec, outputPath, { signal });
       if (outcome.kind === 'aborted') return { state: 'queued' };
-      if (outcome.kind === 'failed') return { state: 'failed', cause: outcome.cause };
+      if (outcome.kind === 'failed') return verdictOn(outcome.cause);
       return { state: 'succeeded', objectId: await parts.files.keep(outputPath, job.id) };
     });
   } catch (error) {
@@ -161,6 +176,12 @@ async function render(
   } finally {
     lease.abort();
   }
+}
+
+/** @throws when the disk is full: that is our own failure, and the job is started anew later */
+function verdictOn(cause: string): End {
+  if (/ENOSPC|no space left/i.test(cause)) throw new Error(cause);
+  return { state: 'failed', cause };
 }
 
 async function specOf(job: Submission, folder: string, files: RenderFiles): Promise<RenderSpec> {

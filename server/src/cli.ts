@@ -29,7 +29,7 @@ async function runCommand(config: Config, parsed: Parsed): Promise<number> {
   const { openConfiguredDatabase } = await import('./open-database.ts');
   const opened = await openConfiguredDatabase(config, createLog({ level: 'silent' }));
   try {
-    if (opened.created) {
+    if (opened.created && !parsed.json) {
       process.stderr.write(`framewright: made a new embedded database in ${config.dataDir}\n`);
     }
     const { command, words, options, json } = parsed;

@@ -93,7 +93,7 @@ test('past its retention an output is deleted: the link says so, the task stays'
   const { output } = await task.read();
   assert.equal((await fetch(output.video_url, { method: 'HEAD' })).status, 200);
 
-  await room.database.setClock(2 * DAY_SECONDS + 2 * RECONCILE_SECONDS);
+  await room.database.setClock(2 * DAY_SECONDS + 4 * RECONCILE_SECONDS);
   await deleted(room, task.id, 'output');
   const expired = await task.read();
   assert.deepEqual([expired.status, expired.credits_refunded], ['completed', 0]);

@@ -159,7 +159,7 @@ export async function madeBytes(
   await using folder = await temporaryFolder();
   const filePath = path.join(folder.path, name);
   await make(filePath);
-  return readFile(filePath);
+  return await readFile(filePath); // or the folder would go first
 }
 
 /**

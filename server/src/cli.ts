@@ -16,7 +16,7 @@ ${COMMANDS.map((command) => `  ${command.usage}\n      ${command.summary}`).join
 
 ACCOUNT is an account id or an e-mail address. --json prints one JSON value on standard output.
 The commands work beside a running service and read the same variables: DATA_DIR (./.data),
-DATABASE_URL (the embedded database under DATA_DIR). docs/OPERATING.md lists all variables.
+DATABASE_URL (the embedded database under DATA_DIR). docs/operations/README.md lists them.
 
 Example:
   npx framewright accounts create ada@example.com

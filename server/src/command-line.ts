@@ -35,6 +35,7 @@ export function parseCommandLine(args: string[]): Parsed {
   const command = findCommand(args);
   const rest = args.slice(nameOf(command).length);
   const names = command.options.map((name) => [name, { type: 'string' }] as const);
+  const flags = (command.flags ?? []).map((name) => [name, { type: 'boolean' }] as const);
   const { values, positionals } = parseStrictly(command, {
     // A negative number is a word here, not an option: it goes behind the "--" of parseArgs.
     args: [
@@ -42,7 +43,7 @@ export function parseCommandLine(args: string[]): Parsed {
       '--',
       ...rest.filter((arg) => /^-\d+$/.test(arg)),
     ],
-    options: { ...Object.fromEntries(names), json: { type: 'boolean' } },
+    options: { ...Object.fromEntries([...names, ...flags]), json: { type: 'boolean' } },
   });
   const { json, ...options } = values;
   const wanted = wordsWanted(command);
@@ -52,9 +53,18 @@ export function parseCommandLine(args: string[]): Parsed {
   return {
     command,
     words: positionals,
-    options: options as Parsed['options'],
+    options: textsOf(options),
     json: json === true,
   };
+}
+
+/** A flag that is given reads as `yes`. */
+function textsOf(values: Record<string, string | boolean | undefined>): Parsed['options'] {
+  const texts = Object.entries(values).map(([name, value]) => [
+    name,
+    value === true ? 'yes' : value,
+  ]);
+  return Object.fromEntries(texts);
 }
 
 type ParseConfig = { args: string[]; options: Record<string, { type: 'string' | 'boolean' }> };

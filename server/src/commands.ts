@@ -5,6 +5,7 @@ import { UsageError } from './kernel/errors.ts';
 import { adjust, balances, type CreditKind, grant } from './ledger/ledger.ts';
 import { audit } from './tasks/audit.ts';
 import { listTasks, showTask } from './tasks/operator.ts';
+import { type Decision, reconcile } from './tasks/reconcile.ts';
 import { TRANSITIONS } from './tasks/transitions.ts';
 
 /** The words after the command's name, checked to be as many as it wants, and its options. */
@@ -19,6 +20,8 @@ export interface Command {
   usage: string;
   summary: string;
   options: readonly string[];
+  /** Options without a value. */
+  flags?: readonly string[];
   run(db: Database, args: Arguments): Promise<unknown>;
 }
 
@@ -43,6 +46,18 @@ function knownPhase(text: string | undefined): string | undefined {
   const phases = Object.keys(TRANSITIONS);
   if (text === undefined || phases.includes(text)) return text;
   throw new UsageError(`--phase wants one of ${phases.join(', ')}`);
+}
+
+function decision(options: Arguments['options']): Decision {
+  const given = ['accepted', 'not-accepted', 'failed'].filter(
+    (name) => options[name] !== undefined,
+  );
+  const [kind, ...others] = given;
+  if (kind === undefined || others.length > 0) {
+    throw new UsageError('reconcile wants one of --accepted JOB_ID, --not-accepted, --failed');
+  }
+  if (kind === 'accepted') return { kind, jobId: required(options, kind) };
+  return { kind: kind === 'failed' ? 'failed' : 'not_accepted' };
 }
 
 async function booked(db: Database, { words, options }: Arguments) {
@@ -144,9 +159,17 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     usage: 'tasks show ID',
-    summary: 'Show all that is known of a task: attempts, history, objects',
+    summary: 'Show all that is known of a task: attempts, evidence, history, objects',
     options: [],
     run: (db, { words: [id = ''] }) => showTask(db, id),
+  },
+  {
+    usage: 'reconcile ID --accepted JOB_ID | --not-accepted | --failed --reason TEXT',
+    summary: 'Decide a held task: its job is JOB_ID, no provider took it, or give it up',
+    options: ['accepted', 'reason'],
+    flags: ['not-accepted', 'failed'],
+    run: (db, { words: [id = ''], options }) =>
+      reconcile(db, id, decision(options), required(options, 'reason')),
   },
   {
     usage: 'audit',

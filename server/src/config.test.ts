@@ -9,11 +9,12 @@ test('without any variable the service has the documented defaults', () => {
     host: '127.0.0.1',
     port: 8080,
     metricsPort: undefined,
-    publicUrl: undefined,
+    publicUrl: 'http://127.0.0.1:8080',
     dataDir: path.resolve('.data'),
     databaseUrl: undefined,
     roles: new Set(['api', 'worker']),
     provider: 'local',
+    providerSettings: { ark: undefined, fal: undefined, replicate: undefined, comfyui: undefined },
     createWaitSeconds: 20,
     submitTimeoutSeconds: 30,
     submitRetrySeconds: 600,
@@ -44,6 +45,14 @@ test('values are read, fractions and surrounding spaces included; empty counts a
   assert.deepEqual([config.retentionDays, config.logLevel], [1.5, 'info']);
   assert.equal(config.databaseUrl, 'postgresql://ada:pw@db/x');
   assert.deepEqual(config.outboundAllow, new Set(['localhost:8443', '[::1]:1']));
+});
+
+test('the public address is where it listens, in a worker too, unless the port is open', () => {
+  const publicUrl = (env: Record<string, string>) => readConfig(env).publicUrl;
+  assert.equal(publicUrl({ HOST: '10.0.0.9', ROLES: 'worker' }), 'http://10.0.0.9:8080');
+  assert.equal(publicUrl({ HOST: '0.0.0.0', PORT: '80' }), 'http://127.0.0.1:80');
+  assert.equal(publicUrl({ HOST: '::', PORT: '8081' }), 'http://[::1]:8081');
+  assert.equal(publicUrl({ PORT: '0' }), undefined);
 });
 
 const NUMBERS = [

@@ -1,6 +1,13 @@
 import path from 'node:path';
 import { UsageError } from './kernel/errors.ts';
 import { type AllowList, parseAllowList } from './outbound/addresses.ts';
+import {
+  PROVIDERS,
+  type ProviderName,
+  type ProviderSettings,
+  readProviders,
+} from './provider-config.ts';
+import { bad, choice, type Environment, number, port, read, webAddress } from './variables.ts';
 
 export type Role = 'api' | 'worker';
 
@@ -9,13 +16,19 @@ export interface Config {
   host: string;
   port: number;
   metricsPort: number | undefined;
-  /** How clients and providers reach it, without a slash at its end; undefined: as it listens. */
+  /**
+   * How clients and providers reach it, without a slash at its end; undefined: as it listens, which
+   * is known once it does (`PORT=0`).
+   */
   publicUrl: string | undefined;
   dataDir: string;
   /** undefined: the embedded database. */
   databaseUrl: string | undefined;
   roles: ReadonlySet<Role>;
-  provider: 'local';
+  /** Who gets new tasks. */
+  provider: ProviderName;
+  /** Every foreign provider that is configured: tasks stay with the one they were given to. */
+  providerSettings: ProviderSettings;
   createWaitSeconds: number;
   submitTimeoutSeconds: number;
   submitRetrySeconds: number;
@@ -31,49 +44,8 @@ export interface Config {
   logLevel: string;
 }
 
-type Environment = Record<string, string | undefined>;
-
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
-/** The providers there are. */
-const PROVIDERS = ['local'];
-
-function bad(name: string, text: string, wanted: string): never {
-  throw new UsageError(`${name}=${JSON.stringify(text)} is not valid: it wants ${wanted}`);
-}
-
-/** A variable that is missing or empty counts as not set. */
-function read(env: Environment, name: string, fallback: string): string {
-  return env[name]?.trim() || fallback;
-}
-
-/** A timer of Node's that is to wait for longer than 24.8 days fires at once. */
-const MAX_WAIT = 2_000_000;
 const TEN_YEARS = { days: 3650, seconds: 315_360_000 };
-
-function number(
-  env: Environment,
-  name: string,
-  fallback: number,
-  { min = 0, max = MAX_WAIT }: { min?: number; max?: number } = {},
-): number {
-  const text = read(env, name, String(fallback));
-  const value = /^\d+(\.\d+)?$|^\.\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= min && value <= max)) bad(name, text, `a number from ${min} to ${max}`);
-  return value;
-}
-
-function port(env: Environment, name: string, fallback: string): number {
-  const text = read(env, name, fallback);
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value > 65_535) bad(name, text, 'a port number, 0 to 65535');
-  return value;
-}
-
-function choice(env: Environment, name: string, fallback: string, values: string[]): string {
-  const text = read(env, name, fallback);
-  if (!values.includes(text)) bad(name, text, values.join(', '));
-  return text;
-}
 
 function roles(env: Environment): ReadonlySet<Role> {
   const text = read(env, 'ROLES', 'api,worker');
@@ -81,20 +53,6 @@ function roles(env: Environment): ReadonlySet<Role> {
   const valid = given.filter((role): role is Role => role === 'api' || role === 'worker');
   if (valid.length !== given.length) bad('ROLES', text, 'api, worker or api,worker');
   return new Set(valid);
-}
-
-function webAddress(env: Environment, name: string): string | undefined {
-  const text = read(env, name, '');
-  if (text === '') return undefined;
-  const url = URL.parse(text);
-  if (url?.password || url?.username || text.includes('@')) {
-    // The value is not repeated: it may hold a password.
-    throw new UsageError(`${name} is not valid: it wants an address without a user and password`);
-  }
-  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash) {
-    bad(name, text, 'an address such as https://video.example.com');
-  }
-  return url.href.replace(/\/+$/, '');
 }
 
 function databaseUrl(env: Environment): string | undefined {
@@ -106,6 +64,16 @@ function databaseUrl(env: Environment): string | undefined {
   }
   return text;
 }
+
+/** Where clients of this machine reach what listens there; undefined while the port is open. */
+function addressOf({ host, port }: { host: string; port: number }): string | undefined {
+  if (port === 0) return undefined;
+  const reachable = ANY_HOST[host] ?? host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+/** Who listens everywhere is at home here too. */
+const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 /**
  * Reads the environment: the only place that does.
@@ -119,16 +87,17 @@ export function readConfig(env: Environment = process.env): Config {
       'STORAGE_URL is not supported yet: leave it unset to store under DATA_DIR',
     );
   }
-  choice(env, 'PROVIDER', 'local', PROVIDERS);
+  const provider = choice(env, 'PROVIDER', 'local', PROVIDERS);
+  const listens = { host, port: port(env, 'PORT', '8080') };
   const config: Config = {
-    host,
-    port: port(env, 'PORT', '8080'),
+    ...listens,
     metricsPort: metrics === 'off' ? undefined : port(env, 'METRICS_PORT', ''),
-    publicUrl: webAddress(env, 'PUBLIC_URL'),
+    publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
     dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
     databaseUrl: databaseUrl(env),
     roles: roles(env),
-    provider: 'local',
+    provider,
+    providerSettings: readProviders(env, provider),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
     submitRetrySeconds: number(env, 'SUBMIT_RETRY_SECONDS', 600),

@@ -1,24 +1,28 @@
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
+import { checkPublicUrl, createProviders, warnOfUnserved } from './configured-providers.ts';
 import { createApp } from './http/app.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import type { Database } from './kernel/database.ts';
+import { followDatabaseClock } from './kernel/database-clock.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { every } from './kernel/repeat.ts';
-import { openSpool } from './kernel/spool.ts';
+import { openSpool, type Spool } from './kernel/spool.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
-import { createDoor, type DoorOptions } from './outbound/door.ts';
+import { createDoor, type Door, type DoorOptions } from './outbound/door.ts';
 import { createLocalProvider } from './providers/local/local.ts';
 import { OutputGone, type Provider } from './providers/provider.ts';
-import { openQueue } from './queue/queue.ts';
+import { openQueue, type Queue } from './queue/queue.ts';
 import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
+import { checkSuspectedOrphans } from './tasks/orphans.ts';
 import { createSteps, providerFor } from './tasks/steps.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
@@ -48,6 +52,7 @@ export async function startService(
   if (config.outboundAllowText !== '') {
     log.warn({ hosts: config.outboundAllowText }, 'OUTBOUND_ALLOW lets clients reach these hosts');
   }
+  checkPublicUrl(config, log);
   const closers: Array<() => Promise<unknown>> = [];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
@@ -63,43 +68,60 @@ export async function startService(
 
 type Closers = Array<() => Promise<unknown>>;
 
+/** Everything is built first, then the API listens, and last of all the worker begins. */
 async function startParts(
   config: Config,
-  { db, url: databaseUrl, log, door }: OpenedDatabase & { log: Log; door: DoorWishes },
+  opened: OpenedDatabase & { log: Log; door: DoorWishes },
   closers: Closers,
 ): Promise<string | undefined> {
+  const { db, log } = opened;
   const works = config.roles.has('worker');
   const metrics = createMetrics(db);
   await listenForMetrics(config, metrics, closers);
-  const queue = await openQueue({ url: databaseUrl, db, log, work: works });
+  const queue = await openQueue({ url: opened.url, db, log, work: works });
   closers.push(() => queue.close());
   const storage = diskStorage(path.join(config.dataDir, 'objects'));
   let publicUrl = config.publicUrl ?? '';
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
-  const worker = works
-    ? await startWorker(config, { db, queue, storage, links, log, door }, closers)
-    : undefined;
-  const stopClaiming = async () => worker?.stopClaiming();
-  if (!config.roles.has('api')) {
-    closers.push(stopClaiming);
-    return undefined;
+  const spool = openSpool(path.join(config.dataDir, 'spool'));
+  const door = createDoor({ ...opened.door, allow: config.outboundAllow });
+  closers.push(() => door.close());
+  const basis = { db, queue, storage, links, log, spool, door, metrics };
+  const { local, providers } = await openProviders(config, basis, closers);
+  const worker = works ? buildWorker(config, { ...basis, local, providers }, closers) : undefined;
+  let url: string | undefined;
+  if (config.roles.has('api')) {
+    url = await listenForClients(config, { ...basis, providers }, closers);
+    publicUrl ||= url;
   }
+  closers.push(async () => worker?.stopClaiming());
+  await worker?.start();
+  return url;
+}
+
+async function listenForClients(
+  config: Config,
+  basis: Basis & { providers: Map<string, Provider> },
+  closers: Closers,
+): Promise<string> {
+  const { db, log, metrics } = basis;
   const waiting = createWaiting({ db, log });
   const app = await createApp({
     ...config,
-    ...{ db, queue, storage, links, waiting, log },
+    ...basis,
+    waiting,
     providerName: config.provider,
     allow: config.outboundAllow,
     isReady: () => isReachable(db),
     onAnswer: metrics.countAnswer,
+    onCallback: metrics.countCallback,
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
-  publicUrl ||= listening;
   closers.push(async () => {
     waiting.stop(); // announces the waiting requests, so that they are answered 202
     await closeWithin(config.shutdownSeconds, app);
-  }, stopClaiming);
+  });
   log.info({ url: listening }, 'the API is listening');
   return listening;
 }
@@ -141,47 +163,78 @@ async function isReachable(db: Database): Promise<boolean> {
   );
 }
 
-interface WorkerBasis {
+/** What most parts are built on. */
+interface Basis {
   db: Database;
-  queue: Awaited<ReturnType<typeof openQueue>>;
+  queue: Queue;
   storage: Storage;
   links: Links;
   log: Log;
-  door: DoorWishes;
+  spool: Spool;
+  door: Door;
+  metrics: Metrics;
 }
 
-async function startWorker(config: Config, basis: WorkerBasis, closers: Closers): Promise<Worker> {
-  const { db, storage, links, log } = basis;
-  const spool = openSpool(path.join(config.dataDir, 'spool'));
-  await spool.tend();
-  const door = createDoor({ ...basis.door, allow: config.outboundAllow });
-  closers.push(() => door.close());
-  const providers = startProviders({ db, storage, spool, log }, closers);
+async function openProviders(config: Config, basis: Basis, closers: Closers) {
+  const { db, log } = basis;
+  const following = new AbortController();
+  closers.push(async () => following.abort());
+  const now = await followDatabaseClock({ db, log, signal: following.signal });
+  const { submitTimeoutSeconds } = config;
+  const local = localProvider(basis);
+  const parts = {
+    ...basis,
+    now,
+    submitTimeoutSeconds,
+    observer: { called: basis.metrics.countProviderCall },
+  };
+  const providers = await createProviders(config, local, parts);
+  closers.push(async () => {
+    await Promise.all([...providers.values()].map((provider) => provider.stop?.()));
+  });
+  await warnOfUnserved(providers, basis);
+  return { local, providers };
+}
+
+/** @returns a worker whose start begins everything that is done in the background, too */
+function buildWorker(
+  config: Config,
+  basis: Basis & { local: Provider; providers: Map<string, Provider> },
+  closers: Closers,
+): Pick<Worker, 'start' | 'stopClaiming'> {
+  const { db, storage, log, spool, local, providers } = basis;
   const steps = createSteps({
     ...config,
-    ...{ db, storage, spool, door, links },
+    ...basis,
     measurer: createMeasurer(),
     outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
     monotonic: () => performance.now(),
+    pause: (seconds) => delay(seconds * 1000),
   });
   const worker = createWorker({ ...basis, steps });
-  await worker.start();
   closers.push(() => worker.stop(config.shutdownSeconds));
   const tidying = new AbortController();
   const { signal } = tidying;
-  every(DELETE_SECONDS, { name: 'deleting', log, signal }, () => deleteDoomed({ db, storage }));
-  every(TEND_SECONDS, { name: 'tending the spool', log, signal }, () => spool.tend());
   closers.push(async () => tidying.abort());
-  return worker;
+  return {
+    stopClaiming: () => worker.stopClaiming(),
+    async start() {
+      await spool.tend();
+      local.start?.();
+      await worker.start();
+      every(DELETE_SECONDS, { name: 'deleting', log, signal }, () => deleteDoomed({ db, storage }));
+      every(TEND_SECONDS, { name: 'tending the spool', log, signal }, () => spool.tend());
+      every(config.reconcileSeconds, { name: 'checking orphans', log, signal }, () =>
+        checkSuspectedOrphans({ db, log, providers }),
+      );
+    },
+  };
 }
 
-function startProviders(
-  parts: Pick<WorkerBasis, 'db' | 'storage' | 'log'> & { spool: ReturnType<typeof openSpool> },
-  closers: Closers,
-): Map<string, Provider> {
+function localProvider(parts: Basis): Provider {
   const { db, storage } = parts;
-  const local = createLocalProvider({
+  return createLocalProvider({
     ...parts,
     files: {
       open: (objectId) => openRender(storage, objectId),
@@ -194,9 +247,6 @@ function startProviders(
       },
     },
   });
-  local.start?.();
-  closers.push(async () => local.stop?.());
-  return new Map([[local.name, local]]);
 }
 
 async function openRender(storage: Storage, objectId: string): Promise<Readable> {

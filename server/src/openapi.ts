@@ -22,6 +22,7 @@ const UNASKED: AppParts = {
   storage: { put: unasked, open: unasked, delete: unasked },
   links: { linkTo: unasked, expiryOf: unasked, callbackTo: unasked, attemptOf: unasked },
   waiting: { outcome: unasked, stop: unasked },
+  providers: new Map(),
   log: createLog({ level: 'silent' }),
   allow: new Set(),
   providerName: 'local',

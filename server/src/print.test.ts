@@ -26,3 +26,16 @@ test('a list is a table with its names above', () => {
 test('an empty list says so', () => {
   assert.equal(printPlain([]), 'None.\n');
 });
+
+test('a list of things within a result is a section, entry by entry', () => {
+  const attempt = { id: 'att_1', evidence: [{ source: 'sender', finding: { kind: 'unknown' } }] };
+  const text = printPlain({ id: 'task_1', attempts: [attempt] });
+  const evidence = [
+    '   evidence',
+    '   1.',
+    '      source   sender',
+    '      finding  {"kind":"unknown"}',
+  ];
+  const expected = ['id  task_1', '', 'attempts', '1.', '   id  att_1', '', ...evidence, ''];
+  assert.equal(text, expected.join('\n'));
+});

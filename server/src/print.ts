@@ -1,7 +1,7 @@
 /** A command's result for people: a line per member, or a table of a list. */
 export function printPlain(result: unknown): string {
   if (Array.isArray(result)) return result.length === 0 ? 'None.\n' : table(result.map(flat));
-  return lines(flat(result));
+  return details(Object(result));
 }
 
 type Flat = Record<string, string>;
@@ -19,10 +19,33 @@ function text(value: unknown): string {
 }
 
 function lines(row: Flat): string {
-  const width = Math.max(...Object.keys(row).map((name) => name.length));
+  const width = Math.max(0, ...Object.keys(row).map((name) => name.length));
   return Object.entries(row)
     .map(([name, value]) => `${name.padEnd(width)}  ${value}\n`)
     .join('');
+}
+
+/** A list within a result: a heading, then its entries, each indented under a number. */
+function section(name: string, entries: object[]): string {
+  const bodies = entries.map((entry, i) => `${i + 1}.\n${indented(details(entry))}`);
+  return `\n${name}\n${bodies.join('')}`;
+}
+
+function details(value: object): string {
+  const members = Object.entries(value);
+  const plain = members.filter(([, member]) => !isSection(member));
+  const sections = members.flatMap(([name, member]) =>
+    isSection(member) ? [section(name, member)] : [],
+  );
+  return lines(flat(Object.fromEntries(plain))) + sections.join('');
+}
+
+function isSection(value: unknown): value is object[] {
+  return Array.isArray(value) && value.some((entry) => typeof entry === 'object' && entry !== null);
+}
+
+function indented(text: string): string {
+  return text.replace(/^(?=.)/gm, '   ');
 }
 
 function table(rows: Flat[]): string {

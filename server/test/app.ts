@@ -31,6 +31,7 @@ export async function openTestApp(options: { deliverySeconds?: number } = {}): P
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => 'http://media.test' });
   const parts: AppParts = {
     ...{ db, queue, links, log: quiet, createWaitSeconds: 0, providerName: 'local' },
+    providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     allow: new Set(),
     storage: diskStorage(path.join(folder.path, 'objects')),

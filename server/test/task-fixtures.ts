@@ -2,10 +2,12 @@ import type { Database } from '../src/kernel/database.ts';
 import { statement } from '../src/kernel/database.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
+import { liveAttempt } from '../src/tasks/attempts.ts';
 import { type Binding, type CreateParts, createTask } from '../src/tasks/create.ts';
 import { fingerprintOf } from '../src/tasks/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';
 import type { GenerationRequest } from '../src/tasks/request.ts';
+import { type SubmitParts, submit } from '../src/tasks/submit.ts';
 import type { Task } from '../src/tasks/task.ts';
 import { moveNow } from '../src/tasks/transitions.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
@@ -80,6 +82,35 @@ export async function claimTask(db: Database, taskId: string): Promise<Task> {
   return task;
 }
 
+export const SUBMIT_TIMEOUT_SECONDS = 30;
+
+/** What the submit and look-up steps need, with one provider for all tasks. */
+export function submitParts({ db }: TaskRoom, provider: Provider): SubmitParts {
+  return {
+    ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
+    pause: async () => {},
+    submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
+    submitRetrySeconds: 600,
+    reconcileSeconds: 45,
+    links: {
+      linkTo: (objectId) => `https://media.test/media/${objectId}`,
+      callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
+    },
+  };
+}
+
+/** A task held because of an unknown outcome, under the lease of its worker, with its attempt. */
+export async function makeHeldTask(room: TaskRoom, changes: Partial<CreateParts> = {}) {
+  const { task, binding } = await makeSubmittingTask(room, changes);
+  const provider = scriptedProvider({
+    submit: async () => ({ kind: 'unknown', cause: 'timed out', bytesSent: 700 }),
+  });
+  const held = await submit(submitParts(room, provider), task);
+  const attempt = await liveAttempt(room.db, task.id);
+  if (held === 'rest' || !attempt) throw new Error(`${task.id} is not held`);
+  return { held, attempt, binding };
+}
+
 /** A provider that does what a test says; what is not said fails the test. */
 export function scriptedProvider(
   script: Partial<Omit<Provider, 'capabilities'>> & { findLagSeconds?: number },
@@ -103,6 +134,7 @@ export function scriptedProvider(
     find: script.find ?? unexpected('find'),
     read: script.read ?? unexpected('read'),
     openOutput: script.openOutput ?? unexpected('openOutput'),
+    ...(script.readCallback && { readCallback: script.readCallback }),
   };
 }
 

@@ -21,6 +21,9 @@ import {
   wordOf,
 } from './task.ts';
 
+/** Whoever asks with this key is shown no `safety_identifier`, as behind some gateways. */
+export const KEY_WITHOUT_MARKS = 'without-marks';
+
 const TASKS = /^\/api\/v3\/contents\/generations\/tasks$/;
 const TASK = /^\/api\/v3\/contents\/generations\/tasks\/([^/]+)$/;
 const MODELS = /^(doubao|dreamina)-seedance-2-0-(fast-260128|mini-260615|260128)$|^ep-/;
@@ -161,6 +164,7 @@ function newTask(body: CreateBody, { headers, quirks }: SimulatedRequest): ArkTa
     prompt: texts.join(''),
     callbackUrl: body.callback_url ?? null,
     safetyIdentifier: body.safety_identifier ?? null,
+    showsMark: headers.authorization !== `Bearer ${KEY_WITHOUT_MARKS}`,
     createdAt: Date.now(),
     forcedStatus: null,
     origin: `http://${headers.host}`,

@@ -49,6 +49,8 @@ const ArkTaskSchema = Type.Object({
   model: Type.String(),
   content: Type.Array(Content),
   safetyIdentifier: Type.Union([Type.String(), Type.Null()]),
+  /** Whether the task is shown with its `safety_identifier`. */
+  showsMark: Type.Boolean(),
   /** Where this simulator was reached, for the links it gives out. */
   origin: Type.String(),
   /** The status that was called back last. */
@@ -77,6 +79,7 @@ export function isKnown(task: ArkTask): boolean {
 export function shownTask(task: ArkTask, status: string, videoPath: string) {
   const fault = status === 'failed' ? (quirk(task, 'fails') ?? {}) : undefined;
   const isDone = status === 'succeeded';
+  const isMarked = task.showsMark && task.safetyIdentifier !== null;
   return {
     id: task.id,
     model: task.model,
@@ -91,7 +94,7 @@ export function shownTask(task: ArkTask, status: string, videoPath: string) {
     duration: task.duration,
     framespersecond: 24,
     generate_audio: task.generate_audio,
-    ...(task.safetyIdentifier === null ? {} : { safety_identifier: task.safetyIdentifier }),
+    ...(isMarked ? { safety_identifier: task.safetyIdentifier } : {}),
     service_tier: 'default',
     execution_expires_after: 172_800,
   };

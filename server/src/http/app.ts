@@ -5,6 +5,7 @@ import { ApiError, errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
 import { acceptJsonOnly } from './body.ts';
+import { type CallbackRouteParts, callbackRoute } from './callbacks.ts';
 import { type CreateRouteParts, createGenerationRoute } from './create-generation.ts';
 import { handleError, malformed } from './errors.ts';
 import { getCreditsRoute } from './get-credits.ts';
@@ -14,7 +15,8 @@ import { type MediaRouteParts, mediaRoute } from './media.ts';
 import { describeApi } from './openapi.ts';
 
 export type AppParts = CreateRouteParts &
-  MediaRouteParts & {
+  MediaRouteParts &
+  CallbackRouteParts & {
     log: Log;
     /** Whether the service can take requests now, for /readyz. */
     isReady(): Promise<boolean>;
@@ -56,6 +58,7 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance> {
     { prefix: '/api/v1' },
   );
   mediaRoute(app, parts);
+  await app.register((callbacks) => callbackRoute(callbacks, parts));
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   return app;
 }

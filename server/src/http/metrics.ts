@@ -1,38 +1,26 @@
 import { type FastifyInstance, fastify } from 'fastify';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type Database, statement } from '../kernel/database.ts';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { Database } from '../kernel/database.ts';
+import type { ProviderCall } from '../providers/watched.ts';
+import type { Hearing } from '../tasks/callback.ts';
+import { gaugeTasks } from './task-gauges.ts';
 
 /** What the service counts, and the small server that shows it to Prometheus. */
 export interface Metrics {
   app: FastifyInstance;
   countAnswer(answer: { route: string; status: number; seconds: number }): void;
+  countProviderCall(call: ProviderCall): void;
+  countCallback(provider: string, hearing: Hearing | 'failed'): void;
 }
 
-const PHASES = statement(
-  'metrics_phases',
-  `select phase, count(*)::int as count,
-     coalesce(max(extract(epoch from clock_now() - updated_at)), 0)::float8 as oldest_seconds
-   from tasks where due_at is not null group by phase`,
-);
+const ANSWER_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
+const CALL_BUCKETS = [0.03, 0.1, 0.3, 1, 3, 10, 30];
 
-const LIVE_PHASES = ['reserved', 'ingesting', 'submitting', 'generating', 'archiving', 'held'];
-
+/** Everything is shown at `/metrics` of its own port; what docs/operations/metrics.md explains. */
 export function createMetrics(db: Database): Metrics {
   const registry = new Registry();
+  const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const answers = new Counter({
-    name: 'framewright_http_answers_total',
-    help: 'Answers given, by route and status',
-    labelNames: ['route', 'status'],
-    registers: [registry],
-  });
-  const seconds = new Histogram({
-    name: 'framewright_http_answer_seconds',
-    help: 'Seconds from request to answer, by route; a create includes its wait',
-    labelNames: ['route'],
-    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
-    registers: [registry],
-  });
   gaugeTasks(db, registry);
   const app = fastify();
   app.get('/metrics', async (_request, reply) => {
@@ -40,32 +28,58 @@ export function createMetrics(db: Database): Metrics {
   });
   return {
     app,
-    countAnswer(answer) {
-      answers.inc({ route: answer.route, status: answer.status });
-      seconds.observe({ route: answer.route }, answer.seconds);
-    },
+    countAnswer: answerCounter(registers),
+    countProviderCall: callCounter(registers),
+    countCallback: callbackCounter(registers),
   };
 }
 
-function gaugeTasks(db: Database, registry: Registry): void {
-  const oldest = new Gauge({
-    name: 'framewright_oldest_task_seconds',
-    help: 'Seconds since the last transition of the task that rests the longest, by phase',
-    labelNames: ['phase'],
-    registers: [registry],
+function answerCounter(registers: Registry[]): Metrics['countAnswer'] {
+  const answers = new Counter({
+    name: 'framewright_http_answers_total',
+    help: 'Answers given, by route and status',
+    labelNames: ['route', 'status'],
+    registers,
   });
-  new Gauge({
-    name: 'framewright_tasks',
-    help: 'Tasks that have not ended, by phase',
-    labelNames: ['phase'],
-    registers: [registry],
-    async collect() {
-      const rows = await db.query<{ phase: string; count: number; oldest_seconds: number }>(PHASES);
-      for (const phase of LIVE_PHASES) {
-        const row = rows.find((candidate) => candidate.phase === phase);
-        this.set({ phase }, row?.count ?? 0);
-        oldest.set({ phase }, row?.oldest_seconds ?? 0);
-      }
-    },
+  const seconds = new Histogram({
+    name: 'framewright_http_answer_seconds',
+    help: 'Seconds from request to answer, by route; a create includes its wait',
+    labelNames: ['route'],
+    buckets: ANSWER_BUCKETS,
+    registers,
   });
+  return (answer) => {
+    answers.inc({ route: answer.route, status: answer.status });
+    seconds.observe({ route: answer.route }, answer.seconds);
+  };
+}
+
+function callCounter(registers: Registry[]): Metrics['countProviderCall'] {
+  const calls = new Counter({
+    name: 'framewright_provider_calls_total',
+    help: 'Calls of providers, by what came of them; a submit’s outcome is its kind',
+    labelNames: ['provider', 'call', 'outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'framewright_provider_call_seconds',
+    help: 'Seconds that calls of providers took, by call',
+    labelNames: ['provider', 'call'],
+    buckets: CALL_BUCKETS,
+    registers,
+  });
+  return ({ provider, call, outcome, seconds: took }) => {
+    calls.inc({ provider, call, outcome });
+    seconds.observe({ provider, call }, took);
+  };
+}
+
+function callbackCounter(registers: Registry[]): Metrics['countCallback'] {
+  const callbacks = new Counter({
+    name: 'framewright_callbacks_total',
+    help: 'Callbacks of providers: heard, forged, for no such path, or failed on our side',
+    labelNames: ['provider', 'hearing'],
+    registers,
+  });
+  return (provider, hearing) => callbacks.inc({ provider, hearing });
 }

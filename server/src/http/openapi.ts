@@ -1,4 +1,5 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import type { FastifySchema } from 'fastify';
 
 /** What openapi.json says beside the routes' own schemas. */
 export function describeApi(): FastifyDynamicSwaggerOptions {
@@ -21,5 +22,44 @@ export function describeApi(): FastifyDynamicSwaggerOptions {
       },
       security: [{ apiKey: [] }],
     },
+    transform: ({ schema, url }) => ({ schema: withAnswerHeaders(schema), url }),
+  };
+}
+
+const REQUEST_ID = {
+  'X-Request-Id': {
+    type: 'string',
+    pattern: '^req_[0-9A-Za-z]+$',
+    description: 'Of this request alone. Name it to the operator when something is wrong.',
+  },
+};
+const CHALLENGE = { 'WWW-Authenticate': { type: 'string', enum: ['Bearer'] } };
+const RETRY_AFTER = {
+  'Retry-After': { type: 'integer', minimum: 1, description: 'Whole seconds to wait.' },
+};
+const REPLAYED = {
+  'Idempotent-Replayed': {
+    type: 'string',
+    enum: ['true'],
+    description: 'An earlier request with this Idempotency-Key made the task.',
+  },
+};
+
+/** A route's schema as it is described: each answer with the headers that clients may rely on. */
+function withAnswerHeaders(schema: FastifySchema): FastifySchema {
+  if (schema.response === undefined) return schema;
+  const isCreate = schema.operationId === 'createGeneration';
+  const answers = Object.entries(Object(schema.response)).map(([status, answer]) => {
+    return [status, { ...Object(answer), headers: headersOf(Number(status), isCreate) }];
+  });
+  return { ...schema, response: Object.fromEntries(answers) };
+}
+
+function headersOf(status: number, isCreate: boolean): object {
+  return {
+    ...REQUEST_ID,
+    ...(isCreate && status === 200 ? REPLAYED : {}),
+    ...(status === 401 ? CHALLENGE : {}),
+    ...(status === 429 || status === 503 ? RETRY_AFTER : {}),
   };
 }

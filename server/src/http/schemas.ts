@@ -1,13 +1,21 @@
 import { Type } from 'typebox';
+import { errorCodesOf } from '../kernel/errors.ts';
 
-/** The error envelope (contract, "Resources and their fields"). */
-export const ErrorEnvelopeSchema = Type.Object({
-  error: Type.Object({
-    code: Type.String(),
-    message: Type.String(),
-    details: Type.Optional(Type.Object({}, { additionalProperties: true })),
-  }),
-});
+/** The error envelope (contract, "Resources and their fields") of an answer with this status. */
+function errorEnvelopeSchema(status: number) {
+  return Type.Object({
+    error: Type.Object({
+      code: Type.String({ enum: errorCodesOf(status) }),
+      message: Type.String(),
+      details: Type.Optional(
+        Type.Object(
+          {},
+          { additionalProperties: true, description: 'docs/ERRORS.md has all its members.' },
+        ),
+      ),
+    }),
+  });
+}
 
 const MEANINGS = {
   400: 'Invalid request, task id or media.',
@@ -22,9 +30,10 @@ const MEANINGS = {
 
 /** The error answers of a route, for its schema. */
 export function errorAnswers(...statuses: Array<keyof typeof MEANINGS>) {
-  return Object.fromEntries(
-    statuses.map((status) => [status, { description: MEANINGS[status], ...ErrorEnvelopeSchema }]),
-  );
+  const answers = statuses.map((status) => {
+    return [status, { description: MEANINGS[status], ...errorEnvelopeSchema(status) }];
+  });
+  return Object.fromEntries(answers);
 }
 
 /** The header of a create. The route checks it itself, after authentication and before the body. */

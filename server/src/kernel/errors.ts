@@ -1,7 +1,7 @@
 /**
  * Every error code a client of this service can read, with its HTTP status.
  * The first nine are the contract's (section "Errors"); the last four belong to delivery links,
- * which live outside the versioned API.
+ * which live outside the versioned API. docs/ERRORS.md tells clients what each means for them.
  */
 export const ERROR_STATUS = {
   unauthorized: 401,
@@ -20,6 +20,13 @@ export const ERROR_STATUS = {
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** The codes that an answer with this HTTP status can carry. */
+export function errorCodesOf(status: number): string[] {
+  return Object.entries(ERROR_STATUS)
+    .filter(([, known]) => known === status)
+    .map(([code]) => code);
+}
 
 /** Free-form members of `error.details`. */
 export type ErrorDetails = Record<string, unknown>;

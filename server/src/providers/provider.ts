@@ -46,7 +46,8 @@ export type SubmitOutcome =
     }
   | { kind: 'rejected'; fault: 'busy' | 'operator'; cause: string; retryAfterSeconds?: number }
   | { kind: 'not_sent'; cause: string }
-  | { kind: 'unknown'; cause: string };
+  /** `bytesSent`: how many bytes of the request were handed to the connection, where known. */
+  | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
 
 /** What is known of an attempt when its job is looked for. Times are milliseconds since 1970. */
 export interface SoughtAttempt {
@@ -58,12 +59,13 @@ export interface SoughtAttempt {
 }
 
 /**
- * Whether the provider has a job of an attempt. Absence is `final` when no job of it can appear any
- * more, `strong` when it counts once the submit can't be on its way any more, `weak` when it is
- * only a hint.
+ * Whether the provider has a job of an attempt. Found by its `mark`, the job is this attempt's; by
+ * `likeness`, it only looks so and nobody else has it yet. Absence is `final` when no job of it can
+ * appear any more, `strong` when it counts once the submit can't be on its way any more, `weak`
+ * when it is only a hint.
  */
 export type FindOutcome =
-  | { kind: 'found'; jobId: string }
+  | { kind: 'found'; jobId: string; by: 'mark' | 'likeness' }
   | { kind: 'absent'; proof: 'final' | 'strong' | 'weak' }
   | { kind: 'ambiguous'; jobIds: string[] };
 

@@ -46,8 +46,10 @@ async function announceHeld(db: Database, task: Task): Promise<Task> {
   return announceOrRead(db, task);
 }
 
-function answerFor(task: Task): Task {
+/** What a task that was waited for is answered with; exported for its tests. */
+export function answerFor(task: Task): Task {
   if (task.phase === 'held' && task.held_cause === 'acceptance') throw busy(task, 'held');
+  if (task.accepted_at !== null) return task; // also when it has failed since
   const code = task.error_code === null ? undefined : REFUSALS[task.error_code];
   if (code === undefined) return task;
   if (code === 'service_busy') throw busy(task, 'refunded');
@@ -65,6 +67,12 @@ function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unkno
   return new ApiError('service_busy', message, {
     ...options,
     details: { task_id: task.id, credits },
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    retryAfterSeconds: askedWait(task) ?? RETRY_AFTER_SECONDS,
   });
+}
+
+/** What the provider asked for when it was too busy. */
+function askedWait({ error_details: details }: Task): number | undefined {
+  const asked = details?.retry_after_seconds;
+  return typeof asked === 'number' ? asked : undefined;
 }

@@ -5,6 +5,7 @@ import type { Measurer, MediaFacts } from '../media/measure.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';
 import { doomHalfWritten, readyWith, storeFile } from '../storage/objects.ts';
 import type { Storage } from '../storage/storage.ts';
+import { outcomeRestSeconds } from './generate.ts';
 import { type Expectation, outputDifferences } from './output-check.ts';
 import type { Task } from './task.ts';
 import { type Move, move, moveNow, type Next } from './transitions.ts';
@@ -23,16 +24,22 @@ export interface ArchiveParts {
 /**
  * Copies the result home: fetched, decoded in full, compared with the request, stored, and only
  * then completed. What differs is recorded and delivered all the same, unless the provider is held
- * to exactness. A result that can't be had holds the task.
+ * to exactness. What fails is tried again for as long as the provider keeps results; a result that
+ * can't be had holds the task.
  */
 export async function archive(parts: ArchiveParts, task: Task): Promise<Next> {
   await doomHalfWritten(parts.db, task.id, 'output');
   try {
     return await parts.spool.withFolder((folder) => archiveThrough(folder, parts, task));
   } catch (error) {
-    if (!(error instanceof OutputGone)) throw error;
-    return hold(parts, task, error.message);
+    if (error instanceof OutputGone) return hold(parts, task, error.message);
+    if (task.phase_seconds < lifeSeconds(parts, task)) throw error;
+    return hold(parts, task, `it could not be had in time: ${error}`);
   }
+}
+
+function lifeSeconds(parts: ArchiveParts, task: Task): number {
+  return parts.providerOf(task).capabilities.outputLifeSeconds;
 }
 
 async function archiveThrough(folder: string, parts: ArchiveParts, task: Task): Promise<Next> {
@@ -71,7 +78,7 @@ function expectationOf(task: Task): Expectation {
 /** The task rests before its job is read again: going on at once would only fetch the same. */
 async function hold(parts: ArchiveParts, task: Task, reason: string): Promise<'rest'> {
   const changes = { heldCause: 'outcome' } as const;
-  const delaySeconds = parts.reconcileSeconds;
+  const delaySeconds = outcomeRestSeconds(parts, task);
   await moveNow(parts.db, task, { to: 'held', changes, cause: { output: reason }, delaySeconds });
   return 'rest';
 }
@@ -79,5 +86,5 @@ async function hold(parts: ArchiveParts, task: Task, reason: string): Promise<'r
 function notExact(differences: string[]): Move {
   const message = 'The provider delivered something else than was asked. The credits are returned.';
   const error = { code: 'provider_failed', message } as const;
-  return { to: 'failed', changes: { error }, cause: { differences } };
+  return { to: 'failed', changes: { error, providerBilled: false }, cause: { differences } };
 }

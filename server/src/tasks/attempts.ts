@@ -1,5 +1,7 @@
 import { type Queryable, statement, type Transaction } from '../kernel/database.ts';
 import { newId } from '../kernel/ids.ts';
+import type { EvidenceSource } from './evidence.ts';
+import { noteOrphans } from './orphans.ts';
 import type { Task } from './task.ts';
 import { Superseded } from './transitions.ts';
 
@@ -9,6 +11,7 @@ export interface Attempt {
   provider: string;
   state: 'open' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
+  resolved_by: EvidenceSource | null;
   /** Seconds since `send_before`, by the database's clock: no byte leaves after that moment. */
   seconds_past_sending: number;
   /** Milliseconds since 1970, by the database's clock. */
@@ -19,7 +22,7 @@ export interface Attempt {
 /** A submit's first byte leaves within this time of the attempt's record, or not at all. */
 export const SEND_WITHIN_SECONDS = 5;
 
-const COLUMNS = `id, provider, state, job_id,
+const COLUMNS = `id, provider, state, job_id, resolved_by,
   extract(epoch from clock_now() - send_before)::float8 as seconds_past_sending,
   extract(epoch from created_at)::float8 * 1000 as opened_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
@@ -66,24 +69,64 @@ export async function takenJobs(db: Queryable, provider: string, jobIds: string[
   return new Set(rows.map((row) => row.job_id));
 }
 
+const TWIN = statement(
+  'attempt_twin',
+  `select from attempts mine join tasks t on t.id = mine.task_id
+     join attempts other on other.provider = mine.provider and other.id <> mine.id
+       and other.state in ('open', 'unknown')
+       and other.created_at <= mine.send_before + $2 * interval '1 second'
+       and mine.created_at <= other.send_before + $2 * interval '1 second'
+     join tasks o on o.id = other.task_id and o.request->>'mode' = t.request->>'mode'
+       and o.request->>'model' = t.request->>'model'
+   where mine.id = $1 limit 1`,
+);
+
+/**
+ * Whether another attempt of the same time and model is uncertain too: then a job that looks like
+ * this attempt's may be the other's.
+ * @param submitTimeoutSeconds how long after `send_before` a submit may still make a job
+ */
+export async function hasTwin(
+  db: Queryable,
+  attemptId: string,
+  submitTimeoutSeconds: number,
+): Promise<boolean> {
+  return (await db.query(TWIN, [attemptId, submitTimeoutSeconds])).length > 0;
+}
+
 const RESOLVE = statement(
   'attempt_resolve',
-  `update attempts set state = $2, job_id = $3, cause = $4, resolved_at = clock_now()
+  `update attempts set state = $2, job_id = $3, cause = $4, resolved_by = $5,
+     resolved_at = clock_now()
    where id = $1 and state in ('open', 'unknown') returning id`,
 );
 
 export interface Resolution {
   state: 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
+  by: EvidenceSource;
   jobId?: string;
   cause?: Record<string, unknown>;
 }
 
 /**
- * Records what became of an attempt: a compare-and-set, whoever comes first.
+ * Records what became of an attempt: a compare-and-set, whoever comes first. Jobs that were named
+ * for it and are not its own come to light here.
  * @throws Superseded when it was resolved by somebody else
  */
 export async function resolveAttempt(tx: Transaction, attemptId: string, to: Resolution) {
   const cause = to.cause === undefined ? null : JSON.stringify(to.cause);
-  const rows = await tx.query(RESOLVE, [attemptId, to.state, to.jobId ?? null, cause]);
+  const rows = await tx.query(RESOLVE, [attemptId, to.state, to.jobId ?? null, cause, to.by]);
   if (rows.length === 0) throw new Superseded(`${attemptId} is resolved already`);
+  if (to.state !== 'unknown') await noteOrphans(tx, attemptId);
+}
+
+const CORRECT = statement(
+  'attempt_correct_job',
+  `update attempts set job_id = $2, resolved_at = clock_now()
+   where id = $1 and state = 'accepted' and resolved_by = 'operator'`,
+);
+
+/** Replaces the job that an operator named by mistake. */
+export async function correctJob(tx: Transaction, attemptId: string, jobId: string): Promise<void> {
+  await tx.query(CORRECT, [attemptId, jobId]);
 }

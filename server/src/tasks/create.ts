@@ -154,7 +154,8 @@ const INSERT = statement(
      price_version, provider, wait_until, announced_at, due_at)
    values ($1, $2, '${SURFACE}', $3, 'reserved', $4, $5, $6, $7, $8,
      clock_now() + $9 * interval '1 second', case when $9 = 0 then clock_now() end, clock_now())
-   returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds`,
+   returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds,
+     null as accepted_seconds`,
 );
 
 const SEEDS = 2 ** 32;

@@ -2,41 +2,68 @@ import type { Database } from '../kernel/database.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
 import { liveAttempt } from './attempts.ts';
 import type { Task } from './task.ts';
-import { moveNow, type Next, postpone } from './transitions.ts';
+import { type Move, moveNow, type Next, postpone } from './transitions.ts';
 
 export interface GenerateParts {
   db: Database;
   providerOf(task: Task): Provider;
   pollMinSeconds: number;
   pollMaxSeconds: number;
+  reconcileSeconds: number;
 }
 
-/** Reads the accepted job, and moves the task on when the provider is done with it. */
+/** Room for the provider's clock and its own tidying up after a job's time is over. */
+const LIMIT_GRACE_SECONDS = 60;
+const LONGEST_REST_SECONDS = 6 * 3600;
+
+/**
+ * Reads the accepted job, and moves the task on when the provider is done with it. One that
+ * vanished, or that goes on beyond the provider's own limit, is held for its outcome.
+ */
 export async function generate(parts: GenerateParts, task: Task): Promise<Next> {
-  const { db } = parts;
-  const jobId = await acceptedJob(db, task);
-  const status = await parts.providerOf(task).read(jobId);
-  if (status.kind === 'working') return postpone(db, task, { seconds: pollSeconds(parts, task) });
-  return moveNow(db, task, ended(status, jobId));
-}
-
-/** A task held for its outcome: the job is read again until the provider is done with it. */
-export async function recheck(
-  parts: GenerateParts & { reconcileSeconds: number },
-  task: Task,
-): Promise<Next> {
-  const jobId = await acceptedJob(parts.db, task);
-  const status = await parts.providerOf(task).read(jobId);
-  if (status.kind === 'working' || status.kind === 'missing') {
-    return postpone(parts.db, task, { seconds: parts.reconcileSeconds });
+  const { jobId, status } = await readJob(parts, task);
+  if (status.kind === 'working' && !isOverdue(parts, task)) {
+    return postpone(parts.db, task, { seconds: pollSeconds(parts, task) });
   }
-  return moveNow(parts.db, task, ended(status, jobId));
+  return moveOn(parts, task, afterJob(status, jobId));
 }
 
-async function acceptedJob(db: Database, task: Task): Promise<string> {
-  const attempt = await liveAttempt(db, task.id);
+/** A task held for its outcome: the job is read again, ever more rarely, until it has one. */
+export async function recheck(parts: GenerateParts, task: Task): Promise<Next> {
+  const { jobId, status } = await readJob(parts, task);
+  if (status.kind === 'working' && !isOverdue(parts, task)) {
+    const cause = { job: jobId, reason: 'the provider works on it again' };
+    return moveNow(parts.db, task, { to: 'generating', cause });
+  }
+  if (status.kind === 'working' || status.kind === 'missing') {
+    const seconds = Math.max(outcomeRestSeconds(parts, task), task.phase_seconds / 60);
+    return postpone(parts.db, task, { seconds: Math.min(seconds, LONGEST_REST_SECONDS) });
+  }
+  return moveOn(parts, task, afterJob(status, jobId));
+}
+
+/**
+ * How long a task rests that is held for its outcome: twice as long each time it is, so that a
+ * result which can't be had costs ever fewer calls and few lines of history.
+ */
+export function outcomeRestSeconds(
+  { reconcileSeconds }: Pick<GenerateParts, 'reconcileSeconds'>,
+  task: Task,
+): number {
+  const doublings = Math.min(task.outcome_holds, 20);
+  return Math.min(LONGEST_REST_SECONDS, reconcileSeconds * 2 ** doublings);
+}
+
+async function readJob(parts: GenerateParts, task: Task) {
+  const attempt = await liveAttempt(parts.db, task.id);
   if (!attempt?.job_id) throw new Error(`${task.id} has no accepted attempt`);
-  return attempt.job_id;
+  const jobId = attempt.job_id;
+  return { jobId, status: await parts.providerOf(task).read(jobId) };
+}
+
+function isOverdue(parts: GenerateParts, task: Task): boolean {
+  const { jobLimitSeconds } = parts.providerOf(task).capabilities;
+  return (task.accepted_seconds ?? 0) > jobLimitSeconds + LIMIT_GRACE_SECONDS;
 }
 
 /** A quarter of the time the job has been running, within the configured bounds. */
@@ -44,19 +71,28 @@ function pollSeconds(parts: GenerateParts, task: Task): number {
   return Math.min(parts.pollMaxSeconds, Math.max(parts.pollMinSeconds, task.phase_seconds / 4));
 }
 
-function ended(status: Exclude<JobStatus, { kind: 'working' }>, jobId: string) {
+async function moveOn(parts: GenerateParts, task: Task, step: Move): Promise<Next> {
+  if (step.to !== 'held') return moveNow(parts.db, task, step);
+  await moveNow(parts.db, task, { ...step, delaySeconds: outcomeRestSeconds(parts, task) });
+  return 'rest';
+}
+
+function afterJob(status: JobStatus, job: string): Move {
   switch (status.kind) {
     case 'succeeded':
-      return { to: 'archiving', changes: { providerOutput: status.output } } as const;
+      return { to: 'archiving', changes: { providerOutput: status.output } };
     case 'failed': {
       const error = { code: status.code, message: status.message };
-      return { to: 'failed', changes: { error }, cause: { job: jobId, ...status } } as const;
+      const billed = status.billed === null ? {} : { providerBilled: status.billed };
+      return { to: 'failed', changes: { error, ...billed }, cause: { job, ...status } };
     }
     case 'missing':
-      return {
-        to: 'held',
-        changes: { heldCause: 'outcome' },
-        cause: { job: jobId, reason: 'the provider does not know the job any more' },
-      } as const;
+      return heldFor(job, 'the provider does not know the job any more');
+    case 'working':
+      return heldFor(job, 'the provider works on it for longer than its own limit');
   }
+}
+
+function heldFor(job: string, reason: string): Move {
+  return { to: 'held', changes: { heldCause: 'outcome' }, cause: { job, reason } };
 }

@@ -79,7 +79,7 @@ test('who lost the lease does not postpone the task of another', async () => {
   assert.ok(await claim(db, task.id));
 });
 
-test('due and free tasks are found, in the lane of their work', async () => {
+test('due and free tasks are found, in the room of their work', async () => {
   await freezeClock(db, 0);
   await sql(
     db,
@@ -95,7 +95,7 @@ test('due and free tasks are found, in the lane of their work', async () => {
   await sql(db, mode, [[made.image, made.fetched]]);
   await sql(db, `update tasks set phase = 'submitting' where id = $1`, [made.fetched]);
   await claimTask(db, made.leased);
-  const due = new Map((await dueTasks(db)).map(({ id, lane }) => [id, lane]));
+  const due = new Map((await dueTasks(db)).map((task) => [task.id, task.room]));
   assert.deepEqual(
     due,
     new Map([

@@ -82,27 +82,37 @@ export async function takeBack(tx: Transaction, task: Task): Promise<Task> {
 
 const LOOK_AHEAD = 200;
 
-function dueIn(lane: Lane, condition: string): string {
-  return `(select id, '${lane}' as lane from tasks
+/**
+ * Where a due task is worked on: a lane of the queue, or, for held ones, a place of their own.
+ * Look-ups wait for turns of a small budget, which must not keep everyone else's polls waiting.
+ */
+export type Room = Lane | 'held';
+
+function dueIn(room: Room, condition: string): string {
+  return `(select id, '${room}' as room from tasks
      where due_at <= clock_now() and ${FREE} and ${condition}
      order by due_at limit ${LOOK_AHEAD})`;
 }
 
 // Of one account only so many as it may have under way: its others must not hide everyone else's.
-const DUE_TO_FETCH = `(select id, 'ingest' as lane from (
+const DUE_TO_FETCH = `(select id, 'ingest' as room from (
      select id, account_id, due_at, ${FETCHING} as fetching,
        row_number() over (partition by account_id order by due_at) as place
      from tasks where due_at <= clock_now() and ${FREE} and ${TO_FETCH}) as waiting
    where place + fetching <= ${FETCHES_PER_ACCOUNT} order by due_at limit ${LOOK_AHEAD})`;
 
-// A task that still has files to fetch goes to the lane of downloads; see queue.ts. Each lane has
+// A task that still has files to fetch goes to the lane of downloads; see queue.ts. Each room has
 // its own limit: many downloads that wait for their place must not hide everyone else's polls.
 const DUE = statement(
   'task_due',
-  `${dueIn('task', `not (${TO_FETCH})`)} union all ${DUE_TO_FETCH}`,
+  [
+    dueIn('task', `phase <> 'held' and not (${TO_FETCH})`),
+    dueIn('held', `phase = 'held'`),
+    DUE_TO_FETCH,
+  ].join(' union all '),
 );
 
-/** Tasks that are due and that nobody works on, in each lane the longest due first. */
-export function dueTasks(db: Queryable): Promise<Array<{ id: string; lane: Lane }>> {
+/** Tasks that are due and that nobody works on, in each room the longest due first. */
+export function dueTasks(db: Queryable): Promise<Array<{ id: string; room: Room }>> {
   return db.query(DUE);
 }

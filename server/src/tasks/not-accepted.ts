@@ -16,9 +16,20 @@ const REARM = statement(
    where account_id = $1 and surface = '${SURFACE}' and key = $2 and task_id = $3`,
 );
 
-/** How long the next try waits: a quarter of the time already spent trying, 1 to 30 seconds. */
-function backoffSeconds(refusedSeconds: number): number {
-  return Math.min(30, Math.max(1, refusedSeconds / 4));
+/** The longest that a provider may put off the next try, in seconds. */
+const LONGEST_WAIT_SECONDS = 300;
+
+/**
+ * How long the next try waits: a quarter of the time already spent trying, 1 to 30 seconds, or what
+ * the provider asked for.
+ */
+function backoffSeconds(refusedSeconds: number, asked: number | undefined): number {
+  const ours = Math.min(30, Math.max(1, refusedSeconds / 4));
+  return Math.max(ours, askedSeconds(asked));
+}
+
+function askedSeconds(asked: number | undefined): number {
+  return Math.min(LONGEST_WAIT_SECONDS, Math.ceil(asked ?? 0));
 }
 
 /**
@@ -30,7 +41,12 @@ function backoffSeconds(refusedSeconds: number): number {
 export async function notAccepted(
   tx: Transaction,
   task: Task,
-  options: { submitRetrySeconds: number; cause: Record<string, unknown> },
+  options: {
+    submitRetrySeconds: number;
+    cause: Record<string, unknown>;
+    /** How long the provider asked to be left alone. */
+    retryAfterSeconds?: number | undefined;
+  },
 ): Promise<Next> {
   const [lock] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [
     task.id,
@@ -40,7 +56,9 @@ export async function notAccepted(
   const { cause } = options;
   if (!lock.announced) {
     const message = 'The request was not accepted for now. Send it again with the same key.';
-    const error = { code: 'not_accepted', message } as const;
+    const wait = askedSeconds(options.retryAfterSeconds);
+    const details = wait > 0 ? { details: { retry_after_seconds: wait } } : {};
+    const error = { code: 'not_accepted', message, ...details } as const;
     const failed = await move(tx, task, { to: 'failed', changes: { error }, cause });
     await tx.query(REARM, [task.account_id, task.idempotency_key, task.id]);
     return failed;
@@ -55,5 +73,6 @@ export async function notAccepted(
     const error = { code: 'provider_unavailable', message } as const;
     return move(tx, task, { to: 'failed', changes: { error }, cause });
   }
-  return postpone(tx, task, { seconds: backoffSeconds(lock.refused_seconds) });
+  const seconds = backoffSeconds(lock.refused_seconds, options.retryAfterSeconds);
+  return postpone(tx, task, { seconds });
 }

@@ -28,27 +28,38 @@ export function listTasks(
   return db.query<TaskListing>(LIST, [filter.phase ?? null, filter.accountId ?? null]);
 }
 
+/** All rows about one thing, oldest first, as a JSON array. */
+function listOf(from: string, { row, order }: { row: string; order: string }): string {
+  return `(select coalesce(jsonb_agg(${row} order by ${order}), '[]') from ${from})`;
+}
+
+const EVIDENCE = listOf('evidence e where e.attempt_id = a.id', {
+  row: `to_jsonb(e) - '{attempt_id,digest}'::text[]`,
+  order: 'e.first_at',
+});
+const ATTEMPTS = listOf('attempts a where a.task_id = t.id', {
+  row: `to_jsonb(a) - 'task_id' || jsonb_build_object('evidence', ${EVIDENCE})`,
+  order: 'a.created_at',
+});
+const rowsOf = (table: string, order: string) =>
+  listOf(`${table} r where r.task_id = t.id`, { row: `to_jsonb(r) - 'task_id'`, order });
+
 const SHOW = statement(
   'operator_task',
-  `select to_jsonb(t) as task,
-     (select coalesce(jsonb_agg(to_jsonb(a) order by a.created_at), '[]') from attempts a
-      where a.task_id = t.id) as attempts,
-     (select coalesce(jsonb_agg(to_jsonb(h) - 'task_id' order by h.at), '[]') from task_history h
-      where h.task_id = t.id) as history,
-     (select coalesce(jsonb_agg(to_jsonb(o) - 'task_id' order by o.created_at), '[]') from objects o
-      where o.task_id = t.id) as objects
+  `select to_jsonb(t) as task, ${ATTEMPTS} as attempts,
+     ${rowsOf('orphan_jobs', 'r.found_at')} as orphan_jobs,
+     ${rowsOf('task_history', 'r.at')} as history,
+     ${rowsOf('objects', 'r.created_at')} as objects
    from tasks t where t.id = $1`,
 );
 
-/** Everything known of a task: its row, its attempts, its history, its objects. */
+/**
+ * Everything known of a task: its row, its attempts with the evidence of what became of them, its
+ * history, its objects, and jobs that came to light too late.
+ */
 export async function showTask(db: Database, id: string): Promise<object> {
-  const [row] = await db.query<{
-    task: object;
-    attempts: object;
-    history: object;
-    objects: object;
-  }>(SHOW, [id]);
+  const [row] = await db.query<{ task: object }>(SHOW, [id]);
   if (!row) throw new UsageError(`there is no task ${JSON.stringify(id)}`);
-  const { task, attempts, history, objects } = row;
-  return { ...task, attempts, history, objects };
+  const { task, ...rest } = row;
+  return { ...task, ...rest };
 }

@@ -1,10 +1,10 @@
 import type { Provider } from '../providers/provider.ts';
 import { type ArchiveParts, archive } from './archive.ts';
-import { liveAttempt } from './attempts.ts';
 import { type GenerateParts, generate, recheck } from './generate.ts';
 import { begin, type IngestParts, ingest } from './ingest.ts';
+import { reconcileHeld } from './look-up.ts';
 import { notAccepted } from './not-accepted.ts';
-import { lookUp, type SubmitParts, submit } from './submit.ts';
+import { type SubmitParts, submit } from './submit.ts';
 import type { Task } from './task.ts';
 import { type Next, postpone } from './transitions.ts';
 
@@ -38,17 +38,11 @@ function runStep(parts: StepParts, task: Task): Promise<Next> {
     case 'archiving':
       return archive(parts, task);
     case 'held':
-      return task.held_cause === 'acceptance' ? reconcile(parts, task) : recheck(parts, task);
+      return task.held_cause === 'acceptance' ? reconcileHeld(parts, task) : recheck(parts, task);
     case 'completed':
     case 'failed':
       throw new Error(`${task.id} has ended: there is no work to do`);
   }
-}
-
-async function reconcile(parts: StepParts, task: Task): Promise<Next> {
-  const attempt = await liveAttempt(parts.db, task.id);
-  if (!attempt) throw new Error(`${task.id} is held without an attempt`);
-  return lookUp(parts, task, attempt);
 }
 
 /** Seconds to rest after the n-th failure of ours in one phase: 1, 2, 4 ... 60. */
@@ -69,7 +63,7 @@ function stumble(parts: StepParts, task: Task, error: unknown): Promise<Next> {
 }
 
 /** The provider that a task was given to, by the name recorded with it. */
-export function providerFor(providers: Map<string, Provider>, task: Task): Provider {
+export function providerFor(providers: ReadonlyMap<string, Provider>, task: Task): Provider {
   const provider = providers.get(task.provider);
   if (!provider) throw new Error(`this process has no provider named ${task.provider}`);
   return provider;

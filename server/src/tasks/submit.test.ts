@@ -8,8 +8,10 @@ import {
   openTaskRoom,
   PRICE,
   REQUEST,
+  SUBMIT_TIMEOUT_SECONDS,
   scriptedProvider,
   sql,
+  submitParts,
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../kernel/database.ts';
@@ -27,12 +29,11 @@ import { announce } from './announce.ts';
 import { liveAttempt, openAttempt } from './attempts.ts';
 import { audit } from './audit.ts';
 import { createTask, readTask } from './create.ts';
-import { lookUp, type SubmitParts, submit } from './submit.ts';
+import { lookUp } from './look-up.ts';
+import { type SubmitParts, submit } from './submit.ts';
 import type { Task } from './task.ts';
 import { type Next, Superseded } from './transitions.ts';
 
-const SUBMIT_TIMEOUT_SECONDS = 30;
-const RECONCILE_SECONDS = 45;
 /** A submit's bytes leave within 5 seconds of its record, or not at all. */
 const SEND_SECONDS = 5;
 
@@ -50,16 +51,7 @@ after(async () => {
 });
 
 function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitParts {
-  return {
-    ...{ db, providerOf: () => provider, monotonic },
-    submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
-    submitRetrySeconds: 600,
-    reconcileSeconds: RECONCILE_SECONDS,
-    links: {
-      linkTo: (objectId) => `https://media.test/media/${objectId}`,
-      callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
-    },
-  };
+  return { ...submitParts(room, provider), monotonic };
 }
 
 function thatSays(outcome: SubmitOutcome): Provider {
@@ -236,7 +228,9 @@ async function taskLeftOpen(): Promise<Task> {
 test('an attempt left open is looked up, never sent again: found, the task goes on', async () => {
   const task = await taskLeftOpen();
   const jobId = `job-${task.id}`;
-  const next = moved(await submit(partsWith(thatFinds({ kind: 'found', jobId })), task));
+  const next = moved(
+    await submit(partsWith(thatFinds({ kind: 'found', jobId, by: 'mark' })), task),
+  );
   assert.equal(next.phase, 'generating');
   assert.equal(await stateOfAttempt(task.id), 'accepted');
 });
@@ -294,7 +288,7 @@ async function heldTask() {
 
 test('a held task goes on when its job is found', async () => {
   const { held, attempt } = await heldTask();
-  const parts = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}` }));
+  const parts = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
   assert.equal(moved(await lookUp(parts, held, attempt)).phase, 'generating');
 });
 
@@ -402,12 +396,76 @@ test('an outcome that comes after the attempt is resolved changes nothing', asyn
     submit(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
   const late = outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-3' }, unheld);
   await assert.rejects(late, Superseded);
+  const orphans = await sql(
+    db,
+    `select provider, state, source from orphan_jobs where job_id = $1`,
+    ['late-3'],
+  );
+  assert.deepEqual(orphans, [{ provider: 'scripted', state: 'confirmed', source: 'sender' }]);
   const known = (task: Task) =>
-    submit(partsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}` })), task);
+    submit(partsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })), task);
   await assert.rejects(
     outcomeAfterTakeOver({ kind: 'not_sent', cause: 'too late' }, known),
     Superseded,
   );
+});
+
+test('an answer is recorded although the database is away when it comes', async () => {
+  const { task } = await makeSubmittingTask(room);
+  const jobId = `job-${task.id}`;
+  let isAway = false;
+  const provider = scriptedProvider({
+    submit: async () => {
+      isAway = true;
+      return { kind: 'accepted', jobId };
+    },
+  });
+  const unsteady: Database = {
+    ...db,
+    async transaction(work) {
+      if (!isAway) return db.transaction(work);
+      throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
+    },
+  };
+  let pauses = 0;
+  const pause = async () => {
+    pauses += 1;
+    isAway = pauses < 3;
+  };
+  const next = await submit({ ...partsWith(provider), db: unsteady, pause }, task);
+  assert.equal(moved(next).phase, 'generating');
+  assert.equal(pauses, 3);
+});
+
+test('a process without the task’s provider leaves no attempt behind', async () => {
+  const { task } = await makeSubmittingTask(room);
+  const providerOf = () => {
+    throw new Error('this process has no provider named scripted');
+  };
+  const parts = { ...partsWith(scriptedProvider({})), providerOf };
+  await assert.rejects(submit(parts, task), /no provider/);
+  assert.deepEqual(await attemptsOf(task.id), []);
+});
+
+test('a job that another attempt has is not taken: the task is held', async () => {
+  const first = await makeSubmittingTask(room);
+  const same = thatSays({ kind: 'accepted', jobId: 'job-twice' });
+  await submit(partsWith(same), first.task);
+  const second = await makeSubmittingTask(room);
+  assert.equal(moved(await submit(partsWith(same), second.task)).phase, 'held');
+  assert.equal(await stateOfAttempt(second.task.id), 'unknown');
+});
+
+test('a busy provider’s own wait is told to the client', async () => {
+  const { task } = await makeSubmittingTask(room);
+  const outcome: SubmitOutcome = {
+    kind: 'rejected',
+    fault: 'busy',
+    cause: 'queue full',
+    retryAfterSeconds: 41.5,
+  };
+  const failed = moved(await submit(partsWith(thatSays(outcome)), task));
+  assert.deepEqual(failed.error_details, { retry_after_seconds: 42 });
 });
 
 test('an unknown outcome that comes late does not disturb who took the task over', async () => {
@@ -453,7 +511,11 @@ test('local provider: a submit that comes first is found, and again is the same 
   const submission = { ...SUBMISSION, attemptId: 'att_first' };
   const outcome = { kind: 'accepted', jobId: 'att_first' };
   assert.deepEqual(await provider.submit(submission, () => true), outcome);
-  assert.deepEqual(await provider.find(sought('att_first')), { kind: 'found', jobId: 'att_first' });
+  assert.deepEqual(await provider.find(sought('att_first')), {
+    kind: 'found',
+    jobId: 'att_first',
+    by: 'mark',
+  });
   assert.deepEqual(await provider.submit(submission, () => true), outcome);
 });
 

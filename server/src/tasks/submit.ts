@@ -1,12 +1,5 @@
-import type { Database, Transaction } from '../kernel/database.ts';
-import type {
-  FindOutcome,
-  Provider,
-  SoughtAttempt,
-  Submission,
-  SubmitOutcome,
-} from '../providers/provider.ts';
-import type { Links } from '../storage/links.ts';
+import { isDatabaseUnavailable, type Transaction, violatedConstraint } from '../kernel/database.ts';
+import type { Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
 import {
   type Attempt,
   liveAttempt,
@@ -14,23 +7,21 @@ import {
   type Resolution,
   resolveAttempt,
   SEND_WITHIN_SECONDS,
-  takenJobs,
 } from './attempts.ts';
+import { noteEvidence } from './evidence.ts';
 import { takeBack } from './lease.ts';
+import { holdForEvidence, type LookUpParts, lookUp } from './look-up.ts';
 import { notAccepted } from './not-accepted.ts';
-import type { Task, TaskInput } from './task.ts';
-import { move, type Next, postpone } from './transitions.ts';
+import { noteOrphans } from './orphans.ts';
+import { submissionOf } from './submission.ts';
+import type { Task } from './task.ts';
+import { move, type Next, Superseded } from './transitions.ts';
 
-export interface SubmitParts {
-  db: Database;
-  providerOf(task: Task): Provider;
+export interface SubmitParts extends LookUpParts {
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
-  submitTimeoutSeconds: number;
-  submitRetrySeconds: number;
-  reconcileSeconds: number;
-  /** Signs what the provider may fetch and where it may call back. */
-  links: Pick<Links, 'linkTo' | 'callbackTo'>;
+  /** Waits before the next try to record something. */
+  pause(seconds: number): Promise<void>;
 }
 
 /**
@@ -40,16 +31,14 @@ export interface SubmitParts {
 export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
   const left = await liveAttempt(parts.db, task.id);
   if (left) return lookUp(parts, task, left);
+  const provider = parts.providerOf(task); // before the record: this process may not have it
   const askedAt = parts.monotonic();
   const attempt = await parts.db.transaction((tx) => openAttempt(tx, task));
   // Counted from before the record was made, so this clock runs out no later than send_before.
   const mayStillSend = () => parts.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
-  const outcome = await submitOnce(
-    parts.providerOf(task),
-    submissionOf(parts.links, task, attempt),
-    mayStillSend,
-  );
-  return parts.db.transaction((tx) => recordOutcome(parts, tx, task, attempt, outcome));
+  const submission = submissionOf(parts, task, attempt);
+  const outcome = await submitOnce(provider, submission, mayStillSend);
+  return record(parts, task, attempt, outcome);
 }
 
 async function submitOnce(
@@ -64,24 +53,53 @@ async function submitOnce(
   }
 }
 
-/** What the provider is given; the same for a look-up but for the links' expiry. */
-function submissionOf(links: SubmitParts['links'], task: Task, attempt: Attempt): Submission {
-  const { request } = task;
-  const urlOf = ({ objectId, mediaType }: TaskInput) =>
-    links.linkTo(objectId, attempt.now_ms / 1000, mediaType);
-  return {
-    attemptId: attempt.id,
-    mode: request.mode,
-    model: request.model,
-    prompt: request.prompt,
-    aspectRatio: task.aspect_ratio ?? '16:9',
-    resolution: request.resolution,
-    durationSeconds: request.duration,
-    generateAudio: request.generate_audio,
-    seed: task.seed,
-    inputs: task.inputs.map((input) => ({ ...input, url: urlOf(input) })),
-    callbackUrl: links.callbackTo(attempt.provider, attempt.id),
-  };
+/** Makes sure that an answer is not forgotten: it can't be had again. */
+async function record(
+  parts: SubmitParts,
+  task: Task,
+  attempt: Attempt,
+  outcome: SubmitOutcome,
+): Promise<Next> {
+  try {
+    return await whenReachable(parts, () =>
+      parts.db.transaction((tx) => recordOutcome(parts, tx, task, { attempt, outcome })),
+    );
+  } catch (failure) {
+    if (outcome.kind !== 'accepted') throw failure;
+    const { jobId } = outcome;
+    if (violatedConstraint(failure) === 'one_attempt_per_job') {
+      return record(parts, task, attempt, { kind: 'unknown', cause: `${jobId} is taken already` });
+    }
+    if (failure instanceof Superseded) await comeTooLate(parts, attempt, jobId);
+    throw failure;
+  }
+}
+
+/** How long the record of an answer is tried while the database is away. */
+const RECORD_SECONDS = 120;
+const RECORD_PAUSE_SECONDS = 0.5;
+
+async function whenReachable<T>(parts: SubmitParts, work: () => Promise<T>): Promise<T> {
+  const startedAt = parts.monotonic();
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const isLate = parts.monotonic() - startedAt > RECORD_SECONDS * 1000;
+      if (isLate || !isDatabaseUnavailable(error)) throw error;
+      await parts.pause(RECORD_PAUSE_SECONDS);
+    }
+  }
+}
+
+/** A job was made, and its task is past the question: it was found already, or it is an orphan. */
+async function comeTooLate(parts: SubmitParts, attempt: Attempt, job: string): Promise<void> {
+  await whenReachable(parts, () =>
+    parts.db.transaction(async (tx) => {
+      await noteEvidence(tx, attempt.id, 'sender', { job, verified: true });
+      await noteOrphans(tx, attempt.id);
+    }),
+  );
 }
 
 type KnownOutcome = Exclude<SubmitOutcome, { kind: 'unknown' }>;
@@ -91,11 +109,13 @@ async function recordOutcome(
   parts: SubmitParts,
   tx: Transaction,
   task: Task,
-  attempt: Attempt,
-  outcome: SubmitOutcome,
+  { attempt, outcome }: { attempt: Attempt; outcome: SubmitOutcome },
 ): Promise<Next> {
   const cause = { attempt: attempt.id, ...outcome };
-  if (outcome.kind === 'unknown') return holdForEvidence(tx, task, attempt, cause);
+  if (outcome.kind === 'unknown') {
+    await noteEvidence(tx, attempt.id, 'sender', outcome);
+    return holdForEvidence(tx, task, attempt, cause);
+  }
   await resolveAttempt(tx, attempt.id, resolutionOf(outcome, cause));
   const current = await takeBack(tx, task);
   const next = await follow(parts, tx, current, outcome, cause);
@@ -104,8 +124,8 @@ async function recordOutcome(
 
 function resolutionOf(outcome: KnownOutcome, cause: Record<string, unknown>): Resolution {
   return outcome.kind === 'accepted'
-    ? { state: 'accepted', jobId: outcome.jobId }
-    : { state: outcome.kind, cause };
+    ? { state: 'accepted', by: 'sender', jobId: outcome.jobId }
+    : { state: outcome.kind, by: 'sender', cause };
 }
 
 async function follow(
@@ -121,61 +141,12 @@ async function follow(
     case 'not_sent':
       return notAccepted(tx, task, { ...parts, cause });
     case 'rejected': {
-      if (outcome.fault !== 'request') return notAccepted(tx, task, { ...parts, cause });
+      if (outcome.fault !== 'request') {
+        const { retryAfterSeconds } = outcome;
+        return notAccepted(tx, task, { ...parts, cause, retryAfterSeconds });
+      }
       const { code, message } = outcome;
       return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });
     }
   }
-}
-
-async function accepted(tx: Transaction, task: Task, attempt: Attempt, jobId: string) {
-  await resolveAttempt(tx, attempt.id, { state: 'accepted', jobId });
-  return move(tx, task, { to: 'generating', cause: { attempt: attempt.id, job: jobId } });
-}
-
-async function holdForEvidence(
-  tx: Transaction,
-  task: Task,
-  attempt: Attempt,
-  cause: Record<string, unknown>,
-): Promise<Next> {
-  if (attempt.state === 'open') await resolveAttempt(tx, attempt.id, { state: 'unknown', cause });
-  return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
-}
-
-/** Whether a look-up that begins now proves, by not finding a job, that there is none. */
-function provesAbsence(parts: SubmitParts, task: Task, attempt: Attempt, found: FindOutcome) {
-  if (found.kind !== 'absent') return false;
-  if (found.proof === 'final') return true;
-  const lag = parts.providerOf(task).capabilities.findLagSeconds;
-  const settledSeconds = parts.submitTimeoutSeconds + lag;
-  return found.proof === 'strong' && attempt.seconds_past_sending > settledSeconds;
-}
-
-function soughtAttempt(parts: SubmitParts, task: Task, attempt: Attempt): SoughtAttempt {
-  const latestMs = attempt.opened_at_ms + (SEND_WITHIN_SECONDS + parts.submitTimeoutSeconds) * 1000;
-  return {
-    submission: submissionOf(parts.links, task, attempt),
-    sentBetween: { from: attempt.opened_at_ms, to: Math.min(latestMs, attempt.now_ms) },
-    takenJobIds: (jobIds) => takenJobs(parts.db, attempt.provider, jobIds),
-  };
-}
-
-/**
- * Looks for the job of an attempt whose outcome nobody knows: one that a killed worker left open,
- * or one that holds its task.
- */
-export async function lookUp(parts: SubmitParts, task: Task, attempt: Attempt): Promise<Next> {
-  if (attempt.state === 'accepted') throw new Error(`${attempt.id} needs no look-up`);
-  const found = await parts.providerOf(task).find(soughtAttempt(parts, task, attempt));
-  const cause = { attempt: attempt.id, look_up: found };
-  return parts.db.transaction(async (tx) => {
-    if (found.kind === 'found') return accepted(tx, task, attempt, found.jobId);
-    if (provesAbsence(parts, task, attempt, found)) {
-      await resolveAttempt(tx, attempt.id, { state: 'absent', cause } satisfies Resolution);
-      return notAccepted(tx, task, { ...parts, cause });
-    }
-    if (task.phase === 'submitting') return holdForEvidence(tx, task, attempt, cause);
-    return postpone(tx, task, { seconds: parts.reconcileSeconds });
-  });
 }

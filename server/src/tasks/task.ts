@@ -18,16 +18,19 @@ export type Phase =
   | 'completed'
   | 'failed';
 
-/** The codes in a failed task's error: a closed list (decision 14). */
-export type FailureCode =
-  | 'invalid_media'
-  | 'content_refused'
-  | 'invalid_request'
-  | 'provider_unavailable'
-  | 'not_accepted'
-  | 'provider_failed'
-  | 'generation_expired'
-  | 'output_unavailable';
+/** The codes in a failed task's error: a closed list (decision 14), explained in docs/ERRORS.md. */
+export const FAILURE_CODES = [
+  'invalid_media',
+  'content_refused',
+  'invalid_request',
+  'provider_unavailable',
+  'not_accepted',
+  'provider_failed',
+  'generation_expired',
+  'output_unavailable',
+] as const;
+
+export type FailureCode = (typeof FAILURE_CODES)[number];
 
 /** A copied input, as recorded with its task. */
 export interface TaskInput extends Omit<ProviderInput, 'url'> {
@@ -51,8 +54,10 @@ export interface Task {
   credits: number;
   provider: string;
   announced_at: Date | null;
+  accepted_at: Date | null;
   lease: number;
   stumbles: number;
+  outcome_holds: number;
   inputs: TaskInput[];
   provider_output: OutputReference | null;
   output_object_id: string | null;
@@ -64,6 +69,8 @@ export interface Task {
   /** Computed by the database at the read: its clock, and the seconds since the last transition. */
   now_seconds: number;
   phase_seconds: number;
+  /** Seconds since a provider took it; null before. */
+  accepted_seconds: number | null;
 }
 
 const COLUMN_NAMES = [
@@ -78,8 +85,10 @@ const COLUMN_NAMES = [
   'credits',
   'provider',
   'announced_at',
+  'accepted_at',
   'lease',
   'stumbles',
+  'outcome_holds',
   'inputs',
   'provider_output',
   'output_object_id',
@@ -93,7 +102,8 @@ const COLUMN_NAMES = [
 /** The columns of {@link Task}, to be selected or returned from a table named `tasks`. */
 export const TASK_COLUMNS = `${COLUMN_NAMES.map((name) => `tasks.${name}`).join(', ')},
   extract(epoch from clock_now())::float8 as now_seconds,
-  extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds`;
+  extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds,
+  extract(epoch from clock_now() - tasks.accepted_at)::float8 as accepted_seconds`;
 
 /** What the public representation needs of a task. */
 export type PublicColumns = Pick<
@@ -128,6 +138,14 @@ export function readTasks(db: Queryable, ids: string[]): Promise<Task[]> {
 
 const Timestamp = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
 
+// A union would be checked before each answer, and a code that only a newer process knows would
+// turn the whole answer into a 500.
+const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
+  type: ['object', 'null'],
+  required: ['code', 'message'],
+  properties: { code: Type.String({ enum: FAILURE_CODES }), message: Type.String() },
+});
+
 /** VideoTask (contract, "Resources and their fields"). */
 export const VideoTaskSchema = Type.Object({
   id: Type.String(),
@@ -137,7 +155,7 @@ export const VideoTaskSchema = Type.Object({
   credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
   credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),
   output: Type.Union([Type.Object({ video_url: Type.String({ format: 'uri' }) }), Type.Null()]),
-  error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
+  error: FailureSchema,
   created_at: Timestamp,
   updated_at: Timestamp,
 });

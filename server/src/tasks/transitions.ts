@@ -29,6 +29,8 @@ export interface Changes {
   outputObjectId?: string;
   outputFacts?: object;
   error?: { code: FailureCode; message: string; details?: Record<string, unknown> };
+  /** Whether the provider charges the operator for what failed; left out where nobody knows. */
+  providerBilled?: boolean;
 }
 
 export interface Move {
@@ -58,6 +60,10 @@ const MOVE = statement(
        output_object_id = coalesce($9, output_object_id),
        output_facts = coalesce($10, output_facts),
        error_code = $11, error_message = $12, error_details = $13,
+       provider_billed = $16,
+       accepted_at = case when $4 = 'generating' then coalesce(accepted_at, clock_now())
+         else accepted_at end,
+       outcome_holds = outcome_holds + case when $5 = 'outcome' then 1 else 0 end,
        due_at = case when $4 in ('completed', 'failed') then null
          else clock_now() + $14 * interval '1 second' end,
        leased_until = case when $14 = 0 and $4 not in ('completed', 'failed')
@@ -104,6 +110,7 @@ function moveValues(task: Task, { to, changes = {}, cause, delaySeconds = 0 }: M
     json(error?.details),
     delaySeconds,
     json(cause),
+    changes.providerBilled ?? null,
   ];
 }
 
@@ -125,15 +132,29 @@ export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
 /** What a step leaves: the moved task, for the next step to go on with, or `rest` until due. */
 export type Next = Task | 'rest';
 
+// A wake-up that came after this step had begun is not slept over.
 const POSTPONE = statement(
   'task_postpone',
-  `update tasks set due_at = clock_now() + $3 * interval '1 second', leased_until = null,
-     stumbles = stumbles + $4
+  `update tasks set leased_until = null, stumbles = stumbles + $4,
+     due_at = case when due_at > to_timestamp($5) then due_at
+       else clock_now() + $3 * interval '1 second' end
    where id = $1 and lease = $2 and due_at is not null`,
 );
 
+const WAKE = statement(
+  'task_wake',
+  `update tasks set due_at = clock_now()
+   where id = $1 and (due_at > clock_now() or leased_until > clock_now())`,
+);
+
+/** Makes a task due now, whatever it waits for; a step under way will not rest after its end. */
+export async function wakeTask(db: Queryable, taskId: string): Promise<void> {
+  await db.query(WAKE, [taskId]);
+}
+
 /**
- * Lets a task rest in its phase and gives its lease back.
+ * Lets a task rest in its phase and gives its lease back. One that was woken meanwhile does not
+ * rest.
  * @param wait.stumbles 1 when it rests because of a failure of ours
  */
 export async function postpone(
@@ -141,6 +162,7 @@ export async function postpone(
   task: Task,
   wait: { seconds: number; stumbles?: 0 | 1 },
 ): Promise<'rest'> {
-  await db.query(POSTPONE, [task.id, task.lease, wait.seconds, wait.stumbles ?? 0]);
+  const values = [task.id, task.lease, wait.seconds, wait.stumbles ?? 0, task.now_seconds];
+  await db.query(POSTPONE, values);
   return 'rest';
 }

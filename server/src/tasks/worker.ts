@@ -3,14 +3,14 @@ import type { Database } from '../kernel/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { every } from '../kernel/repeat.ts';
 import { createTurnstile, type Turnstile } from '../kernel/turnstile.ts';
-import { LANES, type Lane, type Queue } from '../queue/queue.ts';
-import { claim, dueTasks, release, renew } from './lease.ts';
+import { LANES, type Queue } from '../queue/queue.ts';
+import { claim, dueTasks, type Room, release, renew } from './lease.ts';
 import type { Steps } from './steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
-/** Tasks that one process works on at once, by lane. */
-const PLACES: Record<Lane, number> = { task: 16, ingest: 8 };
+/** Tasks that one process works on at once. */
+const PLACES: Record<Room, number> = { task: 16, ingest: 8, held: 16 };
 const SWEEP_SECONDS = 0.5;
 
 /** Moves tasks on, step by step. */
@@ -35,9 +35,10 @@ export interface WorkerParts {
  */
 export function createWorker(parts: WorkerParts): Worker {
   const { db, queue, log, steps } = parts;
-  const lanes: Record<Lane, Turnstile> = {
+  const rooms: Record<Room, Turnstile> = {
     task: createTurnstile(PLACES.task),
     ingest: createTurnstile(PLACES.ingest),
+    held: createTurnstile(PLACES.held),
   };
   const underWay = new Map<string, Promise<void>>();
   const leases = new Map<string, number>();
@@ -45,10 +46,10 @@ export function createWorker(parts: WorkerParts): Worker {
   const stopped = new AbortController();
 
   /** Resolves when the task has its place, so that the queue hands over no more than fits. */
-  const takeUp = (lane: Lane, taskId: string): Promise<void> => {
+  const takeUp = (room: Room, taskId: string): Promise<void> => {
     if (underWay.has(taskId)) return Promise.resolve();
     const { promise, resolve: started } = Promise.withResolvers<void>();
-    const work = lanes[lane]
+    const work = rooms[room]
       .pass(stopping.signal, async () => {
         started();
         await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
@@ -64,7 +65,7 @@ export function createWorker(parts: WorkerParts): Worker {
     return promise;
   };
   const sweep = async () => {
-    for (const task of await dueTasks(db)) void takeUp(task.lane, task.id);
+    for (const task of await dueTasks(db)) void takeUp(task.room, task.id);
   };
   const renewLeases = async () => {
     if (leases.size > 0) await renew(db, leases);

@@ -1,52 +1,32 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { startSimulator } from '../../../../simulators/kit/process.ts';
-import { parseAllowList } from '../../outbound/addresses.ts';
-import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
-import { type ProviderSubject, providerConformance } from '../conformance.ts';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { KEY_WITHOUT_MARKS } from '../../../../simulators/ark/ark.ts';
+import { newSubmission, sendNow, soughtAttempt } from '../conformance/attempts.ts';
+import { busy, failed, operator, request, succeeded, working } from '../conformance/meanings.ts';
+import { startSimulated } from '../conformance/simulated.ts';
+import { providerConformance } from '../conformance.ts';
 import { createArkProvider } from './ark.ts';
 
-async function start(markAttempts: boolean): Promise<ProviderSubject> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'ark-'));
-  const simulator = await startSimulator('ark', folder, ['--job-seconds', '0.6']);
-  const door = createDoor({ allow: parseAllowList(new URL(simulator.url).host) });
-  const provider = createArkProvider({
-    baseUrl: `${simulator.url}/api/v3`,
-    apiKey: 'a-key',
-    markAttempts,
-    call: callOnce,
-    door,
-    submitTimeoutSeconds: 0.7,
-    readTimeoutSeconds: 0.7,
-    maxOutputBytes: 2 ** 24,
-    now: Date.now,
-  });
-  return {
-    provider,
-    simulator,
-    async close() {
-      await Promise.all([simulator.kill(), door.close()]);
-      await rm(folder, { recursive: true });
-    },
-  };
+function start({ apiKey = 'a-key', markAttempts = true } = {}) {
+  return startSimulated(
+    'ark',
+    ({ url, options }) =>
+      createArkProvider({ ...options, baseUrl: `${url}/api/v3`, apiKey, markAttempts }),
+    ['--job-seconds', '0.6'],
+  );
 }
 
-const failedWith = (code: string) => ({
-  forcedStatus: 'failed',
-  quirks: [{ kind: 'fails', code }],
-});
-const request = (code: 'content_refused' | 'invalid_media' | 'invalid_request') => {
-  return { fault: 'request', code } as const;
-};
-const busy = { fault: 'busy' } as const;
-const operator = { fault: 'operator' } as const;
+const forced = (forcedStatus: string) => ({ forcedStatus });
+const failedWith = (code: string) => ({ ...forced('failed'), quirks: [{ kind: 'fails', code }] });
 
 providerConformance({
   name: 'ark',
-  start: () => start(true),
-  startUnmarked: () => start(false),
+  transport: 'http',
+  start,
+  unmarked: {
+    'with marking switched off': () => start({ markAttempts: false }),
+    'behind a gateway that shows no marks': () => start({ apiKey: KEY_WITHOUT_MARKS }),
+  },
   absence: 'weak',
   callsBack: true,
   refusals: [
@@ -77,28 +57,46 @@ providerConformance({
     { fault: { code: 'SomethingNew', status: 400 }, becomes: operator },
   ],
   statuses: [
-    { says: 'queued', changes: { forcedStatus: 'queued' }, becomes: { kind: 'working' } },
-    { says: 'running', changes: { forcedStatus: 'running' }, becomes: { kind: 'working' } },
-    { says: 'succeeded', changes: { forcedStatus: 'succeeded' }, becomes: { kind: 'succeeded' } },
+    { says: 'queued', changes: forced('queued'), becomes: working },
+    { says: 'running', changes: forced('running'), becomes: working },
+    { says: 'succeeded', changes: forced('succeeded'), becomes: succeeded },
     {
       says: 'expired',
-      changes: { forcedStatus: 'expired' },
-      becomes: { kind: 'failed', code: 'generation_expired', billed: false },
+      changes: forced('expired'),
+      becomes: failed('generation_expired', false),
     },
     {
       says: 'cancelled',
-      changes: { forcedStatus: 'cancelled' },
-      becomes: { kind: 'failed', code: 'provider_failed', billed: false },
+      changes: forced('cancelled'),
+      becomes: failed('provider_failed', false),
     },
     {
       says: 'failed for its content',
       changes: failedWith('OutputVideoSensitiveContentDetected.PolicyViolation'),
-      becomes: { kind: 'failed', code: 'content_refused', billed: false },
+      becomes: failed('content_refused', false),
     },
     {
       says: 'failed otherwise',
       changes: failedWith('InternalServiceError'),
-      becomes: { kind: 'failed', code: 'provider_failed', billed: false },
+      becomes: failed('provider_failed', false),
     },
   ],
+});
+
+test('fifty look-ups at once cost two calls of LIST at most, and each finds its own', async (t) => {
+  const { provider, simulator, close } = await start();
+  t.after(close);
+  const from = Date.now();
+  const submissions = Array.from({ length: 50 }, () => newSubmission());
+  const sent = submissions.slice(0, 5);
+  await Promise.all(sent.map((submission) => provider.submit(submission, sendNow)));
+  const found = await Promise.all(
+    submissions.map((submission) => provider.find(soughtAttempt(submission, from))),
+  );
+  assert.deepEqual(
+    found.map(({ kind }) => kind),
+    submissions.map((_, index) => (index < sent.length ? 'found' : 'absent')),
+  );
+  const lists = (await simulator.requests()).filter(({ call }) => call === 'find');
+  assert.ok(lists.length <= 2, `${lists.length} calls`);
 });

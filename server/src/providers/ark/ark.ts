@@ -11,9 +11,10 @@ import type {
   SubmitOutcome,
 } from '../provider.ts';
 import { causeOf, errorIn, refusalOf, refusedSubmit } from './errors.ts';
-import { findJob, listPage, type Page } from './find.ts';
+import { findJob } from './find.ts';
 import { arkJob, statusOf } from './job.ts';
 import { type ArkModels, createBody, modelsFor } from './request.ts';
+import { createScans, listPage, type Page } from './scan.ts';
 
 export interface ArkOptions {
   /** With its version, for example `https://ark.ap-southeast.bytepluses.com/api/v3`. */
@@ -24,10 +25,10 @@ export interface ArkOptions {
   /**
    * Sends the attempt's id as `safety_identifier`, so that a look-up is exact. On unless switched
    * off. The field is meant for a stable id of an end user, and Ark echoes nothing else of ours:
-   * without it two attempts alike can't be told apart, and a lone job that is like an attempt is
-   * taken for its own, also when it is another's whose own reply was lost. The id still leads
-   * from Ark's abuse desk to the end user by way of the operator's records. Who has promised Ark
-   * an id of each end user switches it off.
+   * without it, or behind a gateway that does not echo it, two attempts alike can't be told apart,
+   * and a lone job that is like an attempt is found by its likeness, also when it is another's
+   * whose own reply was lost. The id still leads from Ark's abuse desk to the end user by way of
+   * the operator's records. Who has promised Ark an id of each end user switches it off.
    */
   markAttempts?: boolean | undefined;
   call: CallOnce;
@@ -37,7 +38,7 @@ export interface ArkOptions {
   readTimeoutSeconds?: number | undefined;
   /** The largest result that is fetched. */
   maxOutputBytes: number;
-  /** Awaited before each further page of a list: a share of the `find` budget. */
+  /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   /** Milliseconds since 1970. */
   now(): number;
@@ -75,7 +76,8 @@ export function createArkProvider(options: ArkOptions): Provider {
   const api = openApi(options);
   const isMarking = options.markAttempts ?? true;
   const markerOf = ({ attemptId }: Submission) => (isMarking ? attemptId : null);
-  const { door, maxOutputBytes: maxBytes, nextListTurn, now } = options;
+  const { door, maxOutputBytes: maxBytes, nextListTurn = async () => {}, now } = options;
+  const scan = createScans({ page: (query) => pageOf(api, query), nextTurn: nextListTurn });
   return {
     name: 'ark',
     capabilities: CAPABILITIES,
@@ -84,7 +86,7 @@ export function createArkProvider(options: ArkOptions): Provider {
       const outcome = await api.post(TASKS, submission.attemptId, body, mayStillSend);
       return outcome.kind === 'answered' ? submitted(outcome) : outcome;
     },
-    find: (attempt) => findJob({ models, markerOf, list: listBy(api, nextListTurn), now }, attempt),
+    find: (attempt) => findJob({ models, isMarking, scan, now }, attempt),
     read: async (jobId) =>
       readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
     openOutput: ({ url }) => openOutputAt(url, { door, maxBytes }),
@@ -147,15 +149,10 @@ function notReadable(answer: JsonAnswer): Error {
   return new Error(`Ark answered (${kind}) ${causeOf(error, answer.status)}`);
 }
 
-function listBy(api: Api, nextTurn: () => Promise<void> = async () => {}) {
-  let pages = 0;
-  return async (query: string): Promise<Page> => {
-    if (pages > 0) await nextTurn();
-    pages += 1;
-    const answer = await api.get(`${TASKS}?${query}`);
-    if (answer.status !== 200) throw notReadable(answer);
-    return listPage(answer.body);
-  };
+async function pageOf(api: Api, query: string): Promise<Page> {
+  const answer = await api.get(`${TASKS}?${query}`);
+  if (answer.status !== 200) throw notReadable(answer);
+  return listPage(answer.body);
 }
 
 /** Ark signs nothing: whoever knows the attempt's path can send this, so it is but a wake-up. */

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newSubmission } from '../conformance/attempts.ts';
 import type { SoughtAttempt } from '../provider.ts';
-import { findJob, listPage, type Page, type Search } from './find.ts';
+import { findJob, type Search } from './find.ts';
 import { BYTEPLUS_MODELS } from './request.ts';
+import { createScans, listPage, type Page } from './scan.ts';
 
 const NOW = Date.UTC(2026, 8, 1);
 const submission = newSubmission();
@@ -30,35 +31,59 @@ function row(id: string, changes: Record<string, unknown> = {}): Record<string, 
 
 function search(pages: Page[], changes: Partial<Search> = {}): Search & { asked: string[] } {
   const asked: string[] = [];
-  return {
-    models: BYTEPLUS_MODELS,
-    markerOf: () => null,
-    now: () => NOW,
-    asked,
-    async list(query) {
-      asked.push(query);
-      return pages[asked.length - 1] ?? { items: [], total: 0 };
-    },
-    ...changes,
+  const page = async (query: string) => {
+    asked.push(query);
+    return pages[asked.length - 1] ?? { items: [], total: 0 };
   };
+  const scan = createScans({ page, nextTurn: async () => {} });
+  return { models: BYTEPLUS_MODELS, isMarking: false, scan, now: () => NOW, asked, ...changes };
 }
 
 const page = (...items: unknown[]): Page => ({ items, total: items.length });
-const marked = { markerOf: () => submission.attemptId };
+const marked = { isMarking: true };
+const twin = { safety_identifier: submission.attemptId };
+const another = { safety_identifier: 'att_another', ratio: '16:9' };
+const ABSENT = { kind: 'absent', proof: 'weak' };
 
 test('a marked attempt owns the task with its marker and no other that is like it', async () => {
-  const items = [row('cgt-1'), row('cgt-2', { safety_identifier: submission.attemptId })];
-  assert.deepEqual(await findJob(search([page(...items)], marked), attempt), {
-    kind: 'found',
-    jobId: 'cgt-2',
-  });
-  const unlike = row('cgt-3', { safety_identifier: submission.attemptId, ratio: '16:9' });
-  const found = await findJob(search([page(unlike)], marked), attempt);
-  assert.deepEqual(found, { kind: 'found', jobId: 'cgt-3' });
+  const found = { kind: 'found', jobId: 'cgt-2', by: 'mark' };
+  const items = page(row('cgt-1'), row('cgt-2', twin));
+  assert.deepEqual(await findJob(search([items], marked), attempt), found);
+  const unlike = page(row('cgt-2', { ...twin, ratio: '16:9' }));
+  assert.deepEqual(await findJob(search([unlike], marked), attempt), found);
+});
+
+test('where a marker of ours shows, a task without one is never taken', async () => {
+  const items = page(row('cgt-1'), row('cgt-2', another));
+  assert.deepEqual(await findJob(search([items], marked), attempt), ABSENT);
+});
+
+test('where no marker of ours shows, a lone task alike is found by its likeness', async () => {
+  const stranger = { safety_identifier: 'a customer of somebody else' };
+  const items = page(row('cgt-1'), row('cgt-2', stranger), row('cgt-3', { duration: 5 }));
+  const found = { kind: 'found', jobId: 'cgt-1', by: 'likeness' };
+  assert.deepEqual(await findJob(search([items], marked), attempt), found);
+  const two = page(row('cgt-1'), row('cgt-2'));
+  const ambiguous = { kind: 'ambiguous', jobIds: ['cgt-1', 'cgt-2'] };
+  assert.deepEqual(await findJob(search([two], marked), attempt), ambiguous);
+});
+
+test('a marker on the last page keeps a task alike on the first from being taken', async () => {
+  const pages = [
+    { items: [row('cgt-1')], total: 2 },
+    { items: [row('cgt-2', another)], total: 2 },
+  ];
+  assert.deepEqual(await findJob(search(pages, marked), attempt), ABSENT);
+});
+
+test('a list that goes on past what can be asked for shows marks, and no likeness', async () => {
+  const endless = (...items: unknown[]) => Array(500).fill({ items, total: 1_000_000 });
+  assert.deepEqual(await findJob(search(endless(row('cgt-1'))), attempt), ABSENT);
+  const found = await findJob(search(endless(row('cgt-1', twin)), marked), attempt);
+  assert.deepEqual(found, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
 });
 
 test('two tasks with one marker are ambiguous', async () => {
-  const twin = { safety_identifier: submission.attemptId };
   const found = await findJob(search([page(row('a', twin), row('b', twin))], marked), attempt);
   assert.deepEqual(found, { kind: 'ambiguous', jobIds: ['a', 'b'] });
 });
@@ -77,7 +102,7 @@ test('unmarked, each thing that Ark echoes can rule a task out', async () => {
   ];
   for (const changes of others) {
     const found = await findJob(search([page(row('cgt-1', changes))]), attempt);
-    assert.deepEqual(found, { kind: 'absent', proof: 'weak' }, JSON.stringify(changes));
+    assert.deepEqual(found, ABSENT, JSON.stringify(changes));
   }
   const edges = [
     { created_at: Math.floor(NOW / 1000) - 36 },
@@ -90,21 +115,29 @@ test('unmarked, each thing that Ark echoes can rule a task out', async () => {
 });
 
 test('an attempt that was marked before marking was switched off is found still', async () => {
-  const items = page(row('cgt-1', { safety_identifier: submission.attemptId }));
-  assert.equal((await findJob(search([items]), attempt)).kind, 'found');
+  const found = await findJob(search([page(row('cgt-1'), row('cgt-2', twin))]), attempt);
+  assert.deepEqual(found, { kind: 'found', jobId: 'cgt-2', by: 'mark' });
 });
 
 test('a task of another attempt is never found', async () => {
   const taken = { ...attempt, takenJobIds: async () => new Set(['cgt-1']) };
   const items = page(row('cgt-1'), row('cgt-2'));
-  assert.deepEqual(await findJob(search([items]), taken), { kind: 'found', jobId: 'cgt-2' });
+  assert.deepEqual(await findJob(search([items]), taken), {
+    kind: 'found',
+    jobId: 'cgt-2',
+    by: 'likeness',
+  });
 });
 
 test('all pages are read, and a task that two pages show counts once', async () => {
   const first = { items: [row('cgt-1', { ratio: '16:9' }), row('cgt-2')], total: 4 };
   const second = { items: [row('cgt-2'), row('cgt-3', { ratio: '16:9' })], total: 4 };
   const asking = search([first, second]);
-  assert.deepEqual(await findJob(asking, attempt), { kind: 'found', jobId: 'cgt-2' });
+  assert.deepEqual(await findJob(asking, attempt), {
+    kind: 'found',
+    jobId: 'cgt-2',
+    by: 'likeness',
+  });
   assert.deepEqual(asking.asked, ['page_num=1&page_size=500', 'page_num=2&page_size=500']);
 });
 
@@ -122,7 +155,7 @@ test('an endpoint id filters the list and is not compared with what tasks name',
 
 test('an attempt older than the list is absent without a question', async () => {
   const asking = search([page(row('cgt-1'))], { now: () => NOW + 8 * 86_400_000 });
-  assert.deepEqual(await findJob(asking, attempt), { kind: 'absent', proof: 'weak' });
+  assert.deepEqual(await findJob(asking, attempt), ABSENT);
   assert.deepEqual(asking.asked, []);
 });
 

@@ -1,53 +1,71 @@
-import { type Static, Type } from 'typebox';
-import { Value } from 'typebox/value';
-import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
-import { type ArkJob, arkJob } from './job.ts';
+import type { FindOutcome, SoughtAttempt } from '../provider.ts';
+import type { ArkJob } from './job.ts';
 import type { ArkModels } from './request.ts';
+import type { Scan } from './scan.ts';
 
-/** Source: "List video generation tasks": tasks of the last 7 days, `page_size` 1 to 500. */
+/** Source: "List video generation tasks": tasks of the last 7 days. */
 const LISTED_SECONDS = 7 * 86_400;
-const PAGE_SIZE = 500;
-const MOST_PAGES = 500;
 
 /** How far Ark's clock may be from ours; `created_at` itself is cut to whole seconds. */
 const CLOCK_SKEW_SECONDS = 5;
 
-const PageSchema = Type.Object({ items: Type.Array(Type.Unknown()), total: Type.Number() });
-export type Page = Static<typeof PageSchema>;
-
-/** A page of the list. @throws Error when the JSON is none, so that it never reads as "empty" */
-export function listPage(json: unknown): Page {
-  if (!Value.Check(PageSchema, json)) throw new Error('the list of tasks is not readable');
-  return json;
-}
+/** How the ids of attempts begin, with which tasks are marked (`kernel/ids.ts`). */
+const MARK = /^att_/;
 
 export interface Search {
   models: ArkModels;
-  /** What `safety_identifier` holds for an attempt; null when attempts are not marked. */
-  markerOf(submission: Submission): string | null;
-  /** Gives one page, `query` being the whole query string. */
-  list(query: string): Promise<Page>;
+  /** Whether attempts are sent with their id as `safety_identifier`. */
+  isMarking: boolean;
+  scan: Scan;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
 /**
- * Looks for an attempt's job in the list of tasks. A marked attempt's job is the one with its
- * marker. Without markers it is the one that was made in the attempt's time with its parameters,
- * belongs to nobody yet and is the only such one. Absence is weak: no lag of the list is promised.
+ * Looks for an attempt's job in the list of tasks: by its mark, or by its likeness. Absence is
+ * weak: no lag of the list is promised.
+ * @throws what the scan throws
  */
 export async function findJob(search: Search, attempt: SoughtAttempt): Promise<FindOutcome> {
   const ageSeconds = (search.now() - attempt.sentBetween.from) / 1000;
   if (ageSeconds > LISTED_SECONDS) return { kind: 'absent', proof: 'weak' };
-  const marker = search.markerOf(attempt.submission);
   const model = search.models[attempt.submission.model];
-  const matches = (job: ArkJob) =>
-    marker === null ? isLike(job, attempt, model) : job.safety_identifier === marker;
-  const jobIds = new Set<string>();
-  for await (const job of listed(search, model)) {
-    if (matches(job)) jobIds.add(job.id);
-  }
-  return outcomeOf(await untaken([...jobIds], attempt));
+  const seen = lookFor(attempt, model);
+  const { isWhole } = await search.scan(isEndpoint(model) ? model : null, seen.look);
+  const { by, jobIds } = seen.candidates({ isMarking: search.isMarking, isWhole });
+  return outcomeOf({ by, jobIds: await untaken(jobIds, attempt) });
+}
+
+interface Candidates {
+  by: 'mark' | 'likeness';
+  jobIds: string[];
+}
+
+/** Picks from a list what may be the attempt's job, task by task. */
+function lookFor(attempt: SoughtAttempt, model: string) {
+  const { attemptId } = attempt.submission;
+  const marked = new Set<string>();
+  const alike = new Set<string>();
+  let showsMarks = false;
+  return {
+    look(job: ArkJob): void {
+      const mark = job.safety_identifier;
+      showsMarks ||= mark ? MARK.test(mark) : false;
+      if (mark === attemptId) marked.add(job.id);
+      else if (!mark && isLike(job, attempt, model)) alike.add(job.id);
+    },
+    /**
+     * With a mark seen, it decides. An attempt may have none: marking is off, or was off when it
+     * was sent, or a gateway before Ark does not echo it. Where marks are sent and any shows in
+     * the list, a task without one is nobody's of ours; and a list that was not seen to its end
+     * may hold the mark, or a second one alike.
+     */
+    candidates(list: { isMarking: boolean; isWhole: boolean }): Candidates {
+      if (marked.size > 0) return { by: 'mark', jobIds: [...marked] };
+      const canBeUnmarked = list.isWhole && !(list.isMarking && showsMarks);
+      return { by: 'likeness', jobIds: canBeUnmarked ? [...alike] : [] };
+    },
+  };
 }
 
 async function untaken(jobIds: string[], attempt: SoughtAttempt): Promise<string[]> {
@@ -56,27 +74,10 @@ async function untaken(jobIds: string[], attempt: SoughtAttempt): Promise<string
   return jobIds.filter((id) => !taken.has(id));
 }
 
-function outcomeOf(jobIds: string[]): FindOutcome {
+function outcomeOf({ by, jobIds }: Candidates): FindOutcome {
   const [jobId, ...others] = jobIds;
   if (jobId === undefined) return { kind: 'absent', proof: 'weak' };
-  return others.length === 0 ? { kind: 'found', jobId } : { kind: 'ambiguous', jobIds };
-}
-
-/** All tasks, page by page. The order is not documented, so none can be left out. */
-async function* listed(search: Search, model: string): AsyncGenerator<ArkJob> {
-  for (let page = 1, seen = 0; page <= MOST_PAGES; page += 1) {
-    const { items, total } = await search.list(queryFor(page, model));
-    yield* items.map(arkJob).filter((job) => job !== undefined);
-    seen += items.length;
-    if (items.length === 0 || seen >= total) return;
-  }
-}
-
-/** `filter.model` is documented for endpoint ids alone; plain model ids are compared here. */
-function queryFor(page: number, model: string): string {
-  const query = new URLSearchParams({ page_num: String(page), page_size: String(PAGE_SIZE) });
-  if (isEndpoint(model)) query.set('filter.model', model);
-  return query.toString();
+  return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
 }
 
 function isEndpoint(model: string): boolean {
@@ -96,7 +97,7 @@ function isLike(job: ArkJob, attempt: SoughtAttempt, model: string): boolean {
   const isSame = echoed.every(
     ([told, asked]) => told === undefined || told === null || told === asked,
   );
-  return isSame && isInTime(job, attempt) && isUnmarkedOrOurs(job, submission);
+  return isSame && isInTime(job, attempt);
 }
 
 function isInTime(job: ArkJob, { sentBetween: { from, to } }: SoughtAttempt): boolean {
@@ -105,9 +106,4 @@ function isInTime(job: ArkJob, { sentBetween: { from, to } }: SoughtAttempt): bo
     seconds >= Math.floor(from / 1000) - CLOCK_SKEW_SECONDS &&
     seconds <= Math.ceil(to / 1000) + CLOCK_SKEW_SECONDS
   );
-}
-
-/** Attempts may have been marked before the switch was turned off. */
-function isUnmarkedOrOurs(job: ArkJob, submission: Submission): boolean {
-  return !job.safety_identifier || job.safety_identifier === submission.attemptId;
 }

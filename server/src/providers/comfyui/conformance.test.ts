@@ -1,3 +1,4 @@
+import { busy, failed, operator, succeeded, working } from '../conformance/meanings.ts';
 import { type ProviderSubject, providerConformance } from '../conformance.ts';
 import { startRig } from './rig.ts';
 
@@ -11,33 +12,41 @@ async function start(): Promise<ProviderSubject> {
   return { provider, simulator: rig.simulator, close: () => rig.stop() };
 }
 
-const failed = { kind: 'failed', code: 'provider_failed', billed: false } as const;
-
 providerConformance({
   name: 'comfyui',
+  transport: 'http',
   start,
+  unmarked: {},
   refusals: [
-    { fault: { code: 'prompt_outputs_failed_validation' }, becomes: { fault: 'operator' } },
-    { fault: { code: 'prompt_no_outputs' }, becomes: { fault: 'operator' } },
-    { fault: { code: 'missing_node_type' }, becomes: { fault: 'operator' } },
-    { fault: { code: 'invalid_prompt_id' }, becomes: { fault: 'operator' } },
-    { fault: { status: 401 }, becomes: { fault: 'operator' } },
-    { fault: { status: 403 }, becomes: { fault: 'operator' } },
-    { fault: { status: 404 }, becomes: { fault: 'operator' } },
-    { fault: { status: 405 }, becomes: { fault: 'operator' } },
-    { fault: { status: 413 }, becomes: { fault: 'operator' } },
-    { fault: { status: 429 }, becomes: { fault: 'busy' } },
+    { fault: { code: 'prompt_outputs_failed_validation' }, becomes: operator },
+    { fault: { code: 'prompt_no_outputs' }, becomes: operator },
+    { fault: { code: 'missing_node_type' }, becomes: operator },
+    { fault: { code: 'invalid_prompt_id' }, becomes: operator },
+    { fault: { status: 401 }, becomes: operator },
+    { fault: { status: 403 }, becomes: operator },
+    { fault: { status: 404 }, becomes: operator },
+    { fault: { status: 405 }, becomes: operator },
+    { fault: { status: 413 }, becomes: operator },
+    { fault: { status: 429 }, becomes: busy },
     {
       fault: { status: 429, retryAfterSeconds: 7 },
-      becomes: { fault: 'busy', retryAfterSeconds: 7 },
+      becomes: { ...busy, retryAfterSeconds: 7 },
     },
   ],
   statuses: [
-    { says: 'pending', changes: { forcedStatus: 'pending' }, becomes: { kind: 'working' } },
-    { says: 'in_progress', changes: { forcedStatus: 'in_progress' }, becomes: { kind: 'working' } },
-    { says: 'completed', changes: { forcedStatus: 'completed' }, becomes: { kind: 'succeeded' } },
-    { says: 'failed', changes: { forcedStatus: 'failed' }, becomes: failed },
-    { says: 'cancelled', changes: { forcedStatus: 'cancelled' }, becomes: failed },
+    { says: 'pending', changes: { forcedStatus: 'pending' }, becomes: working },
+    { says: 'in_progress', changes: { forcedStatus: 'in_progress' }, becomes: working },
+    { says: 'completed', changes: { forcedStatus: 'completed' }, becomes: succeeded },
+    {
+      says: 'failed',
+      changes: { forcedStatus: 'failed' },
+      becomes: failed('provider_failed', false),
+    },
+    {
+      says: 'cancelled',
+      changes: { forcedStatus: 'cancelled' },
+      becomes: failed('provider_failed', false),
+    },
   ],
   absence: 'weak',
   callsBack: false,

@@ -102,7 +102,8 @@ test('a job is found and read on a server from before /api/jobs', async () => {
   const submission = submissionOf();
   const jobId = promptIdOf(submission.attemptId);
   assert.deepEqual(await rig.provider.submit(submission, () => true), { kind: 'accepted', jobId });
-  assert.deepEqual(await rig.provider.find(soughtAttempt(submission)), { kind: 'found', jobId });
+  const found = await rig.provider.find(soughtAttempt(submission));
+  assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
   for (const { word, kind } of WORDS) {
     await rig.simulator.changeJob(jobId, { forcedStatus: word });
     assert.equal((await rig.provider.read(jobId)).kind, kind, word);

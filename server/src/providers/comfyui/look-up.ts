@@ -56,7 +56,7 @@ export async function find(
 ): Promise<FindOutcome> {
   const jobId = promptIdOf(attempt.submission.attemptId);
   const status = await lookUp(server, jobId);
-  if (status.kind !== 'missing') return { kind: 'found', jobId };
+  if (status.kind !== 'missing') return { kind: 'found', jobId, by: 'mark' };
   // Only now: memory that is old after the look-up was as old during it.
   const attemptAgeSeconds = (now() - attempt.sentBetween.from) / 1000;
   const isOlder = (await memoryAgeSeconds(server)) > attemptAgeSeconds + CLOCK_SECONDS;

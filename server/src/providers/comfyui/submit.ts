@@ -93,7 +93,7 @@ async function post(
 }
 
 function outcomeOf(answer: CallOutcome): SubmitOutcome {
-  if (answer.kind !== 'answered') return { kind: answer.kind, cause: answer.cause };
+  if (answer.kind !== 'answered') return answer;
   if (answer.status >= 200 && answer.status < 300) return acceptance(answer);
   if (answer.status === 400) return refusal(answer);
   const cause = `HTTP ${answer.status}`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SoughtAttempt, Submission, SubmitOutcome } from '../provider.ts';
+import type { JobStatus, SoughtAttempt, Submission, SubmitOutcome } from '../provider.ts';
 import type { Suite } from './subject.ts';
 
 let made = 0;
@@ -62,10 +62,21 @@ export async function submitAccepted(suite: Suite, submission: Submission): Prom
   return outcome.kind === 'accepted' ? outcome.jobId : '';
 }
 
-/** Submits with a fault that costs the reply, and expects that nothing is claimed. */
+/** Submits so that the reply is lost: on its way, or with a caller who dies before it comes. */
 export async function submitLost(suite: Suite, submission: Submission): Promise<void> {
-  await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }] });
-  expectKind(await suite.provider().submit(submission, sendNow), 'unknown');
+  const isSent = suite.of.transport === 'http';
+  if (isSent) await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }] });
+  const outcome = await suite.provider().submit(submission, sendNow);
+  if (isSent) expectKind(outcome, 'unknown');
+}
+
+/** Reads a job until it has ended. */
+export async function readEnd(suite: Suite, jobId: string): Promise<JobStatus> {
+  await suite.simulator().finish?.(jobId);
+  return eventually(
+    () => suite.provider().read(jobId),
+    ({ kind }) => kind !== 'working',
+  );
 }
 
 export function expectKind(outcome: SubmitOutcome, kind: SubmitOutcome['kind']): void {

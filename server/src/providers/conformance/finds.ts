@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { FindOutcome, Submission } from '../provider.ts';
 import {
   eventually,
+  expectKind,
   jobsFor,
   newSubmission,
   sendNow,
@@ -11,7 +12,7 @@ import {
   submitLost,
 } from './attempts.ts';
 import { PASSING } from './reads.ts';
-import type { ProviderSubject, Suite } from './subject.ts';
+import type { ProviderCase, ProviderSubject, Suite } from './subject.ts';
 
 const isPresent = ({ kind }: FindOutcome) => kind !== 'absent';
 
@@ -35,10 +36,24 @@ export function findTests(suite: Suite): void {
     const second = (await jobsFor(suite, other)).find((jobId) => jobId !== first);
     const find = (submission: Submission) => () =>
       suite.provider().find(soughtAttempt(submission, from));
-    assert.deepEqual(await eventually(find(other), isPresent), { kind: 'found', jobId: second });
-    assert.deepEqual(await eventually(find(one), isPresent), { kind: 'found', jobId: first });
+    assert.deepEqual(await eventually(find(other), isPresent), foundByMark(second));
+    assert.deepEqual(await eventually(find(one), isPresent), foundByMark(first));
   });
 
+  test('once an attempt is finally absent, no submit of it makes a job', async (t) => {
+    if (suite.of.absence !== 'final') return t.skip('its absence is never final');
+    const [from, submission] = [Date.now(), newSubmission()];
+    const find = () => suite.provider().find(soughtAttempt(submission, from));
+    const absent = { kind: 'absent', proof: 'final' };
+    assert.deepEqual(await find(), absent);
+    expectKind(await suite.provider().submit(submission, sendNow), 'not_sent');
+    assert.deepEqual(await jobsFor(suite, submission), []);
+    assert.deepEqual(await find(), absent);
+  });
+}
+
+/** Look-ups at a host that is not ours: its list lags, its answers are lost. */
+export function foreignFindTests(suite: Suite): void {
   test('a job that a lagging list does not show yet is not finally absent', async (t) => {
     if (suite.provider().capabilities.find !== 'list') return t.skip('it has no list');
     const [from, submission] = [Date.now(), newSubmission()];
@@ -49,7 +64,7 @@ export function findTests(suite: Suite): void {
     const first = await find();
     assert.ok(first.kind === 'absent' && first.proof !== 'final', JSON.stringify(first));
     const [jobId] = await jobsFor(suite, submission);
-    assert.deepEqual(await eventually(find, isPresent), { kind: 'found', jobId });
+    assert.deepEqual(await eventually(find, isPresent), foundByMark(jobId));
   });
 
   for (const fault of PASSING) {
@@ -61,6 +76,10 @@ export function findTests(suite: Suite): void {
       await suite.simulator().clearPlans();
     });
   }
+}
+
+function foundByMark(jobId: string | undefined) {
+  return { kind: 'found', jobId, by: 'mark' };
 }
 
 /** Without a marker, what can't be told apart is not guessed. */
@@ -79,7 +98,7 @@ export function unmarkedTests(suite: Suite): void {
     );
     assert.deepEqual(found.kind === 'ambiguous' && found.jobIds.toSorted(), jobIds.toSorted());
     const [mine = '', theirs = ''] = jobIds;
-    assert.deepEqual(await find([theirs]), { kind: 'found', jobId: mine });
+    assert.deepEqual(await find([theirs]), { kind: 'found', jobId: mine, by: 'likeness' });
     assert.equal((await find(jobIds)).kind, 'absent');
   });
 
@@ -96,12 +115,15 @@ export function unmarkedTests(suite: Suite): void {
   });
 }
 
-/** A provider that is not there: nothing is sent, and nothing is made up. */
-export async function expectUnreachable({ provider, simulator }: ProviderSubject): Promise<void> {
+/** A provider that is not there: nothing is made up, and over a network nothing was sent. */
+export async function expectUnreachable(
+  { provider, simulator }: ProviderSubject,
+  { transport }: Pick<ProviderCase, 'transport'>,
+): Promise<void> {
   await simulator.kill();
   const submission = newSubmission();
   const outcome = await provider.submit(submission, sendNow);
-  assert.equal(outcome.kind, 'not_sent', JSON.stringify(outcome));
+  expectKind(outcome, transport === 'http' ? 'not_sent' : 'unknown');
   await assert.rejects(async () => provider.read('a-job'));
   if (provider.capabilities.find === 'none') return;
   await assert.rejects(async () => provider.find(soughtAttempt(submission, Date.now())));

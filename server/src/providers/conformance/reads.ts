@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { JobStatus } from '../provider.ts';
-import { eventually, newSubmission, sendNow, submitAccepted } from './attempts.ts';
+import { newSubmission, readEnd, sendNow, submitAccepted } from './attempts.ts';
 import type { PlannedFault, StatusCase, Suite } from './subject.ts';
 
 /** Failures of a read or a look-up that say nothing about the job. */
@@ -17,18 +16,16 @@ export const PASSING: PlannedFault[] = [
   { kind: 'refuse', status: 429 },
 ];
 
-const hasEnded = ({ kind }: JobStatus) => kind !== 'working';
-
 export function readTests(suite: Suite): void {
-  test('a job is working, and then succeeded with its output', async () => {
-    const jobId = await submitAccepted(suite, newSubmission());
-    assert.equal((await suite.provider().read(jobId)).kind, 'working');
-    const status = await eventually(() => suite.provider().read(jobId), hasEnded);
-    assert.equal(status.kind, 'succeeded');
+  test('a job that nobody ever made is missing', async () => {
+    assert.deepEqual(await suite.provider().read('never-made'), { kind: 'missing' });
   });
 
   for (const status of suite.of.statuses) statusTest(suite, status);
+}
 
+/** What a host that is not ours may say of a job, or fail to say. */
+export function foreignReadTests(suite: Suite): void {
   test('a status word that nobody has seen before is working', async () => {
     const word = { kind: 'status_word', word: 'defragmenting' };
     await suite.simulator().plan({ faults: [word] });
@@ -79,5 +76,5 @@ function statusTest(suite: Suite, { says, changes, becomes }: StatusCase): void 
 /** Time enough for a job to end, by the simulator's own clock. */
 async function succeedAnother(suite: Suite): Promise<void> {
   const jobId = await submitAccepted(suite, newSubmission());
-  await eventually(() => suite.provider().read(jobId), hasEnded);
+  await readEnd(suite, jobId);
 }

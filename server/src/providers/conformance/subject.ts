@@ -10,7 +10,10 @@ export interface PlannedFault {
   retryAfterSeconds?: number;
 }
 
-/** What the suite asks of a simulator: its control calls. */
+/**
+ * What the suite asks of a simulator: its control calls. A provider without one answers from its
+ * own record, and can't `plan`.
+ */
 export interface SimulatorControl {
   plan(plan: {
     on?: string;
@@ -22,6 +25,8 @@ export interface SimulatorControl {
   jobs(): Promise<{ id: string; prompt: string }[]>;
   changeJob(id: string, changes: Record<string, unknown>): Promise<void>;
   requests(): Promise<{ call: string }[]>;
+  /** Sees to it that the job ends, where it does not by itself. */
+  finish?(jobId: string): Promise<void>;
   kill(): Promise<void>;
 }
 
@@ -50,10 +55,12 @@ export interface StatusCase {
 
 export interface ProviderCase {
   name: string;
+  /** How calls travel: what a network can do to them is tried where there is one. */
+  transport: 'http' | 'none';
   /** Starts a simulator with an empty record. Called several times. */
   start(): Promise<ProviderSubject>;
-  /** The same with whatever marks attempts at the provider switched off, if it can be. */
-  startUnmarked?(): Promise<ProviderSubject>;
+  /** Ways in which a look-up is shown no mark of an attempt, by what a test is to call each. */
+  unmarked: Record<string, () => Promise<ProviderSubject>>;
   refusals: RefusalCase[];
   statuses: StatusCase[];
   /** What it proves that a look-up does not find a job. */

@@ -58,9 +58,19 @@ export function submitTests(suite: Suite): void {
     assert.ok(asked > 0);
   });
 
+  test('an attempt that is submitted twice is one job', async (t) => {
+    if (suite.provider().capabilities.find !== 'exact') return t.skip('it takes no id of ours');
+    const submission = newSubmission();
+    const jobId = await submitAccepted(suite, submission);
+    assert.equal(await submitAccepted(suite, submission), jobId);
+    assert.deepEqual(await jobsFor(suite, submission), [jobId]);
+  });
+}
+
+/** What becomes of a submit whose request or reply is lost on its way. */
+export function lostSubmitTests(suite: Suite): void {
   for (const fault of LOST_REPLIES) lostReplyTest(suite, fault);
   for (const fault of LOST_REQUESTS) lostRequestTest(suite, fault);
-  for (const refusal of suite.of.refusals) refusalTest(suite, refusal);
 
   test('a 500 is unknown also when nothing was done', async () => {
     await suite.simulator().plan({ faults: [{ kind: 'refuse', status: 500 }] });
@@ -70,20 +80,33 @@ export function submitTests(suite: Suite): void {
   });
 }
 
+/** Each refusal is put down to whoever can mend it. */
+export function refusalTests(suite: Suite): void {
+  for (const refusal of suite.of.refusals) refusalTest(suite, refusal);
+}
+
 function lostReplyTest(suite: Suite, fault: PlannedFault): void {
   test(`${nameOf(fault)}: unknown, sent once, and the look-up finds the very job`, async (t) => {
     const submission = newSubmission();
     const [before, from] = [await submitCount(suite), Date.now()];
     await suite.simulator().plan({ faults: [fault] });
-    expectKind(await suite.provider().submit(submission, sendNow), 'unknown');
+    expectUnknown(await suite.provider().submit(submission, sendNow), fault);
     assert.equal(await submitCount(suite), before + 1);
     const [jobId, ...more] = await jobsFor(suite, submission);
     assert.ok(jobId !== undefined && more.length === 0);
     if (suite.provider().capabilities.find === 'none') return t.diagnostic('it has no look-up');
     const find = () => suite.provider().find(soughtAttempt(submission, from));
     const found = await eventually(find, ({ kind }) => kind !== 'absent');
-    assert.deepEqual(found, { kind: 'found', jobId });
+    assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
   });
+}
+
+/** With the bytes that were sent, unless a whole answer came and could not be used. */
+function expectUnknown(outcome: SubmitOutcome, { kind }: PlannedFault): void {
+  expectKind(outcome, 'unknown');
+  const isAnswered = kind === 'error_after_accepting' || kind === 'unreadable';
+  const bytesSent = outcome.kind === 'unknown' ? outcome.bytesSent : undefined;
+  assert.equal(typeof bytesSent, isAnswered ? 'undefined' : 'number');
 }
 
 function lostRequestTest(suite: Suite, fault: PlannedFault): void {
@@ -91,7 +114,7 @@ function lostRequestTest(suite: Suite, fault: PlannedFault): void {
     const submission = newSubmission();
     const [before, from] = [await submitCount(suite), Date.now()];
     await suite.simulator().plan({ faults: [fault] });
-    expectKind(await suite.provider().submit(submission, sendNow), 'unknown');
+    expectUnknown(await suite.provider().submit(submission, sendNow), fault);
     assert.equal(await submitCount(suite), before + 1);
     const found = await suite.provider().find(soughtAttempt(submission, from));
     assert.deepEqual(found, { kind: 'absent', proof: suite.of.absence });

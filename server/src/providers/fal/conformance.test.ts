@@ -1,59 +1,32 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { startSimulator } from '../../../../simulators/kit/process.ts';
-import { parseAllowList } from '../../outbound/addresses.ts';
-import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
-import { type ProviderSubject, providerConformance } from '../conformance.ts';
+import { busy, failed, operator, request, succeeded, working } from '../conformance/meanings.ts';
+import { startSimulated } from '../conformance/simulated.ts';
+import { providerConformance } from '../conformance.ts';
 import { createFalProvider } from './fal.ts';
 
-async function start(markWithEndUserId: boolean): Promise<ProviderSubject> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'fal-'));
-  const simulator = await startSimulator('fal', folder);
-  const door = createDoor({ allow: parseAllowList(new URL(simulator.url).host) });
-  const provider = createFalProvider({
-    apiKey: 'a-key',
-    markWithEndUserId,
-    call: callOnce,
-    door,
-    queueUrl: simulator.url,
-    platformUrl: simulator.url,
-    jwksUrl: `${simulator.url}/.well-known/jwks.json`,
-    submitTimeoutSeconds: 0.7,
-    readTimeoutSeconds: 0.7,
-    maxOutputBytes: 2 ** 24,
-    now: Date.now,
-  });
-  return {
-    provider,
-    simulator,
-    async close() {
-      await Promise.all([simulator.kill(), door.close()]);
-      await rm(folder, { recursive: true });
-    },
-  };
+function start(markWithEndUserId = true) {
+  return startSimulated('fal', ({ url, options }) =>
+    createFalProvider({
+      ...options,
+      apiKey: 'a-key',
+      markWithEndUserId,
+      queueUrl: url,
+      platformUrl: url,
+      jwksUrl: `${url}/.well-known/jwks.json`,
+    }),
+  );
 }
 
 const forced = (forcedStatus: string) => ({ forcedStatus });
 const failedWith = (code: string) => ({
-  forcedStatus: 'COMPLETED',
+  ...forced('COMPLETED'),
   quirks: [{ kind: 'fails', code }],
 });
-const failed = (code: string, billed: boolean | null) => {
-  return { kind: 'failed', code, billed } as const;
-};
-const request = (code: 'content_refused' | 'invalid_media' | 'invalid_request') => {
-  return { fault: 'request', code } as const;
-};
-const busy = { fault: 'busy' } as const;
-const operator = { fault: 'operator' } as const;
-const working = { kind: 'working' } as const;
 
 providerConformance({
   name: 'fal',
-  start: () => start(true),
-  startUnmarked: () => start(false),
+  transport: 'http',
+  start,
+  unmarked: { 'with marking switched off': () => start(false) },
   absence: 'weak',
   callsBack: true,
   refusals: [
@@ -73,7 +46,7 @@ providerConformance({
   statuses: [
     { says: 'in the queue', changes: forced('IN_QUEUE'), becomes: working },
     { says: 'in progress', changes: forced('IN_PROGRESS'), becomes: working },
-    { says: 'completed', changes: forced('COMPLETED'), becomes: { kind: 'succeeded' } },
+    { says: 'completed', changes: forced('COMPLETED'), becomes: succeeded },
     {
       says: 'refused for its content',
       changes: failedWith('content_policy_violation'),

@@ -224,7 +224,7 @@ function found(rows: unknown[], options: { taken?: string[] } = {}) {
 test('a lost request is found by the mark of its attempt, whatever else is alike', async () => {
   const other = { ...modelInput(submission()), end_user_id: 'att_2' };
   const outcome = await found([row('r-2', { json_input: other }), row('r-1')]);
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1' });
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   const asked = host.requests[0]?.url.searchParams;
   assert.equal(asked?.get('endpoint_id'), 'bytedance/seedance-2.0/fast/text-to-video');
   assert.equal(asked?.get('expand'), 'payloads');
@@ -240,7 +240,7 @@ test('without its mark a request is found by all that was sent, and never by a p
     row('r-2', { json_input: { ...bare, resolution: '720p' } }),
     row('r-3', { json_input: undefined }),
   ]);
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1' });
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'likeness' });
 });
 
 test('a link to an input tells requests apart although it is signed anew', async () => {
@@ -252,14 +252,24 @@ test('a link to an input tells requests apart although it is signed anew', async
   ];
   host.answer(HISTORY, { json: { items: rows, next_cursor: null } });
   const outcome = await fal().find(sought(own('second'), NOW - 4000));
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1' });
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
+});
+
+test('a request with the mark is found, also beside one without that is alike', async () => {
+  const { end_user_id: _, ...json_input } = row('r').json_input;
+  const outcome = await found([row('r-1'), row('r-2', { json_input })]);
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
 });
 
 test('twins are ambiguous until one of them belongs to another attempt', async () => {
   const { end_user_id: _, ...json_input } = row('r').json_input;
   const rows = [row('r-1', { json_input }), row('r-2', { json_input }), row('r-1', { json_input })];
   assert.deepEqual(await found(rows), { kind: 'ambiguous', jobIds: ['r-1', 'r-2'] });
-  assert.deepEqual(await found(rows, { taken: ['r-2'] }), { kind: 'found', jobId: 'r-1' });
+  assert.deepEqual(await found(rows, { taken: ['r-2'] }), {
+    kind: 'found',
+    jobId: 'r-1',
+    by: 'likeness',
+  });
 });
 
 test('an absent request is only a hint, since unfinished ones may not be shown', async () => {
@@ -268,7 +278,7 @@ test('an absent request is only a hint, since unfinished ones may not be shown',
   assert.deepEqual(await found([early]), { kind: 'absent', proof: 'weak' });
 });
 
-test('every page of the history is read, in turns, before anything is said', async () => {
+test('every page of the history is read, each in its turn, before anything is said', async () => {
   let turns = 0;
   const nextListTurn = async () => {
     turns += 1;
@@ -279,9 +289,9 @@ test('every page of the history is read, in turns, before anything is said', asy
     { json: { items: [row('r-1')], next_cursor: null } },
   );
   const outcome = await fal({ nextListTurn }).find(sought(submission(), NOW - 4000));
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1' });
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
-  assert.equal(turns, 1);
+  assert.equal(turns, 2);
 });
 
 test('a history that can not be read to its end says nothing', async () => {

@@ -23,8 +23,8 @@ const SKEW_SECONDS = 120;
 const MAX_PAGES = 20;
 
 /**
- * Looks for an attempt in the account's request history. The history may show finished requests
- * only, so that finding nothing is never more than a hint.
+ * Looks for an attempt in the account's request history: by its mark, or else by its likeness. The
+ * history may show finished requests only, so that finding nothing is never more than a hint.
  * Source: fal docs, platform APIs, models/requests/by-endpoint.
  * @throws Error when the history can't be read to its end
  */
@@ -32,21 +32,28 @@ export async function findInHistory(
   settings: FalSettings,
   sought: SoughtAttempt,
 ): Promise<FindOutcome> {
-  const rows = await readHistory(settings, sought);
-  const ours = rows.filter((row) => wasSent(row, sought) && isOf(row, sought.submission));
-  const ids = [...new Set(ours.map((row) => row.request_id))];
-  const taken = await sought.takenJobIds(ids);
-  const free = ids.filter((id) => !taken.has(id));
-  const [jobId] = free;
-  if (jobId === undefined) return { kind: 'absent', proof: 'weak' };
-  return free.length === 1 ? { kind: 'found', jobId } : { kind: 'ambiguous', jobIds: free };
+  const listed = await readHistory(settings, sought);
+  const rows = listed.filter((row) => wasSent(row, sought));
+  const taken = await sought.takenJobIds(idsOf(rows));
+  const free = rows.filter((row) => !taken.has(row.request_id));
+  for (const by of ['mark', 'likeness'] as const) {
+    const jobIds = idsOf(free.filter((row) => compare(row, sought.submission) === by));
+    const [jobId, ...others] = jobIds;
+    if (jobId === undefined) continue;
+    return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
+  }
+  return { kind: 'absent', proof: 'weak' };
+}
+
+function idsOf(rows: Row[]): string[] {
+  return [...new Set(rows.map((row) => row.request_id))];
 }
 
 async function readHistory(settings: FalSettings, sought: SoughtAttempt): Promise<Row[]> {
   const rows: Row[] = [];
   let cursor: string | null | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    if (page > 0) await settings.nextListTurn();
+    await settings.nextListTurn();
     const url = historyUrl(settings, sought, cursor ?? undefined);
     const answer = await getFromFal(settings, url);
     if (answer.status !== 200 || !Value.Check(PageSchema, answer.body)) {
@@ -84,9 +91,17 @@ function wasSent(row: Row, { sentBetween }: SoughtAttempt): boolean {
   return sentAt >= sentBetween.from - skew && sentAt <= sentBetween.to + skew;
 }
 
-/** By the attempt's own mark where the history shows one, else by everything else that was sent. */
-function isOf({ json_input: input }: Row, submission: Submission): boolean {
-  if (!isFields(input)) return false;
+/**
+ * By the attempt's own mark where the history shows one, else by everything else that was sent. A
+ * link to an input is a mark too: it names the task's own copy, which no other task is sent with.
+ */
+function compare(
+  { json_input: input }: Row,
+  submission: Submission,
+): 'mark' | 'likeness' | 'other' {
+  if (!isFields(input)) return 'other';
   const mark = input.end_user_id ?? null;
-  return mark === null ? isEcho(modelInput(submission), input) : mark === submission.attemptId;
+  if (mark !== null) return mark === submission.attemptId ? 'mark' : 'other';
+  if (!isEcho(modelInput(submission), input)) return 'other';
+  return submission.inputs.length > 0 ? 'mark' : 'likeness';
 }

@@ -27,7 +27,7 @@ export interface FalOptions {
    * same minutes can then not be told apart. On when not given.
    */
   markWithEndUserId?: boolean | undefined;
-  /** Awaited before each further page of the history: a share of the `find` budget. */
+  /** Awaited before every page of the history, the first too: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   /** A request that has not started by then never will; 3600 when not given. */
   startTimeoutSeconds?: number | undefined;

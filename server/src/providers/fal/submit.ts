@@ -50,7 +50,7 @@ function submitHeaders(settings: FalSettings): Record<string, string> {
 }
 
 function outcomeOf(answer: CallOutcome): SubmitOutcome {
-  if (answer.kind !== 'answered') return { kind: answer.kind, cause: answer.cause };
+  if (answer.kind !== 'answered') return answer;
   const { status, headers } = answer;
   const body = parseJson(answer.body);
   const isSuccess = status >= 200 && status < 300;

@@ -94,15 +94,19 @@ async function submit(
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
-  const job = await addJob(db, submission);
-  if (job && job.state !== 'barred') return { kind: 'accepted', jobId: job.id };
-  return { kind: 'not_sent', cause: 'a look-up came first' };
+  try {
+    const job = await addJob(db, submission);
+    if (job && job.state !== 'barred') return { kind: 'accepted', jobId: job.id };
+    return { kind: 'not_sent', cause: 'a look-up came first' };
+  } catch (error) {
+    return { kind: 'unknown', cause: `the database: ${String(error)}` };
+  }
 }
 
 async function find(db: Database, attemptId: string): Promise<FindOutcome> {
   const job = await readOrBar(db, attemptId);
   return job && job.state !== 'barred'
-    ? { kind: 'found', jobId: job.id }
+    ? { kind: 'found', jobId: job.id, by: 'mark' }
     : { kind: 'absent', proof: 'final' };
 }
 

@@ -1,54 +1,23 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { startSimulator } from '../../../../simulators/kit/process.ts';
 import { TOKEN_WITHOUT_WEBHOOKS } from '../../../../simulators/replicate/replicate.ts';
-import { parseAllowList } from '../../outbound/addresses.ts';
-import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
-import { type ProviderSubject, providerConformance } from '../conformance.ts';
+import { busy, failed, operator, request, succeeded, working } from '../conformance/meanings.ts';
+import { startSimulated } from '../conformance/simulated.ts';
+import { providerConformance } from '../conformance.ts';
 import { createReplicateProvider } from './replicate.ts';
 
-async function start(apiToken: string): Promise<ProviderSubject> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'replicate-'));
-  const simulator = await startSimulator('replicate', folder);
-  const door = createDoor({ allow: parseAllowList(new URL(simulator.url).host) });
-  const provider = createReplicateProvider({
-    apiToken,
-    call: callOnce,
-    door,
-    baseUrl: simulator.url,
-    submitTimeoutSeconds: 0.7,
-    readTimeoutSeconds: 0.7,
-    maxOutputBytes: 2 ** 24,
-    now: Date.now,
-  });
-  return {
-    provider,
-    simulator,
-    async close() {
-      await Promise.all([simulator.kill(), door.close()]);
-      await rm(folder, { recursive: true });
-    },
-  };
+function start(apiToken = 'a-token') {
+  return startSimulated('replicate', ({ url, options }) =>
+    createReplicateProvider({ ...options, apiToken, baseUrl: url }),
+  );
 }
 
 const forced = (forcedStatus: string) => ({ forcedStatus });
 const failedWith = (code: string) => ({ ...forced('failed'), quirks: [{ kind: 'fails', code }] });
-const failed = (code: string, billed: boolean | null) => {
-  return { kind: 'failed', code, billed } as const;
-};
-const request = (code: 'content_refused' | 'invalid_media' | 'invalid_request') => {
-  return { fault: 'request', code } as const;
-};
-const busy = { fault: 'busy' } as const;
-const operator = { fault: 'operator' } as const;
-const working = { kind: 'working' } as const;
 
 providerConformance({
   name: 'replicate',
-  start: () => start('a-token'),
-  startUnmarked: () => start(TOKEN_WITHOUT_WEBHOOKS),
+  transport: 'http',
+  start,
+  unmarked: { 'in a list without webhooks': () => start(TOKEN_WITHOUT_WEBHOOKS) },
   absence: 'weak',
   callsBack: true,
   refusals: [
@@ -70,7 +39,7 @@ providerConformance({
   statuses: [
     { says: 'starting', changes: forced('starting'), becomes: working },
     { says: 'processing', changes: forced('processing'), becomes: working },
-    { says: 'succeeded', changes: forced('succeeded'), becomes: { kind: 'succeeded' } },
+    { says: 'succeeded', changes: forced('succeeded'), becomes: succeeded },
     {
       says: 'refused for its content',
       changes: failedWith('E005'),

@@ -24,9 +24,10 @@ const SKEW_SECONDS = 120;
 const MAX_PAGES = 20;
 
 /**
- * Looks for an attempt among the predictions made around its submit. Absence is weak, unless
- * an operator has said how soon the list shows all, and each other prediction of the model could be
- * told apart from this one: Replicate removes what was sent after an hour.
+ * Looks for an attempt among the predictions made around its submit: by its mark, or else by its
+ * likeness. Absence is weak, unless an operator has said how soon the list shows all, and each
+ * other prediction of the model could be told apart from this one: Replicate removes what was sent
+ * after an hour.
  * Source: Replicate docs, predictions list and data retention.
  * @throws Error when the list can't be read to its end
  */
@@ -38,36 +39,47 @@ export async function findInPredictions(
   const model = settings.models[submission.model];
   const listed = await readList(settings, sought);
   const rows = listed.filter((row) => typeof row.model !== 'string' || row.model === model);
-  const taken = await sought.takenJobIds(rows.map(({ id }) => id));
-  const likeness = (row: Row) => (taken.has(row.id) ? 'other' : compare(row, submission));
-  const jobIds = idsOf(rows.filter((row) => likeness(row) === 'same'));
-  const [jobId] = jobIds;
-  if (jobId !== undefined) {
-    return jobIds.length === 1 ? { kind: 'found', jobId } : { kind: 'ambiguous', jobIds };
+  const taken = await sought.takenJobIds(idsOf(rows));
+  const free = rows.filter((row) => !taken.has(row.id));
+  const known = free.map((row) => ({ id: row.id, is: compare(row, submission) }));
+  for (const by of ['mark', 'likeness'] as const) {
+    const jobIds = idsOf(known.filter((row) => row.is === by));
+    const [jobId, ...others] = jobIds;
+    if (jobId === undefined) continue;
+    return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
   }
   const isCertain =
-    Number.isFinite(settings.listLagSeconds) && rows.every((row) => likeness(row) === 'other');
+    Number.isFinite(settings.listLagSeconds) && known.every((row) => row.is === 'other');
   return { kind: 'absent', proof: isCertain ? 'strong' : 'weak' };
 }
 
-function idsOf(rows: Row[]): string[] {
+function idsOf(rows: { id: string }[]): string[] {
   return [...new Set(rows.map(({ id }) => id))];
 }
 
-/** The webhook's address is the attempt's own; without it, everything that was sent must fit. */
-function compare(row: Row, submission: Submission): 'same' | 'other' | 'unclear' {
+/**
+ * The webhook's address is the attempt's own; without it, everything that was sent must fit. A link
+ * to an input is a mark too: it names the task's own copy, which no other task is sent with.
+ */
+function compare(row: Row, submission: Submission): 'mark' | 'likeness' | 'other' | 'unclear' {
   if (typeof row.webhook === 'string') {
-    return row.webhook === submission.callbackUrl ? 'same' : 'other';
+    return pathOf(row.webhook) === pathOf(submission.callbackUrl) ? 'mark' : 'other';
   }
   if (!isFields(row.input) || Object.keys(row.input).length === 0) return 'unclear';
-  return isEcho(modelInput(submission), row.input) ? 'same' : 'other';
+  if (!isEcho(modelInput(submission), row.input)) return 'other';
+  return submission.inputs.length > 0 ? 'mark' : 'likeness';
+}
+
+/** Our own address may have changed since; the path is the attempt's. */
+function pathOf(url: string): string {
+  return URL.parse(url)?.pathname ?? url;
 }
 
 async function readList(settings: ReplicateSettings, sought: SoughtAttempt): Promise<Row[]> {
   const rows: Row[] = [];
   let url = firstPage(settings, sought);
   for (let page = 0; page < MAX_PAGES; page += 1) {
-    if (page > 0) await settings.nextListTurn();
+    await settings.nextListTurn();
     const answer = await getFromReplicate(settings, url);
     if (answer.status !== 200 || !Value.Check(PageSchema, answer.body)) {
       const cause = causeOf(answer.status, replicateErrorIn(answer.body));

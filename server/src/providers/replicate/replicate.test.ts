@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { secretKey, signedDelivery } from '../../../../simulators/replicate/webhook.ts';
 import { type CannedAnswer, type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
-import { sought, submission } from '../../../test/submission.ts';
+import { input, sought, submission } from '../../../test/submission.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createDoor } from '../../outbound/door.ts';
@@ -209,7 +209,7 @@ test('a lost prediction is found by its webhook, whatever else is alike', async 
   const webhook = submission().callbackUrl;
   const other = row('b', { webhook: 'https://video.example.com/callbacks/token-2' });
   const outcome = await found([other, row('a', { webhook, input: {} })]);
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'a' });
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
   const asked = host.requests[0]?.url.searchParams;
   assert.ok(Date.parse(asked?.get('created_after') ?? '') < NOW - 5000);
   assert.ok(Date.parse(asked?.get('created_before') ?? '') > NOW - 4000);
@@ -222,13 +222,30 @@ test('where webhooks are not shown, all that was sent must fit', async () => {
     row('b', { input: { ...input, seed: 1 } }),
     row('c', { model: 'bytedance/seedance-2.0' }),
   ];
-  assert.deepEqual(await found(rows), { kind: 'found', jobId: 'a' });
+  assert.deepEqual(await found(rows), { kind: 'found', jobId: 'a', by: 'likeness' });
+});
+
+test('a link to an input is a mark, although it is signed anew', async () => {
+  const own = (signature: string, id = 'a') =>
+    submission({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
+  const rows = [
+    row('a', { input: modelInput(own('first')) }),
+    row('b', { input: modelInput(own('first', 'b')) }),
+  ];
+  host.answer(PREDICTIONS, { json: { next: null, results: rows } });
+  const outcome = await replicate().find(sought(own('second'), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
+});
+
+test('a prediction with the mark is found, also beside one without that is alike', async () => {
+  const outcome = await found([row('b'), row('a', { webhook: submission().callbackUrl })]);
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
 });
 
 test('twins are ambiguous until one of them belongs to another attempt', async () => {
   const rows = [row('a'), row('b'), row('a')];
   assert.deepEqual(await found(rows), { kind: 'ambiguous', jobIds: ['a', 'b'] });
-  assert.deepEqual(await found(rows, {}, ['b']), { kind: 'found', jobId: 'a' });
+  assert.deepEqual(await found(rows, {}, ['b']), { kind: 'found', jobId: 'a', by: 'likeness' });
 });
 
 test('absence is a hint, unless the operator knows how soon the list shows everything', async () => {
@@ -245,7 +262,7 @@ test('a prediction whose input was removed may be the one: absence stays a hint'
   assert.deepEqual(await found([removed], sure, ['a']), { kind: 'absent', proof: 'strong' });
 });
 
-test('every page of the list is read, in turns, before anything is said', async () => {
+test('every page of the list is read, each in its turn, before anything is said', async () => {
   let turns = 0;
   const nextListTurn = async () => {
     turns += 1;
@@ -257,9 +274,9 @@ test('every page of the list is read, in turns, before anything is said', async 
     { json: { next: null, results: [row('a')] } },
   );
   const outcome = await replicate({ nextListTurn }).find(sought(submission(), NOW - 4000));
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'a' });
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'likeness' });
   assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
-  assert.equal(turns, 1);
+  assert.equal(turns, 2);
 });
 
 test('a list that can not be read to its end says nothing, and our token stays at home', async () => {

@@ -24,7 +24,7 @@ export interface ReplicateOptions {
    * itself when this is not given.
    */
   listLagSeconds?: number | undefined;
-  /** Awaited before each further page of a list: a share of the `find` budget. */
+  /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   readTimeoutSeconds?: number | undefined;
   /** 1 GiB when not given. */

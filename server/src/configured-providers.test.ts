@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { pino } from 'pino';
+import { temporaryFolder } from '../test/service.ts';
+import { makeTask, openTaskRoom, scriptedProvider } from '../test/task-fixtures.ts';
+import { readConfig } from './config.ts';
+import {
+  checkPublicUrl,
+  createProviders,
+  type ProviderParts,
+  warnOfUnserved,
+} from './configured-providers.ts';
+import { UsageError } from './kernel/errors.ts';
+
+/** A log, and the lines of warning and above that were written to it. */
+function listening() {
+  const lines: string[] = [];
+  const log = pino({ level: 'warn', base: null }, { write: (line: string) => lines.push(line) });
+  return { log, lines };
+}
+
+const ARK = { PROVIDER: 'ark', ARK_API_KEY: 'hunter2' };
+const LOCAL_ARK = { ...ARK, ARK_BASE_URL: 'http://127.0.0.1:9000/api/v3' };
+
+const REFUSED: Array<Record<string, string>> = [
+  ARK,
+  { ...ARK, PORT: '0' },
+  { ...ARK, PUBLIC_URL: 'http://video.example.com' },
+  { ...ARK, PUBLIC_URL: 'http://video.example.com', OUTBOUND_ALLOW: 'video.example.com:8080' },
+  { PROVIDER: 'fal', FAL_API_KEY: 'hunter2' },
+  { PROVIDER: 'replicate', REPLICATE_API_TOKEN: 'hunter2', PUBLIC_URL: 'http://10.0.0.1' },
+];
+const WARNED: Array<Record<string, string>> = [
+  LOCAL_ARK,
+  { ...LOCAL_ARK, PORT: '0', ROLES: 'worker' },
+  { ...ARK, ARK_BASE_URL: 'http://[::1]:9000/api/v3' },
+  { ...ARK, PUBLIC_URL: 'http://video.example.com', OUTBOUND_ALLOW: 'video.example.com:80' },
+  { ...ARK, ARK_BASE_URL: 'https://ark.internal/v3', OUTBOUND_ALLOW: 'ark.internal:443' },
+];
+const FINE: Array<Record<string, string>> = [
+  {},
+  { ARK_API_KEY: 'hunter2', REPLICATE_API_TOKEN: 'hunter2' },
+  { ...ARK, PUBLIC_URL: 'https://video.example.com' },
+  {
+    ...{ PROVIDER: 'comfyui', COMFYUI_BASE_URL: 'http://10.0.0.5:8188' },
+    COMFYUI_WORKFLOWS: 'a.json',
+  },
+];
+
+test('who fetches from us is given https links, but for simulators, which are warned of', () => {
+  for (const env of REFUSED) {
+    const check = () => checkPublicUrl(readConfig(env), listening().log);
+    const isSaid = (error: unknown) =>
+      error instanceof UsageError && /^PUBLIC_URL .* https address/.test(error.message);
+    assert.throws(check, isSaid, JSON.stringify(env));
+  }
+  for (const [envs, warnings] of [[WARNED, 1] as const, [FINE, 0] as const]) {
+    for (const env of envs) {
+      const { log, lines } = listening();
+      checkPublicUrl(readConfig(env), log);
+      assert.equal(lines.length, warnings, JSON.stringify(env));
+      assert.ok(!lines.join().includes('hunter2'));
+    }
+  }
+});
+
+/** Parts that no provider asks anything of while it is made. */
+function partsOfNothing(): ProviderParts {
+  const unasked = () => {
+    throw new Error('nobody should ask');
+  };
+  return {
+    db: { query: unasked, transaction: unasked, snapshot: unasked, close: unasked },
+    storage: { put: unasked, open: unasked, delete: unasked },
+    door: { download: unasked, close: unasked },
+    now: unasked,
+    observer: { called: unasked },
+    submitTimeoutSeconds: 1,
+  };
+}
+
+const create = (env: Record<string, string>) =>
+  createProviders(readConfig(env), scriptedProvider({}), partsOfNothing());
+
+test('all that is configured is there, whoever gets the new tasks', async () => {
+  await using folder = await temporaryFolder();
+  const file = path.join(folder.path, 'workflow.json');
+  const inputs = { text: '{{prompt}}' };
+  await writeFile(file, JSON.stringify({ 1: { class_type: 'CLIPTextEncode', inputs } }));
+  const providers = await create({
+    ...{ ARK_API_KEY: 'a', ARK_SUBMITS_PER_MINUTE: '180', FAL_API_KEY: 'f' },
+    ...{ REPLICATE_API_TOKEN: 'r', REPLICATE_MODEL_MINI: 'acme/mini' },
+    ...{ COMFYUI_BASE_URL: 'http://10.0.0.5:8188', COMFYUI_WORKFLOWS: file },
+  });
+  assert.deepEqual([...providers.keys()], ['scripted', 'ark', 'fal', 'replicate', 'comfyui']);
+  const capabilities = (name: string) => providers.get(name)?.capabilities;
+  assert.deepEqual(capabilities('ark')?.budgets.submit, { callsPerSecond: 3 });
+  assert.deepEqual(capabilities('replicate')?.unsupported, {});
+});
+
+test('a setting that an adapter can not use stops the start and is named', async () => {
+  await using folder = await temporaryFolder();
+  const [missing, broken] = ['missing.json', 'broken.json'].map((name) =>
+    path.join(folder.path, name),
+  );
+  await writeFile(broken ?? '', '{');
+  const comfyui = { COMFYUI_BASE_URL: 'http://10.0.0.5:8188' };
+  const cases: Array<[Record<string, string>, RegExp]> = [
+    [{ ...comfyui, COMFYUI_WORKFLOWS: missing ?? '' }, /^COMFYUI_WORKFLOWS: .*missing\.json/],
+    [{ ...comfyui, COMFYUI_WORKFLOWS: broken ?? '' }, /^COMFYUI_WORKFLOWS: .*broken\.json/],
+    [{ FAL_API_KEY: 'f', FAL_MODEL: 'acme/other' }, /^FAL_MODEL, .*acme\/other/],
+  ];
+  for (const [env, words] of cases) {
+    await assert.rejects(create(env), (error: unknown) => {
+      return error instanceof UsageError && words.test(error.message);
+    });
+  }
+});
+
+test('live tasks of a provider that is not there are warned of, with what to set', async () => {
+  const room = await openTaskRoom();
+  try {
+    for (const providerName of ['fal', 'fal', 'replicate', 'local']) {
+      await makeTask(room, { providerName });
+    }
+    const { log, lines } = listening();
+    const local = scriptedProvider({});
+    await warnOfUnserved(
+      new Map([
+        ['local', local],
+        ['replicate', local],
+      ]),
+      { db: room.db, log },
+    );
+    const [line] = lines.map((text) => JSON.parse(text));
+    assert.equal(lines.length, 1);
+    assert.deepEqual([line.provider, line.tasks], ['fal', 2]);
+    assert.match(line.msg, /set FAL_API_KEY/);
+  } finally {
+    await room.close();
+  }
+});

@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Config } from './config.ts';
+import type { Database } from './kernel/database.ts';
+import { UsageError } from './kernel/errors.ts';
+import type { Log } from './kernel/log.ts';
+import { callOnce } from './outbound/call.ts';
+import type { Door } from './outbound/door.ts';
+import {
+  type ArkSettings,
+  type ComfyuiSettings,
+  type FalSettings,
+  type OwnModels,
+  type ReplicateSettings,
+  variableFor,
+} from './provider-config.ts';
+import { createArkProvider } from './providers/ark/ark.ts';
+import { modelsFor } from './providers/ark/request.ts';
+import { createComfyuiProvider } from './providers/comfyui/comfyui.ts';
+import { createFalProvider } from './providers/fal/fal.ts';
+import { FAL_MODELS } from './providers/fal/model-input.ts';
+import { type Account, listTurns, paced } from './providers/paced.ts';
+import type { Capabilities, Provider } from './providers/provider.ts';
+import { REPLICATE_MODELS } from './providers/replicate/model-input.ts';
+import { createReplicateProvider } from './providers/replicate/replicate.ts';
+import { type Observer, watched } from './providers/watched.ts';
+import type { Storage } from './storage/storage.ts';
+import { unservedTasks } from './tasks/unserved.ts';
+
+/** A result that is larger is not ours: 15 s of 4k take some 100 MB. */
+const OUTPUT_BYTES = 2 ** 30;
+
+export interface ProviderParts {
+  db: Database;
+  storage: Storage;
+  /** Opens results. */
+  door: Door;
+  /** Milliseconds since 1970, by the database's clock. */
+  now(): number;
+  observer: Observer;
+  submitTimeoutSeconds: number;
+}
+
+/**
+ * Every provider of this process by its name: the local one, and the foreign ones that are
+ * configured, each within its account's budgets and observed.
+ * @throws UsageError, one line, when a setting can't be used
+ */
+export async function createProviders(
+  config: Config,
+  local: Provider,
+  parts: ProviderParts,
+): Promise<Map<string, Provider>> {
+  const { ark, fal, replicate, comfyui } = config.providerSettings;
+  const { observer } = parts;
+  const providers = [
+    watched(local, observer),
+    ark && arkProvider(ark, parts),
+    fal && falProvider(fal, parts),
+    replicate && replicateProvider(replicate, parts),
+    comfyui && watched(await comfyuiProvider(comfyui, parts), observer),
+  ];
+  return new Map(providers.flatMap((provider) => (provider ? [[provider.name, provider]] : [])));
+}
+
+function arkProvider(settings: ArkSettings, parts: ProviderParts): Provider {
+  const { apiKey, baseUrl, models, markAttempts, submitsPerMinute } = settings;
+  const account = accountOf('ark', apiKey, parts);
+  const ark: Provider = createArkProvider({
+    ...adapterParts(parts, account, () => ark.capabilities),
+    ...{ apiKey, baseUrl, markAttempts },
+    models: withOwn(modelsFor(baseUrl), models),
+  });
+  const budgets = {
+    ...ark.capabilities.budgets,
+    submit: { callsPerSecond: submitsPerMinute / 60 },
+  };
+  const capabilities = { ...ark.capabilities, budgets };
+  return paced(watched({ ...ark, capabilities }, parts.observer), account);
+}
+
+function falProvider(settings: FalSettings, parts: ProviderParts): Provider {
+  const { models, markAttempts: markWithEndUserId, ...own } = settings;
+  const account = accountOf('fal', own.apiKey, parts);
+  const fal: Provider = naming('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>
+    createFalProvider({
+      ...adapterParts(parts, account, () => fal.capabilities),
+      ...{ ...own, markWithEndUserId, models: withOwn(FAL_MODELS, models) },
+    }),
+  );
+  return paced(watched(fal, parts.observer), account);
+}
+
+function replicateProvider(settings: ReplicateSettings, parts: ProviderParts): Provider {
+  const { models, ...own } = settings;
+  const account = accountOf('replicate', own.apiToken, parts);
+  const replicate: Provider = createReplicateProvider({
+    ...adapterParts(parts, account, () => replicate.capabilities),
+    ...{ ...own, models: withOwn(REPLICATE_MODELS, models) },
+  });
+  return paced(watched(replicate, parts.observer), account);
+}
+
+async function comfyuiProvider(settings: ComfyuiSettings, parts: ProviderParts): Promise<Provider> {
+  const { workflowFiles, framesPerSecond, frameStep, ...own } = settings;
+  const workflows = await Promise.all(workflowFiles.map(readWorkflow));
+  return naming('COMFYUI_WORKFLOWS', () =>
+    createComfyuiProvider({
+      ...{ ...own, workflows, frameRules: { framesPerSecond, frameStep } },
+      openInput: (objectId) => parts.storage.open(objectId),
+      timeoutSeconds: parts.submitTimeoutSeconds,
+      maxOutputBytes: OUTPUT_BYTES,
+      now: parts.now,
+    }),
+  );
+}
+
+async function readWorkflow(file: string): Promise<{ name: string; text: string }> {
+  try {
+    return { name: file, text: await readFile(file, 'utf8') };
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`COMFYUI_WORKFLOWS: a file can't be read: ${cause}`);
+  }
+}
+
+/** What all adapters of foreign services are given alike. */
+function adapterParts(parts: ProviderParts, account: Account, capabilities: () => Capabilities) {
+  const { door, now, submitTimeoutSeconds } = parts;
+  const nextListTurn = listTurns(account, capabilities);
+  const common = { door, now, submitTimeoutSeconds, nextListTurn };
+  return { ...common, call: callOnce, maxOutputBytes: OUTPUT_BYTES };
+}
+
+/** Two keys may belong to two accounts, each with budgets of its own; the key itself stays here. */
+function accountOf(provider: string, key: string, { db }: ProviderParts): Account {
+  const hash = createHash('sha256').update(key).digest('hex').slice(0, 12);
+  return { db, account: `${provider} ${hash}` };
+}
+
+function withOwn<Id>(models: Record<keyof OwnModels, Id>, own: OwnModels) {
+  return {
+    'video-2.0': own['video-2.0'] ?? models['video-2.0'],
+    'video-2.0-fast': own['video-2.0-fast'] ?? models['video-2.0-fast'],
+    'video-2.0-mini': own['video-2.0-mini'] ?? models['video-2.0-mini'],
+  };
+}
+
+/** Names the variables in what an adapter has against its settings. */
+function naming(variables: string, create: () => Provider): Provider {
+  try {
+    return create();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${variables}: ${error.message}`, { cause: error });
+  }
+}
+
+/**
+ * Holds the rule that a foreign provider, which fetches inputs and calls back, is given https
+ * links. Three set-ups pass with a warning: a provider or a public address on OUTBOUND_ALLOW, and a
+ * provider on this machine: a simulator. A provider that only finishes its tasks is not looked at.
+ * @throws UsageError that says what to set
+ */
+export function checkPublicUrl(config: Config, log: Log): void {
+  const providerUrl = fetchingProviderUrl(config);
+  const { publicUrl, outboundAllow, provider } = config;
+  if (providerUrl === undefined || publicUrl?.startsWith('https:')) return;
+  const isExcepted =
+    isLoopback(providerUrl) ||
+    outboundAllow.has(hostAndPort(providerUrl)) ||
+    (publicUrl !== undefined && outboundAllow.has(hostAndPort(publicUrl)));
+  if (!isExcepted) {
+    throw new UsageError(
+      `PUBLIC_URL is ${publicUrl ?? 'not set'}: PROVIDER=${provider} fetches inputs and calls ` +
+        'back there, so it wants an https address such as https://video.example.com',
+    );
+  }
+  log.warn({ publicUrl, provider }, 'PUBLIC_URL is not https: only a test provider can reach it');
+}
+
+function fetchingProviderUrl({ provider, providerSettings }: Config): string | undefined {
+  switch (provider) {
+    case 'ark':
+    case 'replicate':
+      return providerSettings[provider]?.baseUrl;
+    case 'fal':
+      return providerSettings.fal?.queueUrl;
+    case 'local':
+    case 'comfyui': // its inputs are uploaded, and it never calls
+      return undefined;
+  }
+}
+
+function isLoopback(address: string): boolean {
+  return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
+}
+
+/** In the spelling of OUTBOUND_ALLOW. */
+function hostAndPort(address: string): string {
+  const { protocol, hostname, port } = new URL(address);
+  return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+}
+
+/** Warns of live tasks that this process can't go on with, and says what it lacks. */
+export async function warnOfUnserved(
+  providers: ReadonlyMap<string, Provider>,
+  { db, log }: { db: Database; log: Log },
+): Promise<void> {
+  for (const { provider, tasks } of await unservedTasks(db, [...providers.keys()])) {
+    const variable = variableFor(provider);
+    const words = variable
+      ? `live tasks were given to ${provider}, which is not configured: set ${variable}`
+      : `live tasks were given to ${provider}, which is not known`;
+    log.warn({ provider, tasks }, words);
+  }
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { openTestApp, type TestApp } from '../../test/app.ts';
+import { makeHeldTask, scriptedProvider } from '../../test/task-fixtures.ts';
+import type { Provider } from '../providers/provider.ts';
+import { createApp } from './app.ts';
+
+let tested: TestApp;
+let app: FastifyInstance;
+const heard: string[] = [];
+let received: { body: string; signature: string | undefined } | undefined;
+
+/** Believes what is signed "good", calls the rest forged, and at times knows no keys. */
+const provider: Provider = scriptedProvider({
+  async readCallback({ body, headers }) {
+    if (headers.signature === 'unreadable') throw new Error('the keys can not be had');
+    received = { body: Buffer.from(body).toString(), signature: headers.signature };
+    return headers.signature === 'good'
+      ? { kind: 'news', jobId: 'job-1', verified: true }
+      : { kind: 'forged', cause: 'bad signature' };
+  },
+});
+
+before(async () => {
+  tested = await openTestApp();
+  app = await createApp({
+    ...tested.parts,
+    providers: new Map([[provider.name, provider]]),
+    onCallback: (name, hearing) => heard.push(`${name} ${hearing}`),
+  });
+});
+after(async () => {
+  await app.close();
+  await tested.close();
+});
+
+async function heldAttempt(): Promise<{ path: string }> {
+  const { db, queue } = tested.parts;
+  const parts = { ...tested.parts, providerName: 'scripted' };
+  const room = { database: tested.database, db, queue, parts, close: async () => {} };
+  const { attempt } = await makeHeldTask(room);
+  return { path: new URL(tested.parts.links.callbackTo('scripted', attempt.id)).pathname };
+}
+
+async function post(url: string, signature: string, type = 'application/json') {
+  const headers = { 'content-type': type, signature };
+  const answer = await app.inject({ method: 'POST', url, headers, payload: '{"id":"job-1" }' });
+  return { status: answer.statusCode, code: answer.json().error?.code };
+}
+
+test('the provider reads the raw bytes and the headers, whatever the type says', async () => {
+  const { path } = await heldAttempt();
+  for (const type of ['application/json', 'text/plain', 'application/cloudevents+json']) {
+    assert.deepEqual(await post(path, 'good', type), { status: 200, code: undefined });
+    assert.deepEqual(received, { body: '{"id":"job-1" }', signature: 'good' });
+  }
+});
+
+test('each kind of callback has its answer, and is counted', async () => {
+  const { path } = await heldAttempt();
+  heard.length = 0;
+  assert.deepEqual(await post(path, 'bad'), { status: 400, code: 'invalid_request' });
+  assert.deepEqual(await post(path, 'unreadable'), { status: 503, code: 'service_busy' });
+  assert.deepEqual(heard, ['scripted forged', 'scripted failed']);
+});
+
+test('an address that we did not sign is not there, and its body is not looked at', async () => {
+  const { path } = await heldAttempt();
+  received = undefined;
+  const others = [`${path}x`, path.replace('scripted', 'ark'), '/callbacks/scripted/att_1.token'];
+  for (const other of others) {
+    assert.deepEqual(await post(other, 'good'), { status: 404, code: 'not_found' }, other);
+  }
+  const huge = { method: 'POST', url: `${path}x`, payload: 'x'.repeat(2 ** 21) } as const;
+  assert.equal((await app.inject(huge)).statusCode, 404);
+  assert.equal(received, undefined);
+});
+
+test('a body of more than a megabyte is refused', async () => {
+  const { path } = await heldAttempt();
+  const huge = { method: 'POST', url: path, payload: 'x'.repeat(2 ** 20 + 1) } as const;
+  assert.equal((await app.inject(huge)).statusCode, 413);
+});

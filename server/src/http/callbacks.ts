@@ -1,0 +1,63 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ApiError } from '../kernel/errors.ts';
+import { type CallbackParts, type Hearing, hear } from '../tasks/callback.ts';
+
+/** The body of a callback may repeat the whole job with its input. */
+const BODY_BYTES = 2 ** 20;
+
+interface CallbackRequest {
+  Params: { provider: string; segment: string };
+}
+
+export interface CallbackRouteParts extends CallbackParts {
+  /** Told what became of each callback, by provider. */
+  onCallback?: ((provider: string, hearing: Hearing | 'failed') => void) | undefined;
+}
+
+/**
+ * POST /callbacks/{provider}/{attempt and token}: where providers call back. Answers 200 once the
+ * callback is on record, 404 for any other address, 400 for one that is not genuine, and 503 when
+ * that can't be told now, so that the provider sends it again.
+ */
+export async function callbackRoute(
+  app: FastifyInstance,
+  parts: CallbackRouteParts,
+): Promise<void> {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => body);
+  app.post<CallbackRequest>(
+    '/callbacks/:provider/:segment',
+    {
+      schema: { hide: true },
+      bodyLimit: BODY_BYTES,
+      onRequest: async ({ params: { provider, segment } }) => {
+        if (parts.links.attemptOf(provider, segment) === undefined) throw noSuchPath();
+      },
+    },
+    async (request) => {
+      const { provider } = request.params;
+      const hearing = await hearRequest(parts, request).catch((cause: unknown) => {
+        parts.onCallback?.(provider, 'failed');
+        throw new ApiError('service_busy', 'Send it again later.', { cause });
+      });
+      parts.onCallback?.(provider, hearing);
+      if (hearing === 'no_such_path') throw noSuchPath();
+      if (hearing === 'forged') throw new ApiError('invalid_request', 'This is not genuine.');
+      return { received: true };
+    },
+  );
+}
+
+function hearRequest(
+  parts: CallbackParts,
+  request: FastifyRequest<CallbackRequest>,
+): Promise<Hearing> {
+  const entries = Object.entries(request.headers);
+  const headers = Object.fromEntries(entries.map(([name, value]) => [name, value?.toString()]));
+  const body = Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
+  return hear(parts, { ...request.params, body, headers });
+}
+
+function noSuchPath(): ApiError {
+  return new ApiError('not_found', 'There is nothing at this address.');
+}

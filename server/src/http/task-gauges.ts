@@ -1,0 +1,128 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Database } from '../kernel/database.ts';
+import { type Figures, readFigures } from '../tasks/figures.ts';
+
+type Labels = Record<string, string>;
+
+/** One gauge and how its values are read out of the figures. */
+interface Reading {
+  name: string;
+  help: string;
+  labels: string[];
+  values(figures: Figures): { labels: Labels; value: number }[];
+}
+
+const LIVE_PHASES = ['reserved', 'ingesting', 'submitting', 'generating', 'archiving', 'held'];
+const HELD_CAUSES = ['acceptance', 'outcome'];
+
+/** A value for each name, 0 where there is no row: a gauge that is missing alerts nobody. */
+function forEach<Row>(
+  names: string[],
+  label: string,
+  rows: Row[],
+  { nameOf, amountOf }: { nameOf(row: Row): string; amountOf(row: Row): number },
+) {
+  return names.map((name) => {
+    const row = rows.find((candidate) => nameOf(candidate) === name);
+    return { labels: { [label]: name }, value: row === undefined ? 0 : amountOf(row) };
+  });
+}
+
+const byPhase = (amountOf: (row: Figures['live'][number]) => number) => (figures: Figures) =>
+  forEach(LIVE_PHASES, 'phase', figures.live, { nameOf: (row) => row.phase, amountOf });
+
+const byCause = (amountOf: (row: Figures['held'][number]) => number) => (figures: Figures) =>
+  forEach(HELD_CAUSES, 'cause', figures.held, { nameOf: (row) => row.cause, amountOf });
+
+const byLoss = (amountOf: (row: Figures['losses'][number]) => number) => (figures: Figures) =>
+  figures.losses.map((row) => ({ labels: { provider: row.provider }, value: amountOf(row) }));
+
+const READINGS: Reading[] = [
+  {
+    name: 'framewright_tasks',
+    help: 'Tasks that have not ended, by phase',
+    labels: ['phase'],
+    values: byPhase((row) => row.tasks),
+  },
+  {
+    name: 'framewright_oldest_task_seconds',
+    help: 'Seconds since the last transition of the task that rests the longest, by phase',
+    labels: ['phase'],
+    values: byPhase((row) => row.oldest_seconds),
+  },
+  {
+    name: 'framewright_reserved_credits',
+    help: 'Credits reserved for tasks that have not ended, by phase',
+    labels: ['phase'],
+    values: byPhase((row) => row.credits),
+  },
+  {
+    name: 'framewright_held_tasks',
+    help: 'Held tasks, by what is not known: acceptance or outcome',
+    labels: ['cause'],
+    values: byCause((row) => row.tasks),
+  },
+  {
+    name: 'framewright_held_credits',
+    help: 'Credits of held tasks, by cause',
+    labels: ['cause'],
+    values: byCause((row) => row.credits),
+  },
+  {
+    name: 'framewright_oldest_held_seconds',
+    help: 'Seconds since the longest held task was first held, by cause',
+    labels: ['cause'],
+    values: byCause((row) => row.oldest_seconds),
+  },
+  {
+    name: 'framewright_reconciled_attempts',
+    help: 'Attempts resolved later than by their submit, by whom (callback, look_up, operator)',
+    labels: ['by', 'result'],
+    values: ({ reconciled }) =>
+      reconciled.map(({ by, result, attempts }) => ({ labels: { by, result }, value: attempts })),
+  },
+  {
+    name: 'framewright_orphan_jobs',
+    help: 'Provider jobs that no task uses, by state: confirmed, suspected, unknown_there',
+    labels: ['provider', 'state'],
+    values: ({ orphans }) =>
+      orphans.map(({ provider, state, jobs }) => ({ labels: { provider, state }, value: jobs })),
+  },
+  {
+    name: 'framewright_billed_failures',
+    help: 'Failed and refunded tasks that the provider charges for all the same',
+    labels: ['provider'],
+    values: byLoss((row) => row.tasks),
+  },
+  {
+    name: 'framewright_billed_failure_credits',
+    help: 'Credits refunded for tasks that the provider charges for all the same',
+    labels: ['provider'],
+    values: byLoss((row) => row.credits),
+  },
+];
+
+/** How long figures that were read serve all gauges of a scrape. */
+const SAME_SCRAPE_MILLISECONDS = 500;
+
+/** Gauges of what is in the database, read once for each scrape. */
+export function gaugeTasks(db: Database, registry: Registry): void {
+  let last: { readAt: number; figures: Promise<Figures> } | undefined;
+  const figuresNow = () => {
+    const now = performance.now();
+    if (!last || now - last.readAt > SAME_SCRAPE_MILLISECONDS) {
+      last = { readAt: now, figures: readFigures(db) };
+    }
+    return last.figures;
+  };
+  for (const { name, help, labels, values } of READINGS) {
+    new Gauge({
+      ...{ name, help, labelNames: labels, registers: [registry] },
+      async collect() {
+        const readings = values(await figuresNow());
+        this.reset();
+        for (const reading of readings) this.set(reading.labels, reading.value);
+      },
+    });
+  }
+}

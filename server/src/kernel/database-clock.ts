@@ -1,0 +1,35 @@
+import { type Database, statement } from './database.ts';
+import type { Log } from './log.ts';
+import { every } from './repeat.ts';
+
+const READ = statement(
+  'clock_read',
+  'select extract(epoch from clock_now())::float8 * 1000 as now_ms',
+);
+
+/** How often the two clocks are compared; in between they drift by microseconds. */
+const COMPARE_SECONDS = 60;
+
+/**
+ * A clock that agrees with the database's to a few milliseconds and costs nothing to look at:
+ * milliseconds since 1970. Compared at once and each minute, until the signal aborts.
+ */
+export async function followDatabaseClock(parts: {
+  db: Database;
+  log: Log;
+  signal: AbortSignal;
+}): Promise<() => number> {
+  let aheadMs = await databaseAheadMs(parts.db);
+  every(COMPARE_SECONDS, { ...parts, name: 'comparing the clocks' }, async () => {
+    aheadMs = await databaseAheadMs(parts.db);
+  });
+  return () => Date.now() + aheadMs;
+}
+
+/** How far the database's clock is ahead; its answer was given halfway through the question. */
+async function databaseAheadMs(db: Database): Promise<number> {
+  const askedAt = Date.now();
+  const [clock] = await db.query<{ now_ms: number }>(READ);
+  if (!clock) throw new Error('the database has no clock');
+  return clock.now_ms - (askedAt + Date.now()) / 2;
+}

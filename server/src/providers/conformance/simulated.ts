@@ -1,0 +1,44 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startSimulator } from '../../../../simulators/kit/process.ts';
+import { parseAllowList } from '../../outbound/addresses.ts';
+import { type CallOnce, callOnce } from '../../outbound/call.ts';
+import { createDoor, type Door } from '../../outbound/door.ts';
+import type { Provider } from '../provider.ts';
+import type { ProviderSubject } from './subject.ts';
+
+/** What an adapter for a simulated host is built with. */
+export interface SimulatedHost {
+  url: string;
+  options: {
+    call: CallOnce;
+    door: Door;
+    submitTimeoutSeconds: number;
+    readTimeoutSeconds: number;
+    maxOutputBytes: number;
+    now(): number;
+  };
+}
+
+/** Starts a simulator with an empty record, in a process of its own, and an adapter for it. */
+export async function startSimulated(
+  name: string,
+  createProvider: (host: SimulatedHost) => Provider,
+  args: string[] = [],
+): Promise<ProviderSubject> {
+  const folder = await mkdtemp(path.join(tmpdir(), `${name}-`));
+  const simulator = await startSimulator(name, folder, args);
+  const { url } = simulator;
+  const door = createDoor({ allow: parseAllowList(new URL(url).host) });
+  const limits = { submitTimeoutSeconds: 0.7, readTimeoutSeconds: 0.7, maxOutputBytes: 2 ** 24 };
+  const options = { call: callOnce, door, now: Date.now, ...limits };
+  return {
+    provider: createProvider({ url, options }),
+    simulator,
+    async close() {
+      await Promise.all([simulator.kill(), door.close()]);
+      await rm(folder, { recursive: true });
+    },
+  };
+}

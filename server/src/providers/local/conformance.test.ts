@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, open, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { createTestDatabase, quiet } from '../../../test/database.ts';
+import { type Database, openDatabase, statement } from '../../kernel/database.ts';
+import { openSpool } from '../../kernel/spool.ts';
+import { eventually, newSubmission, sendNow } from '../conformance/attempts.ts';
+import { failed, succeeded, working } from '../conformance/meanings.ts';
+import type { SimulatorControl } from '../conformance/subject.ts';
+import { providerConformance } from '../conformance.ts';
+import { OutputGone } from '../provider.ts';
+import { RENDER_GONE, readJob } from './jobs.ts';
+import { createLocalProvider, type LocalProviderParts, type RenderFiles } from './local.ts';
+
+/** The provider on a database and a folder of its own. It renders nothing until told to. */
+async function start() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'local-'));
+  const database = await createTestDatabase();
+  const own = openDatabase({ url: database.url, connections: 2, log: quiet });
+  const files = filesIn(folder);
+  const parts = { files, spool: openSpool(path.join(folder, 'spool')), log: quiet };
+  let isOpen = true;
+  const kill = async () => {
+    if (isOpen) await own.close();
+    isOpen = false;
+  };
+  return {
+    provider: createLocalProvider({ ...parts, db: own }),
+    simulator: controlOf({ ...parts, db: database.db }, kill),
+    async close() {
+      await kill();
+      await database.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function filesIn(folder: string): RenderFiles {
+  return {
+    async open(name) {
+      const file = await open(path.join(folder, name)).catch((cause: unknown) => {
+        throw new OutputGone('the file is gone', { cause });
+      });
+      return file.createReadStream();
+    },
+    async keep(filePath, jobId) {
+      const name = `${jobId}.mp4`;
+      await rename(filePath, path.join(folder, name));
+      return name;
+    },
+  };
+}
+
+const JOBS = statement(
+  'test_local_jobs',
+  `select id, spec->>'prompt' as prompt from local_jobs where state <> 'barred'`,
+);
+const CHANGE = statement(
+  'test_local_job_change',
+  'update local_jobs set state = $2, object_id = $3, cause = $4 where id = $1',
+);
+const KEEP_OTHERS = statement(
+  'test_local_jobs_keep',
+  `update local_jobs set state = 'rendering', leased_until = 'infinity'
+   where state = 'queued' and id <> $1`,
+);
+
+/** The provider's record is the only trace of a submit: a row for each that it took. */
+function controlOf(parts: LocalProviderParts, kill: () => Promise<void>): SimulatorControl {
+  const jobs = () => parts.db.query<{ id: string; prompt: string }>(JOBS);
+  return {
+    jobs,
+    kill,
+    requests: async () => (await jobs()).map(() => ({ call: 'submit' })),
+    async changeJob(id, { state, object_id = null, cause = null }) {
+      await parts.db.query(CHANGE, [id, state, object_id, cause]);
+    },
+    async plan() {
+      throw new Error('nothing of it can be made to fail');
+    },
+    clearPlans: async () => {},
+    finish: (jobId) => renderAlone(parts, jobId),
+  };
+}
+
+/** Renders one job, as any process may, and leaves the others as if somebody rendered them. */
+async function renderAlone(parts: LocalProviderParts, jobId: string): Promise<void> {
+  await parts.db.query(KEEP_OTHERS, [jobId]);
+  const renderer = createLocalProvider(parts);
+  renderer.start?.();
+  try {
+    await eventually(
+      () => stateOf(parts.db, jobId),
+      (state) => state !== 'queued' && state !== 'rendering',
+    );
+  } finally {
+    await renderer.stop?.();
+  }
+}
+
+async function stateOf(db: Database, jobId: string) {
+  return (await readJob(db, jobId))?.state;
+}
+
+providerConformance({
+  name: 'local',
+  transport: 'none',
+  start,
+  unmarked: {},
+  refusals: [],
+  statuses: [
+    { says: 'queued', changes: { state: 'queued' }, becomes: working },
+    { says: 'rendering', changes: { state: 'rendering' }, becomes: working },
+    { says: 'succeeded', changes: { state: 'succeeded' }, becomes: succeeded },
+    {
+      says: 'failed',
+      changes: { state: 'failed', cause: 'the renderer crashed' },
+      becomes: failed('provider_failed', false),
+    },
+    {
+      says: 'failed since its render is gone',
+      changes: { state: 'failed', cause: RENDER_GONE },
+      becomes: failed('generation_expired', false),
+    },
+    { says: 'barred', changes: { state: 'barred' }, becomes: { kind: 'missing' } },
+  ],
+  absence: 'final',
+  callsBack: false,
+});
+
+test('a render that was deleted before it was copied is gone, and ends its job', async (t) => {
+  const { provider, simulator, close } = await start();
+  t.after(close);
+  const submitted = await provider.submit(newSubmission(), sendNow);
+  assert.ok(submitted.kind === 'accepted');
+  const { jobId } = submitted;
+  await simulator.changeJob(jobId, { state: 'succeeded', object_id: 'deleted.mp4' });
+  const status = await provider.read(jobId);
+  assert.ok(status.kind === 'succeeded');
+  await assert.rejects(async () => provider.openOutput(status.output), OutputGone);
+  const after = await provider.read(jobId);
+  assert.ok(after.kind === 'failed' && after.code === 'generation_expired');
+});

@@ -1,0 +1,86 @@
+import { type Database, statement } from '../kernel/database.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Callback, Provider } from '../providers/provider.ts';
+import type { Links } from '../storage/links.ts';
+import { noteEvidence } from './evidence.ts';
+import { noteOrphans } from './orphans.ts';
+import { wakeTask } from './transitions.ts';
+
+export interface CallbackParts {
+  db: Database;
+  log: Log;
+  links: Pick<Links, 'attemptOf'>;
+  providers: ReadonlyMap<string, Provider>;
+}
+
+/** A POST to an address under `/callbacks/`. Header names are in lower case. */
+export interface IncomingCallback {
+  provider: string;
+  /** The last part of the address: the attempt and its token. */
+  segment: string;
+  body: Uint8Array;
+  headers: Record<string, string | undefined>;
+}
+
+/**
+ * What became of a callback. `no_such_path`: the address is none of ours. `forged`: the address is
+ * right, the signature or the body is not.
+ */
+export type Hearing = 'heard' | 'no_such_path' | 'forged';
+
+/**
+ * Takes a provider's callback. It is written down and wakes the task's next step, which reads the
+ * truth from the provider; nothing of it is believed here (design section 3). For a task that has
+ * ended, or has another job, it is late evidence.
+ * @throws Error when the signature can't be checked now: the provider should send it again
+ */
+export async function hear(parts: CallbackParts, incoming: IncomingCallback): Promise<Hearing> {
+  const { links, db, log } = parts;
+  const attemptId = links.attemptOf(incoming.provider, incoming.segment);
+  if (attemptId === undefined) return 'no_such_path';
+  const taskId = await readTaskOf(db, incoming.provider, attemptId);
+  if (taskId === undefined) return 'no_such_path';
+  const said = await understand(parts, incoming);
+  if (said.kind === 'forged') {
+    log.warn(
+      { task: taskId, attempt: attemptId, cause: said.cause },
+      'a callback was not believed',
+    );
+    return 'forged';
+  }
+  await take(db, { attemptId, taskId }, said);
+  return 'heard';
+}
+
+/** Where this process does not know the provider, the callback is still a wake-up. */
+async function understand(parts: CallbackParts, incoming: IncomingCallback): Promise<Callback> {
+  const provider = parts.providers.get(incoming.provider);
+  if (!provider?.readCallback) return { kind: 'news', jobId: null, verified: false };
+  return provider.readCallback({ body: incoming.body, headers: incoming.headers });
+}
+
+const READ = statement(
+  'attempt_called_back',
+  'select task_id from attempts where id = $1 and provider = $2',
+);
+
+async function readTaskOf(db: Database, provider: string, attemptId: string) {
+  const [attempt] = await db.query<{ task_id: string }>(READ, [attemptId, provider]);
+  return attempt?.task_id;
+}
+
+const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for update');
+
+/** Under the attempt's lock: whoever resolves it sees this finding, or this sees the resolution. */
+async function take(
+  db: Database,
+  { attemptId, taskId }: { attemptId: string; taskId: string },
+  { jobId, verified }: Extract<Callback, { kind: 'news' }>,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.query(LOCK, [attemptId]);
+    await noteEvidence(tx, attemptId, 'callback', { job: jobId, verified });
+    await noteOrphans(tx, attemptId);
+  });
+  await wakeTask(db, taskId);
+}

@@ -1,0 +1,56 @@
+import { type Queryable, statement } from '../kernel/database.ts';
+
+/** Figures of all tasks, for whoever watches the service. Ages are in seconds. */
+export interface Figures {
+  live: { phase: string; tasks: number; credits: number; oldest_seconds: number }[];
+  held: { cause: string; tasks: number; credits: number; oldest_seconds: number }[];
+  reconciled: { by: string; result: string; attempts: number }[];
+  orphans: { provider: string; state: string; jobs: number }[];
+  losses: { provider: string; tasks: number; credits: number }[];
+}
+
+const LIVE = statement(
+  'figures_live',
+  `select phase, count(*)::int as tasks, sum(credits)::int8 as credits,
+     max(extract(epoch from clock_now() - updated_at))::float8 as oldest_seconds
+   from tasks where due_at is not null group by phase`,
+);
+
+// Counted from the first time a task was held: each try to fetch an output moves it for a moment.
+const HELD = statement(
+  'figures_held',
+  `select held_cause as cause, count(*)::int as tasks, sum(credits)::int8 as credits,
+     max(extract(epoch from clock_now() - coalesce(
+       (select min(at) from task_history h where h.task_id = tasks.id and h.phase = 'held'),
+       updated_at)))::float8 as oldest_seconds
+   from tasks where phase = 'held' group by held_cause`,
+);
+
+const RECONCILED = statement(
+  'figures_reconciled',
+  `select resolved_by as by, state as result, count(*)::int as attempts from attempts
+   where resolved_by in ('look_up', 'callback', 'operator') group by resolved_by, state`,
+);
+
+const ORPHANS = statement(
+  'figures_orphans',
+  'select provider, state, count(*)::int as jobs from orphan_jobs group by provider, state',
+);
+
+const LOSSES = statement(
+  'figures_losses',
+  `select provider, count(*)::int as tasks, sum(credits)::int8 as credits from tasks
+   where provider_billed and phase = 'failed' group by provider`,
+);
+
+/** Counts what is in the database now: cheap, by indexes of what has not ended or is rare. */
+export async function readFigures(db: Queryable): Promise<Figures> {
+  const [live, held, reconciled, orphans, losses] = await Promise.all([
+    db.query<Figures['live'][number]>(LIVE),
+    db.query<Figures['held'][number]>(HELD),
+    db.query<Figures['reconciled'][number]>(RECONCILED),
+    db.query<Figures['orphans'][number]>(ORPHANS),
+    db.query<Figures['losses'][number]>(LOSSES),
+  ]);
+  return { live, held, reconciled, orphans, losses };
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import {
+  claimTask,
+  makeHeldTask,
+  makeSubmittingTask,
+  openTaskRoom,
+  PRICE,
+  scriptedProvider,
+  sql,
+  submitParts,
+  type TaskRoom,
+} from '../../test/task-fixtures.ts';
+import { balances } from '../ledger/ledger.ts';
+import type { JobStatus } from '../providers/provider.ts';
+import { answerFor } from './answer.ts';
+import { audit } from './audit.ts';
+import { readTask } from './create.ts';
+import { type GenerateParts, generate, recheck } from './generate.ts';
+import { reconcile } from './reconcile.ts';
+import { submit } from './submit.ts';
+import type { Task } from './task.ts';
+
+const RECONCILE_SECONDS = 45;
+/** The scripted provider's own limit, and the grace behind it. */
+const LIMIT_SECONDS = 3600 + 60;
+let room: TaskRoom;
+
+before(async () => {
+  room = await openTaskRoom();
+});
+after(async () => {
+  const books = await audit(room.db);
+  await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+function partsThatRead(status: JobStatus): GenerateParts {
+  const provider = scriptedProvider({ read: async () => status });
+  return {
+    ...{ db: room.db, providerOf: () => provider },
+    ...{ pollMinSeconds: 2, pollMaxSeconds: 15, reconcileSeconds: RECONCILE_SECONDS },
+  };
+}
+
+/** A task whose job was accepted at second 0, claimed again at the given one. */
+async function generatingTask(seconds: number): Promise<Task> {
+  await freezeClock(room.db, 0);
+  const { task } = await makeSubmittingTask(room);
+  const jobId = `job-${task.id}`;
+  const provider = scriptedProvider({ submit: async () => ({ kind: 'accepted', jobId }) });
+  await submit(submitParts(room, provider), task);
+  await freezeClock(room.db, seconds);
+  return seconds === 0 ? readTask(room.db, task.id) : claimTask(room.db, task.id);
+}
+
+async function secondsToRest(task: Task): Promise<number> {
+  const [row] = await sql<{ seconds: number }>(
+    room.db,
+    `select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1`,
+    [task.id],
+  );
+  return row?.seconds ?? Number.NaN;
+}
+
+async function phaseOf(task: Task) {
+  const { phase, held_cause: cause } = await readTask(room.db, task.id);
+  return cause === null ? phase : `${phase} (${cause})`;
+}
+
+const WORKING: JobStatus = { kind: 'working' };
+const MISSING: JobStatus = { kind: 'missing' };
+
+test('a job that works within the provider’s limit is polled on', async () => {
+  const task = await generatingTask(LIMIT_SECONDS - 1);
+  assert.equal(await generate(partsThatRead(WORKING), task), 'rest');
+  assert.equal(await phaseOf(task), 'generating');
+  assert.equal(await secondsToRest(task), 15);
+});
+
+test('a job that goes on beyond the provider’s limit is held, and followed all the same', async () => {
+  const task = await generatingTask(LIMIT_SECONDS + 1);
+  assert.equal(await generate(partsThatRead(WORKING), task), 'rest');
+  assert.equal(await phaseOf(task), 'held (outcome)');
+  const held = await readTask(room.db, task.id);
+  await recheck(partsThatRead({ kind: 'succeeded', output: { url: 'https://x.test/' } }), held);
+  assert.equal(await phaseOf(task), 'archiving');
+});
+
+test('a job that vanished is held, and goes on when the provider knows it again', async () => {
+  const task = await generatingTask(60);
+  await generate(partsThatRead(MISSING), task);
+  assert.equal(await phaseOf(task), 'held (outcome)');
+  assert.equal(await secondsToRest(task), RECONCILE_SECONDS);
+  const held = await readTask(room.db, task.id);
+  assert.equal(await recheck(partsThatRead(MISSING), held), 'rest');
+  assert.equal(await phaseOf(task), 'held (outcome)');
+  await recheck(partsThatRead(WORKING), await readTask(room.db, task.id));
+  assert.equal(await phaseOf(task), 'generating');
+});
+
+test('each time it is held again, it rests twice as long', async () => {
+  const task = await generatingTask(60);
+  const rests: number[] = [];
+  for (let times = 0; times < 3; times += 1) {
+    await generate(partsThatRead(MISSING), await readTask(room.db, task.id));
+    rests.push(await secondsToRest(task));
+    await recheck(partsThatRead(WORKING), await readTask(room.db, task.id));
+  }
+  assert.deepEqual(
+    rests,
+    [1, 2, 4].map((times) => times * RECONCILE_SECONDS),
+  );
+});
+
+test('a poll that fails never fails the task', async () => {
+  const task = await generatingTask(60);
+  const provider = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 500')) });
+  const parts = { ...partsThatRead(WORKING), providerOf: () => provider };
+  await assert.rejects(generate(parts, task), /HTTP 500/);
+  assert.equal(await phaseOf(task), 'generating');
+});
+
+test('what the provider billed for a failed job is recorded as the operator’s loss', async () => {
+  for (const billed of [true, false, null]) {
+    const task = await generatingTask(60);
+    const failure = { code: 'content_refused', message: 'Not that.', billed } as const;
+    await generate(partsThatRead({ kind: 'failed', ...failure }), task);
+    const [row] = await sql<{ provider_billed: boolean | null }>(
+      room.db,
+      'select provider_billed from tasks where id = $1',
+      [task.id],
+    );
+    assert.equal(row?.provider_billed, billed);
+    const refunded = { available: PRICE.credits, held: 0 };
+    assert.deepEqual((await balances(room.db, task.account_id)).paid, refunded);
+  }
+});
+
+test('refused after it was accepted, the waiting client gets the failed task and no 400', async () => {
+  const task = await generatingTask(60);
+  const failure = { code: 'content_refused', message: 'Not that.', billed: false } as const;
+  await generate(partsThatRead({ kind: 'failed', ...failure }), task);
+  assert.equal(answerFor(await readTask(room.db, task.id)).phase, 'failed');
+});
+
+test('an operator who named the wrong job can name the right one', async () => {
+  await freezeClock(room.db, 0);
+  const { held } = await makeHeldTask(room);
+  await reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-mistyped' }, 'typed');
+  await generate(partsThatRead(MISSING), await readTask(room.db, held.id));
+  assert.equal(await phaseOf(held), 'held (outcome)');
+  await reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-typed' }, 'corrected');
+  const asked: string[] = [];
+  const provider = scriptedProvider({
+    read: async (jobId) => {
+      asked.push(jobId);
+      return WORKING;
+    },
+  });
+  const parts = { ...partsThatRead(WORKING), providerOf: () => provider };
+  await generate(parts, await readTask(room.db, held.id));
+  assert.deepEqual(asked, ['job-typed']);
+});
+
+test('an operator gives up on a job whose outcome never comes: refunded, once', async () => {
+  const task = await generatingTask(60);
+  await generate(partsThatRead(MISSING), task);
+  const asAccepted = reconcile(room.db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
+  await assert.rejects(asAccepted, { message: /took .* as job-.*: use --failed/ });
+  await reconcile(room.db, task.id, { kind: 'failed' }, 'the provider lost it');
+  assert.equal((await readTask(room.db, task.id)).error_code, 'output_unavailable');
+});

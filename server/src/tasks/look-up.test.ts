@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { quiet } from '../../test/database.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import {
+  claimTask,
+  makeHeldTask,
+  openTaskRoom,
+  PRICE,
+  scriptedProvider,
+  sql,
+  submitParts,
+  type TaskRoom,
+} from '../../test/task-fixtures.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { balances } from '../ledger/ledger.ts';
+import type { Callback, FindOutcome, JobStatus, Provider } from '../providers/provider.ts';
+import { announce } from './announce.ts';
+import { liveAttempt } from './attempts.ts';
+import { audit } from './audit.ts';
+import { type CallbackParts, hear } from './callback.ts';
+import { readTask } from './create.ts';
+import { lookUp } from './look-up.ts';
+import { showTask } from './operator.ts';
+import { checkSuspectedOrphans } from './orphans.ts';
+import { reconcile } from './reconcile.ts';
+import type { Task } from './task.ts';
+import { Superseded } from './transitions.ts';
+
+let room: TaskRoom;
+
+before(async () => {
+  room = await openTaskRoom();
+});
+after(async () => {
+  const books = await audit(room.db);
+  await room.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+const ABSENT: FindOutcome = { kind: 'absent', proof: 'weak' };
+
+/** A provider that knows these jobs, and whose list shows what is said. */
+function provider(jobs: Record<string, JobStatus['kind']>, listed: FindOutcome = ABSENT): Provider {
+  return scriptedProvider({
+    find: async () => listed,
+    read: async (jobId) => (jobs[jobId] === 'working' ? { kind: 'working' } : { kind: 'missing' }),
+  });
+}
+
+function callbackParts(said: Callback): CallbackParts {
+  const scripted = scriptedProvider({ readCallback: async () => said });
+  return {
+    ...{ db: room.db, log: quiet, providers: new Map([['scripted', scripted]]) },
+    links: { attemptOf: (_provider, segment) => segment.split('.')[0] },
+  };
+}
+
+function callBack(attemptId: string, said: Callback) {
+  const incoming = { provider: 'scripted', segment: `${attemptId}.token`, body: new Uint8Array() };
+  return hear(callbackParts(said), { ...incoming, headers: {} });
+}
+
+const news = (jobId: string | null, verified = false) =>
+  ({ kind: 'news', jobId, verified }) as const;
+
+async function lookAgain(task: Task, by: Provider): Promise<Task> {
+  const attempt = await liveAttempt(room.db, task.id);
+  assert.ok(attempt);
+  await lookUp(submitParts(room, by), task, attempt);
+  return readTask(room.db, task.id);
+}
+
+interface Shown {
+  attempts: { state: string; resolved_by: string; job_id: string; evidence: object[] }[];
+  orphan_jobs: { job_id: string; state: string; source: string }[];
+  history: { cause: object }[];
+}
+
+async function shown(taskId: string): Promise<Shown> {
+  return (await showTask(room.db, taskId)) as Shown;
+}
+
+test('a callback wakes its task at once, and the job it names is adopted once read back', async () => {
+  await freezeClock(room.db, 0);
+  const { held, attempt } = await makeHeldTask(room);
+  assert.equal((await lookAgain(held, provider({}))).phase, 'held');
+  assert.equal(await callBack(attempt.id, news('job-1')), 'heard');
+  const woken = await claimTask(room.db, held.id);
+  assert.equal((await lookAgain(woken, provider({ 'job-1': 'working' }))).phase, 'generating');
+  const [shownAttempt] = (await shown(held.id)).attempts;
+  assert.equal(shownAttempt?.resolved_by, 'callback');
+  assert.equal(shownAttempt?.job_id, 'job-1');
+});
+
+test('a callback that comes while the look-up is under way is not slept over', async () => {
+  await freezeClock(room.db, 0);
+  const { held, attempt } = await makeHeldTask(room);
+  await freezeClock(room.db, 1);
+  const hearsMeanwhile = scriptedProvider({
+    find: async () => {
+      await callBack(attempt.id, news('job-meanwhile'));
+      return ABSENT;
+    },
+  });
+  assert.equal((await lookAgain(held, hearsMeanwhile)).phase, 'held');
+  assert.equal((await claimTask(room.db, held.id)).phase, 'held', 'it is due at once');
+});
+
+test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  await callBack(attempt.id, news('job-invented'));
+  assert.equal((await lookAgain(held, provider({}))).phase, 'held');
+});
+
+test('a signed callback is believed without another look', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  await callBack(attempt.id, news('job-signed', true));
+  assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
+});
+
+test('a job that another attempt has is not adopted by a callback', async () => {
+  const first = await makeHeldTask(room);
+  await callBack(first.attempt.id, news('job-owned', true));
+  assert.equal((await lookAgain(first.held, provider({}))).phase, 'generating');
+  const second = await makeHeldTask(room);
+  await callBack(second.attempt.id, news('job-owned', true));
+  assert.equal((await lookAgain(second.held, provider({}))).phase, 'held');
+});
+
+test('forged callbacks and unknown addresses are not heard', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  assert.equal(await callBack(attempt.id, { kind: 'forged', cause: 'bad signature' }), 'forged');
+  assert.equal(await callBack('att_unknown', news('job-x', true)), 'no_such_path');
+  assert.equal((await lookAgain(held, provider({}))).phase, 'held');
+});
+
+test('a job that only looks alike is taken when no other attempt can have it', async () => {
+  const found = { kind: 'found', jobId: 'job-alike', by: 'likeness' } as const;
+  await freezeClock(room.db, 1000);
+  const first = await makeHeldTask(room);
+  const second = await makeHeldTask(room);
+  assert.equal((await lookAgain(first.held, provider({}, found))).phase, 'held');
+  await reconcile(room.db, second.held.id, { kind: 'not_accepted' }, 'the console shows none');
+  const again = await readTask(room.db, first.held.id);
+  assert.equal((await lookAgain(again, provider({}, found))).phase, 'generating');
+});
+
+test('the evidence shows times, bytes and what each look-up said, without repeating itself', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  await lookAgain(held, provider({}));
+  await lookAgain(await readTask(room.db, held.id), provider({}));
+  await callBack(attempt.id, news(null));
+  const [one] = (await shown(held.id)).attempts;
+  const evidence = one?.evidence.map((row) => {
+    const { source, finding, times } = row as { source: string; finding: object; times: number };
+    return { source, finding, times };
+  });
+  const sender = { kind: 'unknown', cause: 'timed out', bytesSent: 700 };
+  assert.deepEqual(evidence, [
+    { source: 'sender', finding: sender, times: 1 },
+    { source: 'look_up', finding: ABSENT, times: 2 },
+    { source: 'callback', finding: { job: null, verified: false }, times: 1 },
+  ]);
+});
+
+test('an operator adopts a job, once, with a reason that is kept', async () => {
+  const { held } = await makeHeldTask(room);
+  const decision = { kind: 'accepted', jobId: 'job-console' } as const;
+  const done = await reconcile(room.db, held.id, decision, 'seen in the console');
+  assert.deepEqual(done, { task_id: held.id, phase: 'generating' });
+  const { attempts, history } = await shown(held.id);
+  assert.equal(attempts[0]?.resolved_by, 'operator');
+  assert.match(JSON.stringify(history.at(-1)), /seen in the console/);
+  const again = reconcile(room.db, held.id, { kind: 'failed' }, 'twice');
+  await assert.rejects(again, { name: 'UsageError', message: /is generating, not held/ });
+});
+
+test('an operator’s refusal refunds, and a job that shows up later is an orphan', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  await announce(room.db, held.id);
+  await reconcile(room.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
+  const refunded = { available: PRICE.credits, held: 0 };
+  assert.deepEqual((await balances(room.db, held.account_id)).paid, refunded);
+  await callBack(attempt.id, news('job-late'));
+  await callBack(attempt.id, news('job-false'));
+  const providers = new Map([['scripted', provider({ 'job-late': 'working' })]]);
+  await checkSuspectedOrphans({ db: room.db, log: quiet, providers });
+  const { orphan_jobs: orphans } = await shown(held.id);
+  assert.deepEqual(
+    orphans.map(({ job_id, state }) => [job_id, state]),
+    [
+      ['job-late', 'confirmed'],
+      ['job-false', 'unknown_there'],
+    ],
+  );
+  assert.equal((await readTask(room.db, held.id)).phase, 'failed', 'an ended task never changes');
+});
+
+test('given up without knowing, the client is refunded and the named job is an orphan', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  await callBack(attempt.id, news('job-doubtful', true));
+  await reconcile(room.db, held.id, { kind: 'failed' }, 'the customer can not wait');
+  assert.equal((await readTask(room.db, held.id)).error_code, 'provider_unavailable');
+  const { orphan_jobs: orphans } = await shown(held.id);
+  assert.deepEqual(
+    orphans.map(({ job_id }) => job_id),
+    ['job-doubtful'],
+  );
+});
+
+test('operator and look-up race: exactly one of them decides', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const { held, attempt } = await makeHeldTask(room);
+    const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
+    const parts = submitParts(room, provider({}, found));
+    const [automatic, operator] = await Promise.allSettled([
+      lookUp(parts, held, attempt),
+      reconcile(room.db, held.id, { kind: 'not_accepted' }, 'race'),
+    ]);
+    const { phase } = await readTask(room.db, held.id);
+    if (phase === 'generating') {
+      assert.ok(operator.status === 'rejected' && operator.reason instanceof UsageError);
+    } else {
+      assert.equal(phase, 'failed');
+      assert.ok(automatic.status === 'rejected' && automatic.reason instanceof Superseded);
+    }
+  }
+});
+
+test('two operators race: one decides, the other is told', async () => {
+  const { held } = await makeHeldTask(room);
+  const decide = () => reconcile(room.db, held.id, { kind: 'failed' }, 'race');
+  const results = await Promise.allSettled([decide(), decide()]);
+  assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  const transfers = await sql(
+    room.db,
+    `select 1 from task_holds where task_id = $1 and outcome = 'refund'`,
+    [held.id],
+  );
+  assert.equal(transfers.length, 1);
+});
+
+test('a decision about something else than what is held is refused and changes nothing', async () => {
+  const { held } = await makeHeldTask(room);
+  const taken = await makeHeldTask(room);
+  await reconcile(room.db, taken.held.id, { kind: 'accepted', jobId: 'job-mine' }, 'seen');
+  const steal = reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-mine' }, 'mistaken');
+  await assert.rejects(steal, { message: 'job job-mine belongs to another task already' });
+  const nothing = reconcile(room.db, 'task_none', { kind: 'failed' }, 'x');
+  await assert.rejects(nothing, { message: 'there is no task "task_none"' });
+  assert.equal((await readTask(room.db, held.id)).phase, 'held');
+});

@@ -1,0 +1,79 @@
+import { type Database, statement, type Transaction } from '../kernel/database.ts';
+import type { Log } from '../kernel/log.ts';
+import type { JobStatus, Provider } from '../providers/provider.ts';
+
+// A job that an attempt has adopted, this one or another, is none.
+const NOTE = statement(
+  'orphan_note',
+  `insert into orphan_jobs as o (provider, job_id, attempt_id, task_id, source, state)
+   select a.provider, e.finding->>'job', a.id, a.task_id, min(e.source),
+     case when bool_or((e.finding->>'verified')::boolean) then 'confirmed' else 'suspected' end
+   from evidence e join attempts a on a.id = e.attempt_id join tasks t on t.id = a.task_id
+   where a.id = $1 and e.source in ('sender', 'callback') and e.finding->>'job' is not null
+     and (a.state not in ('open', 'unknown') or t.due_at is null)
+     and not exists (select from attempts other
+       where other.provider = a.provider and other.job_id = e.finding->>'job')
+   group by a.id, 2
+   on conflict (provider, job_id) do update set state = excluded.state
+     where o.state <> 'confirmed' and excluded.state = 'confirmed'`,
+);
+
+/**
+ * Records the jobs that were named for an attempt and that it can't adopt any more: late evidence
+ * (design decision 16). Nothing is cancelled: at some providers that deletes a finished result.
+ */
+export async function noteOrphans(tx: Transaction, attemptId: string): Promise<void> {
+  await tx.query(NOTE, [attemptId]);
+}
+
+interface Suspect {
+  provider: string;
+  job_id: string;
+  task_id: string;
+}
+
+const SUSPECTED = statement(
+  'orphan_suspected',
+  `select provider, job_id, task_id from orphan_jobs where state = 'suspected'
+   order by checked_at nulls first, found_at limit 20`,
+);
+
+const CHECKED = statement(
+  'orphan_checked',
+  `update orphan_jobs set state = $3, status = $4, checked_at = clock_now()
+   where provider = $1 and job_id = $2 and state = 'suspected'`,
+);
+
+export interface OrphanParts {
+  db: Database;
+  log: Log;
+  providers: ReadonlyMap<string, Provider>;
+}
+
+/** Looks at the jobs that unsigned callbacks named for ended tasks: is there such a job at all? */
+export async function checkSuspectedOrphans(parts: OrphanParts): Promise<void> {
+  for (const suspect of await parts.db.query<Suspect>(SUSPECTED)) {
+    const provider = parts.providers.get(suspect.provider);
+    if (provider) await checkSuspect(parts, provider, suspect);
+  }
+}
+
+async function checkSuspect(
+  { db, log }: OrphanParts,
+  provider: Provider,
+  suspect: Suspect,
+): Promise<void> {
+  const { job_id: job, task_id: task } = suspect;
+  const found = await provider.read(job).catch((error: Error) => error);
+  const state = stateOf(found);
+  const status = found instanceof Error ? { error: found.message } : found;
+  await db.query(CHECKED, [suspect.provider, job, state, JSON.stringify(status)]);
+  if (state === 'confirmed') {
+    log.error({ task, job, provider: provider.name }, 'a job that no task uses has come to light');
+  }
+}
+
+function stateOf(found: JobStatus | Error): 'suspected' | 'confirmed' | 'unknown_there' {
+  if (found instanceof Error) return 'suspected';
+  return found.kind === 'missing' ? 'unknown_there' : 'confirmed';
+}

@@ -1,0 +1,139 @@
+import {
+  type Database,
+  statement,
+  type Transaction,
+  violatedConstraint,
+} from '../kernel/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { type Attempt, correctJob, liveAttempt, resolveAttempt } from './attempts.ts';
+import { noteEvidence } from './evidence.ts';
+import { notAccepted } from './not-accepted.ts';
+import { noteOrphans } from './orphans.ts';
+import { TASK_COLUMNS, type Task } from './task.ts';
+import { move } from './transitions.ts';
+
+/** What an operator knows of a held task, for example from the provider's console. */
+export type Decision =
+  | { kind: 'accepted'; jobId: string }
+  | { kind: 'not_accepted' }
+  | { kind: 'failed' };
+
+// Taking the lease over makes a worker that is at the task come too late, whatever it finds.
+const TAKE = statement(
+  'task_take_held',
+  `update tasks set lease = lease + 1, leased_until = null
+   where id = $1 and phase = 'held' returning ${TASK_COLUMNS}`,
+);
+
+const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
+
+/**
+ * Decides a held task by an operator's word, once, by the same compare-and-set as the automatic
+ * way: whoever comes first. The reason is kept with the task's history and evidence.
+ * @returns the task's id and the phase it is in now
+ * @throws UsageError when the task is not held, or not in a way that the decision is about
+ */
+export function reconcile(
+  db: Database,
+  taskId: string,
+  decision: Decision,
+  reason: string,
+): Promise<{ task_id: string; phase: string }> {
+  return db.transaction(async (tx) => {
+    const attempt = await lockAttempt(tx, taskId);
+    const [task] = await tx.query<Task>(TAKE, [taskId]);
+    if (!task || !attempt) throw await notHeld(tx, taskId);
+    await noteEvidence(tx, attempt.id, 'operator', { decision, reason });
+    const phase = await decide(tx, task, attempt, { decision, reason });
+    return { task_id: taskId, phase };
+  });
+}
+
+const LOCK = statement(
+  'attempt_lock_live',
+  `select from attempts where task_id = $1 and state in ('open', 'unknown', 'accepted') for update`,
+);
+
+/** The attempt before the task, as every transition that resolves one does. */
+async function lockAttempt(tx: Transaction, taskId: string): Promise<Attempt | undefined> {
+  await tx.query(LOCK, [taskId]);
+  return liveAttempt(tx, taskId);
+}
+
+async function notHeld(tx: Transaction, taskId: string): Promise<UsageError> {
+  const [task] = await tx.query<{ phase: string }>(PHASE, [taskId]);
+  return new UsageError(
+    task
+      ? `${taskId} is ${task.phase}, not held: there is nothing to decide`
+      : `there is no task ${JSON.stringify(taskId)}`,
+  );
+}
+
+interface Verdict {
+  decision: Decision;
+  reason: string;
+}
+
+async function decide(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  { decision, reason }: Verdict,
+): Promise<string> {
+  const cause = { operator: reason };
+  switch (decision.kind) {
+    case 'accepted':
+      return adopt(tx, task, attempt, { jobId: decision.jobId, cause });
+    case 'not_accepted': {
+      if (attempt.state === 'accepted') throw wasAccepted(task, attempt);
+      await resolveAttempt(tx, attempt.id, { state: 'absent', by: 'operator', cause });
+      const next = await notAccepted(tx, task, { submitRetrySeconds: 0, cause });
+      return next === 'rest' ? 'held' : next.phase;
+    }
+    case 'failed':
+      return giveUp(tx, task, attempt, cause);
+  }
+}
+
+function wasAccepted(task: Task, attempt: Attempt): UsageError {
+  return new UsageError(`the provider took ${task.id} as ${attempt.job_id}: use --failed`);
+}
+
+/** Only a job id that an operator gave can be replaced: he may have mistaken it. */
+async function adopt(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  { jobId, cause }: { jobId: string; cause: Record<string, unknown> },
+): Promise<string> {
+  const isMistaken = attempt.state === 'accepted' && attempt.resolved_by === 'operator';
+  if (attempt.state === 'accepted' && !isMistaken) throw wasAccepted(task, attempt);
+  const adopted = isMistaken
+    ? correctJob(tx, attempt.id, jobId)
+    : resolveAttempt(tx, attempt.id, { state: 'accepted', by: 'operator', jobId });
+  await adopted.catch((error: unknown) => {
+    if (violatedConstraint(error) !== 'one_attempt_per_job') throw error;
+    throw new UsageError(`job ${jobId} belongs to another task already`);
+  });
+  const moved = await move(tx, task, { to: 'generating', cause: { ...cause, job: jobId } });
+  return moved.phase;
+}
+
+/** The client is refunded; a job that shows up all the same is an orphan, the operator's loss. */
+async function giveUp(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  cause: Record<string, unknown>,
+): Promise<string> {
+  const message = 'The video could not be obtained. The credits are returned.';
+  const error = { code: codeOf(task), message } as const;
+  const billed = task.provider_output === null ? {} : { providerBilled: true };
+  const failed = await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });
+  await noteOrphans(tx, attempt.id);
+  return failed.phase;
+}
+
+function codeOf(task: Task): 'output_unavailable' | 'provider_unavailable' {
+  return task.held_cause === 'outcome' ? 'output_unavailable' : 'provider_unavailable';
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createKey } from '../src/accounts/api-keys.ts';
+import type { Database } from '../src/kernel/database.ts';
+import { ApiError } from '../src/kernel/errors.ts';
+import { balances } from '../src/ledger/ledger.ts';
+import { audit } from '../src/tasks/audit.ts';
+import { type Binding, type Created, createTask } from '../src/tasks/create.ts';
+import { openTestApp, type TestApp } from './app.ts';
+import { type Answer, client } from './client.ts';
+import { openCuttingProxy } from './cutting-proxy.ts';
+import { type Dice, playRounds } from './dice.ts';
+import { assertError } from './envelope.ts';
+import {
+  assertBoth,
+  type CutDatabase,
+  count,
+  cutsFor,
+  insist,
+  insistOnDatabase,
+  newTally,
+  openCutDatabase,
+} from './lost-answers.ts';
+import { makeCustomer } from './service.ts';
+import { bindingFor, PRICE, REQUEST, sql } from './task-fixtures.ts';
+
+let api: TestApp;
+let db: Database;
+
+before(async () => {
+  api = await openTestApp();
+  db = api.database.db;
+});
+after(async () => {
+  const books = await audit(db);
+  await api.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+const BODY = { prompt: 'a lighthouse at dawn' };
+/** Others of the same price, and one that costs more. */
+const OTHERS = [{ prompt: 'a lighthouse at dusk' }, { ...BODY, seed: 7 }, { ...BODY, seed: 8 }];
+const DEAR = { ...BODY, duration: 10 };
+/** How the connections of clients that play at the same time are cut (see cutsFor). */
+const PLACES = [0, 1, 2, 3];
+
+interface Sent {
+  body: object;
+  answer: Answer;
+}
+
+/** Who was first is told by 202; everybody else must hear what their own body calls for. */
+function assertOneWinner(sent: Sent[]): Sent {
+  const winners = sent.filter(({ answer }) => answer.status === 202);
+  assert.equal(winners.length, 1, `${winners.length} of them were told 202`);
+  const [winner] = winners;
+  assert.ok(winner);
+  for (const one of sent) if (one !== winner) assertLost(one, winner);
+  return winner;
+}
+
+/** The same body hears of the winner's task, another is a conflict: nobody is told of money. */
+function assertLost({ body, answer }: Sent, winner: Sent): void {
+  const headers = Object.fromEntries(answer.headers);
+  if (body !== winner.body) {
+    assertError({ ...answer, headers }, 'idempotency_conflict');
+    return;
+  }
+  assert.equal(answer.status, 200);
+  assert.equal(headers['idempotent-replayed'], 'true');
+  assert.deepEqual(answer.body, winner.answer.body);
+}
+
+test('one key in flight with equal and other bodies: one task, never 402', async (t) => {
+  await playRounds(t, async (dice) => {
+    const { accountId, secret } = await makeCustomer(db, PRICE.credits);
+    const second = await createKey(db, { accountId });
+    const clients = [client(api.url, secret), client(api.url, second.secret)] as const;
+    const key = crypto.randomUUID();
+    const send = async (body: object) => {
+      return { body, answer: await dice.pick(clients).create(body, key) };
+    };
+    const rush = shuffled([BODY, BODY, BODY, BODY, BODY, ...OTHERS, ...OTHERS], dice);
+    const winner = assertOneWinner(await Promise.all(rush.map(send)));
+    for (const body of shuffled([BODY, ...OTHERS, DEAR], dice))
+      assertLost(await send(body), winner);
+    await assertOneTask(accountId, winner.answer.body.id, 0);
+  });
+});
+
+test('a body told 402 binds no key: the one beside it that can be paid has it', async (t) => {
+  await playRounds(t, async (dice) => {
+    const { accountId, secret } = await makeCustomer(db, PRICE.credits);
+    const key = crypto.randomUUID();
+    const send = async (body: object) => {
+      return { body, answer: await client(api.url, secret).create(body, key) };
+    };
+    const sent = await Promise.all(shuffled([DEAR, DEAR, DEAR, BODY, BODY], dice).map(send));
+    const affordable = sent.filter(({ answer }) => answer.status !== 402);
+    for (const { body, answer } of sent) assert.ok(answer.status !== 402 || body === DEAR);
+    const winner = assertOneWinner(affordable);
+    assertLost(await send(DEAR), winner);
+    await assertOneTask(accountId, winner.answer.body.id, 0);
+  });
+});
+
+function shuffled<T>(list: T[], dice: Dice): T[] {
+  const ranked = list.map((item) => ({ item, rank: dice.below(1e6) }));
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ item }) => item);
+}
+
+/** Asserts that a request made one task and one hold, under whatever key. */
+async function assertOneTask(accountId: string, taskId: string, available = PRICE.credits) {
+  const rows = await sql(db, 'select id from tasks where account_id = $1', [accountId]);
+  assert.deepEqual(rows, [{ id: taskId }]);
+  const { paid } = await balances(db, accountId);
+  assert.deepEqual(paid, { available, held: PRICE.credits });
+}
+
+/** Creates through the client's own database connection; `lost` when told to send it again. */
+async function createThrough(client: CutDatabase, binding: Binding): Promise<Created | 'lost'> {
+  try {
+    return await createTask({ ...api.parts, db: client.db }, binding, REQUEST, PRICE);
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'service_busy') return 'lost';
+    throw error;
+  }
+}
+
+test('a create whose database went away is done once when its repeat answers', async (t) => {
+  const tally = newTally();
+  const play = async (place: number, dice: Dice) => {
+    await using through = await openCutDatabase(api.database.url);
+    const { accountId } = await makeCustomer(db, PRICE.credits * 2);
+    const binding = bindingFor(accountId);
+    const { answer, lost } = await insistOnDatabase(through, cutsFor(place, dice, 4), () =>
+      createThrough(through, binding),
+    );
+    count(tally, { lost, isDone: answer.kind === 'replayed' });
+    await assertOneTask(accountId, answer.task.id);
+  };
+  await playRounds(t, async (dice) => {
+    await Promise.all(PLACES.map((place) => play(place, dice.fork())));
+  });
+  assertBoth(t, 'create', tally);
+});
+
+test('a POST whose connection was cut made one task when its repeat answers', async (t) => {
+  const tally = newTally();
+  const play = async (place: number, dice: Dice) => {
+    await using proxy = await openCuttingProxy(new URL(api.url), () => true);
+    const { accountId, secret } = await makeCustomer(db, PRICE.credits * 2);
+    const { create } = client(`http://127.0.0.1:${proxy.port}`, secret);
+    const key = crypto.randomUUID();
+    const { answer, lost } = await insist({ proxy, cuts: cutsFor(place, dice, 1) }, () =>
+      create(BODY, key).catch(() => 'lost' as const),
+    );
+    assert.ok(answer.status === 200 || answer.status === 202, JSON.stringify(answer.body));
+    count(tally, { lost, isDone: answer.status === 200 });
+    await assertOneTask(accountId, answer.body.id);
+  };
+  await playRounds(t, async (dice) => {
+    await Promise.all(PLACES.map((place) => play(place, dice.fork())));
+  });
+  assertBoth(t, 'POST', tally);
+});

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createAccount } from '../src/accounts/accounts.ts';
+import { auditLedger } from '../src/ledger/audit.ts';
+import type { Cut } from './cutting-proxy.ts';
+import { createTestDatabase, type TestDatabase } from './database.ts';
+import { type Dice, playRounds } from './dice.ts';
+import { createHistory, type History, type Move, type Told } from './ledger-client.ts';
+import { assertLinearizable } from './ledger-history.ts';
+import {
+  assertBoth,
+  type CutDatabase,
+  count,
+  cutsFor,
+  insistOnDatabase,
+  newTally,
+  openCutDatabase,
+} from './lost-answers.ts';
+
+const CLIENTS = 4;
+
+let database: TestDatabase;
+let clients: CutDatabase[];
+
+before(async () => {
+  database = await createTestDatabase();
+  const open = () => openCutDatabase(database.url);
+  clients = await Promise.all(Array.from({ length: CLIENTS }, open));
+});
+after(async () => {
+  await Promise.all(clients.map((client) => client[Symbol.asyncDispose]()));
+  await database.close();
+});
+
+/** One round of the ledger's own calls: its accounts are rich, so that nothing is refused. */
+interface Round {
+  history: History;
+  accounts: [string, ...string[]];
+  /** A number that names nothing yet. */
+  newName(): number;
+}
+
+async function openRound(): Promise<Round> {
+  const history = createHistory(`${crypto.randomUUID()}-`);
+  let names = 0;
+  const newName = () => {
+    names += 1;
+    return names;
+  };
+  const open = async () => {
+    const accountId = await createAccount(database.db, `${crypto.randomUUID()}@example.com`);
+    for (const kind of ['paid', 'promotional'] as const) {
+      const credits = 100_000;
+      await history.ask(database.db, {
+        type: 'grant',
+        accountId,
+        kind,
+        credits,
+        reference: newName(),
+      });
+    }
+    return accountId;
+  };
+  return { history, accounts: [await open(), await open()], newName };
+}
+
+function movesOf({ accounts, newName }: Round, dice: Dice): [Move, ...Move[]] {
+  const accountId = dice.pick(accounts);
+  const kind = dice.pick(['paid', 'promotional']);
+  const credits = dice.between(1, 100);
+  const reserve = { accountId, task: newName(), credits };
+  return [
+    { type: 'grant', accountId, kind, credits, reference: newName() },
+    {
+      type: 'adjust',
+      accountId,
+      kind,
+      credits: dice.pick([1, -1]) * credits,
+      reference: newName(),
+    },
+    { type: 'hold', ...reserve },
+    { type: dice.pick(['capture', 'refund']), ...reserve },
+  ];
+}
+
+/** Makes a move until its client knows that it has taken effect. */
+async function makeSure(client: CutDatabase, { history }: Round, move: Move, cuts: Cut[]) {
+  const { answer, lost } = await insistOnDatabase<Told>(client, cuts, () =>
+    history.ask(client.db, move),
+  );
+  const isDone = answer === ('reference' in move ? 'repeated' : 'taken');
+  assert.ok(isDone || answer === 'booked', `${JSON.stringify(move)} was told ${answer}`);
+  await history.ask(database.db, { type: 'read', accountId: move.accountId });
+  return { lost, isDone };
+}
+
+test('whoever lost an answer of the ledger finds out, and nothing happened twice', async (t) => {
+  const tallies = { grant: newTally(), adjust: newTally(), hold: newTally(), settle: newTally() };
+  await playRounds(t, async (dice) => {
+    const round = await openRound();
+    const play = async (client: CutDatabase, place: number, own: Dice) => {
+      for (const move of movesOf(round, own)) {
+        const cuts = cutsFor(place, own, 'reference' in move ? 1 : 3);
+        const found = await makeSure(client, round, move, cuts);
+        const name = move.type === 'capture' || move.type === 'refund' ? 'settle' : move.type;
+        count(tallies[name], found);
+      }
+    };
+    await Promise.all(clients.map((client, place) => play(client, place, dice.fork())));
+    await assertLinearizable(database.db, round.history);
+  });
+  for (const [type, tally] of Object.entries(tallies)) assertBoth(t, type, tally);
+  assert.deepEqual(await database.db.snapshot(auditLedger), []);
+});

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createAccount } from '../src/accounts/accounts.ts';
+import { type Database, openDatabase } from '../src/kernel/database.ts';
+import { auditLedger } from '../src/ledger/audit.ts';
+import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { type Dice, playRounds } from './dice.ts';
+import {
+  type Asked,
+  createHistory,
+  type History,
+  type Move,
+  type Reserve,
+} from './ledger-client.ts';
+import { assertLinearizable } from './ledger-history.ts';
+
+const CLIENTS = 8;
+const CALLS_PER_CLIENT = 40;
+const ACCOUNTS = 3;
+
+let database: TestDatabase;
+let clients: Database[];
+
+before(async () => {
+  database = await createTestDatabase();
+  const { url } = database;
+  clients = Array.from({ length: CLIENTS }, () =>
+    openDatabase({ url, connections: 1, log: quiet }),
+  );
+});
+after(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+  await database.close();
+});
+
+/** What all clients of a round know: the accounts, what was asked, and the tasks with credits. */
+interface Round {
+  history: History;
+  accounts: [string, ...string[]];
+  asked: Move[];
+  held: Reserve[];
+}
+
+async function openRound(): Promise<Round> {
+  const open = () => createAccount(database.db, `${crypto.randomUUID()}@example.com`);
+  const accounts: Round['accounts'] = [await open()];
+  while (accounts.length < ACCOUNTS) accounts.push(await open());
+  return { history: createHistory(`${crypto.randomUUID()}-`), accounts, asked: [], held: [] };
+}
+
+async function playClient(client: Database, round: Round, dice: Dice): Promise<void> {
+  for (let call = 0; call < CALLS_PER_CLIENT; call += 1) {
+    const asked = nextCall(round, dice);
+    if (asked.type !== 'read') round.asked.push(asked);
+    const told = await round.history.ask(client, asked);
+    if (asked.type === 'hold' && told === 'booked') round.held.push(asked);
+  }
+}
+
+function nextCall(round: Round, dice: Dice): Asked {
+  const accountId = dice.pick(round.accounts);
+  const before = round.asked[dice.below(round.asked.length)];
+  if (before && dice.chance(0.2)) return before;
+  if (dice.chance(0.2)) return { type: 'read', accountId };
+  return newMove(accountId, round, dice);
+}
+
+/** Few references and tasks for many calls, so that different movements want the same name. */
+const REFERENCES = (CLIENTS * CALLS_PER_CLIENT) / 4;
+
+function newMove(accountId: string, { held }: Round, dice: Dice): Move {
+  const reference = dice.below(REFERENCES);
+  const kind = dice.pick(['paid', 'paid', 'promotional']);
+  const type = dice.pick(['grant', 'adjust', 'hold', 'hold', 'settle', 'settle']);
+  if (type === 'grant') return { type, accountId, kind, credits: dice.between(1, 60), reference };
+  if (type === 'adjust') return { type, accountId, kind, credits: signed(dice), reference };
+  const found = held[dice.below(held.length)];
+  if (type === 'settle' && found) return { ...found, type: dice.pick(['capture', 'refund']) };
+  return { type: 'hold', accountId, task: reference, credits: dice.between(1, 60) };
+}
+
+function signed(dice: Dice): number {
+  return dice.pick([1, -1]) * dice.between(1, 60);
+}
+
+test('whatever many clients move and read at once, each book is linearizable', async (t) => {
+  const tally: Record<string, number> = {};
+  await playRounds(t, async (dice) => {
+    const round = await openRound();
+    await Promise.all(clients.map((client) => playClient(client, round, dice.fork())));
+    await assertLinearizable(database.db, round.history);
+    for (const { told } of round.history.calls) {
+      const outcome = typeof told === 'string' ? told : 'read';
+      tally[outcome] = (tally[outcome] ?? 0) + 1;
+    }
+  });
+  t.diagnostic(JSON.stringify(tally));
+  for (const outcome of ['booked', 'repeated', 'taken', 'short', 'read']) {
+    assert.ok(tally[outcome], `some calls were told ${outcome}`);
+  }
+  assert.equal(tally.lost, undefined);
+  assert.deepEqual(await database.db.snapshot(auditLedger), []);
+});

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { type SimulatorProcess, startSimulator } from '../../simulators/kit/process.ts';
+import { readConfig } from '../src/config.ts';
+import { type Service, startService } from '../src/main.ts';
+import { workflowWith } from '../src/providers/comfyui/rig.ts';
+import { audit } from '../src/tasks/audit.ts';
+import { client } from './client.ts';
+import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { makeVideo } from './media-files.ts';
+import { type MediaHost, startMediaHost, TEST_CA_FILE } from './media-host.ts';
+import { makeCustomer, serviceEnvironment, temporaryFolder, until } from './service.ts';
+import { sql } from './task-fixtures.ts';
+
+// One API for each foreign provider, and one worker that has all four, on one database.
+const NAMES = ['ark', 'fal', 'replicate', 'comfyui'] as const;
+type Name = (typeof NAMES)[number];
+const CALLING_BACK: Name[] = ['ark', 'fal', 'replicate'];
+
+const BODY = {
+  ...{ model: 'video-2.0', prompt: 'A boat that comes home', duration: 4 },
+  ...{ resolution: '480p', generate_audio: false },
+};
+const CREDITS = 120;
+const PICTURE = new URL('../../acceptance/media/picture.png', import.meta.url);
+
+let database: TestDatabase;
+let host: MediaHost;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let simulators: Map<Name, SimulatorProcess>;
+const services: Service[] = [];
+
+before(async () => {
+  [database, host, folder] = await Promise.all([
+    createTestDatabase(),
+    startMediaHost(),
+    temporaryFolder(),
+  ]);
+  const { text } = await workflowWith('LoadImage', { image: '{{first_frame}}' });
+  await writeFile(workflowFile(), text);
+  host.serve('/boat.png', { kind: 'bytes', bytes: await readFile(PICTURE) });
+  await makeResult();
+  const started = NAMES.map(async (name) => {
+    return [name, await startSimulator(name, folder.path, ['--job-seconds', '0.2'])] as const;
+  });
+  simulators = new Map(await Promise.all(started));
+});
+after(async () => {
+  for (const service of services.toReversed()) await service.stop();
+  await Promise.all([...(simulators?.values() ?? [])].map((simulator) => simulator.kill()));
+  await host?.close();
+  await database?.close();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+/** A template that takes one file, so that it must have been uploaded. */
+function workflowFile(): string {
+  return path.join(folder.path, 'workflow.json');
+}
+
+/**
+ * Simulators make each kind of result once and keep it: here it is there beforehand, or each of
+ * them would load the encoder.
+ */
+async function makeResult(): Promise<void> {
+  const size = { width: 864, height: 496, seconds: 4, audio: null };
+  const file = path.join(folder.path, 'result.mp4');
+  await makeVideo(file, { ...size, codecOptions: { preset: 'ultrafast', crf: '40' } });
+  for (const kept of ['ark.jsonl.outputs', 'videos', 'outputs']) {
+    await mkdir(path.join(folder.path, kept));
+    await copyFile(file, path.join(folder.path, kept, '864x496-4s.mp4'));
+  }
+}
+
+function urlOf(name: Name): string {
+  return simulators.get(name)?.url ?? '';
+}
+
+/** What every process has: all four providers, each at its simulator. */
+function environment(): Record<string, string> {
+  const allowed = [`localhost:${host.port}`, ...NAMES.map((name) => new URL(urlOf(name)).host)];
+  return serviceEnvironment({
+    ...{ DATA_DIR: folder.path, OUTBOUND_ALLOW: allowed.join() },
+    ...{ ARK_API_KEY: 'ark-key', ARK_BASE_URL: `${urlOf('ark')}/api/v3` },
+    ...{ FAL_API_KEY: 'fal-key', FAL_QUEUE_URL: urlOf('fal'), FAL_PLATFORM_URL: urlOf('fal') },
+    ...{ FAL_JWKS_URL: `${urlOf('fal')}/.well-known/jwks.json` },
+    ...{ REPLICATE_API_TOKEN: 'r8-token', REPLICATE_BASE_URL: urlOf('replicate') },
+    ...{ COMFYUI_BASE_URL: urlOf('comfyui'), COMFYUI_WORKFLOWS: workflowFile() },
+  });
+}
+
+async function start(own: Record<string, string>): Promise<Service> {
+  const { db, url } = database;
+  const opened = { url, db, created: false, onExit: () => {}, close: async () => {} };
+  const config = readConfig({ ...environment(), ...own });
+  const door = { ca: await readFile(TEST_CA_FILE, 'utf8') };
+  const service = await startService(config, opened, quiet, door);
+  services.push(service);
+  return service;
+}
+
+/** The one that is given files has one to take; the others would fetch it from us. */
+function bodyFor(name: Name | undefined): object {
+  if (name !== 'comfyui') return BODY;
+  return { ...BODY, mode: 'image-to-video', image_url: host.url('/boat.png') };
+}
+
+/** Has one video made through the API whose new tasks go to this provider. */
+async function orderVideo(api: Service, body: object) {
+  const { secret } = await makeCustomer(database.db, CREDITS);
+  const own = client(api.url ?? '', secret);
+  const created = await own.create(body);
+  assert.equal(created.status, 202, JSON.stringify(created.body));
+  await until(
+    () => phaseOf(created.body.id),
+    (phase) => /completed|failed/.test(phase),
+  );
+  const { body: task } = await own.task(created.body.id);
+  assert.equal(task.status, 'completed', JSON.stringify(task));
+  const video = await fetch(task.output.video_url);
+  const { body: credits } = await own.credits();
+  return { task, video: Buffer.from(await video.arrayBuffer()), credits };
+}
+
+async function phaseOf(taskId: string): Promise<string> {
+  const text = 'select phase from tasks where id = $1';
+  const [task] = await sql<{ phase: string }>(database.db, text, [taskId]);
+  return task?.phase ?? 'gone';
+}
+
+async function callbacksHeard(): Promise<string[]> {
+  const rows = await sql<{ provider: string }>(
+    database.db,
+    `select distinct provider from evidence join attempts on attempts.id = attempt_id
+     where source = 'callback' order by provider`,
+    [],
+  );
+  return rows.map(({ provider }) => provider);
+}
+
+test('each foreign provider makes a video, which is delivered and paid for once', async () => {
+  const apis = await Promise.all(NAMES.map((PROVIDER) => start({ PROVIDER, ROLES: 'api' })));
+  await start({ PROVIDER: 'local', ROLES: 'worker', PUBLIC_URL: apis[0]?.url ?? '' });
+  const made = await Promise.all(apis.map((api, index) => orderVideo(api, bodyFor(NAMES[index]))));
+  for (const { video, credits } of made) {
+    assert.equal(video.subarray(4, 8).toString(), 'ftyp');
+    assert.equal(credits.available_credits, 0);
+  }
+  for (const [name, simulator] of simulators) {
+    const jobs = await simulator.jobs();
+    assert.deepEqual(
+      jobs.map(({ prompt }) => prompt),
+      [BODY.prompt],
+      name,
+    );
+  }
+  const requests = await simulators.get('comfyui')?.requests();
+  assert.equal(requests?.filter(({ call }) => call === 'upload').length, 1);
+  await until(callbacksHeard, (heard) => heard.length === CALLING_BACK.length);
+  assert.deepEqual(await callbacksHeard(), CALLING_BACK);
+  assert.deepEqual((await audit(database.db)).problems, []);
+});

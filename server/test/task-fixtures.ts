@@ -75,6 +75,17 @@ export async function makeSubmittingTask(room: TaskRoom, changes: Partial<Create
   return { task: await moveNow(room.db, claimed, move), binding };
 }
 
+/** Puts an attempt on record that the provider accepted. */
+export async function recordAccepted(db: Database, taskId: string): Promise<void> {
+  await sql(
+    db,
+    `insert into attempts (id, task_id, provider, send_before, state, job_id, resolved_at)
+     select 'att_' || id, id, provider, clock_now(), 'accepted', 'job-' || id, clock_now()
+     from tasks where id = $1`,
+    [taskId],
+  );
+}
+
 /** Leases a task that must be free and due. */
 export async function claimTask(db: Database, taskId: string): Promise<Task> {
   const task = await claim(db, taskId);
@@ -93,7 +104,7 @@ export function submitParts({ db }: TaskRoom, provider: Provider): SubmitParts {
     submitRetrySeconds: 600,
     reconcileSeconds: 45,
     links: {
-      linkTo: (objectId) => `https://media.test/media/${objectId}`,
+      inputLinkTo: (objectId) => `https://media.test/media/${objectId}`,
       callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
     },
   };

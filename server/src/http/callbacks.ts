@@ -38,7 +38,10 @@ export async function callbackRoute(
       const { provider } = request.params;
       const hearing = await hearRequest(parts, request).catch((cause: unknown) => {
         parts.onCallback?.(provider, 'failed');
-        throw new ApiError('service_busy', 'Send it again later.', { cause });
+        throw new ApiError('service_busy', 'Send it again later.', {
+          cause,
+          retryAfterSeconds: 30,
+        });
       });
       parts.onCallback?.(provider, hearing);
       if (hearing === 'no_such_path') throw noSuchPath();

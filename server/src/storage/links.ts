@@ -4,11 +4,13 @@ import { ApiError } from '../kernel/errors.ts';
 
 /** Makes and checks the signed addresses: those under `/media/` expire, callbacks do not. */
 export interface Links {
+  /** A link to an output that works for the delivery time, counted from the database's now. */
+  linkTo(objectId: string, nowSeconds: number): string;
   /**
-   * A link to an object that works for the delivery time, counted from the database's now.
-   * @param mediaType decides its ending, which some who fetch it look at
+   * A link to an input, for the provider: it may wait for hours before it fetches what it was sent.
+   * @param mediaType decides the ending, which some who fetch it look at
    */
-  linkTo(objectId: string, nowSeconds: number, mediaType?: string): string;
+  inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): string;
   /**
    * @returns when the link expires, in seconds since 1970: the caller compares with the database
    * @throws ApiError `link_invalid` (forged or cut)
@@ -42,12 +44,17 @@ export async function openLinks(options: {
   const secrets = (await options.db.query<{ secret: Buffer }>(READ)).map((row) => row.secret);
   const [newest] = secrets;
   if (!newest) throw new Error('there is no delivery secret');
+  const link = (objectId: string, of: { mediaType: string; expires: number }) => {
+    const expires = Math.floor(of.expires);
+    const query = `expires=${expires}&signature=${sign(newest, objectId, expires)}`;
+    return `${options.publicUrl()}/media/${objectId}.${ENDINGS[of.mediaType] ?? 'bin'}?${query}`;
+  };
   return {
-    linkTo(objectId, nowSeconds, mediaType = 'video/mp4') {
-      const expires = Math.floor(nowSeconds + options.deliverySeconds);
-      const signature = sign(newest, objectId, expires);
-      const query = `expires=${expires}&signature=${signature}`;
-      return `${options.publicUrl()}/media/${objectId}.${ENDINGS[mediaType] ?? 'bin'}?${query}`;
+    linkTo: (objectId, nowSeconds) =>
+      link(objectId, { mediaType: 'video/mp4', expires: nowSeconds + options.deliverySeconds }),
+    inputLinkTo(objectId, nowSeconds, mediaType) {
+      const seconds = Math.max(options.deliverySeconds, INPUT_SECONDS);
+      return link(objectId, { mediaType, expires: nowSeconds + seconds });
     },
     expiryOf(objectId, { expires = '', signature = '' }) {
       const genuine = secrets.some((secret) => equal(signature, sign(secret, objectId, expires)));
@@ -67,6 +74,9 @@ export async function openLinks(options: {
     },
   };
 }
+
+/** The longest that a provider keeps a job waiting: two days at Ark. */
+const INPUT_SECONDS = 172_800;
 
 const ENDINGS: Record<string, string> = {
   'image/jpeg': 'jpg',

@@ -5,6 +5,7 @@ import {
   makeSubmittingTask,
   makeTask,
   openTaskRoom,
+  recordAccepted,
   sql,
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
@@ -85,6 +86,7 @@ test('announcing again keeps the time of the first', async () => {
 
 test('a task past acceptance is told as it is', async () => {
   const { task } = await makeTask(room);
+  await recordAccepted(db, task.id);
   await sql(db, `update tasks set phase = 'generating' where id = $1`, [task.id]);
   assert.equal((await announce(db, task.id))?.phase, 'generating');
 });

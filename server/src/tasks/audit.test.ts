@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { claimTask, makeTask, openTaskRoom, sql, type TaskRoom } from '../../test/task-fixtures.ts';
+import {
+  claimTask,
+  makeTask,
+  openTaskRoom,
+  recordAccepted,
+  sql,
+  type TaskRoom,
+} from '../../test/task-fixtures.ts';
 import type { Database } from '../kernel/database.ts';
 import { audit } from './audit.ts';
 import type { Task } from './task.ts';
@@ -21,6 +28,7 @@ async function complete(room: TaskRoom): Promise<Task> {
      values ($1, $2, 'output', 'ready', 'video/mp4', 1, clock_now() + interval '1 day')`,
     [outputObjectId, task.id],
   );
+  await recordAccepted(room.db, task.id);
   let current = await claimTask(room.db, task.id);
   for (const to of ['submitting', 'generating', 'archiving'] as const) {
     current = await moveNow(room.db, current, { to });
@@ -30,6 +38,7 @@ async function complete(room: TaskRoom): Promise<Task> {
 
 async function fail(room: TaskRoom): Promise<Task> {
   const { task } = await makeTask(room);
+  await recordAccepted(room.db, task.id);
   const error = { code: 'provider_failed', message: 'No.' } as const;
   const claimed = await claimTask(room.db, task.id);
   return moveNow(room.db, claimed, { to: 'failed', changes: { error } });
@@ -70,12 +79,17 @@ const DAMAGES: Array<{
     found: ({ live }) => `${live.id}: failed, but its credits are held`,
   },
   {
+    title: 'a completed task whose job nobody accepted',
+    damage: ({ completed }) => ['delete from attempts where task_id = $1', completed.id],
+    found: ({ completed }) => `${completed.id}: completed without an accepted attempt`,
+  },
+  {
     title: 'a live task was refunded',
     damage: ({ failed }) => [
-      `update tasks set phase = 'generating', error_code = null, due_at = now() where id = $1`,
+      `update tasks set phase = 'submitting', error_code = null, due_at = now() where id = $1`,
       failed.id,
     ],
-    found: ({ failed }) => `${failed.id}: generating, but its credits are refund`,
+    found: ({ failed }) => `${failed.id}: submitting, but its credits are refund`,
   },
   {
     title: 'a completed task was refunded',

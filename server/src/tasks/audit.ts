@@ -41,6 +41,13 @@ const CHECKS = [
      from attempts where job_id is not null group by task_id having count(*) > 1`,
   ),
   statement(
+    'audit_acceptance',
+    `select t.id || ': ' || t.phase || ' without an accepted attempt' as problem
+     from tasks t left join attempts a on a.task_id = t.id and a.state = 'accepted'
+     where (t.phase in ('generating', 'archiving', 'completed') or t.held_cause = 'outcome')
+       and a.id is null`,
+  ),
+  statement(
     'audit_key',
     `select t.id || ': its idempotency key is missing' as problem
      from tasks t left join idempotency_keys k on k.account_id = t.account_id

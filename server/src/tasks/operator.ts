@@ -6,6 +6,7 @@ export interface TaskListing {
   account_id: string;
   phase: string;
   held_cause: string | null;
+  provider: string;
   model: string;
   credits: number;
   created_at: Date;
@@ -14,7 +15,7 @@ export interface TaskListing {
 
 const LIST = statement(
   'operator_tasks',
-  `select id, account_id, phase, held_cause, request->>'model' as model, credits, created_at,
+  `select id, account_id, phase, held_cause, provider, request->>'model' as model, credits, created_at,
      updated_at
    from tasks where ($1::text is null or phase = $1) and ($2::text is null or account_id = $2)
    order by created_at desc limit 1000`,

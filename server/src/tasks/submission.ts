@@ -8,7 +8,7 @@ export interface SubmissionParts {
   db: Database;
   submitTimeoutSeconds: number;
   /** Signs what the provider may fetch and where it may call back. */
-  links: Pick<Links, 'linkTo' | 'callbackTo'>;
+  links: Pick<Links, 'inputLinkTo' | 'callbackTo'>;
 }
 
 /** What the provider is given; the same for a look-up but for the links' expiry. */
@@ -19,7 +19,7 @@ export function submissionOf(
 ): Submission {
   const { request } = task;
   const urlOf = ({ objectId, mediaType }: TaskInput) =>
-    links.linkTo(objectId, attempt.now_ms / 1000, mediaType);
+    links.inputLinkTo(objectId, attempt.now_ms / 1000, mediaType);
   return {
     attemptId: attempt.id,
     mode: request.mode,

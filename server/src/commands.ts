@@ -5,6 +5,7 @@ import { UsageError } from './kernel/errors.ts';
 import { adjust, balances, type CreditKind, grant } from './ledger/ledger.ts';
 import { audit } from './tasks/audit.ts';
 import { listTasks, showTask } from './tasks/operator.ts';
+import { listOrphans } from './tasks/orphans.ts';
 import { type Decision, reconcile } from './tasks/reconcile.ts';
 import { TRANSITIONS } from './tasks/transitions.ts';
 
@@ -170,6 +171,12 @@ export const COMMANDS: readonly Command[] = [
     flags: ['not-accepted', 'failed'],
     run: (db, { words: [id = ''], options }) =>
       reconcile(db, id, decision(options), required(options, 'reason')),
+  },
+  {
+    usage: 'orphans list',
+    summary: 'List provider jobs that no task uses: late evidence, at your cost',
+    options: [],
+    run: (db) => listOrphans(db),
   },
   {
     usage: 'audit',

@@ -78,7 +78,7 @@ export async function holdForEvidence(
   return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
 }
 
-/** Look-ups cost calls of a shared budget: after an hour they become rarer, a callback wakes. */
+/** Look-ups cost calls of a shared budget: in time they become rarer, and callbacks still wake. */
 function restSeconds(parts: LookUpParts, task: Task): number {
   return Math.max(parts.reconcileSeconds, task.phase_seconds / 60);
 }

@@ -15,8 +15,8 @@ export interface TaskListing {
 
 const LIST = statement(
   'operator_tasks',
-  `select id, account_id, phase, held_cause, provider, request->>'model' as model, credits, created_at,
-     updated_at
+  `select id, account_id, phase, held_cause, provider, request->>'model' as model, credits,
+     created_at, updated_at
    from tasks where ($1::text is null or phase = $1) and ($2::text is null or account_id = $2)
    order by created_at desc limit 1000`,
 );

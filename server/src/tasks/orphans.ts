@@ -2,6 +2,15 @@ import { type Database, statement, type Transaction } from '../kernel/database.t
 import type { Log } from '../kernel/log.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
 
+/** A provider's job that no task uses. */
+export interface Orphan {
+  provider: string;
+  job_id: string;
+  task_id: string;
+  /** suspected: an unsigned callback named it, nobody looked yet. */
+  state: 'suspected' | 'confirmed' | 'unknown_there';
+}
+
 // A job that an attempt has adopted, this one or another, is none.
 const NOTE = statement(
   'orphan_note',
@@ -15,26 +24,42 @@ const NOTE = statement(
        where other.provider = a.provider and other.job_id = e.finding->>'job')
    group by a.id, 2
    on conflict (provider, job_id) do update set state = excluded.state
-     where o.state <> 'confirmed' and excluded.state = 'confirmed'`,
+     where o.state <> 'confirmed' and excluded.state = 'confirmed'
+   returning provider, job_id, task_id, state`,
 );
 
 /**
  * Records the jobs that were named for an attempt and that it can't adopt any more: late evidence
  * (design decision 16). Nothing is cancelled: at some providers that deletes a finished result.
+ * @returns those that are new, or newly certain
  */
-export async function noteOrphans(tx: Transaction, attemptId: string): Promise<void> {
-  await tx.query(NOTE, [attemptId]);
+export function noteOrphans(tx: Transaction, attemptId: string): Promise<Orphan[]> {
+  return tx.query<Orphan>(NOTE, [attemptId]);
 }
 
-interface Suspect {
-  provider: string;
-  job_id: string;
-  task_id: string;
+const LIST = statement(
+  'orphan_list',
+  `select provider, job_id, task_id, state, source, status, found_at, checked_at
+   from orphan_jobs order by found_at desc limit 1000`,
+);
+
+export interface OrphanListing extends Orphan {
+  /** Who named it. */
+  source: 'sender' | 'callback';
+  /** What the provider said of it when it was asked. */
+  status: object | null;
+  found_at: Date;
+  checked_at: Date | null;
+}
+
+/** The newest thousand jobs that no task uses. */
+export function listOrphans(db: Database): Promise<OrphanListing[]> {
+  return db.query<OrphanListing>(LIST);
 }
 
 const SUSPECTED = statement(
   'orphan_suspected',
-  `select provider, job_id, task_id from orphan_jobs where state = 'suspected'
+  `select provider, job_id, task_id, state from orphan_jobs where state = 'suspected'
    order by checked_at nulls first, found_at limit 20`,
 );
 
@@ -52,7 +77,7 @@ export interface OrphanParts {
 
 /** Looks at the jobs that unsigned callbacks named for ended tasks: is there such a job at all? */
 export async function checkSuspectedOrphans(parts: OrphanParts): Promise<void> {
-  for (const suspect of await parts.db.query<Suspect>(SUSPECTED)) {
+  for (const suspect of await parts.db.query<Orphan>(SUSPECTED)) {
     const provider = parts.providers.get(suspect.provider);
     if (provider) await checkSuspect(parts, provider, suspect);
   }
@@ -61,19 +86,24 @@ export async function checkSuspectedOrphans(parts: OrphanParts): Promise<void> {
 async function checkSuspect(
   { db, log }: OrphanParts,
   provider: Provider,
-  suspect: Suspect,
+  suspect: Orphan,
 ): Promise<void> {
-  const { job_id: job, task_id: task } = suspect;
-  const found = await provider.read(job).catch((error: Error) => error);
+  const found = await provider.read(suspect.job_id).catch((error: Error) => error);
   const state = stateOf(found);
   const status = found instanceof Error ? { error: found.message } : found;
-  await db.query(CHECKED, [suspect.provider, job, state, JSON.stringify(status)]);
-  if (state === 'confirmed') {
-    log.error({ task, job, provider: provider.name }, 'a job that no task uses has come to light');
+  await db.query(CHECKED, [suspect.provider, suspect.job_id, state, JSON.stringify(status)]);
+  report(log, [{ ...suspect, state }]);
+}
+
+/** Tells the operator of the jobs that are certain: somebody pays for them. */
+export function report(log: Log, orphans: Orphan[]): void {
+  for (const { provider, job_id: job, task_id: task, state } of orphans) {
+    if (state !== 'confirmed') continue;
+    log.error({ task, job, provider }, 'a job that no task uses has come to light');
   }
 }
 
-function stateOf(found: JobStatus | Error): 'suspected' | 'confirmed' | 'unknown_there' {
+function stateOf(found: JobStatus | Error): Orphan['state'] {
   if (found instanceof Error) return 'suspected';
   return found.kind === 'missing' ? 'unknown_there' : 'confirmed';
 }

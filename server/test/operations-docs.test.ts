@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { parseCommandLine } from '../src/command-line.ts';
+import { COMMANDS } from '../src/commands.ts';
+import { readConfig } from '../src/config.ts';
+import { createMetrics } from '../src/http/metrics.ts';
+import type { Database } from '../src/kernel/database.ts';
+import { PROVIDERS } from '../src/provider-config.ts';
+import { PLACEHOLDERS } from '../src/providers/comfyui/workflow.ts';
+import { TRANSITIONS } from '../src/tasks/transitions.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Relative to the root; all pages but the decisions, which stay as they were written. */
+const PAGES = ['README.md', ...(await namesUnder('docs'))].filter(
+  (name) => /\.(md|yml)$/.test(name) && !name.startsWith('docs/decisions/'),
+);
+const pages = new Map(
+  await Promise.all(PAGES.map(async (name) => [name, await read(name)] as const)),
+);
+
+async function namesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(path.join(ROOT, folder), { recursive: true });
+  return entries.map((entry) => `${folder}/${entry.replaceAll(path.sep, '/')}`);
+}
+
+function read(name: string): Promise<string> {
+  return readFile(path.join(ROOT, name), 'utf8');
+}
+
+function page(name: string): string {
+  const text = pages.get(name);
+  assert.ok(text, `${name} is missing`);
+  return text;
+}
+
+/** The first group of each match. */
+function groups(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, group = '']) => group);
+}
+
+function sorted(names: Iterable<string>): string[] {
+  return [...new Set(names)].sort();
+}
+
+const OPERATIONS = PAGES.filter((name) => name.startsWith('docs/operations/'));
+const TABLES = ['docs/operations/README.md', ...PROVIDERS.slice(1).map(pageOfProvider)];
+
+function pageOfProvider(provider: string): string {
+  return `docs/providers/${provider}.md`;
+}
+
+// Metrics
+
+/** One row that serves all figures: every gauge then shows a series with all its labels. */
+const ROW = {
+  ...{ phase: 'held', cause: 'acceptance', by: 'operator', result: 'accepted', state: 'confirmed' },
+  ...{ provider: 'ark', tasks: 1, credits: 1, oldest_seconds: 1, attempts: 1, jobs: 1 },
+};
+
+/** Every series of ours with the labels it has, as `/metrics` shows them. */
+async function shownMetrics(): Promise<Map<string, Set<string>>> {
+  const unasked = () => assert.fail('metrics only query');
+  const query = async () => JSON.parse(JSON.stringify([ROW]));
+  const db: Database = { query, transaction: unasked, snapshot: unasked, close: unasked };
+  const metrics = createMetrics(db);
+  const call = { provider: 'ark', call: 'submit', outcome: 'accepted', seconds: 1 } as const;
+  metrics.countProviderCall(call);
+  metrics.countCallback('ark', 'heard');
+  metrics.countAnswer({ route: '/', status: 200, seconds: 1 });
+  const { body } = await metrics.app.inject('/metrics');
+  const series = [...body.matchAll(/^(framewright_\w+)\{(.*)\} /gm)];
+  return new Map(
+    series.map(([, name = '', labels = '']) => [name, new Set(groups(labels, /(\w+)="/g))]),
+  );
+}
+
+const shown = await shownMetrics();
+const metrics = sorted([...shown.keys()].map((name) => name.replace(/_(bucket|sum|count)$/, '')));
+
+/** What a page or a rule says of a series: its name and the labels it asks for. */
+function seriesIn(text: string): Array<{ name: string; labels: string[]; selector: string }> {
+  return [...text.matchAll(/\b(framewright_\w+)(?:\{([^}]*)\})?/g)].map(
+    ([, name = '', selector = '']) => ({
+      name,
+      labels: groups(selector, /(\w+)\s*(?:!?[=~]|,|$)/g),
+      selector,
+    }),
+  );
+}
+
+test('every metric that a page or a rule names is shown, with the labels it is given there', () => {
+  for (const [name, text] of pages) {
+    for (const series of seriesIn(text)) {
+      const labels = shown.get(series.name) ?? shown.get(`${series.name}_bucket`);
+      assert.ok(labels, `${name}: there is no ${series.name}`);
+      const strange = series.labels.filter((label) => !labels.has(label));
+      assert.deepEqual(strange, [], `${name}: labels of ${series.name}`);
+    }
+  }
+});
+
+test('every metric is explained, with all its labels', () => {
+  const all = seriesIn(page('docs/operations/metrics.md'));
+  const explained = all.filter(({ selector }) => /^\w+(,\w+)*$/.test(selector));
+  assert.deepEqual(sorted(explained.map(({ name }) => name)), metrics);
+  for (const { name, labels } of explained) {
+    const given = shown.get(name) ?? shown.get(`${name}_sum`);
+    assert.deepEqual(sorted(labels), sorted(given ?? []), name);
+  }
+});
+
+test('the rules ask for values that there are', async () => {
+  const known =
+    (await read('server/src/providers/watched.ts')) + (await read('server/src/tasks/callback.ts'));
+  const rules = page('docs/operations/alerts.yml');
+  for (const phase of groups(rules, /phase="(\w+)"/g)) assert.ok(phase in TRANSITIONS, phase);
+  const words = groups(rules, /(?:outcome|hearing|call)!?="(\w+)"/g).filter(
+    (word) => word !== 'failed',
+  );
+  for (const word of words) assert.match(known, new RegExp(`[\`']${word}[\`']`), word);
+});
+
+// Alert rules
+
+/** The rules by their names, each as the text of its block. */
+const rules = page('docs/operations/alerts.yml')
+  .split(/^ {6}- alert: /m)
+  .slice(1);
+
+test('each alert has an expression, a severity, and words that say what to do', () => {
+  const names = rules.map((rule) => rule.split('\n', 1)[0]);
+  assert.equal(new Set(names).size, rules.length);
+  for (const rule of rules) {
+    assert.match(rule, /^Framewright\w+\n {8}expr: (>-\n( {10}\S.*\n)+|\S.*\n)/);
+    assert.match(rule, /^ {10}severity: (critical|warning)$/m);
+    assert.match(rule, /^ {10}summary: \S/m);
+    assert.match(rule, /^ {10}description: >-\n {12}\S/m);
+    assert.match(rule, /^ {10}runbook: docs\/operations\/\S+\.md#\S+$/m);
+    const expression = rule.slice(0, rule.indexOf('        labels:'));
+    for (const [open, close] of ['()', '{}', '[]']) {
+      const count = (mark = '') => expression.split(mark).length;
+      assert.equal(count(open), count(close), `${rule.split('\n', 1)[0]}: ${open}${close}`);
+    }
+  }
+});
+
+test('the rules indent with spaces and quote what YAML would read otherwise', () => {
+  for (const line of page('docs/operations/alerts.yml').split('\n')) {
+    assert.doesNotMatch(line, /\t/);
+    const [, value = ''] = /^ +(?:- )?\w+: (.*)$/.exec(line) ?? [];
+    if (!/^["']/.test(value)) assert.doesNotMatch(value, /^[{[&*!|%@`]|: |\s#/, line);
+  }
+});
+
+// Variables
+
+/** An environment that notes which variables are read. */
+function noting(values: Record<string, string>, names: Set<string>) {
+  return new Proxy(values, {
+    get(target, name) {
+      if (typeof name === 'string') names.add(name);
+      return Reflect.get(target, name);
+    },
+  });
+}
+
+function variablesRead(): string[] {
+  const names = new Set<string>();
+  readConfig(noting({}, names));
+  return sorted(names);
+}
+
+/** The rows of tables whose first cell is one variable: its name and its default. */
+function variableRows(name: string): Array<{ variable: string; fallback: string }> {
+  const rows = [...page(name).matchAll(/^\| `([A-Z][A-Z_]+)` \| (.*?) ?\| /gm)];
+  return rows.map(([, variable = '', fallback = '']) => ({ variable, fallback }));
+}
+
+test('each variable that the service reads has a row in one table, and no other has', () => {
+  const documented = TABLES.flatMap(variableRows).map(({ variable }) => variable);
+  assert.equal(new Set(documented).size, documented.length, 'each once');
+  assert.deepEqual(sorted(documented), variablesRead());
+});
+
+test('a variable of a provider is in the table of its page', () => {
+  for (const provider of PROVIDERS.slice(1)) {
+    const own = variablesRead().filter((name) => name.startsWith(`${provider.toUpperCase()}_`));
+    const rows = variableRows(pageOfProvider(provider)).map(({ variable }) => variable);
+    assert.deepEqual(sorted(rows), own);
+  }
+});
+
+test('no page names a variable that is not read', () => {
+  const read = variablesRead();
+  const others = ['FRAMEWRIGHT_KEY']; // of the reader's shell
+  const prefixes = /^(ARK|FAL|REPLICATE|COMFYUI|FRAMEWRIGHT)_|_(SECONDS|DAYS|URL|PORT)$/;
+  for (const [name, text] of pages) {
+    const named = groups(text, /\b([A-Z]+(?:_[A-Z]+)+)\b/g).filter((word) => prefixes.test(word));
+    const strange = named.filter((word) => !read.includes(word) && !others.includes(word));
+    assert.deepEqual(sorted(strange), [], name);
+  }
+});
+
+/** What registers every foreign provider, so that their settings are read to the end. */
+const REGISTERED = {
+  ...{ ARK_API_KEY: 'a', FAL_API_KEY: 'f', REPLICATE_API_TOKEN: 'r' },
+  ...{ COMFYUI_BASE_URL: 'http://10.0.0.5:8188', COMFYUI_WORKFLOWS: 'a.json' },
+};
+
+test('a default in code type is what the service takes when the variable is not set', () => {
+  const unset = readConfig(REGISTERED);
+  let checked = 0;
+  for (const { variable, fallback } of TABLES.flatMap(variableRows)) {
+    const [value] = groups(fallback, /^`([^`]+)`$/g);
+    if (value === undefined || /_MODEL(_FAST|_MINI)?$/.test(variable)) continue;
+    assert.deepEqual(readConfig({ ...REGISTERED, [variable]: value }), unset, variable);
+    checked += 1;
+  }
+  assert.ok(checked >= 20, `only ${checked}`);
+});
+
+test('the page of comfyui has every placeholder', () => {
+  const told = groups(page(pageOfProvider('comfyui')), /\{\{(\w+)\}\}/g);
+  for (const placeholder of PLACEHOLDERS) assert.ok(told.includes(placeholder), placeholder);
+});
+
+// Commands
+
+/** The operator commands in code blocks, with continued lines joined, and in code type. */
+function commandsIn(text: string): string[][] {
+  const joined = text.replaceAll(/\\\n\s*/g, '');
+  const lines = groups(joined, /^npx framewright (.+)$/gm);
+  const inline = groups(joined, /`npx framewright ([^`]+)`/g);
+  return [...lines, ...inline].map((line) =>
+    [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? ''),
+  );
+}
+
+const shownCommands = [...pages].flatMap(([name, text]) =>
+  commandsIn(text).map((words) => ({ name, words })),
+);
+
+test('every command that a page shows is one that there is, rightly spelt', () => {
+  for (const { name, words } of shownCommands) {
+    if (['serve', '--help'].includes(words[0] ?? '')) continue;
+    assert.doesNotThrow(() => parseCommandLine(words), `${name}: ${words.join(' ')}`);
+  }
+});
+
+test('every command is shown to operators, with each of its options', () => {
+  const ours = shownCommands.filter(({ name }) => OPERATIONS.includes(name));
+  const uses = ours
+    .filter(({ words }) => words[0] !== 'serve')
+    .map(({ words }) => ({ command: parseCommandLine(words).command, words }));
+  for (const command of COMMANDS) {
+    const words = uses.filter((use) => use.command === command).flatMap((use) => use.words);
+    assert.notEqual(words.length, 0, command.usage);
+    const options = [...command.options, ...(command.flags ?? [])].map((option) => `--${option}`);
+    const optional = ['--account'];
+    const missing = options.filter((name) => !words.includes(name) && !optional.includes(name));
+    assert.deepEqual(missing, [], command.usage);
+  }
+  assert.ok(ours.some(({ words }) => words[0] === 'serve'));
+});
+
+// Links
+
+/** A heading's anchor, as code hosts make it. */
+function anchorOf(heading: string): string {
+  const plain = heading.replaceAll('`', '').toLowerCase();
+  return plain.replaceAll(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-');
+}
+
+async function anchorsOf(name: string): Promise<string[]> {
+  return groups(await read(name), /^#+ (.+)$/gm).map(anchorOf);
+}
+
+function linksIn(name: string, text: string): string[] {
+  const links = groups(text, /\]\(([^)\s]+)\)/g).filter((link) => !/^https?:/.test(link));
+  const relative = links.map((link) => path.posix.join(path.posix.dirname(name), link));
+  const own = links.flatMap((link, i) =>
+    link.startsWith('#') ? `${name}${link}` : (relative[i] ?? ''),
+  );
+  return [...own, ...groups(text, /^ +runbook: (\S+)$/gm)];
+}
+
+test('every link within the project leads to a file, and to a heading of it', async () => {
+  for (const [name, text] of pages) {
+    for (const link of linksIn(name, text)) {
+      const [file = '', anchor] = link.split('#');
+      const isFolder = file.endsWith('/');
+      const found = await (isFolder ? readdir(path.join(ROOT, file)) : read(file)).catch(
+        () => null,
+      );
+      assert.notEqual(found, null, `${name}: ${link}`);
+      if (anchor === undefined) continue;
+      assert.ok((await anchorsOf(file)).includes(anchor), `${name}: ${link}`);
+    }
+  }
+});

@@ -122,6 +122,11 @@ export interface Provider {
   readonly name: string;
   readonly capabilities: Capabilities;
   /**
+   * Brings files to the provider ahead of the submit, which must begin within seconds of its record.
+   * It may be done again; what did not arrive is the submit's to tell.
+   */
+  prepare?(inputs: ProviderInput[]): Promise<void>;
+  /**
    * Hands the job over, once: one try, no redirect, a fresh connection.
    * @param mayStillSend asked just before the first byte leaves; when it says no, nothing is sent
    */

@@ -1,5 +1,5 @@
 import type { Database } from '../kernel/database.ts';
-import type { SoughtAttempt, Submission } from '../providers/provider.ts';
+import type { ProviderInput, SoughtAttempt, Submission } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
 import { type Attempt, SEND_WITHIN_SECONDS, takenJobs } from './attempts.ts';
 import type { Task, TaskInput } from './task.ts';
@@ -11,6 +11,13 @@ export interface SubmissionParts {
   links: Pick<Links, 'inputLinkTo' | 'callbackTo'>;
 }
 
+/** The task's copied files, each with a link that works for as long as a job may wait. */
+export function inputsFor({ links }: Pick<SubmissionParts, 'links'>, task: Task): ProviderInput[] {
+  const urlOf = ({ objectId, mediaType }: TaskInput) =>
+    links.inputLinkTo(objectId, task.now_seconds, mediaType);
+  return task.inputs.map((input) => ({ ...input, url: urlOf(input) }));
+}
+
 /** What the provider is given; the same for a look-up but for the links' expiry. */
 export function submissionOf(
   { links }: Pick<SubmissionParts, 'links'>,
@@ -18,8 +25,6 @@ export function submissionOf(
   attempt: Attempt,
 ): Submission {
   const { request } = task;
-  const urlOf = ({ objectId, mediaType }: TaskInput) =>
-    links.inputLinkTo(objectId, attempt.now_ms / 1000, mediaType);
   return {
     attemptId: attempt.id,
     mode: request.mode,
@@ -30,7 +35,7 @@ export function submissionOf(
     durationSeconds: request.duration,
     generateAudio: request.generate_audio,
     seed: task.seed,
-    inputs: task.inputs.map((input) => ({ ...input, url: urlOf(input) })),
+    inputs: inputsFor({ links }, task),
     callbackUrl: links.callbackTo(attempt.provider, attempt.id),
   };
 }

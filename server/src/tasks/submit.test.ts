@@ -437,6 +437,20 @@ test('an answer is recorded although the database is away when it comes', async 
   assert.equal(pauses, 3);
 });
 
+test('files are brought ahead of the attempt, and what fails is left to the submit', async () => {
+  const { task } = await makeSubmittingTask(room);
+  const attemptsThen: number[] = [];
+  const provider: Provider = {
+    ...thatSays({ kind: 'accepted', jobId: `job-${task.id}` }),
+    async prepare() {
+      attemptsThen.push((await attemptsOf(task.id)).length);
+      throw new Error('the upload broke off');
+    },
+  };
+  assert.equal(moved(await submit(partsWith(provider), task)).phase, 'generating');
+  assert.deepEqual(attemptsThen, [0]);
+});
+
 test('a process without the task’s provider leaves no attempt behind', async () => {
   const { task } = await makeSubmittingTask(room);
   const providerOf = () => {

@@ -13,7 +13,7 @@ import { takeBack } from './lease.ts';
 import { holdForEvidence, type LookUpParts, lookUp } from './look-up.ts';
 import { notAccepted } from './not-accepted.ts';
 import { noteOrphans } from './orphans.ts';
-import { submissionOf } from './submission.ts';
+import { inputsFor, submissionOf } from './submission.ts';
 import type { Task } from './task.ts';
 import { move, type Next, Superseded } from './transitions.ts';
 
@@ -32,6 +32,7 @@ export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
   const left = await liveAttempt(parts.db, task.id);
   if (left) return lookUp(parts, task, left);
   const provider = parts.providerOf(task); // before the record: this process may not have it
+  await provider.prepare?.(inputsFor(parts, task)).catch(() => {}); // the submit will tell
   const askedAt = parts.monotonic();
   const attempt = await parts.db.transaction((tx) => openAttempt(tx, task));
   // Counted from before the record was made, so this clock runs out no later than send_before.

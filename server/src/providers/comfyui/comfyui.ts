@@ -5,7 +5,7 @@ import type { Capabilities, Provider } from '../provider.ts';
 import { find, lookUp } from './look-up.ts';
 import { openOutput } from './outputs.ts';
 import type { ServerAddress } from './server.ts';
-import { submit } from './submit.ts';
+import { prepare, submit } from './submit.ts';
 import type { OpenInput } from './uploads.ts';
 import type { FrameRules } from './values.ts';
 import { parseWorkflow, type Workflow } from './workflow.ts';
@@ -47,6 +47,7 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   return {
     name: 'comfyui',
     capabilities: capabilitiesOf(workflows, options),
+    prepare: (inputs) => prepare(parts, inputs),
     submit: (submission, mayStillSend) => submit(parts, submission, mayStillSend),
     find: (attempt) => find(server, attempt, options.now),
     read: (jobId) => lookUp(server, jobId),

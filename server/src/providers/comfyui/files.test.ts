@@ -68,6 +68,17 @@ test('a client’s file is at the server, whole, when a job that names it is pos
   assert.match(JSON.stringify(job), new RegExp(`"framewright/${input.objectId}.png \\[temp\\]"`));
 });
 
+test('a file that was brought ahead is not sent again by the submit', async () => {
+  const input = firstFrame();
+  await provider.prepare?.([input]);
+  const submission = submissionOf([input]);
+  const { uploads } = await countsFor(rig, submission);
+  assert.equal((await provider.submit(submission, always)).kind, 'accepted');
+  assert.equal((await countsFor(rig, submission)).uploads, uploads);
+  const query = `filename=${input.objectId}.png&subfolder=framewright&type=temp`;
+  assert.equal((await fetch(`${rig.simulator.url}/view?${query}`)).status, 200);
+});
+
 test('a file that is there already is not sent again by the next attempt', async () => {
   const input = firstFrame();
   let asked = 0;

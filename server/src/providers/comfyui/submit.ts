@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallAnswer, CallOutcome } from '../../outbound/call.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
-import type { Submission, SubmitOutcome } from '../provider.ts';
+import type { ProviderInput, Submission, SubmitOutcome } from '../provider.ts';
 import { lookUp } from './look-up.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { callServer, type ServerAddress, ServerTrouble } from './server.ts';
@@ -28,6 +28,19 @@ export interface SubmitParts {
  * address, a missing permission, a limit on sizes. The operator can mend them, the client can't.
  */
 const OPERATOR_STATUSES = new Set([401, 403, 404, 405, 411, 413, 414, 415, 431]);
+
+/**
+ * Uploads what a workflow asks for: large files take longer than a submit may, which finds them
+ * there.
+ * @throws ServerTrouble when a file did not arrive
+ */
+export async function prepare(parts: SubmitParts, given: ProviderInput[]): Promise<void> {
+  const inputs = namedInputs(given);
+  const workflow = workflowFor(parts.workflows, inputs);
+  for (const { name, input } of inputs) {
+    if (workflow?.asksFor.has(name)) await upload(parts.server, input, parts.openInput);
+  }
+}
 
 /**
  * Posts a job under the attempt's own id, once. The server queues an id a second time when it is

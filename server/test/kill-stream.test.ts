@@ -19,9 +19,9 @@ import {
 } from './service.ts';
 
 /** The embedded database dies with the service each time: nobody else uses it meanwhile. */
-const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 3);
+const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 2);
 /** Requests that are on their way at a time, each by a client of its own. */
-const CLIENTS = 3;
+const CLIENTS = 2;
 const ENOUGH_CREDITS = 100_000;
 
 interface Stream {

@@ -122,7 +122,7 @@ export interface Provider {
   readonly name: string;
   readonly capabilities: Capabilities;
   /**
-   * Brings files to the provider ahead of the submit, which must begin within seconds of its record.
+   * Brings files to the provider ahead of the submit, which has seconds from its record to begin.
    * It may be done again; what did not arrive is the submit's to tell.
    */
   prepare?(inputs: ProviderInput[]): Promise<void>;

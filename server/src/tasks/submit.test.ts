@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { quiet } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import {
   claimTask,
@@ -15,16 +14,8 @@ import {
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../kernel/database.ts';
-import { openSpool } from '../kernel/spool.ts';
 import { balances } from '../ledger/ledger.ts';
-import { createLocalProvider } from '../providers/local/local.ts';
-import type {
-  FindOutcome,
-  Provider,
-  SoughtAttempt,
-  Submission,
-  SubmitOutcome,
-} from '../providers/provider.ts';
+import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
 import { announce } from './announce.ts';
 import { liveAttempt, openAttempt } from './attempts.ts';
 import { audit } from './audit.ts';
@@ -484,70 +475,4 @@ test('a busy provider’s own wait is told to the client', async () => {
 
 test('an unknown outcome that comes late does not disturb who took the task over', async () => {
   await assert.rejects(outcomeAfterTakeOver({ kind: 'unknown', cause: 'cut off' }, holdIt));
-});
-
-function localProvider(): Provider {
-  const files = {
-    open: async () => {
-      throw new Error('this provider renders nothing');
-    },
-    keep: async () => {
-      throw new Error('this provider renders nothing');
-    },
-  };
-  return createLocalProvider({ db, files, spool: openSpool('/nowhere'), log: quiet });
-}
-
-const SUBMISSION: Submission = {
-  ...{ attemptId: '', mode: 'text-to-video', model: 'video-2.0-fast', prompt: 'A lighthouse' },
-  ...{ aspectRatio: '16:9', resolution: '480p', durationSeconds: 4, generateAudio: false },
-  ...{ seed: 1, inputs: [], callbackUrl: 'https://media.test/callbacks/local/none' },
-};
-
-function sought(attemptId: string): SoughtAttempt {
-  return {
-    submission: { ...SUBMISSION, attemptId },
-    sentBetween: { from: 0, to: 1 },
-    takenJobIds: async () => new Set(),
-  };
-}
-
-test('local provider: a look-up that comes first bars the submit', async () => {
-  const provider = localProvider();
-  const submission = { ...SUBMISSION, attemptId: 'att_barred' };
-  assert.deepEqual(await provider.find(sought('att_barred')), { kind: 'absent', proof: 'final' });
-  assert.equal((await provider.submit(submission, () => true)).kind, 'not_sent');
-  assert.deepEqual(await provider.find(sought('att_barred')), { kind: 'absent', proof: 'final' });
-});
-
-test('local provider: a submit that comes first is found, and again is the same job', async () => {
-  const provider = localProvider();
-  const submission = { ...SUBMISSION, attemptId: 'att_first' };
-  const outcome = { kind: 'accepted', jobId: 'att_first' };
-  assert.deepEqual(await provider.submit(submission, () => true), outcome);
-  assert.deepEqual(await provider.find(sought('att_first')), {
-    kind: 'found',
-    jobId: 'att_first',
-    by: 'mark',
-  });
-  assert.deepEqual(await provider.submit(submission, () => true), outcome);
-});
-
-test('local provider: in any race submit and look-up agree', async () => {
-  const provider = localProvider();
-  for (let round = 0; round < 30; round += 1) {
-    const attemptId = `att_race_${round}`;
-    const [outcome, found] = await Promise.all([
-      provider.submit({ ...SUBMISSION, attemptId }, () => true),
-      provider.find(sought(attemptId)),
-    ]);
-    assert.equal(outcome.kind === 'accepted', found.kind === 'found');
-  }
-});
-
-test('local provider: nothing is sent when the time to send is over', async () => {
-  const provider = localProvider();
-  const submission = { ...SUBMISSION, attemptId: 'att_late' };
-  assert.equal((await provider.submit(submission, () => false)).kind, 'not_sent');
-  assert.equal((await provider.find(sought('att_late'))).kind, 'absent');
 });

@@ -143,3 +143,21 @@ test('a render that was deleted before it was copied is gone, and ends its job',
   const after = await provider.read(jobId);
   assert.ok(after.kind === 'failed' && after.code === 'generation_expired');
 });
+
+test('submit and look-up agree, whichever comes first', async (t) => {
+  const { provider, close } = await start();
+  t.after(close);
+  for (let round = 0; round < 30; round += 1) {
+    const submission = newSubmission();
+    const sought = {
+      submission,
+      sentBetween: { from: 0, to: 1 },
+      takenJobIds: async () => new Set<string>(),
+    };
+    const [outcome, found] = await Promise.all([
+      provider.submit(submission, sendNow),
+      provider.find(sought),
+    ]);
+    assert.equal(outcome.kind === 'accepted', found.kind === 'found');
+  }
+});

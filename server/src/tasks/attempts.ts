@@ -71,19 +71,20 @@ export async function takenJobs(db: Queryable, provider: string, jobIds: string[
 
 const TWIN = statement(
   'attempt_twin',
-  `select from attempts mine join tasks t on t.id = mine.task_id
-     join attempts other on other.provider = mine.provider and other.id <> mine.id
-       and other.state in ('open', 'unknown')
-       and other.created_at <= mine.send_before + $2 * interval '1 second'
-       and mine.created_at <= other.send_before + $2 * interval '1 second'
-     join tasks o on o.id = other.task_id and o.request->>'mode' = t.request->>'mode'
-       and o.request->>'model' = t.request->>'model'
+  `select from attempts mine join attempts other on other.provider = mine.provider
+     and other.id <> mine.id and other.state in ('open', 'unknown')
+     and other.created_at <= mine.send_before + $2 * interval '1 second'
+     and mine.created_at <= other.send_before + $2 * interval '1 second'
    where mine.id = $1 limit 1`,
 );
 
+/** More than any adapter allows a provider's clock to differ from ours. */
+const CLOCK_SECONDS = 150;
+
 /**
- * Whether another attempt of the same time and model is uncertain too: then a job that looks like
- * this attempt's may be the other's.
+ * Whether another attempt at the same provider and of the same time is uncertain too: then a job
+ * that looks like this attempt's may be the other's. What they asked for is not compared: what
+ * makes jobs look alike is each provider's own.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still make a job
  */
 export async function hasTwin(
@@ -91,7 +92,8 @@ export async function hasTwin(
   attemptId: string,
   submitTimeoutSeconds: number,
 ): Promise<boolean> {
-  return (await db.query(TWIN, [attemptId, submitTimeoutSeconds])).length > 0;
+  const values = [attemptId, submitTimeoutSeconds + CLOCK_SECONDS];
+  return (await db.query(TWIN, values)).length > 0;
 }
 
 const RESOLVE = statement(

@@ -137,9 +137,12 @@ test('forged callbacks and unknown addresses are not heard', async () => {
 
 test('a job that only looks alike is taken when no other attempt can have it', async () => {
   const found = { kind: 'found', jobId: 'job-alike', by: 'likeness' } as const;
-  await freezeClock(room.db, 1000);
+  await freezeClock(room.db, 10_000);
   const first = await makeHeldTask(room);
+  await freezeClock(room.db, 10_100);
   const second = await makeHeldTask(room);
+  const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
+  await sql(room.db, other, [second.held.id]);
   assert.equal((await lookAgain(first.held, provider({}, found))).phase, 'held');
   await reconcile(room.db, second.held.id, { kind: 'not_accepted' }, 'the console shows none');
   const again = await readTask(room.db, first.held.id);

@@ -1,0 +1,85 @@
+import type { Answer } from '../client.ts';
+
+/** What an answer says of the task that its key is bound to. */
+export type Word =
+  /** 200, 202, a held 503, a 400 after the reserve: the key means this task from now on. */
+  | { kind: 'bound'; id: string; view: TaskView | undefined }
+  /** 503 with the refund: the task is over, and the key is free again. */
+  | { kind: 'freed'; id: string }
+  /** Nothing is said of a task. */
+  | { kind: 'nothing' };
+
+/** What a client may rely on of a task. */
+export interface TaskView {
+  id: string;
+  status: string;
+  credits_used: number;
+  credits_refunded: number;
+  error: { code: string } | null;
+}
+
+export function wordOf({ status, body }: Answer): Word {
+  if (status === 200 || status === 202) return { kind: 'bound', id: body.id, view: viewOf(body) };
+  const { task_id: id, credits } = body?.error?.details ?? {};
+  if (id === undefined) return { kind: 'nothing' };
+  if (status === 503 && credits === 'refunded') return { kind: 'freed', id };
+  return { kind: 'bound', id, view: undefined };
+}
+
+export function viewOf(body: TaskView): TaskView {
+  const { id, status, credits_used, credits_refunded, error } = body;
+  return { id, status, credits_used, credits_refunded, error };
+}
+
+/** All that one client was told about one key, and what of it contradicts something earlier. */
+export interface Hearing {
+  hear(answer: Answer): Word;
+  /** A task as it was read. */
+  see(view: TaskView): void;
+  readonly taskId: string | undefined;
+  readonly lastView: TaskView | undefined;
+  readonly contradictions: string[];
+}
+
+export function startHearing(key: string): Hearing {
+  const contradictions: string[] = [];
+  const freed = new Set<string>();
+  let taskId: string | undefined;
+  let lastView: TaskView | undefined;
+
+  const bind = (id: string) => {
+    if (freed.has(id)) contradictions.push(`${key}: ${id} was refunded and is back`);
+    if (taskId !== undefined && taskId !== id) {
+      contradictions.push(`${key}: it meant ${taskId} and means ${id} now`);
+    }
+    taskId = id;
+  };
+  const free = (id: string) => {
+    if (taskId !== undefined) contradictions.push(`${key}: ${id} is refunded, it meant ${taskId}`);
+    freed.add(id);
+  };
+  const see = (view: TaskView) => {
+    const isFinal = lastView !== undefined && lastView.status !== 'processing';
+    if (isFinal && JSON.stringify(lastView) !== JSON.stringify(view)) {
+      contradictions.push(`${key}: ${JSON.stringify(lastView)} became ${JSON.stringify(view)}`);
+    }
+    lastView = view;
+  };
+  return {
+    contradictions,
+    see,
+    hear(answer) {
+      const word = wordOf(answer);
+      if (word.kind === 'bound') bind(word.id);
+      if (word.kind === 'bound' && word.view) see(word.view);
+      if (word.kind === 'freed') free(word.id);
+      return word;
+    },
+    get taskId() {
+      return taskId;
+    },
+    get lastView() {
+      return lastView;
+    },
+  };
+}

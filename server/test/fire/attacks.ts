@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { statement } from '../../src/kernel/database.ts';
+import type { Dice } from '../dice.ts';
+import { until } from '../service.ts';
+import type { Site } from './site.ts';
+
+export type Attack = 'worker' | 'api' | 'simulator' | 'database' | 'disk';
+
+/** How many of each: some for any load, and more for every so many tasks. */
+const PLENTY: Record<Attack, { atLeast: number; oneForTasks: number }> = {
+  worker: { atLeast: 2, oneForTasks: 25 },
+  api: { atLeast: 2, oneForTasks: 40 },
+  simulator: { atLeast: 1, oneForTasks: 40 },
+  database: { atLeast: 1, oneForTasks: 80 },
+  disk: { atLeast: 1, oneForTasks: 125 },
+};
+
+/** Waited after a request was answered, so that every moment of a task's life gets its share. */
+const LONGEST_AIM_SECONDS = 1;
+const LONGEST_OUTAGE_SECONDS = 1;
+/** Of the answers: by then all attacks have begun, so that the last ones find work under way. */
+const ATTACKED_SHARE = 0.75;
+
+/** The attacks on so many tasks, in the order of the dice. */
+export function planAttacks(tasks: number, dice: Dice): Attack[] {
+  const attacks: Attack[] = [];
+  for (const kind of ['worker', 'api', 'simulator', 'database', 'disk'] as const) {
+    const { atLeast, oneForTasks } = PLENTY[kind];
+    const count = Math.max(atLeast, Math.round(tasks / oneForTasks));
+    for (let i = 0; i < count; i += 1) attacks.splice(dice.between(0, attacks.length), 0, kind);
+  }
+  return attacks;
+}
+
+/** Spreads the attacks over the answers; what they hit comes back by itself, at its own pace. */
+export async function attackAll(
+  site: Site,
+  attacks: Attack[],
+  { dice, tasks, answered }: { dice: Dice; tasks: number; answered: () => number },
+): Promise<void> {
+  for (const [i, attack] of attacks.entries()) {
+    const due = Math.floor((ATTACKED_SHARE * tasks * (i + 0.5)) / attacks.length);
+    await until(
+      async () => answered(),
+      (count) => count >= due,
+      300,
+    );
+    await delay(dice.below(LONGEST_AIM_SECONDS * 1000));
+    await strike(site, attack, dice);
+  }
+}
+
+function strike(site: Site, attack: Attack, dice: Dice): Promise<void> {
+  switch (attack) {
+    case 'worker':
+      return dice.pick(site.workers).kill();
+    case 'api':
+      return site.api.kill();
+    case 'simulator':
+      return site.provider.kill();
+    case 'database':
+      return site.database.restart(dice.below(LONGEST_OUTAGE_SECONDS * 1000) / 1000);
+    case 'disk':
+      return fillDisk(site);
+  }
+}
+
+const HURT = statement(
+  'test_hurt_by_disk',
+  `select count(*) filter (where phase = 'archiving' and stumbles > 0)::int as hurt,
+     count(*) filter (where phase not in ('completed', 'failed', 'held'))::int as moving
+   from tasks`,
+);
+
+/** Until a result found no room on it, or nothing is on its way that could. */
+async function fillDisk({ disk, database }: Site): Promise<void> {
+  if (disk.excuse !== undefined) return;
+  const makeRoom = await disk.fill();
+  try {
+    await until(
+      () => database.db.query<{ hurt: number; moving: number }>(HURT),
+      ([row]) => row !== undefined && (row.hurt > 0 || row.moving === 0),
+    );
+  } finally {
+    await makeRoom();
+  }
+}

@@ -1,0 +1,54 @@
+import type { Dice } from '../dice.ts';
+import type { Customer } from './customers.ts';
+
+/** What each errand costs: 4 s of the mini model in 480p. */
+export const CREDITS = 60;
+
+/** A prompt with this word makes a job that no list shows and no callback names. */
+export const UNLISTED = 'unlisted';
+
+/** Three of the same, for as long as they last. */
+const TRIPLETS = 3;
+
+/** One request that a client wants fulfilled, whatever it takes. */
+export interface Errand {
+  key: string;
+  customer: Customer;
+  body: object;
+  prompt: string;
+  /** Whether no other errand has this prompt. */
+  isUnique: boolean;
+}
+
+/** Requests with and without a picture, some alike to the last letter, some nearly untraceable. */
+export function makeErrands(
+  count: number,
+  {
+    dice,
+    customers,
+    imageUrl,
+  }: { dice: Dice; customers: [Customer, ...Customer[]]; imageUrl: string },
+): Errand[] {
+  const errands: Errand[] = [];
+  while (errands.length < count) {
+    const name = crypto.randomUUID();
+    const isUnlisted = errands.length % 25 === 5;
+    const prompt = isUnlisted ? `An ${UNLISTED} clock, ${name}` : `A clock, ${name}`;
+    const copies = !isUnlisted && dice.chance(0.1) ? TRIPLETS : 1;
+    const body = bodyOf(prompt, dice.chance(0.4) ? imageUrl : undefined);
+    const customer = dice.pick(customers);
+    for (let copy = 0; copy < copies; copy += 1) {
+      const key = `errand-${crypto.randomUUID()}`;
+      errands.push({ key, customer, body, prompt, isUnique: copies === 1 });
+    }
+  }
+  return errands;
+}
+
+function bodyOf(prompt: string, imageUrl: string | undefined): object {
+  return {
+    ...{ model: 'video-2.0-mini', prompt, duration: 4, resolution: '480p' },
+    ...(imageUrl === undefined ? {} : { mode: 'image-to-video', image_url: imageUrl }),
+    generate_audio: false,
+  };
+}

@@ -1,0 +1,55 @@
+import { type Database, statement } from '../../src/kernel/database.ts';
+import type { Load } from './clients.ts';
+import type { Site } from './site.ts';
+
+const FIGURES = statement(
+  'test_fire_figures',
+  `select (select count(*) from tasks)::int as tasks,
+     (select count(distinct task_id) from task_history where phase = 'held')::int as held,
+     (select coalesce(jsonb_object_agg(by, times), '{}') from
+       (select resolved_by as by, count(*)::int as times from attempts a
+        where exists (select from task_history h where h.task_id = a.task_id and h.phase = 'held')
+        group by 1) as r) as held_resolved_by,
+     (select coalesce(jsonb_object_agg(by, times), '{}') from
+       (select resolved_by as by, count(*)::int as times from attempts group by 1) as r)
+       as attempts_resolved_by,
+     (select coalesce(jsonb_object_agg(state, times), '{}') from
+       (select state, count(*)::int as times from orphan_jobs group by 1) as o) as orphans,
+     (select coalesce(jsonb_object_agg(error_code, times), '{}') from
+       (select error_code, count(*)::int as times from tasks where phase = 'failed'
+        group by 1) as f) as failures`,
+);
+
+/** What came of a fire, counted. */
+export interface Figures {
+  tasks: number;
+  held: number;
+  held_resolved_by: Record<string, number>;
+  attempts_resolved_by: Record<string, number>;
+  orphans: Record<string, number>;
+  failures: Record<string, number>;
+}
+
+export async function figuresOf(db: Database): Promise<Figures> {
+  const [figures] = await db.query<Figures>(FIGURES);
+  if (!figures) throw new Error('there are no figures');
+  return figures;
+}
+
+/** All of it on one line. */
+export async function describeFire(site: Site, load: Load, figures: Figures): Promise<string> {
+  const { api, workers, provider, database, disk } = site;
+  const jobs = await (await provider.kept.current()).jobs();
+  const kills = {
+    worker: workers.reduce((sum, worker) => sum + worker.kills, 0),
+    ...{ api: api.kills, simulator: provider.kept.kills },
+  };
+  const failedStarts = [api, ...workers].reduce((sum, kept) => sum + kept.failedStarts.length, 0);
+  const line = {
+    ...{ requests: load.hearings.size, jobs: jobs.length, kills, failedStarts },
+    ...{ databaseRestarts: database.restarts, disk: disk.excuse ?? 'filled' },
+    ...{ faults: provider.faultsDrawn(), statuses: Object.fromEntries(load.statuses) },
+    ...figures,
+  };
+  return JSON.stringify(line).replaceAll('"', '');
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { type Database, statement } from '../../src/kernel/database.ts';
+import { balances } from '../../src/ledger/ledger.ts';
+import { type Load, readOnce, sendOnce } from './clients.ts';
+import { type Customer, PROMOTIONAL_CREDITS } from './customers.ts';
+import { CREDITS, type Errand } from './errands.ts';
+import {
+  hasEnded,
+  type JobsByAttempt,
+  jobsByAttempt,
+  jobsOf,
+  type RecordedTask,
+  recordedTasks,
+} from './record.ts';
+import type { Site } from './site.ts';
+
+/** Failures after a job was really taken, and nobody's fault but its own. */
+const FAILED_JOBS = ['provider_failed', 'content_refused'];
+
+/** Compares the books with the provider's record. @returns what does not agree, a line each */
+export async function problemsOfJobs(site: Site): Promise<string[]> {
+  const tasks = await recordedTasks(site.database.db);
+  const jobs = await jobsByAttempt(site);
+  const attempts = new Set(tasks.flatMap((task) => task.attempts.map(({ id }) => id)));
+  const strangers = [...jobs.keys()].filter((id) => !attempts.has(id));
+  return [
+    ...strangers.map((id) => `a job was given the address of ${id}, which is not on record`),
+    ...tasks.flatMap((task) => problemsOfTask(task, jobs)),
+  ];
+}
+
+function problemsOfTask(task: RecordedTask, jobs: JobsByAttempt): string[] {
+  const own = jobsOf(task, jobs).map(({ id }) => id);
+  const adopted = task.attempts.flatMap(({ job_id }) => job_id ?? []);
+  const rules: Record<string, boolean> = {
+    'has ended': hasEnded(task),
+    'ran at most one job': own.length <= 1,
+    'is completed by its own job, adopted': task.phase !== 'completed' || equal(own, adopted),
+    'is refunded only without a job, or with one that failed':
+      task.phase !== 'failed' || own.length === 0 || FAILED_JOBS.includes(task.error_code ?? ''),
+    'adopted no job of others': adopted.every((id) => own.includes(id)),
+  };
+  const broken = Object.entries(rules).filter(([, isKept]) => !isKept);
+  return broken.map(([rule]) => `not so: it ${rule}: ${JSON.stringify({ task, own })}`);
+}
+
+function equal(one: string[], other: string[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** At most one job ran for each prompt that only one errand has. */
+export async function problemsOfPrompts(site: Site, errands: Errand[]): Promise<string[]> {
+  const jobs = await (await site.provider.kept.current()).jobs();
+  const byPrompt = Map.groupBy(jobs, ({ prompt }) => prompt);
+  return errands
+    .filter(({ prompt, isUnique }) => isUnique && (byPrompt.get(prompt) ?? []).length > 1)
+    .map(({ key, prompt }) => `${key}: more than one job ran for ${prompt}`);
+}
+
+/** Each key means one task; those before it were refunded at once and nobody counted on them. */
+export async function problemsOfKeys(site: Site, load: Load): Promise<string[]> {
+  const byKey = Map.groupBy(await recordedTasks(site.database.db), ({ key }) => key);
+  return [...load.hearings].flatMap(([{ key }, { taskId }]) => {
+    const tasks = byKey.get(key) ?? [];
+    const others = tasks.filter(({ id }) => id !== taskId);
+    const wrong = others.filter(
+      (task) => task.phase !== 'failed' || task.error_code !== 'not_accepted' || task.announced,
+    );
+    const lost = tasks.length === others.length ? [`${key}: its task ${taskId} is lost`] : [];
+    return [...lost, ...wrong.map((task) => `${key}: it means ${taskId}, not ${describe(task)}`)];
+  });
+}
+
+function describe(task: RecordedTask): string {
+  return JSON.stringify(task);
+}
+
+/** Asks once more for every key and task, and fetches every video. */
+export async function problemsOfAnswers(site: Site, load: Load): Promise<string[]> {
+  const problems: string[] = [];
+  const waiting = [...load.hearings];
+  const askOneByOne = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      problems.push(...(await problemsOfErrand(site, load, next[0])));
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, askOneByOne));
+  return [...problems, ...[...load.hearings.values()].flatMap((one) => one.contradictions)];
+}
+
+async function problemsOfErrand(site: Site, load: Load, errand: Errand): Promise<string[]> {
+  const isAnswered = await sendOnce(load, errand, site.url);
+  const read = await readOnce(load, errand, site.url);
+  const view = load.hearings.get(errand)?.lastView;
+  if (!isAnswered || read?.status !== 200 || !view) return [`${errand.key}: no answer at the end`];
+  if (view.status === 'failed') {
+    const isRefunded = view.credits_used === CREDITS && view.credits_refunded === CREDITS;
+    return isRefunded ? [] : [`${errand.key}: refunded in part: ${JSON.stringify(view)}`];
+  }
+  const video = await fetch(read.body.output?.video_url ?? 'data:,').catch(() => undefined);
+  const bytes = Buffer.from((await video?.bytes()) ?? []);
+  const isVideo = video?.status === 200 && bytes.subarray(4, 8).toString() === 'ftyp';
+  return isVideo ? [] : [`${errand.key}: no video: ${video?.status} ${JSON.stringify(read.body)}`];
+}
+
+const SPENT = statement(
+  'test_spent',
+  `select coalesce(sum(credits) filter (where phase = 'completed'), 0)::int as credits
+   from tasks where account_id = $1`,
+);
+
+/** What was granted is there or was captured for a completed task; promotional ones are whole. */
+export async function assertCredits(db: Database, customer: Customer): Promise<void> {
+  const { accountId, paidCredits } = customer;
+  const [spent] = await db.query<{ credits: number }>(SPENT, [accountId]);
+  assert.deepEqual(await balances(db, accountId), {
+    paid: { available: paidCredits - (spent?.credits ?? 0), held: 0 },
+    promotional: { available: PROMOTIONAL_CREDITS, held: 0 },
+  });
+}

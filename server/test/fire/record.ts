@@ -1,0 +1,55 @@
+import { quirk } from '../../../simulators/kit/faults.ts';
+import type { BaseJob } from '../../../simulators/kit/record.ts';
+import { type Database, statement } from '../../src/kernel/database.ts';
+import type { Site } from './site.ts';
+
+/** A task as the database has it, with the attempt that counts. */
+export interface RecordedTask {
+  id: string;
+  key: string;
+  phase: string;
+  held_cause: string | null;
+  error_code: string | null;
+  announced: boolean;
+  attempts: Array<{ id: string; state: string; job_id: string | null; resolved_by: string | null }>;
+}
+
+const TASKS = statement(
+  'test_recorded_tasks',
+  `select t.id, t.idempotency_key as key, t.phase, t.held_cause, t.error_code,
+     t.announced_at is not null as announced,
+     (select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'state', a.state,
+         'job_id', a.job_id, 'resolved_by', a.resolved_by) order by a.created_at), '[]')
+       from attempts a where a.task_id = t.id) as attempts
+   from tasks t order by t.created_at, t.id`,
+);
+
+export function recordedTasks(db: Database): Promise<RecordedTask[]> {
+  return db.query<RecordedTask>(TASKS);
+}
+
+/** The jobs that the provider really took, by the attempt whose callback address they hold. */
+export type JobsByAttempt = Map<string, BaseJob[]>;
+
+export async function jobsByAttempt({ provider }: Site): Promise<JobsByAttempt> {
+  const jobs = await (await provider.kept.current()).jobs();
+  return Map.groupBy(jobs, ({ callbackUrl }) => /att_\w+/.exec(callbackUrl ?? '')?.[0] ?? '');
+}
+
+export function jobsOf(task: RecordedTask, jobs: JobsByAttempt): BaseJob[] {
+  return task.attempts.flatMap(({ id }) => jobs.get(id) ?? []);
+}
+
+/** Whether the provider would ever show the job to somebody who has not its id. */
+export function isTraceable(job: BaseJob): boolean {
+  return !quirk(job, 'callback_missing') || !quirk(job, 'list_lag');
+}
+
+export function hasEnded({ phase }: RecordedTask): boolean {
+  return phase === 'completed' || phase === 'failed';
+}
+
+/** Held, and nobody but an operator can know more. */
+export function isForOperator(task: RecordedTask, jobs: JobsByAttempt): boolean {
+  return task.held_cause === 'acceptance' && !jobsOf(task, jobs).some(isTraceable);
+}

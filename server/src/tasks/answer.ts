@@ -32,8 +32,18 @@ export async function awaitAnswer(
     return answerFor(await announceHeld(parts.db, task));
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
-    throw busy(created, 'held', { cause });
+    throw cutOff(created, cause);
   }
+}
+
+/**
+ * What can be said when the task can't be read or announced: of one that was not announced nothing,
+ * since it may have failed and armed its key again.
+ */
+function cutOff(created: Task, cause: unknown): ApiError {
+  if (created.announced_at !== null) return busy(created, 'held', { cause });
+  const message = 'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
+  return new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
 }
 
 async function announceOrRead(db: Database, created: Task): Promise<Task> {

@@ -90,16 +90,17 @@ export function createWorker(parts: WorkerParts): Worker {
   };
 }
 
-interface Advance {
+export interface Advance {
   db: Database;
   log: Log;
   steps: Steps;
+  /** The leases that are to be kept, by task. */
   leases: Map<string, number>;
-  stopping: AbortSignal;
+  stopping: { readonly aborted: boolean };
 }
 
 /** Leases a task and does step after step, until it rests or has ended, or the process stops. */
-async function advance(parts: Advance, taskId: string): Promise<void> {
+export async function advance(parts: Advance, taskId: string): Promise<void> {
   const { db, leases } = parts;
   let task = await claim(db, taskId);
   if (!task) return;

@@ -1,0 +1,183 @@
+import type { Submission } from '../../src/providers/provider.ts';
+import type { Random } from './random.ts';
+
+/** How a kind of provider lets its jobs be found. All of them keep what they promise here. */
+export interface Personality {
+  name: string;
+  find: 'exact' | 'list' | 'none';
+  /** What a list shows of a job: our own mark, or only what it looks like. */
+  shows: 'mark' | 'likeness';
+  /** How much a look-up that finds nothing proves. */
+  absence: 'final' | 'strong' | 'weak';
+  findLagSeconds: number;
+  callbacks: 'none' | 'unsigned' | 'signed';
+}
+
+const PERSONALITIES: readonly Personality[] = [
+  {
+    ...{ name: 'barring', find: 'exact', shows: 'mark', absence: 'final', findLagSeconds: 0 },
+    callbacks: 'none',
+  },
+  {
+    ...{ name: 'exact', find: 'exact', shows: 'mark', absence: 'strong', findLagSeconds: 20 },
+    callbacks: 'none',
+  },
+  {
+    ...{ name: 'marked', find: 'list', shows: 'mark', absence: 'weak', findLagSeconds: 20 },
+    callbacks: 'unsigned',
+  },
+  {
+    ...{ name: 'likely', find: 'list', shows: 'likeness', absence: 'weak', findLagSeconds: 20 },
+    callbacks: 'signed',
+  },
+  {
+    ...{ name: 'lookalike', find: 'list', shows: 'likeness', absence: 'weak', findLagSeconds: 5 },
+    callbacks: 'none',
+  },
+  {
+    ...{ name: 'opaque', find: 'none', shows: 'likeness', absence: 'weak', findLagSeconds: 0 },
+    callbacks: 'unsigned',
+  },
+  {
+    ...{ name: 'silent', find: 'none', shows: 'likeness', absence: 'weak', findLagSeconds: 0 },
+    callbacks: 'none',
+  },
+];
+
+/** One of all kinds; twice as often one whose absence counts for something: most is at stake. */
+export function drawPersonality(random: Random): Personality {
+  const decisive = PERSONALITIES.filter(({ absence }) => absence !== 'weak');
+  return random.pick([...PERSONALITIES, ...decisive]);
+}
+
+/** What becomes of a submit: whether a job comes of it, and what the caller hears. */
+export type Plan =
+  | 'accepted'
+  | 'reply_lost'
+  | 'error_after_accepting'
+  | 'unknown_and_not_accepted'
+  | 'throws'
+  | 'busy'
+  | 'operator'
+  | 'request_fault'
+  | 'not_sent';
+
+/** How often which plan comes about. */
+export type Day = Record<Plan, number>;
+
+const GOOD_DAY: Day = {
+  ...{ accepted: 30, reply_lost: 4, error_after_accepting: 3, unknown_and_not_accepted: 4 },
+  ...{ throws: 1, busy: 3, operator: 1, request_fault: 2, not_sent: 2 },
+};
+const BUSY_DAY: Day = { ...GOOD_DAY, busy: 20, not_sent: 12, operator: 4 };
+const FOGGY_DAY: Day = { ...GOOD_DAY, reply_lost: 15, unknown_and_not_accepted: 15 };
+export const DAYS: readonly Day[] = [GOOD_DAY, GOOD_DAY, BUSY_DAY, FOGGY_DAY];
+
+export const JOB_LIMIT_SECONDS = 300;
+export const OUTPUT_LIFE_SECONDS = 1800;
+/** A submit's call is given up after so long. */
+export const SUBMIT_TIMEOUT_SECONDS = 30;
+
+/** A job at the provider, decided from its arrival to its end. Times are the simulation's. */
+export interface Job {
+  id: string;
+  attemptId: string;
+  /** What the provider shows of it where it does not show our mark. */
+  likeness: string;
+  arrivesAtMs: number;
+  /** From when on look-ups and reads show it. */
+  shownAtMs: number;
+  endsAtMs: number;
+  ending: 'succeeds' | 'fails' | 'fails_billed' | 'never';
+  vanishesAtMs: number;
+  output: 'good' | 'gone' | 'damaged';
+  /** A look-up came before it arrived, and keeps it from ever running. */
+  isBarred: boolean;
+}
+
+/** A POST that the provider will make. */
+export interface PendingCallback {
+  atMs: number;
+  attemptId: string;
+  jobId: string | null;
+  isGenuine: boolean;
+}
+
+/** The provider's side of the world: it goes on whatever crashes on ours. */
+export interface Cloud {
+  personality: Personality;
+  jobs: Job[];
+  callbacks: PendingCallback[];
+  barredAttempts: Set<string>;
+}
+
+export function createCloud(personality: Personality): Cloud {
+  return { personality, jobs: [], callbacks: [], barredAttempts: new Set() };
+}
+
+/** A submit's bytes are on their way: the job will be there when they arrive. */
+export function sendJob(
+  cloud: Cloud,
+  random: Random,
+  { attemptId, ...submission }: Submission,
+  arrivesAtMs: number,
+): Job {
+  const { personality, jobs } = cloud;
+  const lagMs = random.between(0, personality.findLagSeconds) * 1000;
+  const endsAtMs = arrivesAtMs + random.between(0.5, 120) * 1000;
+  const job: Job = {
+    ...{ id: `job-${jobs.length + 1}`, attemptId, likeness: likenessOf(submission), arrivesAtMs },
+    ...{ shownAtMs: arrivesAtMs + lagMs, endsAtMs },
+    ending: random.weighted({ succeeds: 12, fails: 2, fails_billed: 1, never: 1 }),
+    vanishesAtMs: random.chance(0.06) ? arrivesAtMs + random.between(1, 200) * 1000 : Infinity,
+    output: random.weighted({ good: 14, gone: 1, damaged: 1 }),
+    isBarred: false,
+  };
+  jobs.push(job);
+  if (personality.callbacks !== 'none') planCallbacks(cloud, random, job);
+  return job;
+}
+
+/** What Ark, for one, shows in its list: neither prompt nor seed. */
+export function likenessOf(submission: Omit<Submission, 'attemptId'>): string {
+  const { mode, model, resolution, durationSeconds } = submission;
+  return [mode, model, resolution, durationSeconds].join(' ');
+}
+
+/** Early, late, twice or never; and sometimes one that lies. */
+function planCallbacks({ callbacks }: Cloud, random: Random, job: Job): void {
+  const { attemptId, id: jobId, arrivesAtMs, endsAtMs } = job;
+  for (const eventMs of [arrivesAtMs, endsAtMs]) {
+    const times = random.weighted({ never: 2, once: 5, twice: 2 });
+    for (let i = 0; i < { never: 0, once: 1, twice: 2 }[times]; i += 1) {
+      const atMs = eventMs + random.between(0, random.pick([1, 60])) * 1000;
+      callbacks.push({ atMs, attemptId, jobId, isGenuine: true });
+    }
+  }
+  if (random.chance(0.2)) {
+    const atMs = arrivesAtMs + random.between(-5, 60) * 1000;
+    callbacks.push({ atMs, attemptId, jobId: 'job-of-a-liar', isGenuine: false });
+  }
+}
+
+/** Whether the provider has run, or runs, this job. */
+export function hasRun(job: Job, nowMs: number): boolean {
+  return job.arrivesAtMs <= nowMs && !job.isBarred;
+}
+
+/** Whether a look-up shows the job: where absence proves anything, a job once shown stays so. */
+export function isListed({ personality }: Cloud, job: Job, nowMs: number): boolean {
+  if (personality.absence === 'weak') return isShown(job, nowMs);
+  return hasRun(job, nowMs) && job.shownAtMs <= nowMs;
+}
+
+/** Whether the provider answers who reads the job. */
+export function isShown(job: Job, nowMs: number): boolean {
+  return hasRun(job, nowMs) && job.shownAtMs <= nowMs && nowMs < job.vanishesAtMs;
+}
+
+/** Whether the provider charges for the job. */
+export function isBilled(job: Job, nowMs: number): boolean {
+  const bills = job.ending === 'succeeds' || job.ending === 'fails_billed';
+  return hasRun(job, nowMs) && job.endsAtMs <= nowMs && bills;
+}

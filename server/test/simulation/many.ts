@@ -1,0 +1,68 @@
+import { openSpool } from '../../src/kernel/spool.ts';
+import { temporaryFolder } from '../service.ts';
+import { openSimulatedServer } from './database.ts';
+import { type History, live } from './history.ts';
+
+/** Histories at a time, each in a database of its own: while one waits for it, another goes on. */
+const LANES = 2;
+
+export interface Summary {
+  histories: number;
+  turns: number;
+  minutes: number;
+  failed: History[];
+  tally: Record<string, number>;
+}
+
+/** Lives through the histories of these seeds, two at a time; `onEnd` sees each one. */
+export async function liveThrough(
+  seeds: Iterable<number>,
+  onEnd: (history: History) => void = () => {},
+): Promise<Summary> {
+  await using folder = await temporaryFolder();
+  const spool = openSpool(folder.path);
+  const summary: Summary = { histories: 0, turns: 0, minutes: 0, failed: [], tally: {} };
+  const rest = seeds[Symbol.iterator]();
+  const startedAtMs = performance.now();
+  const lanes = Array.from({ length: LANES }, async () => {
+    const server = await openSimulatedServer();
+    try {
+      for (let next = rest.next(); !next.done; next = rest.next()) {
+        const history = await live(server, spool, next.value).catch((cause: unknown) => {
+          throw new Error(commandFor(next.value), { cause });
+        });
+        include(summary, history);
+        onEnd(history);
+      }
+    } finally {
+      await server.close();
+    }
+  });
+  await Promise.all(lanes);
+  summary.minutes = (performance.now() - startedAtMs) / 60_000;
+  return summary;
+}
+
+function include(summary: Summary, history: History): void {
+  summary.histories += 1;
+  summary.turns += history.turns;
+  if (history.problems.length > 0) summary.failed.push(history);
+  for (const [what, times] of Object.entries(history.tally)) {
+    summary.tally[what] = (summary.tally[what] ?? 0) + times;
+  }
+}
+
+/** What a run of histories came to, in a line. */
+export function figuresOf({ histories, turns, minutes }: Summary): string {
+  const perMinute = Math.round(histories / minutes);
+  return `${histories} histories, ${turns} turns, ${perMinute} histories a minute`;
+}
+
+/** What went wrong in a history, and how to see it again. */
+export function reportOf({ seed, problems }: History): string {
+  return [commandFor(seed), ...problems].join('\n  ');
+}
+
+function commandFor(seed: number): string {
+  return `FRAMEWRIGHT_SEED=${seed} node server/test/run.ts server/test/simulation.test.ts`;
+}

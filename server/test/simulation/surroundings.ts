@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { Measurer } from '../../src/media/measure.ts';
+import type { Measurement, MediaFacts } from '../../src/media/measurement.ts';
+import type { Door } from '../../src/outbound/door.ts';
+import { OutboundError } from '../../src/outbound/refusal.ts';
+import type { Queue } from '../../src/queue/queue.ts';
+import type { Links } from '../../src/storage/links.ts';
+import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
+import { ConnectionLost, type Process } from './process.ts';
+
+/** What clients' URLs may lead to. */
+export const PICTURES = ['good', 'damaged', 'gone'] as const;
+
+export function pictureUrl(picture: (typeof PICTURES)[number]): string {
+  return `https://media.test/${picture}`;
+}
+
+/** Leads to what the URL's path says. */
+export function doorOf(process: Process): Door {
+  return {
+    download: (url) =>
+      process.unit({ label: () => `download ${url}` }, async (fate) => {
+        if (fate === 'refused') throw new ConnectionLost();
+        const words = url.slice(url.lastIndexOf('/') + 1);
+        if (words === 'gone') throw new OutboundError('not_reachable', 'It is not there');
+        const body = Readable.from([Buffer.from(words)]);
+        return { finalUrl: url, contentType: null, body };
+      }),
+    close: async () => {},
+  };
+}
+
+const PICTURE: MediaFacts = { kind: 'image', mediaType: 'image/png', width: 1280, height: 720 };
+const VIDEO: MediaFacts = {
+  ...{ kind: 'video', mediaType: 'video/mp4', width: 1280, height: 720, durationSeconds: 5 },
+  ...{ frames: 120, videoCodec: 'h264', audio: { codec: 'aac', durationSeconds: 5 } },
+};
+const DAMAGED: Measurement = { kind: 'refused', reason: 'undecodable', explanation: 'Damaged.' };
+
+/** Believes what a file says of itself in words. */
+export function measurerOf(process: Process): Measurer {
+  return {
+    measure: (path, expected) =>
+      process.unit({ label: () => `measure ${expected}` }, async (fate) => {
+        if (fate === 'refused') throw new Error('the media child ended without an answer');
+        const words = await readFile(path, 'utf8');
+        const facts = expected === 'image' ? PICTURE : VIDEO;
+        return words === 'damaged' ? DAMAGED : { kind: 'measured', facts };
+      }),
+  };
+}
+
+/** Remembers which objects are there; `shelf` outlives the process. */
+export function storageOf(process: Process, shelf: Set<string>): Storage {
+  const act = (what: string, work: () => void) =>
+    process.unit({ label: () => `${what} an object` }, async (fate) => {
+      if (fate === 'refused') throw new Error('no space left on device');
+      work();
+    });
+  return {
+    put: (objectId) => act('put', () => shelf.add(objectId)),
+    delete: (objectId) => act('delete', () => shelf.delete(objectId)),
+    open: async (objectId) => {
+      if (!shelf.has(objectId)) throw new ObjectMissing(objectId);
+      return Readable.from([]);
+    },
+  };
+}
+
+/** Links without signatures: whoever knows the address is believed. */
+export const LINKS: Links = {
+  linkTo: (objectId) => `https://media.test/media/${objectId}`,
+  inputLinkTo: (objectId) => `https://media.test/media/${objectId}`,
+  expiryOf: () => Number.MAX_SAFE_INTEGER,
+  callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
+  attemptOf: (_provider, segment) => segment,
+};
+
+/** A queue whose wake-ups all get lost: the task's row is the truth about work to do. */
+export const LOST_WAKE_UPS: Queue = {
+  enqueue: async () => {},
+  wake: () => {},
+  work: async () => {},
+  stopWorking: async () => {},
+  close: async () => {},
+};

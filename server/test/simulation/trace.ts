@@ -1,0 +1,47 @@
+/** What happened in a history, unit by unit, in words that are the same when it is replayed. */
+export interface Trace {
+  note(who: string, what: string, fate?: string): void;
+  /** A short name for an id that differs from run to run: T1 for the first task, and so on. */
+  nameOf(id: string): string;
+  lines(): string[];
+}
+
+const LETTERS: Record<string, string> = { task: 'T', att: 'A', obj: 'O' };
+
+export function createTrace(nowMs: () => number): Trace {
+  const names = new Map<string, string>();
+  const counts = new Map<string, number>();
+  const lines: string[] = [];
+  const nameAnew = (id: string) => {
+    const letter = LETTERS[id.split('_')[0] ?? ''] ?? '?';
+    const count = (counts.get(letter) ?? 0) + 1;
+    counts.set(letter, count);
+    names.set(id, `${letter}${count}`);
+    return `${letter}${count}`;
+  };
+  return {
+    note(who, what, fate = 'well') {
+      const seconds = (nowMs() / 1000).toFixed(3);
+      lines.push(`${seconds} ${who}: ${what}${fate === 'well' ? '' : ` (${fate})`}`);
+    },
+    nameOf: (id) => names.get(id) ?? nameAnew(id),
+    lines: () => lines,
+  };
+}
+
+const TELLING = /^(task|att|obj)_[0-9A-Za-z]{20,}$/;
+/** Phases of tasks, states of attempts, outcomes of holds. */
+const TELLING_WORDS = new Set([
+  ...['ingesting', 'submitting', 'generating', 'archiving', 'held', 'completed', 'failed'],
+  ...['open', 'unknown', 'accepted', 'rejected', 'not_sent', 'absent', 'capture', 'refund'],
+]);
+
+/** A statement's name with those of its values that tell what it is about. */
+export function describe(trace: Trace, name: string, values: readonly unknown[] = []): string {
+  const words = values.flatMap((value) => {
+    if (typeof value !== 'string') return [];
+    if (TELLING.test(value)) return [trace.nameOf(value)];
+    return TELLING_WORDS.has(value) ? [value] : [];
+  });
+  return [name, ...words].join(' ');
+}

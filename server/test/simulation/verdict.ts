@@ -1,0 +1,179 @@
+import { statement } from '../../src/kernel/database.ts';
+import { balances } from '../../src/ledger/ledger.ts';
+import { audit } from '../../src/tasks/audit.ts';
+import type { Phase } from '../../src/tasks/task.ts';
+import { PRICE } from '../task-fixtures.ts';
+import { hasRun, isBilled, type Job } from './cloud.ts';
+import type { World } from './world.ts';
+
+export interface Verdict {
+  /** What must not be, one sentence each; none when all promises were kept. */
+  problems: string[];
+  /** How often what happened, to see that the simulation gets about. */
+  tally: Record<string, number>;
+}
+
+/** A task as a history leaves it. */
+interface TaskEnd {
+  id: string;
+  phase: Phase;
+  held_cause: 'acceptance' | 'outcome' | null;
+  error_code: string | null;
+  idempotency_key: string;
+  announced: boolean;
+  is_bound: boolean;
+  /** How often it came to an end. */
+  ends: number;
+  attempts: Array<{ id: string; state: string; job_id: string | null; resolved_by: string | null }>;
+}
+
+const TASKS = statement(
+  'simulation_tasks',
+  `select t.id, t.phase, t.held_cause, t.error_code, t.idempotency_key,
+     t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
+     (select count(*) from task_history h
+      where h.task_id = t.id and h.phase in ('completed', 'failed')) as ends,
+     (select coalesce(json_agg(a order by a.created_at), '[]') from attempts a
+      where a.task_id = t.id) as attempts
+   from tasks t left join idempotency_keys k
+     on k.account_id = t.account_id and k.key = t.idempotency_key
+   order by t.created_at`,
+);
+
+/** Looks at all that a history has left, and says what should not be. */
+export async function judge(world: World, granted: number): Promise<Verdict> {
+  const tasks = await world.db.query<TaskEnd>(TASKS);
+  const problems = [
+    ...(await audit(world.db)).problems,
+    ...(await judgeCredits(world, tasks, granted)),
+    ...judgeJobs(world, tasks),
+    ...tasks.flatMap((task) => judgeTask(world, task)),
+    ...judgeTellings(world, tasks),
+  ];
+  const named = problems.map((problem) => withNames(world, problem));
+  return { problems: named, tally: tallyOf(world, tasks) };
+}
+
+function withNames({ trace }: World, problem: string): string {
+  return problem.replace(/\b(task|att|obj)_[0-9A-Za-z]{20,}/g, (id) => trace.nameOf(id));
+}
+
+function hasEnded({ phase }: TaskEnd): boolean {
+  return phase === 'completed' || phase === 'failed';
+}
+
+async function judgeCredits({ db, accountId }: World, tasks: TaskEnd[], granted: number) {
+  const count = (is: (task: TaskEnd) => boolean) => tasks.filter(is).length * PRICE.credits;
+  const spent = count(({ phase }) => phase === 'completed');
+  const held = count((task) => !hasEnded(task));
+  const { paid } = await balances(db, accountId);
+  const expected = { available: granted - spent - held, held };
+  const [is, should] = [paid, expected].map((one) => `${one.available}/${one.held}`);
+  return is === should ? [] : [`the account has ${is} credits available and held, not ${should}`];
+}
+
+/** States of an attempt that say for certain that no job came of it. */
+const NO_JOB = ['rejected', 'not_sent', 'absent'];
+
+/** Each job was run for an attempt on record, one for a task at most. */
+function judgeJobs({ cloud, scheduler }: World, tasks: TaskEnd[]): string[] {
+  const run = cloud.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+  const taskOf = (job: Job) =>
+    tasks.find(({ attempts }) => attempts.some(({ id }) => id === job.attemptId));
+  return [
+    ...run.filter((job) => !taskOf(job)).map((job) => `${job.id} was run for no attempt on record`),
+    ...tasks.flatMap(({ attempts }) => {
+      const ruledOut = attempts.filter(({ state }) => NO_JOB.includes(state));
+      const wrong = run.filter((job) => ruledOut.some(({ id }) => id === job.attemptId));
+      return wrong.map((job) => `${job.attemptId} was ruled out, but ${job.id} was run for it`);
+    }),
+    ...tasks.flatMap((task) => {
+      const jobs = run.filter((job) => taskOf(job) === task);
+      return jobs.length > 1 ? [`${jobs.length} jobs were run for ${task.id}`] : [];
+    }),
+  ];
+}
+
+function judgeTask(world: World, task: TaskEnd): string[] {
+  const problems: string[] = [];
+  const complain = (what: string) => problems.push(`${task.id} (${task.phase}): ${what}`);
+  if (task.ends !== (hasEnded(task) ? 1 : 0)) complain(`it came to an end ${task.ends} times`);
+  if (!hasEnded(task) && task.phase !== 'held') complain('it neither ended nor is held');
+  const accepted = task.attempts.find(({ state }) => state === 'accepted');
+  const job = world.cloud.jobs.find(({ id }) => id === accepted?.job_id);
+  if (accepted && job?.attemptId !== accepted.id) {
+    complain(`${accepted.id} has ${accepted.job_id}, which was run for ${job?.attemptId}`);
+  }
+  if (task.phase === 'completed' && !(job && isBilled(job, world.scheduler.nowMs()))) {
+    complain('it has no job that was billed');
+  }
+  const reason = task.phase === 'held' ? whyHeld(world, task) : 'ended';
+  if (!reason) complain(`held(${task.held_cause}) for no reason`);
+  return problems;
+}
+
+/** What it is that nobody can know; undefined when it could have been found out. */
+function whyHeld(world: World, { held_cause, attempts }: TaskEnd): string | undefined {
+  const { cloud, scheduler } = world;
+  const attempt = attempts.at(-1);
+  const job = cloud.jobs.find(({ attemptId }) => attemptId === attempt?.id);
+  if (held_cause === 'outcome') {
+    if (job?.ending === 'never') return 'the job never ends';
+    if (job && job.vanishesAtMs < scheduler.nowMs()) return 'the job vanished';
+    return job && job.output !== 'good' ? `the output is ${job.output}` : undefined;
+  }
+  const { absence, find, shows } = cloud.personality;
+  if (absence !== 'weak') return undefined;
+  if (!job) return 'absence proves nothing';
+  if (job.vanishesAtMs < scheduler.nowMs()) return 'the job vanished';
+  return find === 'list' && shows === 'mark' ? undefined : 'the job can not be told from others';
+}
+
+function judgeTellings({ tellings }: World, tasks: TaskEnd[]): string[] {
+  const problems: string[] = [];
+  const boundTo = new Map<string, string>();
+  const endOf = new Map<string, string>();
+  for (const telling of tellings.all()) {
+    if (!('taskId' in telling)) continue;
+    const { client, key, taskId } = telling;
+    const task = tasks.find(({ id }) => id === taskId);
+    if (!task) problems.push(`${client} was told of ${taskId}, which is not there`);
+    if (telling.kind === 'refunded') {
+      if (task?.phase !== 'failed') problems.push(`${taskId} was told refunded: ${task?.phase}`);
+      continue;
+    }
+    const before = boundTo.get(key) ?? taskId;
+    if (before !== taskId) problems.push(`${key} was told to be ${before}, then ${taskId}`);
+    boundTo.set(key, taskId);
+    if (task && !task.is_bound) problems.push(`${key} was told to be ${taskId} and left it`);
+    const { status } = telling;
+    const end = endOf.get(client + taskId);
+    if (end && end !== status) problems.push(`${taskId} was told ${end}, then ${status}`);
+    if (status !== 'completed' && status !== 'failed') continue;
+    endOf.set(client + taskId, status);
+    if (task?.phase !== status) problems.push(`${taskId} was told ${status}: it is ${task?.phase}`);
+  }
+  return [...problems, ...judgeKeys(tasks)];
+}
+
+/** A key that was armed again left only tasks that nobody was to count on. */
+function judgeKeys(tasks: TaskEnd[]): string[] {
+  return tasks
+    .filter((task) => !task.is_bound && (task.announced || task.error_code !== 'not_accepted'))
+    .map((task) => `${task.id} (${task.phase} ${task.error_code}) lost ${task.idempotency_key}`);
+}
+
+function tallyOf({ cloud, tellings }: World, tasks: TaskEnd[]): Record<string, number> {
+  const tally: Record<string, number> = {};
+  const count = (what: string) => {
+    tally[what] = (tally[what] ?? 0) + 1;
+  };
+  count(`provider ${cloud.personality.name}`);
+  for (const { phase, held_cause, error_code, attempts, is_bound } of tasks) {
+    count(`task ${phase} ${held_cause ?? error_code ?? ''}`.trim());
+    if (!is_bound) count('key armed again');
+    for (const { state, resolved_by } of attempts) count(`attempt ${state} by ${resolved_by}`);
+  }
+  for (const { kind } of tellings.all()) count(`told ${kind}`);
+  return tally;
+}

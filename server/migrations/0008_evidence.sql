@@ -6,9 +6,11 @@ alter table tasks
   -- Of a failed task: whether the provider charges the operator all the same; null where nobody knows.
   add column provider_billed boolean;
 
--- Who found out what became of the attempt.
-alter table attempts add column resolved_by text
-  check (resolved_by in ('sender', 'look_up', 'callback', 'operator'));
+alter table attempts
+  -- Who found out what became of the attempt.
+  add column resolved_by text check (resolved_by in ('sender', 'look_up', 'callback', 'operator')),
+  -- Which account at which address it was sent to, as a digest: absence elsewhere proves nothing.
+  add column provider_identity text;
 
 update tasks set accepted_at = a.resolved_at from attempts a
   where a.task_id = tasks.id and a.state = 'accepted';
@@ -28,6 +30,8 @@ create table evidence (
   last_at timestamptz not null default clock_now(),
   primary key (attempt_id, source, digest)
 );
+
+create index evidence_jobs on evidence ((finding->>'job')) where source = 'callback';
 
 -- Jobs that an attempt has at its provider and that no task uses: they came to light after the task
 -- had ended, or beside the job that it got. suspected: an unsigned callback named it, nobody looked yet.

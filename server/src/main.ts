@@ -25,7 +25,11 @@ import { ObjectMissing, type Storage } from './storage/storage.ts';
 import { checkSuspectedOrphans } from './tasks/orphans.ts';
 import { createSteps, providerFor } from './tasks/steps.ts';
 import { createWaiting } from './tasks/waiting.ts';
+import { createWatch } from './tasks/watch.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
+
+/** Milliseconds that never go back. */
+const monotonic = () => performance.now();
 
 const DELETE_SECONDS = 2;
 const TEND_SECONDS = 60;
@@ -209,7 +213,8 @@ function buildWorker(
     measurer: createMeasurer(),
     outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
-    monotonic: () => performance.now(),
+    monotonic,
+    watch: createWatch(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
   const worker = createWorker({ ...basis, steps });

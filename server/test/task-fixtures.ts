@@ -100,6 +100,7 @@ export function submitParts({ db }: TaskRoom, provider: Provider): SubmitParts {
   return {
     ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
     pause: async () => {},
+    watch: { secondsSince: () => Number.POSITIVE_INFINITY },
     submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
     submitRetrySeconds: 600,
     reconcileSeconds: 45,
@@ -131,6 +132,7 @@ export function scriptedProvider(
   };
   return {
     name: 'scripted',
+    identity: 'test',
     capabilities: {
       exactOutput: false,
       findLagSeconds: script.findLagSeconds ?? 0,

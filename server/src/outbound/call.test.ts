@@ -206,6 +206,36 @@ test('headers that never come are unknown once the time is over', async () => {
   await host.left(1);
 });
 
+// Without an end of its own, the call that this is about would never return.
+const interim = { timeout: 30_000 };
+
+test('a host that switches protocols is unknown once the time is over', interim, async () => {
+  const answer = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
+  const host = await startHost(onRequest((socket) => socket.write(answer)));
+  expectUnknown(
+    await post(host.url, { timeoutSeconds: 0.3 }),
+    /^no complete answer within 0\.3 s$/,
+  );
+  await host.left(1);
+});
+
+test('an interim answer with none after it is unknown once the time is over', interim, async () => {
+  const answer = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const host = await startHost(onRequest((socket) => socket.write(answer)));
+  expectUnknown(
+    await post(host.url, { timeoutSeconds: 0.3 }),
+    /^no complete answer within 0\.3 s$/,
+  );
+});
+
+test('interim answers are passed over, and the one after them counts', interim, async () => {
+  const hints = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n';
+  const answer = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}';
+  const host = await startHost(onRequest((socket) => socket.write(hints + answer)));
+  const outcome = await post(host.url);
+  assert.equal(outcome.kind === 'answered' && outcome.status, 202);
+});
+
 test('a body that stalls is unknown, with the status in the cause', async () => {
   const start = 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"id":';
   const host = await startHost(onRequest((socket) => socket.write(start)));

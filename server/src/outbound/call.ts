@@ -137,7 +137,7 @@ async function send(
     maxHeaderSize: HEADERS_BYTES,
   });
   request.on('error', () => {}); // what comes after the answer began is heard by the body's reader
-  const answered = once(request, 'response');
+  const answered = once(request, 'response', { signal }); // a 101 ends the request without an error
   request.end(call.body);
   const [response] = await answered;
   return response;

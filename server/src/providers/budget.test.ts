@@ -110,3 +110,10 @@ test('a rate that never lets a call through is a mistake of the caller', async (
     await assert.rejects(takeTurns(1, { ...READS, callsPerSecond }), RangeError);
   }
 });
+
+test('a clock that is set back by an hour keeps nobody waiting for it', async () => {
+  await stopClock(3600);
+  await takeTurns(3);
+  await stopClock(0);
+  assertSpacing(await takeTurns(3), 0, 0.05);
+});

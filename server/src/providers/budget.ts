@@ -8,6 +8,9 @@ export interface RateBudget {
   callsPerSecond: number;
 }
 
+/** A turn further away was taken by a clock that has been set back since. */
+export const LONGEST_LINE_SECONDS = 60;
+
 // The row's lock puts callers in line, and only its holder looks at the clock: so turns of one
 // account and purpose never lie closer together than the spacing, however many ask at a time.
 const TAKE_TURN = statement(
@@ -15,7 +18,10 @@ const TAKE_TURN = statement(
   `insert into provider_turns as t (account, purpose, next_free)
    values ($1, $2, clock_now() + $3::int8 * interval '1 microsecond')
    on conflict (account, purpose) do update
-     set next_free = greatest(t.next_free, clock_now()) + $3::int8 * interval '1 microsecond'
+     set next_free = case
+         when t.next_free > clock_now() + ${LONGEST_LINE_SECONDS} * interval '1 second'
+         then clock_now() else greatest(t.next_free, clock_now())
+       end + $3::int8 * interval '1 microsecond'
    returning greatest(0, extract(epoch from
      t.next_free - $3::int8 * interval '1 microsecond' - clock_now()))::float8 as wait_seconds`,
 );

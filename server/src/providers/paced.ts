@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../kernel/database.ts';
-import { type RateBudget, takeTurn } from './budget.ts';
+import { LONGEST_LINE_SECONDS, type RateBudget, takeTurn } from './budget.ts';
 import type { Capabilities, Provider, SubmitOutcome } from './provider.ts';
 
 /** Whose budget is shared, and where: by all processes on one database. */
@@ -85,7 +85,8 @@ function busy(seconds: number): SubmitOutcome {
 const NEXT = statement(
   'provider_turn_next',
   `select greatest(0, extract(epoch from next_free - clock_now()))::float8 as wait_seconds
-   from provider_turns where account = $1 and purpose = $2`,
+   from provider_turns where account = $1 and purpose = $2
+     and next_free <= clock_now() + ${LONGEST_LINE_SECONDS} * interval '1 second'`,
 );
 
 /**

@@ -120,6 +120,11 @@ export interface Capabilities {
  */
 export interface Provider {
   readonly name: string;
+  /**
+   * Tells the account, address and settings that look-ups depend on from others, as a digest that
+   * holds no secret: a job that is not found there may well be elsewhere.
+   */
+  readonly identity: string;
   readonly capabilities: Capabilities;
   /**
    * Brings files to the provider ahead of the submit, which has seconds from its record to begin.

@@ -10,6 +10,7 @@ import {
 } from '../../test/task-fixtures.ts';
 import { openDatabase } from '../kernel/database.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { announce } from './announce.ts';
 import { awaitAnswer } from './answer.ts';
 import { readTask } from './create.ts';
 import { notAccepted } from './not-accepted.ts';
@@ -147,14 +148,21 @@ test('a task that fails just when the time is over is told as what became of it'
   });
 });
 
-test('a failure of ours after the reserve is 503, and the credits count as held', async () => {
+test('a failure of ours after the reserve is 503; that credits are held is said of announced tasks', async () => {
   const { task } = await makeTask(room);
   const closed = openDatabase({ url: room.database.url, connections: 1, log: quiet });
   await closed.close();
   const late = createWaiting({ db: closed, log: quiet });
   const parts = { db: closed, waiting: late, createWaitSeconds: 0.02 };
-  await assert.rejects(awaitAnswer(parts, task), {
-    code: 'service_busy',
-    details: { task_id: task.id, credits: 'held' },
-  });
+  const code = 'service_busy';
+  await assert.rejects(awaitAnswer(parts, task), { code, details: { task_id: task.id } });
+  const announced = await announce(room.db, task.id);
+  assert.ok(announced);
+  const details = { task_id: task.id, credits: 'held' };
+  const busyLate = { db: closed, waiting: late, createWaitSeconds: 0.02 };
+  const readFails = {
+    ...busyLate,
+    waiting: { ...late, outcome: () => Promise.reject(new Error()) },
+  };
+  await assert.rejects(awaitAnswer(readFails, announced), { code, details });
 });

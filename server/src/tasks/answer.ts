@@ -37,13 +37,14 @@ export async function awaitAnswer(
 }
 
 /**
- * What can be said when the task can't be read or announced: of one that was not announced nothing,
- * since it may have failed and armed its key again.
+ * What can be said when the task can't be read or announced: nothing of the credits of one that was
+ * not announced, since it may have failed and armed its key again.
  */
 function cutOff(created: Task, cause: unknown): ApiError {
   if (created.announced_at !== null) return busy(created, 'held', { cause });
   const message = 'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
-  return new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
+  const details = { task_id: created.id };
+  return new ApiError('service_busy', message, { cause, details, retryAfterSeconds: 1 });
 }
 
 async function announceOrRead(db: Database, created: Task): Promise<Task> {

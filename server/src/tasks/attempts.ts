@@ -1,5 +1,7 @@
 import { type Queryable, statement, type Transaction } from '../kernel/database.ts';
 import { newId } from '../kernel/ids.ts';
+import { jsonText } from '../kernel/json-text.ts';
+import type { Provider } from '../providers/provider.ts';
 import type { EvidenceSource } from './evidence.ts';
 import { noteOrphans } from './orphans.ts';
 import type { Task } from './task.ts';
@@ -12,6 +14,8 @@ export interface Attempt {
   state: 'open' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
   resolved_by: EvidenceSource | null;
+  /** See {@link Provider.identity}; null of attempts that are older than it. */
+  provider_identity: string | null;
   /** Seconds since `send_before`, by the database's clock: no byte leaves after that moment. */
   seconds_past_sending: number;
   /** Milliseconds since 1970, by the database's clock. */
@@ -22,15 +26,15 @@ export interface Attempt {
 /** A submit's first byte leaves within this time of the attempt's record, or not at all. */
 export const SEND_WITHIN_SECONDS = 5;
 
-const COLUMNS = `id, provider, state, job_id, resolved_by,
+const COLUMNS = `id, provider, state, job_id, resolved_by, provider_identity,
   extract(epoch from clock_now() - send_before)::float8 as seconds_past_sending,
   extract(epoch from created_at)::float8 * 1000 as opened_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 
 const OPEN = statement(
   'attempt_open',
-  `insert into attempts (id, task_id, provider, send_before)
-   select $1, id, provider, clock_now() + $4 * interval '1 second' from tasks
+  `insert into attempts (id, task_id, provider, provider_identity, send_before)
+   select $1, id, provider, $5, clock_now() + $4 * interval '1 second' from tasks
    where id = $2 and phase = 'submitting' and lease = $3 for update
    returning ${COLUMNS}`,
 );
@@ -40,8 +44,12 @@ const OPEN = statement(
  * @throws Superseded when the task is not this worker's any more; a unique index refuses a second
  * live attempt in any case
  */
-export async function openAttempt(tx: Transaction, task: Task): Promise<Attempt> {
-  const values = [newId('attempt'), task.id, task.lease, SEND_WITHIN_SECONDS];
+export async function openAttempt(
+  tx: Transaction,
+  task: Task,
+  providerIdentity: string,
+): Promise<Attempt> {
+  const values = [newId('attempt'), task.id, task.lease, SEND_WITHIN_SECONDS, providerIdentity];
   const [attempt] = await tx.query<Attempt>(OPEN, values);
   if (!attempt) throw new Superseded(`${task.id} is not being submitted by this worker any more`);
   return attempt;
@@ -60,10 +68,12 @@ export async function liveAttempt(db: Queryable, taskId: string): Promise<Attemp
 
 const TAKEN = statement(
   'attempt_taken_jobs',
-  'select job_id from attempts where provider = $1 and job_id = any($2)',
+  `select job_id from attempts where provider = $1 and job_id = any($2)
+   union select job_id from orphan_jobs
+     where provider = $1 and job_id = any($2) and state = 'confirmed'`,
 );
 
-/** Of these jobs of a provider, those that an attempt has already. */
+/** Of these jobs of a provider, those that an attempt has already, or that are its orphans. */
 export async function takenJobs(db: Queryable, provider: string, jobIds: string[]) {
   const rows = await db.query<{ job_id: string }>(TAKEN, [provider, jobIds]);
   return new Set(rows.map((row) => row.job_id));
@@ -116,7 +126,7 @@ export interface Resolution {
  * @throws Superseded when it was resolved by somebody else
  */
 export async function resolveAttempt(tx: Transaction, attemptId: string, to: Resolution) {
-  const cause = to.cause === undefined ? null : JSON.stringify(to.cause);
+  const cause = to.cause === undefined ? null : jsonText(to.cause);
   const rows = await tx.query(RESOLVE, [attemptId, to.state, to.jobId ?? null, cause, to.by]);
   if (rows.length === 0) throw new Superseded(`${attemptId} is resolved already`);
   if (to.state !== 'unknown') await noteOrphans(tx, attemptId);

@@ -52,10 +52,11 @@ export async function hear(parts: CallbackParts, incoming: IncomingCallback): Pr
   return 'heard';
 }
 
-/** Where this process does not know the provider, the callback is still a wake-up. */
+/** @throws Error when this process can't read it: another may, or this one once it is configured */
 async function understand(parts: CallbackParts, incoming: IncomingCallback): Promise<Callback> {
   const provider = parts.providers.get(incoming.provider);
-  if (!provider?.readCallback) return { kind: 'news', jobId: null, verified: false };
+  if (!provider) throw new Error(`this process has no provider named ${incoming.provider}`);
+  if (!provider.readCallback) return { kind: 'news', jobId: null, verified: false };
   return provider.readCallback({ body: incoming.body, headers: incoming.headers });
 }
 

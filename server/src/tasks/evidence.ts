@@ -1,16 +1,18 @@
 import { type Queryable, statement } from '../kernel/database.ts';
+import { jsonText } from '../kernel/json-text.ts';
 
 /** Who learned something of an attempt. */
 export type EvidenceSource = 'sender' | 'look_up' | 'callback' | 'operator';
 
-/** Far more than any provider has different things to say of one job. */
-const MOST_FINDINGS = 100;
+/** Failures of look-ups may differ each time, by the id of a request for example. */
+const MOST_LOOK_UPS = 100;
 
 const NOTE = statement(
   'evidence_note',
   `insert into evidence as e (attempt_id, source, finding, digest)
    select $1, $2, $3::jsonb, md5($3::jsonb::text)
-   where (select count(*) from evidence where attempt_id = $1) < ${MOST_FINDINGS}
+   where $2 <> 'look_up' or ${MOST_LOOK_UPS} >
+     (select count(*) from evidence where attempt_id = $1 and source = 'look_up')
    on conflict (attempt_id, source, digest)
      do update set times = e.times + 1, last_at = clock_now()`,
 );
@@ -22,7 +24,7 @@ export async function noteEvidence(
   source: EvidenceSource,
   finding: object,
 ): Promise<void> {
-  await db.query(NOTE, [attemptId, source, JSON.stringify(finding)]);
+  await db.query(NOTE, [attemptId, source, jsonText(finding)]);
 }
 
 /** A job that a callback on the attempt's own path named. */
@@ -42,4 +44,19 @@ const NAMED = statement(
 /** The jobs that callbacks named for an attempt, those with a good signature first. */
 export function namedJobs(db: Queryable, attemptId: string): Promise<NamedJob[]> {
   return db.query<NamedJob>(NAMED, [attemptId]);
+}
+
+const NAMED_ELSEWHERE = statement(
+  'evidence_named_elsewhere',
+  `select from evidence e join attempts a on a.id = e.attempt_id and a.provider = $2
+   where e.source = 'callback' and e.finding->>'job' = $3 and e.attempt_id <> $1 limit 1`,
+);
+
+/** Whether a callback on another attempt's path named the job. */
+export async function isNamedElsewhere(
+  db: Queryable,
+  attempt: { id: string; provider: string },
+  jobId: string,
+): Promise<boolean> {
+  return (await db.query(NAMED_ELSEWHERE, [attempt.id, attempt.provider, jobId])).length > 0;
 }

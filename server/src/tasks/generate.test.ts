@@ -21,6 +21,7 @@ import { type GenerateParts, generate, recheck } from './generate.ts';
 import { reconcile } from './reconcile.ts';
 import { submit } from './submit.ts';
 import type { Task } from './task.ts';
+import { wakeTask } from './transitions.ts';
 
 const RECONCILE_SECONDS = 45;
 /** The scripted provider's own limit, and the grace behind it. */
@@ -64,6 +65,12 @@ async function secondsToRest(task: Task): Promise<number> {
   return row?.seconds ?? Number.NaN;
 }
 
+/** The task as a worker has it that claimed it when it was due. */
+async function dueAgain(task: Task): Promise<Task> {
+  await sql(room.db, 'update tasks set due_at = clock_now() where id = $1', [task.id]);
+  return readTask(room.db, task.id);
+}
+
 async function phaseOf(task: Task) {
   const { phase, held_cause: cause } = await readTask(room.db, task.id);
   return cause === null ? phase : `${phase} (${cause})`;
@@ -104,14 +111,28 @@ test('each time it is held again, it rests twice as long', async () => {
   const task = await generatingTask(60);
   const rests: number[] = [];
   for (let times = 0; times < 3; times += 1) {
-    await generate(partsThatRead(MISSING), await readTask(room.db, task.id));
+    await generate(partsThatRead(MISSING), await dueAgain(task));
     rests.push(await secondsToRest(task));
-    await recheck(partsThatRead(WORKING), await readTask(room.db, task.id));
+    await recheck(partsThatRead(WORKING), await dueAgain(task));
   }
   assert.deepEqual(
     rests,
     [1, 2, 4].map((times) => times * RECONCILE_SECONDS),
   );
+});
+
+test('a callback that comes while a task is moved to rest is not slept over', async () => {
+  const task = await generatingTask(60);
+  const provider = scriptedProvider({
+    async read() {
+      await freezeClock(room.db, 61);
+      await wakeTask(room.db, task.id);
+      return MISSING;
+    },
+  });
+  await generate({ ...partsThatRead(MISSING), providerOf: () => provider }, task);
+  assert.equal(await phaseOf(task), 'held (outcome)');
+  assert.ok((await secondsToRest(task)) <= 0, 'it is due at once');
 });
 
 test('a poll that fails never fails the task', async () => {

@@ -62,7 +62,7 @@ const LOCK = statement('task_lock', 'select lease from tasks where id = $1 for u
 
 const TAKE_BACK = statement(
   'task_take_back',
-  `update tasks set lease = lease + 1, leased_until = null
+  `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
    where id = $1 and (phase = 'submitting' or held_cause = 'acceptance')
    returning ${TASK_COLUMNS}`,
 );

@@ -20,6 +20,7 @@ import { liveAttempt } from './attempts.ts';
 import { audit } from './audit.ts';
 import { type CallbackParts, hear } from './callback.ts';
 import { readTask } from './create.ts';
+import { noteEvidence } from './evidence.ts';
 import { lookUp } from './look-up.ts';
 import { showTask } from './operator.ts';
 import { checkSuspectedOrphans } from './orphans.ts';
@@ -147,6 +148,78 @@ test('a job that only looks alike is taken when no other attempt can have it', a
   await reconcile(room.db, second.held.id, { kind: 'not_accepted' }, 'the console shows none');
   const again = await readTask(room.db, first.held.id);
   assert.equal((await lookAgain(again, provider({}, found))).phase, 'generating');
+});
+
+test('a job that a callback named for another attempt is not taken by likeness', async () => {
+  const found = { kind: 'found', jobId: 'job-named', by: 'likeness' } as const;
+  await freezeClock(room.db, 20_000);
+  const { held } = await makeHeldTask(room);
+  await freezeClock(room.db, 30_000);
+  const other = await makeHeldTask(room);
+  await callBack(other.attempt.id, news('job-named'));
+  assert.equal((await lookAgain(held, provider({}, found))).phase, 'held');
+});
+
+test('however often look-ups fail, each in its own words, a callback is heard', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  for (let n = 0; n < 101; n += 1) {
+    await noteEvidence(room.db, attempt.id, 'look_up', { failure: `HTTP 500, request ${n}` });
+  }
+  await callBack(attempt.id, news('job-heard', true));
+  assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
+  const { evidence } = (await shown(held.id)).attempts[0] ?? { evidence: [] };
+  assert.equal(evidence.length, 1 + 100 + 1, 'the sender’s, the look-ups’ and the callback’s');
+});
+
+test('a named job that can not be read does not keep the list from being asked', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  await callBack(attempt.id, news('job-unreadable'));
+  const unreadable = { read: () => Promise.reject(new Error('HTTP 500')) };
+  const found = { kind: 'found', jobId: 'job-listed', by: 'mark' } as const;
+  const lists = scriptedProvider({ ...unreadable, find: async () => found });
+  assert.equal((await lookAgain(held, lists)).phase, 'generating');
+  const second = await makeHeldTask(room);
+  await callBack(second.attempt.id, news('job-unreadable-2'));
+  const absent = scriptedProvider({
+    ...unreadable,
+    find: async () => ({ ...ABSENT, proof: 'final' }),
+  });
+  await assert.rejects(lookAgain(second.held, absent), /HTTP 500/, 'it may be the job');
+});
+
+test('strong absence counts only where the attempt was sent, and by our own clock too', async () => {
+  const strong = provider({}, { kind: 'absent', proof: 'strong' });
+  const elsewhere = { ...strong, identity: 'another account' };
+  await freezeClock(room.db, 40_000);
+  const { held, attempt } = await makeHeldTask(room);
+  await announce(room.db, held.id);
+  await freezeClock(room.db, 41_000);
+  assert.equal((await lookAgain(held, elsewhere)).phase, 'held');
+  const jumped = { ...submitParts(room, strong), watch: { secondsSince: () => 0 } };
+  const late = await liveAttempt(room.db, held.id);
+  assert.ok(late);
+  await lookUp(jumped, await readTask(room.db, held.id), late);
+  assert.equal((await readTask(room.db, held.id)).phase, 'held');
+  await lookAgain(await readTask(room.db, held.id), strong);
+  assert.equal((await readTask(room.db, held.id)).phase, 'failed');
+  assert.equal(attempt.provider_identity, 'test');
+});
+
+test('words that can not be stored as they are do not keep anything from being recorded', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  const failure = `cut ${'🎬'.slice(0, 1)}, ended \0`;
+  const failing = scriptedProvider({ find: () => Promise.reject(new Error(failure)) });
+  await assert.rejects(lookAgain(held, failing), { message: failure });
+  await callBack(attempt.id, news('job-odd', true));
+  const [{ evidence } = { evidence: [] }] = (await shown(held.id)).attempts;
+  assert.match(JSON.stringify(evidence), /cut �, ended �/);
+});
+
+test('a process that does not know the provider does not take its callback', async () => {
+  const { attempt } = await makeHeldTask(room);
+  const parts = { ...callbackParts(news('job-x')), providers: new Map() };
+  const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
+  await assert.rejects(hear(parts, { ...incoming, body: new Uint8Array() }), /no provider/);
 });
 
 test('the evidence shows times, bytes and what each look-up said, without repeating itself', async () => {

@@ -1,17 +1,25 @@
 import type { Database, Transaction } from '../kernel/database.ts';
 import type { FindOutcome, Provider } from '../providers/provider.ts';
 import { type Attempt, hasTwin, liveAttempt, resolveAttempt, takenJobs } from './attempts.ts';
-import { type EvidenceSource, type NamedJob, namedJobs, noteEvidence } from './evidence.ts';
+import {
+  type EvidenceSource,
+  isNamedElsewhere,
+  type NamedJob,
+  namedJobs,
+  noteEvidence,
+} from './evidence.ts';
 import { notAccepted } from './not-accepted.ts';
 import { type SubmissionParts, soughtAttempt } from './submission.ts';
 import type { Task } from './task.ts';
 import { move, type Next, postpone } from './transitions.ts';
+import type { Watch } from './watch.ts';
 
 export interface LookUpParts extends SubmissionParts {
   db: Database;
   providerOf(task: Task): Provider;
   submitRetrySeconds: number;
   reconcileSeconds: number;
+  watch: Watch;
 }
 
 /** What is known of an attempt's job, and who said so. */
@@ -84,39 +92,57 @@ function restSeconds(parts: LookUpParts, task: Task): number {
 }
 
 async function seek(parts: LookUpParts, task: Task, attempt: Attempt): Promise<Finding> {
-  const named = await seekNamed(parts, task, attempt);
+  const watchedSeconds = parts.watch.secondsSince(attempt.id);
+  const { named, failure } = await seekNamed(parts, task, attempt);
   if (named) {
     const found = { callback: named.job_id, verified: named.verified };
     return { kind: 'found', jobId: named.job_id, by: 'callback', found };
   }
   const found = await parts.providerOf(task).find(soughtAttempt(parts, task, attempt));
-  if (found.kind === 'found' && (found.by === 'mark' || !(await mayBeAnothers(parts, attempt)))) {
+  if (found.kind === 'found' && (await isOurs(parts, attempt, found))) {
     return { kind: 'found', jobId: found.jobId, by: 'look_up', found };
   }
-  return { kind: provesAbsence(parts, task, attempt, found) ? 'absent' : 'open', found };
+  if (failure !== undefined) throw failure;
+  const isAbsent = provesAbsence(parts, task, { attempt, found, watchedSeconds });
+  return { kind: isAbsent ? 'absent' : 'open', found };
 }
 
-function mayBeAnothers(parts: LookUpParts, attempt: Attempt): Promise<boolean> {
-  return hasTwin(parts.db, attempt.id, parts.submitTimeoutSeconds);
+type Found = Extract<FindOutcome, { kind: 'found' }>;
+
+/** Whether a job that was found may be taken: what only looks alike must not be another's. */
+async function isOurs(
+  { db, submitTimeoutSeconds }: LookUpParts,
+  attempt: Attempt,
+  { jobId, by }: Found,
+): Promise<boolean> {
+  if (by === 'mark') return true;
+  if (await isNamedElsewhere(db, attempt, jobId)) return false;
+  return !(await hasTwin(db, attempt.id, submitTimeoutSeconds));
 }
 
 /**
  * The job that a callback named, if nobody has it yet. Behind a signature it is believed; without
- * one it counts only if the provider, asked, knows it: only the provider knew the address.
+ * one it counts only if the provider, asked, knows it: only the provider knew the address. That one
+ * can't be asked about does not keep the others, nor the look-up itself, from being tried.
  */
 async function seekNamed(
   parts: LookUpParts,
   task: Task,
   attempt: Attempt,
-): Promise<NamedJob | undefined> {
-  const named = await namedJobs(parts.db, attempt.id);
-  const ids = named.map((job) => job.job_id);
+): Promise<{ named?: NamedJob; failure?: unknown }> {
+  const jobs = await namedJobs(parts.db, attempt.id);
+  const ids = jobs.map((job) => job.job_id);
   const taken = await takenJobs(parts.db, attempt.provider, ids);
-  for (const job of named) {
-    if (taken.has(job.job_id)) continue;
-    if (job.verified || (await isThere(parts, task, job))) return job;
+  let failure: unknown;
+  for (const named of jobs) {
+    if (taken.has(named.job_id)) continue;
+    try {
+      if (named.verified || (await isThere(parts, task, named))) return { named };
+    } catch (error) {
+      failure = error;
+    }
   }
-  return undefined;
+  return { failure };
 }
 
 async function isThere(parts: LookUpParts, task: Task, job: NamedJob): Promise<boolean> {
@@ -124,11 +150,30 @@ async function isThere(parts: LookUpParts, task: Task, job: NamedJob): Promise<b
   return status.kind !== 'missing';
 }
 
-/** Whether a look-up that begins now proves, by not finding a job, that there is none. */
-function provesAbsence(parts: LookUpParts, task: Task, attempt: Attempt, found: FindOutcome) {
+interface LookedFor {
+  attempt: Attempt;
+  found: FindOutcome;
+  watchedSeconds: number;
+}
+
+/**
+ * Whether a look-up that began now proves, by not finding a job, that there is none. Strong absence
+ * counts once the submit can't be on its way any more, by the database's clock and, in case that
+ * one has jumped, by this process's own; and only where the attempt was sent to.
+ */
+function provesAbsence(
+  parts: LookUpParts,
+  task: Task,
+  { attempt, found, watchedSeconds }: LookedFor,
+): boolean {
   if (found.kind !== 'absent') return false;
   if (found.proof === 'final') return true;
-  const lag = parts.providerOf(task).capabilities.findLagSeconds;
-  const settledSeconds = parts.submitTimeoutSeconds + lag;
-  return found.proof === 'strong' && attempt.seconds_past_sending > settledSeconds;
+  const { identity, capabilities } = parts.providerOf(task);
+  const settledSeconds = parts.submitTimeoutSeconds + capabilities.findLagSeconds;
+  return (
+    found.proof === 'strong' &&
+    attempt.provider_identity === identity &&
+    attempt.seconds_past_sending > settledSeconds &&
+    watchedSeconds > settledSeconds
+  );
 }

@@ -1,4 +1,5 @@
 import { type Database, statement, type Transaction } from '../kernel/database.ts';
+import { jsonText } from '../kernel/json-text.ts';
 import type { Log } from '../kernel/log.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
 
@@ -35,6 +36,16 @@ const NOTE = statement(
  */
 export function noteOrphans(tx: Transaction, attemptId: string): Promise<Orphan[]> {
   return tx.query<Orphan>(NOTE, [attemptId]);
+}
+
+const ADOPT = statement(
+  'orphan_adopt',
+  'delete from orphan_jobs where provider = $1 and job_id = $2',
+);
+
+/** A job that a task uses after all, by an operator's word. */
+export async function adoptOrphan(tx: Transaction, provider: string, jobId: string): Promise<void> {
+  await tx.query(ADOPT, [provider, jobId]);
 }
 
 const LIST = statement(
@@ -79,7 +90,10 @@ export interface OrphanParts {
 export async function checkSuspectedOrphans(parts: OrphanParts): Promise<void> {
   for (const suspect of await parts.db.query<Orphan>(SUSPECTED)) {
     const provider = parts.providers.get(suspect.provider);
-    if (provider) await checkSuspect(parts, provider, suspect);
+    if (!provider) continue;
+    await checkSuspect(parts, provider, suspect).catch((error: Error) => {
+      parts.log.warn({ err: error, job: suspect.job_id }, 'a suspected job can not be checked');
+    });
   }
 }
 
@@ -91,7 +105,7 @@ async function checkSuspect(
   const found = await provider.read(suspect.job_id).catch((error: Error) => error);
   const state = stateOf(found);
   const status = found instanceof Error ? { error: found.message } : found;
-  await db.query(CHECKED, [suspect.provider, suspect.job_id, state, JSON.stringify(status)]);
+  await db.query(CHECKED, [suspect.provider, suspect.job_id, state, jsonText(status)]);
   report(log, [{ ...suspect, state }]);
 }
 

@@ -8,7 +8,7 @@ import { UsageError } from '../kernel/errors.ts';
 import { type Attempt, correctJob, liveAttempt, resolveAttempt } from './attempts.ts';
 import { noteEvidence } from './evidence.ts';
 import { notAccepted } from './not-accepted.ts';
-import { noteOrphans } from './orphans.ts';
+import { adoptOrphan, noteOrphans } from './orphans.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 import { move } from './transitions.ts';
 
@@ -21,7 +21,7 @@ export type Decision =
 // Taking the lease over makes a worker that is at the task come too late, whatever it finds.
 const TAKE = statement(
   'task_take_held',
-  `update tasks set lease = lease + 1, leased_until = null
+  `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
    where id = $1 and phase = 'held' returning ${TASK_COLUMNS}`,
 );
 
@@ -115,6 +115,7 @@ async function adopt(
     if (violatedConstraint(error) !== 'one_attempt_per_job') throw error;
     throw new UsageError(`job ${jobId} belongs to another task already`);
   });
+  await adoptOrphan(tx, attempt.provider, jobId);
   const moved = await move(tx, task, { to: 'generating', cause: { ...cause, job: jobId } });
   return moved.phase;
 }

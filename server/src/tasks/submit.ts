@@ -31,10 +31,16 @@ export interface SubmitParts extends LookUpParts {
 export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
   const left = await liveAttempt(parts.db, task.id);
   if (left) return lookUp(parts, task, left);
-  const provider = parts.providerOf(task); // before the record: this process may not have it
+  let provider: Provider;
+  try {
+    provider = parts.providerOf(task);
+  } catch (error) {
+    const cause = { failure: String(error) };
+    return parts.db.transaction((tx) => notAccepted(tx, task, { ...parts, cause }));
+  }
   await provider.prepare?.(inputsFor(parts, task)).catch(() => {}); // the submit will tell
   const askedAt = parts.monotonic();
-  const attempt = await parts.db.transaction((tx) => openAttempt(tx, task));
+  const attempt = await parts.db.transaction((tx) => openAttempt(tx, task, provider.identity));
   // Counted from before the record was made, so this clock runs out no later than send_before.
   const mayStillSend = () => parts.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
   const submission = submissionOf(parts, task, attempt);
@@ -71,8 +77,12 @@ async function record(
     if (violatedConstraint(failure) === 'one_attempt_per_job') {
       return record(parts, task, attempt, { kind: 'unknown', cause: `${jobId} is taken already` });
     }
-    if (failure instanceof Superseded) await comeTooLate(parts, attempt, jobId);
-    throw failure;
+    if (failure instanceof Superseded) {
+      await comeTooLate(parts, attempt, jobId);
+      throw failure;
+    }
+    const words = `job ${jobId} of ${attempt.id} was accepted and could not be recorded`;
+    throw new Error(words, { cause: failure });
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
+import { jsonText, storable } from '../kernel/json-text.ts';
 import { settle } from '../ledger/ledger.ts';
 import type { AspectRatio } from '../providers/frame-size.ts';
 import type { OutputReference } from '../providers/provider.ts';
@@ -50,6 +51,7 @@ export class Superseded extends Error {
   override name = 'Superseded';
 }
 
+// A wake-up that came since the step began is not slept over, here and in POSTPONE.
 const MOVE = statement(
   'task_move',
   `with moved as (
@@ -65,6 +67,7 @@ const MOVE = statement(
          else accepted_at end,
        outcome_holds = outcome_holds + case when $5 = 'outcome' then 1 else 0 end,
        due_at = case when $4 in ('completed', 'failed') then null
+         when $14 > 0 and due_at > to_timestamp($17) then due_at
          else clock_now() + $14 * interval '1 second' end,
        leased_until = case when $14 = 0 and $4 not in ('completed', 'failed')
          then leased_until end,
@@ -106,16 +109,17 @@ function moveValues(task: Task, { to, changes = {}, cause, delaySeconds = 0 }: M
     changes.outputObjectId ?? null,
     json(changes.outputFacts),
     error?.code ?? null,
-    error?.message ?? null,
+    error === undefined ? null : storable(error.message),
     json(error?.details),
     delaySeconds,
     json(cause),
     changes.providerBilled ?? null,
+    task.now_seconds,
   ];
 }
 
 function json(value: unknown): string | null {
-  return value === undefined ? null : JSON.stringify(value);
+  return value === undefined ? null : jsonText(value);
 }
 
 async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
@@ -132,7 +136,6 @@ export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
 /** What a step leaves: the moved task, for the next step to go on with, or `rest` until due. */
 export type Next = Task | 'rest';
 
-// A wake-up that came after this step had begun is not slept over.
 const POSTPONE = statement(
   'task_postpone',
   `update tasks set leased_until = null, stumbles = stumbles + $4,

@@ -99,7 +99,10 @@ export interface Advance {
   stopping: { readonly aborted: boolean };
 }
 
-/** Leases a task and does step after step, until it rests or has ended, or the process stops. */
+/**
+ * Leases a task and does step after step, until it rests, is held or has ended, or the process
+ * stops. Held tasks go on in their own places.
+ */
 export async function advance(parts: Advance, taskId: string): Promise<void> {
   const { db, leases } = parts;
   let task = await claim(db, taskId);
@@ -108,7 +111,7 @@ export async function advance(parts: Advance, taskId: string): Promise<void> {
   try {
     while (task) {
       task = await step(parts, task);
-      if (task && parts.stopping.aborted) {
+      if (task && (parts.stopping.aborted || task.phase === 'held')) {
         await release(db, task);
         return;
       }

@@ -111,7 +111,7 @@ function boundTo(key: string, task: Task): Told {
 
 function refusalOf(key: string, { code, details }: ApiError): Told {
   if (code === 'insufficient_credits') return { key, kind: 'no_credits' };
-  const taskId = details?.task_id;
+  const taskId = details?.credits === undefined ? undefined : details.task_id;
   if (typeof taskId !== 'string') return { key, kind: 'busy' };
   if (code === 'invalid_request') return { key, kind: 'bound', taskId, status: 'failed' };
   return details?.credits === 'held'

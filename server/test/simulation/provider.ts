@@ -49,6 +49,7 @@ export function providerOf(process: Process, parts: ProviderParts): Provider {
     });
   return {
     name: cloud.personality.name,
+    identity: 'simulated',
     capabilities: capabilitiesOf(cloud),
     submit: (submission, mayStillSend) => submit(process, parts, { submission, mayStillSend }),
     async find(attempt) {

@@ -2,6 +2,7 @@ import type { Database } from '../../src/kernel/database.ts';
 import type { Spool } from '../../src/kernel/spool.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { StepParts } from '../../src/tasks/steps.ts';
+import { createWatch } from '../../src/tasks/watch.ts';
 import { type Cloud, type Day, SUBMIT_TIMEOUT_SECONDS } from './cloud.ts';
 import { databaseOf, START_SECONDS } from './database.ts';
 import { createProcess, type Faults, NO_FAULTS, type Process } from './process.ts';
@@ -72,6 +73,7 @@ export function stepPartsOf(world: World, process: Process & { db: Database }): 
     ...{ measurer, outputMeasurer: measurer },
     providerOf: () => provider,
     monotonic: process.nowMs,
+    watch: createWatch(process.nowMs),
     pause: process.sleep,
     ...{ submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS, submitRetrySeconds: 60 },
     ...{ pollMinSeconds: 2, pollMaxSeconds: 40, reconcileSeconds: 60, retentionDays: 30 },

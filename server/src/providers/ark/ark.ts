@@ -1,5 +1,6 @@
 import type { Call, CallAnswer, CallOnce } from '../../outbound/call.ts';
 import type { Door } from '../../outbound/door.ts';
+import { identityOf } from '../identity.ts';
 import { getJson, type JsonAnswer, parseJson } from '../json-call.ts';
 import { openOutputAt } from '../open-output.ts';
 import type {
@@ -80,6 +81,7 @@ export function createArkProvider(options: ArkOptions): Provider {
   const scan = createScans({ page: (query) => pageOf(api, query), nextTurn: nextListTurn });
   return {
     name: 'ark',
+    identity: identityOf(options.baseUrl, options.apiKey, models, isMarking),
     capabilities: CAPABILITIES,
     async submit(submission, mayStillSend) {
       const body = createBody(submission, models, markerOf(submission));

@@ -45,6 +45,26 @@ test('a parameter is the media’s fault when it is about an input', () => {
   assert.equal(about('content[0].text'), 'invalid_request');
 });
 
+test('a parameter that no client sets is the operator’s to repair, however it is named', () => {
+  const about = (error: { code?: string; param?: string; message?: string }) =>
+    refusalOf({ code: 'InvalidParameter', ...error }, 400);
+  for (const field of ['callback_url', 'safety_identifier', 'model', 'execution_expires_after']) {
+    assert.equal(about({ param: field }), 'operator', field);
+    assert.equal(about({ code: `InvalidParameter.${field}` }), 'operator', field);
+    assert.equal(about({ code: `MissingParameter.${field}` }), 'operator', field);
+    const message = `The parameter \`${field}\` specified in the request is not valid.`;
+    assert.equal(about({ message }), 'operator', field);
+    assert.equal(about({ message: `${field} x is not valid` }), 'operator', field);
+  }
+});
+
+test('a parameter of the client’s stays so when the words beside it name another', () => {
+  const message = 'The parameter `duration` is not valid for model x, see callback_url.';
+  for (const error of [{ message }, { param: 'duration', message: 'The parameter `model`' }]) {
+    assert.equal(refusalOf({ code: 'InvalidParameter', ...error }, 400), 'invalid_request');
+  }
+});
+
 test('a link of ours that Ark can’t fetch is the operator’s to repair', () => {
   assert.equal(refusalOf({ code: 'InvalidParameter.TosURLInvalid' }, 400), 'operator');
 });

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type JsonAnswer, leavesOpen, retryAfterSeconds } from '../json-call.ts';
 import type { SubmitOutcome } from '../provider.ts';
+import { cutWords } from '../words.ts';
 
 const NullableText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 
@@ -35,13 +36,26 @@ const RULES: Rule[] = [
   [/^(AccountOverdueError|InvalidEndpoint|ModelNotOpen|NotFound|UnsupportedModel)/, 'operator'],
 ];
 
+/** What this service and its operator put into a create, and no client. */
+const OWN_FIELD = /^(callback_url|safety_identifier|model|execution_expires_after)$/;
+
+/** How a message begins that names a field: "The parameter `duration` is ...", "model is ..." */
+const FIELD_IN_WORDS = /^(?:the |invalid )?(?:parameter\W+)?(\w+)/i;
+
 const MEDIA_PARAM = /(image|video|audio)_url|content\[[1-9]/;
 
 /** What an error of Ark means; `status` 429 is busy where the code says nothing. */
 export function refusalOf(error: ArkError, status: number): Refusal {
   const known = RULES.find(([codes]) => codes.test(error.code))?.[1];
+  if (known === 'invalid_request' && OWN_FIELD.test(fieldIn(error))) return 'operator';
   if (known === 'invalid_request' && isAboutMedia(error)) return 'invalid_media';
   return known ?? (status === 429 ? 'busy' : 'operator');
+}
+
+/** The field that an error is about, as far as it says so; its message is asked last. */
+function fieldIn({ code, param, message }: ArkError): string {
+  const inWords = FIELD_IN_WORDS.exec(message ?? '')?.[1];
+  return param || code.split('.').at(1) || inWords || '';
 }
 
 function isAboutMedia(error: ArkError): boolean {
@@ -62,7 +76,7 @@ export function publicWords(refusal: keyof typeof PUBLIC_WORDS): string {
 /** The provider's code and words in one line, for operators. */
 export function causeOf(error: ArkError, status?: number): string {
   const said = `${error.code}: ${error.message ?? ''}`.trim();
-  return status === undefined ? said : `HTTP ${status} ${said}`;
+  return cutWords(status === undefined ? said : `HTTP ${status} ${said}`);
 }
 
 /** The error in an answer, when it is in Ark's own shape. */

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { JobIdSchema } from '../job-id.ts';
 import type { JobStatus } from '../provider.ts';
 import { type ArkError, ArkErrorSchema, causeOf, publicWords, refusalOf } from './errors.ts';
 
@@ -8,7 +9,7 @@ const Nullable = <Schema extends TSchema>(schema: Schema) =>
 
 /** A task as GET, LIST and callbacks show it; only what we read. */
 const ArkJobSchema = Type.Object({
-  id: Type.String({ pattern: '^[\\w-]{1,128}$' }),
+  id: JobIdSchema,
   model: Nullable(Type.String()),
   status: Type.String(),
   error: Nullable(ArkErrorSchema),

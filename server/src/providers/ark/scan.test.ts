@@ -112,6 +112,36 @@ test('a turn that can not be had fails the look-ups that wait for it, and no lat
   assert.deepEqual(await later, ['a']);
 });
 
+/** A list whose page `n` (from 1) has this many tasks, all of them called `task-n`. */
+function countedList(sizeOf: (page: number) => number, total: number) {
+  let asked = 0;
+  const page = async (): Promise<Page> => {
+    asked += 1;
+    return { items: Array(sizeOf(asked)).fill(task(`task-${asked}`)), total };
+  };
+  return { scan: createScans({ page, ...free }), askedCount: () => asked };
+}
+
+test('a total that is too small ends no scan before a page that is not full', async () => {
+  const { scan, askedCount } = countedList((page) => (page < 3 ? 500 : 7), 1);
+  const seen = new Set<string>();
+  assert.deepEqual(await scan(null, ({ id }) => seen.add(id)), { isWhole: true });
+  assert.deepEqual([...seen], ['task-1', 'task-2', 'task-3']);
+  assert.equal(askedCount(), 3);
+});
+
+test('after a last page that is full an empty one ends the scan', async () => {
+  const { scan, askedCount } = countedList((page) => (page === 1 ? 500 : 0), 500);
+  assert.deepEqual(await scan(null, () => {}), { isWhole: true });
+  assert.equal(askedCount(), 2);
+});
+
+test('a list without an end is given up after 500 pages, as not whole', async () => {
+  const { scan, askedCount } = countedList(() => 500, 500);
+  assert.deepEqual(await scan(null, () => {}), { isWhole: false });
+  assert.equal(askedCount(), 500);
+});
+
 test('an endpoint has scans of its own, beside those of everything', async () => {
   const { asked, lookUp } = slowList(free);
   const [all, own] = [lookUp(null), lookUp('ep-2026-abc')];

@@ -77,7 +77,10 @@ function scansInLine(source: ListSource, endpoint: string | null): (look: Look) 
   };
 }
 
-/** All tasks, page by page. The order is not documented, so none can be left out. */
+/**
+ * All tasks, page by page. The order is not documented, so none can be left out. A full page is
+ * never the last one, whatever `total` says.
+ */
 async function showAll(source: ListSource, endpoint: string | null, looks: Look[]): ScanEnd {
   for (let page = 1, seen = 0; page <= MOST_PAGES; page += 1) {
     if (page > 1) await source.nextTurn();
@@ -85,7 +88,8 @@ async function showAll(source: ListSource, endpoint: string | null, looks: Look[
     const jobs = items.map(arkJob).filter((job) => job !== undefined);
     for (const job of jobs) for (const look of looks) look(job);
     seen += items.length;
-    if (items.length === 0 || seen >= total) return { isWhole: true };
+    const isFull = items.length >= PAGE_SIZE;
+    if (items.length === 0 || (!isFull && seen >= total)) return { isWhole: true };
   }
   return { isWhole: false };
 }

@@ -1,6 +1,7 @@
 import { UsageError } from '../../kernel/errors.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createDoor } from '../../outbound/door.ts';
+import { identityOf } from '../identity.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { find, lookUp } from './look-up.ts';
 import { openOutput } from './outputs.ts';
@@ -46,6 +47,7 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   const parts = { server, workflows, frameRules, openInput };
   return {
     name: 'comfyui',
+    identity: identityOf(server.baseUrl),
     capabilities: capabilitiesOf(workflows, options),
     prepare: (inputs) => prepare(parts, inputs),
     submit: (submission, mayStillSend) => submit(parts, submission, mayStillSend),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { JobStatus } from '../provider.ts';
+import { cutWords } from '../words.ts';
 import { videoAmong } from './outputs.ts';
 
 /** `GET /api/jobs/{id}`, as far as it is read. */
@@ -107,7 +108,7 @@ const MOST_CHARACTERS = 500;
 
 function causeOf(error: unknown): string {
   if (!Value.Check(ErrorSchema, error)) return 'no reason given';
-  return words(error).slice(0, MOST_CHARACTERS);
+  return cutWords(words(error), MOST_CHARACTERS);
 }
 
 function words(error: Static<typeof ErrorSchema>): string {

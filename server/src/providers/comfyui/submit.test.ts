@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Fault } from '../../../../simulators/kit/faults.ts';
+import { startCannedHost } from '../../../test/canned-host.ts';
+import { createComfyuiProvider } from './comfyui.ts';
 import { promptIdOf } from './prompt-id.ts';
-import { countsFor, type Rig, startRig, submissionOf, workflowWith } from './rig.ts';
+import { countsFor, type Rig, startRig, submissionOf, usualOptions, workflowWith } from './rig.ts';
 
 let rig: Rig;
 
@@ -53,6 +55,24 @@ for (const status of [302, 400, 409, 425, 502]) {
     assert.deepEqual({ jobs, posts }, { jobs: 0, posts: 1 });
   });
 }
+
+test('an answer with a prompt_id that can not be one leaves the outcome open', async (t) => {
+  const host = await startCannedHost();
+  t.after(() => host.close());
+  const provider = createComfyuiProvider(await usualOptions(host.url));
+  t.after(() => provider.stop?.());
+  const submission = submissionOf();
+  const jobPath = `/api/jobs/${promptIdOf(submission.attemptId)}`;
+  host.answer(jobPath, { status: 404, json: { error: 'Job not found' } });
+  for (const prompt_id of ['', '..', '../queue', 'a\u0000', 'x'.repeat(201), 7]) {
+    host.answer('/prompt', { json: { prompt_id, number: 1, node_errors: {} } });
+    const outcome = await provider.submit(submission, always);
+    assert.equal(outcome.kind, 'unknown', JSON.stringify(prompt_id));
+  }
+  host.answer('/prompt', { json: { prompt_id: 'an-id' } });
+  const accepted = { kind: 'accepted', jobId: 'an-id' };
+  assert.deepEqual(await provider.submit(submission, always), accepted);
+});
 
 test('what the server has against a graph is told to the operator', async () => {
   const missing = await workflowWith('NotInstalled', {});

@@ -1,8 +1,10 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallAnswer, CallOutcome } from '../../outbound/call.ts';
+import { JobIdSchema } from '../job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
 import type { ProviderInput, Submission, SubmitOutcome } from '../provider.ts';
+import { cutWords } from '../words.ts';
 import { lookUp } from './look-up.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { callServer, type ServerAddress, ServerTrouble } from './server.ts';
@@ -122,7 +124,7 @@ function outcomeOf(answer: CallOutcome): SubmitOutcome {
 /** The id of the answer counts: the server would say so if it went by another than ours. */
 function acceptance(answer: CallAnswer): SubmitOutcome {
   const body = parseJson(answer.body);
-  const isAcceptance = Value.Check(Type.Object({ prompt_id: Type.String({ minLength: 1 }) }), body);
+  const isAcceptance = Value.Check(Type.Object({ prompt_id: JobIdSchema }), body);
   if (isAcceptance) return { kind: 'accepted', jobId: body.prompt_id };
   return { kind: 'unknown', cause: `HTTP ${answer.status} without a prompt_id` };
 }
@@ -136,7 +138,6 @@ const RefusalSchema = Type.Object({
   }),
   node_errors: Type.Optional(Type.Unknown()),
 });
-const MOST_CHARACTERS = 1000;
 
 /**
  * Whatever the server has against a graph (a node it lacks, a model that is not there, a value out
@@ -149,7 +150,7 @@ function refusal(answer: CallAnswer): SubmitOutcome {
   }
   const { type, message, details = '' } = body.error;
   const nodes = JSON.stringify(body.node_errors ?? {});
-  return operator(`${type}: ${message} ${details} ${nodes}`.slice(0, MOST_CHARACTERS));
+  return operator(cutWords(`${type}: ${message} ${details} ${nodes}`));
 }
 
 function operator(cause: string): SubmitOutcome {

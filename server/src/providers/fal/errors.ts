@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { JobStatus, SubmitOutcome } from '../provider.ts';
+import { cutWords } from '../words.ts';
 
 type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
 type RequestFault = Extract<Rejection, { fault: 'request' }>;
@@ -36,7 +37,7 @@ export function errorWords(error: FalError | undefined): string[] {
 export function causeOf(status: number, error: FalError | undefined): string {
   const detail = error?.detail ?? 'no words';
   const text = typeof detail === 'string' ? detail : detail.map(({ msg }) => msg ?? '').join('; ');
-  return [`HTTP ${status}`, ...errorWords(error), text].join(': ').slice(0, 1000);
+  return cutWords([`HTTP ${status}`, ...errorWords(error), text].join(': '));
 }
 
 const MEDIA = {
@@ -113,9 +114,10 @@ const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
  * How a request failed. fal does not bill server errors; it may bill what the model refused.
  * Source: fal docs, faq and pricing.
  */
-export function jobFailureOf(status: number, words: string[], cause: string): JobFailure {
+export function jobFailureOf(status: number, words: string[], told: string): JobFailure {
   const message = 'The provider could not make the video.';
   const known = words.map((word) => JOB_FAILURES[word]).find((entry) => entry !== undefined);
   const billed = status >= 500 ? false : null;
+  const cause = cutWords(told);
   return { kind: 'failed', code: 'provider_failed', message, ...known, cause, billed };
 }

@@ -118,6 +118,8 @@ test("whatever is not a complete refusal of fal's own leaves the outcome open", 
     { status: 200, text: '<html>' },
     { status: 200, json: { status: 'IN_QUEUE' } },
     { status: 200, json: { request_id: '../../other' } },
+    { status: 200, json: { request_id: '..' } },
+    { status: 200, json: { request_id: 'a\u0000' } },
     { status: 302, headers: { location: '/elsewhere' }, text: '' },
     { status: 403, text: "<html>a proxy's page</html>" },
     { status: 429, json: { message: "not fal's shape" } },
@@ -173,12 +175,30 @@ test('a completed request that failed says why and, where known, that it costs n
   const refused = modelError('content_policy_violation');
   assert.deepEqual(await ended(refused), ['content_refused', null]);
   assert.deepEqual(await ended(modelError('file_download_error')), ['provider_failed', null]);
-  assert.deepEqual(await ended(flat(504, 'request_timeout')), ['generation_expired', false]);
-  assert.deepEqual(await ended(flat(504, 'generation_timeout')), ['generation_expired', false]);
-  assert.deepEqual(await ended(flat(503, 'runner_disconnected')), ['provider_failed', false]);
   assert.deepEqual(await ended(flat(499, 'client_cancelled')), ['provider_failed', null]);
-  const said = { json: { status: 'COMPLETED', error: 'Gone wrong', error_type: 'internal_error' } };
-  assert.deepEqual(await ended({ status: 500, text: '' }, said), ['provider_failed', false]);
+  const said = (error_type: string) => ({
+    json: { status: 'COMPLETED', error: 'Gone wrong', error_type },
+  });
+  const expired = ['generation_expired', false];
+  for (const word of ['request_timeout', 'generation_timeout']) {
+    assert.deepEqual(await ended(flat(504, word), said(word)), expired);
+  }
+  const bare = { status: 500, text: '' };
+  assert.deepEqual(await ended(bare, said('internal_error')), ['provider_failed', false]);
+});
+
+test('a result that meets a 5xx where the status told of no error is a passing failure', async () => {
+  const video = { url: 'https://v3b.fal.media/files/b/x.mp4' };
+  for (const [status, error_type] of [
+    [500, 'internal_error'],
+    [503, 'runner_disconnected'],
+    [504, 'request_timeout'],
+  ] as const) {
+    const headers = { 'x-fal-error-type': error_type };
+    const trouble = { status, headers, json: { detail: 'Internal error', error_type } };
+    await assert.rejects(read(COMPLETED, trouble), /result can not be read/);
+    assert.equal((await read(COMPLETED, { json: { video } })).kind, 'succeeded');
+  }
 });
 
 test('only fal itself can say that it does not know a request', async () => {
@@ -278,6 +298,21 @@ test('an absent request is only a hint, since unfinished ones may not be shown',
   assert.deepEqual(await found([early]), { kind: 'absent', proof: 'weak' });
 });
 
+test('the history is asked for up to the end of the longest run, however long ago that was', async () => {
+  host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
+  const dayLater = { now: () => NOW + 86_400_000, startTimeoutSeconds: 600 };
+  const outcome = await fal(dayLater).find(sought(submission(), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
+  const end = Date.parse(host.requests[0]?.url.searchParams.get('end') ?? '');
+  assert.equal(end, NOW - 4000 + (600 + 3600 + 120) * 1000);
+});
+
+test('a request whose id is none of fal’s is passed over', async () => {
+  const rows = [row('../r-1'), row('a\u0000'), row('r-2')];
+  assert.deepEqual(await found(rows), { kind: 'found', jobId: 'r-2', by: 'mark' });
+  assert.deepEqual(await found([row('..')]), { kind: 'absent', proof: 'weak' });
+});
+
 test('every page of the history is read, each in its turn, before anything is said', async () => {
   let turns = 0;
   const nextListTurn = async () => {
@@ -324,6 +359,13 @@ test('a signed webhook is news of the request that it names, each time it is del
   assert.deepEqual(await provider.readCallback?.(again), news);
   assert.deepEqual(await provider.readCallback?.(again), news);
   assert.equal(host.requests.length, 1);
+});
+
+test('a signed webhook with an id that is none of fal’s is news of nothing', async () => {
+  host.answer(JWKS, { json: jwks() });
+  const news = { ...NEWS, request_id: '../../other' };
+  const callback = await callBack(signedDelivery(news, { signedAt: NOW }));
+  assert.deepEqual(callback, { kind: 'news', jobId: null, verified: true });
 });
 
 test('a webhook is forged when body, time, user or signature is not as signed', async () => {

@@ -1,3 +1,4 @@
+import { identityOf } from '../identity.ts';
 import { openOutputAt } from '../open-output.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { findInHistory } from './history.ts';
@@ -5,9 +6,6 @@ import { readRequest } from './request.ts';
 import { type FalOptions, type FalSettings, falSettings } from './settings.ts';
 import { OUTPUT_LIFE_SECONDS, submit } from './submit.ts';
 import { createWebhookReader } from './webhook.ts';
-
-/** fal names no limit for a run; an hour is far above what Seedance takes. */
-const RUN_LIMIT_SECONDS = 3600;
 
 /**
  * Seedance 2.0 on fal's queue, by plain HTTP: fal's own clients send a submit again by themselves.
@@ -18,6 +16,7 @@ export function createFalProvider(options: FalOptions): Provider {
   const { door } = settings;
   return {
     name: 'fal',
+    identity: identityOf(settings.queueUrl, settings.platformUrl, settings.apiKey, settings.models),
     capabilities: capabilitiesOf(settings),
     submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
     find: (sought) => findInHistory(settings, sought),
@@ -28,7 +27,7 @@ export function createFalProvider(options: FalOptions): Provider {
 }
 
 function capabilitiesOf(settings: FalSettings): Capabilities {
-  const jobLimitSeconds = settings.startTimeoutSeconds + RUN_LIMIT_SECONDS;
+  const { jobLimitSeconds } = settings;
   return {
     exactOutput: false,
     findLagSeconds: jobLimitSeconds, // a request may show in the history only once it is finished

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../echo.ts';
+import { isJobId } from '../job-id.ts';
 import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
 import { causeOf, falErrorIn } from './errors.ts';
 import { endpointOf, modelInput } from './model-input.ts';
@@ -32,12 +33,11 @@ export async function findInHistory(
   settings: FalSettings,
   sought: SoughtAttempt,
 ): Promise<FindOutcome> {
-  const listed = await readHistory(settings, sought);
-  const rows = listed.filter((row) => wasSent(row, sought));
-  const taken = await sought.takenJobIds(idsOf(rows));
-  const free = rows.filter((row) => !taken.has(row.request_id));
+  const matches = await readMatches(settings, sought);
+  const taken = await sought.takenJobIds(idsOf(matches));
+  const free = matches.filter(({ jobId }) => !taken.has(jobId));
   for (const by of ['mark', 'likeness'] as const) {
-    const jobIds = idsOf(free.filter((row) => compare(row, sought.submission) === by));
+    const jobIds = idsOf(free.filter((match) => match.by === by));
     const [jobId, ...others] = jobIds;
     if (jobId === undefined) continue;
     return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
@@ -45,12 +45,28 @@ export async function findInHistory(
   return { kind: 'absent', proof: 'weak' };
 }
 
-function idsOf(rows: Row[]): string[] {
-  return [...new Set(rows.map((row) => row.request_id))];
+interface Match {
+  jobId: string;
+  by: 'mark' | 'likeness';
 }
 
-async function readHistory(settings: FalSettings, sought: SoughtAttempt): Promise<Row[]> {
-  const rows: Row[] = [];
+function idsOf(matches: Match[]): string[] {
+  return [...new Set(matches.map(({ jobId }) => jobId))];
+}
+
+/** Rows hold all that was sent, so no more of them is kept than a page and what matches. */
+async function readMatches(settings: FalSettings, sought: SoughtAttempt): Promise<Match[]> {
+  const matches: Match[] = [];
+  for await (const row of readHistory(settings, sought)) {
+    const jobId = row.request_id;
+    if (!isJobId(jobId) || !wasSent(row, sought)) continue;
+    const by = compare(row, sought.submission);
+    if (by !== 'other') matches.push({ jobId, by });
+  }
+  return matches;
+}
+
+async function* readHistory(settings: FalSettings, sought: SoughtAttempt): AsyncGenerator<Row> {
   let cursor: string | null | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     await settings.nextListTurn();
@@ -60,24 +76,26 @@ async function readHistory(settings: FalSettings, sought: SoughtAttempt): Promis
       const cause = causeOf(answer.status, falErrorIn(answer.body));
       throw new Error(`fal's request history can not be read: ${cause}`);
     }
-    rows.push(...answer.body.items);
+    yield* answer.body.items;
     cursor = answer.body.next_cursor;
-    if (!cursor) return rows;
+    if (!cursor) return;
   }
   throw new Error(`fal's request history has more than ${MAX_PAGES} pages`);
 }
 
 /**
  * It is not written whether the range is about the time a request was sent or ended, so it reaches
- * from the submit to now, and the rows are judged by the time they were sent.
+ * from the submit to the end of the longest run, and the rows are judged by the time they were
+ * sent. To now would not do: of a busy account, the history would soon be too long to read.
  */
 function historyUrl(settings: FalSettings, sought: SoughtAttempt, cursor: string | undefined) {
   const url = new URL(`${settings.platformUrl}/v1/models/requests/by-endpoint`);
-  const times = { start: sought.sentBetween.from, end: settings.now() };
+  const { from, to } = sought.sentBetween;
+  const end = Math.min(settings.now(), to + settings.jobLimitSeconds * 1000);
   url.search = new URLSearchParams({
     endpoint_id: endpointOf(sought.submission, settings.models),
-    start: new Date(times.start - SKEW_SECONDS * 1000).toISOString(),
-    end: new Date(times.end + SKEW_SECONDS * 1000).toISOString(),
+    start: new Date(from - SKEW_SECONDS * 1000).toISOString(),
+    end: new Date(end + SKEW_SECONDS * 1000).toISOString(),
     limit: '100',
     expand: 'payloads',
     ...(cursor === undefined ? {} : { cursor }),

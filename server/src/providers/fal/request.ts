@@ -12,8 +12,11 @@ const StatusSchema = Type.Object({
 });
 const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
 
-/** What fal answers for a result whose model refused its input or failed. */
-const RESULT_FAILURES = new Set([400, 413, 422, 499, 500, 502, 503, 504]);
+/**
+ * What fal answers for a result whose model refused its input. A 5xx may be one server's bad moment:
+ * it is a failure only where the status named one.
+ */
+const RESULT_FAILURES = new Set([400, 413, 422, 499]);
 
 /**
  * Reads a request. fal has three status words, and a failed or cancelled request reads COMPLETED

@@ -39,11 +39,17 @@ export interface FalOptions {
 export type FalSettings = { [Name in keyof FalOptions]-?: NonNullable<FalOptions[Name]> } & {
   /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
   app: string;
+  /** From its submit, a request has ended by then, whatever became of it. */
+  jobLimitSeconds: number;
 };
+
+/** fal names no limit for a run; an hour is far above what Seedance takes. */
+const RUN_LIMIT_SECONDS = 3600;
 
 /** @throws UsageError when the models belong to several apps: a job's id would not say which */
 export function falSettings(options: FalOptions): FalSettings {
   const models = options.models ?? FAL_MODELS;
+  const startTimeoutSeconds = options.startTimeoutSeconds ?? 3600;
   return {
     ...options,
     models,
@@ -54,7 +60,8 @@ export function falSettings(options: FalOptions): FalSettings {
     userId: options.userId ?? '',
     markWithEndUserId: options.markWithEndUserId ?? true,
     nextListTurn: options.nextListTurn ?? (async () => {}),
-    startTimeoutSeconds: options.startTimeoutSeconds ?? 3600,
+    startTimeoutSeconds,
+    jobLimitSeconds: startTimeoutSeconds + RUN_LIMIT_SECONDS,
     readTimeoutSeconds: options.readTimeoutSeconds ?? 20,
     maxOutputBytes: options.maxOutputBytes ?? 2 ** 30,
   };

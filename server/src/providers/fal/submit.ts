@@ -1,13 +1,14 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
+import { JobIdSchema } from '../job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
 import type { Submission, SubmitOutcome } from '../provider.ts';
 import { falErrorIn, rejectionOf } from './errors.ts';
 import { endpointOf, modelInput } from './model-input.ts';
 import type { FalSettings } from './settings.ts';
 
-const AcceptedSchema = Type.Object({ request_id: Type.String({ pattern: '^[\\w-]{1,128}$' }) });
+const AcceptedSchema = Type.Object({ request_id: JobIdSchema });
 
 /** Results stay reachable this long, also where the account's own setting is shorter or endless. */
 export const OUTPUT_LIFE_SECONDS = 86_400;

@@ -1,6 +1,7 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { JobIdSchema } from '../job-id.ts';
 import { getJson, parseJson } from '../json-call.ts';
 import type { Callback } from '../provider.ts';
 import { createSigningKeys, signedRecently } from '../signing-keys.ts';
@@ -9,7 +10,7 @@ import type { FalSettings } from './settings.ts';
 const JwksSchema = Type.Object({
   keys: Type.Array(Type.Object({ kty: Type.String(), x: Type.Optional(Type.String()) })),
 });
-const BodySchema = Type.Object({ request_id: Type.String({ pattern: '^[\\w-]{1,128}$' }) });
+const BodySchema = Type.Object({ request_id: JobIdSchema });
 
 /** fal allows its keys to be kept for a day at most. */
 const KEYS_MAX_AGE_SECONDS = 86_400;

@@ -70,6 +70,7 @@ export function createLocalProvider(parts: LocalProviderParts): Provider {
   let rendering: Promise<void> = Promise.resolve();
   return {
     name: 'local',
+    identity: 'local',
     capabilities: CAPABILITIES,
     submit: (submission, mayStillSend) => submit(parts.db, submission, mayStillSend),
     find: ({ submission }) => find(parts.db, submission.attemptId),

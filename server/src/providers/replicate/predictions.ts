@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../echo.ts';
+import { isJobId } from '../job-id.ts';
 import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
 import { causeOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';
@@ -26,8 +27,8 @@ const MAX_PAGES = 20;
 /**
  * Looks for an attempt among the predictions made around its submit: by its mark, or else by its
  * likeness. Absence is weak, unless an operator has said how soon the list shows all, and each
- * other prediction of the model could be told apart from this one: Replicate removes what was sent
- * after an hour.
+ * other prediction could be told apart from this one: Replicate removes what was sent after an
+ * hour.
  * Source: Replicate docs, predictions list and data retention.
  * @throws Error when the list can't be read to its end
  */
@@ -35,48 +36,75 @@ export async function findInPredictions(
   settings: ReplicateSettings,
   sought: SoughtAttempt,
 ): Promise<FindOutcome> {
-  const { submission } = sought;
-  const model = settings.models[submission.model];
-  const listed = await readList(settings, sought);
-  const rows = listed.filter((row) => typeof row.model !== 'string' || row.model === model);
-  const taken = await sought.takenJobIds(idsOf(rows));
-  const free = rows.filter((row) => !taken.has(row.id));
-  const known = free.map((row) => ({ id: row.id, is: compare(row, submission) }));
+  const { candidates, skipped } = await readCandidates(settings, sought);
+  const taken = await sought.takenJobIds(idsOf(candidates));
+  const free = candidates.filter(({ jobId }) => !taken.has(jobId));
   for (const by of ['mark', 'likeness'] as const) {
-    const jobIds = idsOf(known.filter((row) => row.is === by));
+    const jobIds = idsOf(free.filter(({ is }) => is === by));
     const [jobId, ...others] = jobIds;
     if (jobId === undefined) continue;
     return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
   }
-  const isCertain =
-    Number.isFinite(settings.listLagSeconds) && known.every((row) => row.is === 'other');
+  const isCertain = Number.isFinite(settings.listLagSeconds) && free.length === 0 && skipped === 0;
   return { kind: 'absent', proof: isCertain ? 'strong' : 'weak' };
 }
 
-function idsOf(rows: { id: string }[]): string[] {
-  return [...new Set(rows.map(({ id }) => id))];
+/** A prediction that may be the attempt's; `unclear` when nothing says that it is. */
+interface Candidate {
+  jobId: string;
+  is: 'mark' | 'likeness' | 'unclear';
+}
+
+function idsOf(candidates: Candidate[]): string[] {
+  return [...new Set(candidates.map(({ jobId }) => jobId))];
+}
+
+/** `skipped`: how many rows may be the attempt's and have an id that is none of Replicate's. */
+async function readCandidates(settings: ReplicateSettings, sought: SoughtAttempt) {
+  const candidates: Candidate[] = [];
+  let skipped = 0;
+  for await (const row of readList(settings, sought)) {
+    const is = compare(row, sought.submission, settings);
+    if (is === 'other') continue;
+    if (isJobId(row.id)) candidates.push({ jobId: row.id, is });
+    else skipped += 1;
+  }
+  return { candidates, skipped };
 }
 
 /**
  * The webhook's address is the attempt's own; without it, everything that was sent must fit. A link
- * to an input is a mark too: it names the task's own copy, which no other task is sent with.
+ * to an input is a mark too: it names the task's own copy, which no other task is sent with. What
+ * is configured may have changed since the submit, so another model, or another address before the
+ * same files, proves nothing.
  */
-function compare(row: Row, submission: Submission): 'mark' | 'likeness' | 'other' | 'unclear' {
-  if (typeof row.webhook === 'string') {
-    return pathOf(row.webhook) === pathOf(submission.callbackUrl) ? 'mark' : 'other';
+function compare(
+  row: Row,
+  submission: Submission,
+  { models }: ReplicateSettings,
+): Candidate['is'] | 'other' {
+  if (typeof row.webhook === 'string' && row.webhook !== '') {
+    return attemptIn(row.webhook) === submission.attemptId ? 'mark' : 'other';
   }
+  if (typeof row.model === 'string' && row.model !== models[submission.model]) return 'unclear';
   if (!isFields(row.input) || Object.keys(row.input).length === 0) return 'unclear';
-  if (!isEcho(modelInput(submission), row.input)) return 'other';
-  return submission.inputs.length > 0 ? 'mark' : 'likeness';
+  if (!isEcho(wordsOf(submission), row.input)) return 'other';
+  if (submission.inputs.length === 0) return 'likeness';
+  return isEcho(modelInput(submission), row.input) ? 'mark' : 'unclear';
 }
 
-/** Our own address may have changed since; the path is the attempt's. */
-function pathOf(url: string): string {
-  return URL.parse(url)?.pathname ?? url;
+/** All that is sent but the files. */
+function wordsOf(submission: Submission): Record<string, unknown> {
+  return modelInput({ ...submission, mode: 'text-to-video', inputs: [] });
 }
 
-async function readList(settings: ReplicateSettings, sought: SoughtAttempt): Promise<Row[]> {
-  const rows: Row[] = [];
+/** Our address and the secret of the token may have changed since; the attempt's id has not. */
+function attemptIn(webhook: string): string | undefined {
+  const path = URL.parse(webhook)?.pathname ?? webhook;
+  return path.split('/').at(-1)?.split('.').at(0);
+}
+
+async function* readList(settings: ReplicateSettings, sought: SoughtAttempt): AsyncGenerator<Row> {
   let url = firstPage(settings, sought);
   for (let page = 0; page < MAX_PAGES; page += 1) {
     await settings.nextListTurn();
@@ -85,8 +113,8 @@ async function readList(settings: ReplicateSettings, sought: SoughtAttempt): Pro
       const cause = causeOf(answer.status, replicateErrorIn(answer.body));
       throw new Error(`The list of predictions can not be read: ${cause}`);
     }
-    rows.push(...answer.body.results);
-    if (!answer.body.next) return rows;
+    yield* answer.body.results;
+    if (!answer.body.next) return;
     url = nextPage(settings, answer.body.next);
   }
   throw new Error(`The list of predictions has more than ${MAX_PAGES} pages`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { secretKey, signedDelivery } from '../../../../simulators/replicate/webhook.ts';
 import { type CannedAnswer, type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
-import { input, sought, submission } from '../../../test/submission.ts';
+import { submission } from '../../../test/submission.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createDoor } from '../../outbound/door.ts';
@@ -135,6 +135,8 @@ test("whatever is not a complete refusal of Replicate's own leaves the outcome o
     { status: 201, text: '<html>' },
     { status: 201, json: { status: 'starting' } },
     { status: 201, json: { id: '../predictions' } },
+    { status: 201, json: { id: '..' } },
+    { status: 201, json: { id: 'a\u0000' } },
     { status: 307, headers: { location: '/elsewhere' }, text: '' },
     { status: 403, text: 'error code: 1020' },
     { status: 429, json: { message: 'not of this shape' } },
@@ -187,115 +189,6 @@ test('only Replicate itself can say that it does not know a prediction', async (
   }
 });
 
-function row(id: string, changes: Record<string, unknown> = {}) {
-  const input = modelInput(submission());
-  const created_at = new Date(NOW - 4500).toISOString();
-  return {
-    id,
-    model: 'bytedance/seedance-2.0-fast',
-    status: 'starting',
-    input,
-    created_at,
-    ...changes,
-  };
-}
-
-function found(rows: unknown[], changes: Partial<ReplicateOptions> = {}, taken: string[] = []) {
-  host.answer(PREDICTIONS, { json: { previous: null, next: null, results: rows } });
-  return replicate(changes).find(sought(submission(), NOW - 4000, taken));
-}
-
-test('a lost prediction is found by its webhook, whatever else is alike', async () => {
-  const webhook = submission().callbackUrl;
-  const other = row('b', { webhook: 'https://video.example.com/callbacks/token-2' });
-  const outcome = await found([other, row('a', { webhook, input: {} })]);
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
-  const asked = host.requests[0]?.url.searchParams;
-  assert.ok(Date.parse(asked?.get('created_after') ?? '') < NOW - 5000);
-  assert.ok(Date.parse(asked?.get('created_before') ?? '') > NOW - 4000);
-});
-
-test('where webhooks are not shown, all that was sent must fit', async () => {
-  const input = { ...modelInput(submission()), reference_audios: [] };
-  const rows = [
-    row('a', { input }),
-    row('b', { input: { ...input, seed: 1 } }),
-    row('c', { model: 'bytedance/seedance-2.0' }),
-  ];
-  assert.deepEqual(await found(rows), { kind: 'found', jobId: 'a', by: 'likeness' });
-});
-
-test('a link to an input is a mark, although it is signed anew', async () => {
-  const own = (signature: string, id = 'a') =>
-    submission({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
-  const rows = [
-    row('a', { input: modelInput(own('first')) }),
-    row('b', { input: modelInput(own('first', 'b')) }),
-  ];
-  host.answer(PREDICTIONS, { json: { next: null, results: rows } });
-  const outcome = await replicate().find(sought(own('second'), NOW - 4000));
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
-});
-
-test('a prediction with the mark is found, also beside one without that is alike', async () => {
-  const outcome = await found([row('b'), row('a', { webhook: submission().callbackUrl })]);
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
-});
-
-test('twins are ambiguous until one of them belongs to another attempt', async () => {
-  const rows = [row('a'), row('b'), row('a')];
-  assert.deepEqual(await found(rows), { kind: 'ambiguous', jobIds: ['a', 'b'] });
-  assert.deepEqual(await found(rows, {}, ['b']), { kind: 'found', jobId: 'a', by: 'likeness' });
-});
-
-test('absence is a hint, unless the operator knows how soon the list shows everything', async () => {
-  assert.deepEqual(await found([]), { kind: 'absent', proof: 'weak' });
-  const sure = { listLagSeconds: 60 };
-  assert.equal(replicate(sure).capabilities.findLagSeconds, 60);
-  assert.deepEqual(await found([], sure), { kind: 'absent', proof: 'strong' });
-});
-
-test('a prediction whose input was removed may be the one: absence stays a hint', async () => {
-  const removed = row('a', { input: {}, data_removed: true });
-  const sure = { listLagSeconds: 60 };
-  assert.deepEqual(await found([removed], sure), { kind: 'absent', proof: 'weak' });
-  assert.deepEqual(await found([removed], sure, ['a']), { kind: 'absent', proof: 'strong' });
-});
-
-test('every page of the list is read, each in its turn, before anything is said', async () => {
-  let turns = 0;
-  const nextListTurn = async () => {
-    turns += 1;
-  };
-  const next = `${host.url}${PREDICTIONS}?cursor=second`;
-  host.answer(
-    PREDICTIONS,
-    { json: { next, results: [row('b', { input: { prompt: 'another' } })] } },
-    { json: { next: null, results: [row('a')] } },
-  );
-  const outcome = await replicate({ nextListTurn }).find(sought(submission(), NOW - 4000));
-  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'likeness' });
-  assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
-  assert.equal(turns, 2);
-});
-
-test('a list that can not be read to its end says nothing, and our token stays at home', async () => {
-  const find = () => replicate().find(sought(submission(), NOW - 4000));
-  const next = `${host.url}${PREDICTIONS}?cursor=again`;
-  host.answer(PREDICTIONS, { json: { next, results: [row('a')] } });
-  await assert.rejects(find, /more than 20 pages/);
-  host.answer(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
-  await assert.rejects(find, /goes on elsewhere/);
-  for (const answer of [
-    { text: '<html>' },
-    { json: { results: [{}] } },
-    { status: 401, json: {} },
-  ]) {
-    host.answer(PREDICTIONS, answer);
-    await assert.rejects(find, /can not be read/);
-  }
-});
-
 type Delivery = ReturnType<typeof signedDelivery>;
 
 async function callBack(delivery: Delivery, changes: Partial<ReplicateOptions> = {}) {
@@ -333,6 +226,12 @@ test('one good signature among several is enough, as while a secret is renewed',
   const several = `v1,b2xk v2,eA== ${headers['webhook-signature']}`;
   const delivery = { body, headers: { ...headers, 'webhook-signature': several } };
   assert.deepEqual(await callBack(delivery, { webhookSecret: secretKey() }), VERIFIED);
+});
+
+test('a signed webhook with an id that is none of Replicate’s is news of nothing', async () => {
+  const delivery = signedDelivery('msg_1', { ...NEWS, id: '../x' }, { signedAt: NOW });
+  const callback = await callBack(delivery, { webhookSecret: secretKey() });
+  assert.deepEqual(callback, { kind: 'news', jobId: null, verified: true });
 });
 
 test('a webhook is forged when body, id, time or signature is not as signed', async () => {

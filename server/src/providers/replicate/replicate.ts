@@ -1,3 +1,4 @@
+import { identityOf } from '../identity.ts';
 import { openOutputAt } from '../open-output.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { readPrediction } from './prediction.ts';
@@ -12,6 +13,7 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
   const { door } = settings;
   return {
     name: 'replicate',
+    identity: identityOf(settings.baseUrl, settings.apiToken, settings.models),
     capabilities: capabilitiesOf(settings),
     submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
     find: (sought) => findInPredictions(settings, sought),

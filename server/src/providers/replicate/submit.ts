@@ -1,13 +1,14 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
+import { JobIdSchema } from '../job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
 import type { Submission, SubmitOutcome } from '../provider.ts';
 import { rejectionOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';
 import type { ReplicateSettings } from './settings.ts';
 
-const AcceptedSchema = Type.Object({ id: Type.String({ pattern: '^[\\w-]{1,128}$' }) });
+const AcceptedSchema = Type.Object({ id: JobIdSchema });
 
 /**
  * Creates a prediction of an official model, once. Its `start` webhook brings the id of one whose

@@ -1,13 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { JobIdSchema } from '../job-id.ts';
 import { parseJson } from '../json-call.ts';
 import type { Callback } from '../provider.ts';
 import { createSigningKeys, signedRecently } from '../signing-keys.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 
 const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });
-const BodySchema = Type.Object({ id: Type.String({ pattern: '^[\\w-]{1,128}$' }) });
+const BodySchema = Type.Object({ id: JobIdSchema });
 
 /** The account's secret changes only when somebody renews it. */
 const SECRET_MAX_AGE_SECONDS = 86_400;

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
+import { sought, submission } from '../../../test/submission.ts';
+import { callOnce } from '../../outbound/call.ts';
+import { createDoor } from '../../outbound/door.ts';
+import { createArkProvider } from './ark.ts';
+
+const TASKS = '/contents/generations/tasks';
+const NOW = Date.parse('2026-11-21T10:00:00Z');
+const BAD_IDS = ['', '..', '../tasks', 'a/b', 'a\u0000', 'x'.repeat(201), 7];
+
+let host: CannedHost;
+before(async () => {
+  host = await startCannedHost();
+});
+after(() => host.close());
+
+function ark() {
+  return createArkProvider({
+    baseUrl: host.url,
+    apiKey: 'a-key',
+    call: callOnce,
+    door: createDoor({ allow: new Set() }),
+    submitTimeoutSeconds: 5,
+    maxOutputBytes: 1000,
+    now: () => NOW,
+  });
+}
+
+test('an answer with an id that is none of Ark’s leaves the outcome of a submit open', async () => {
+  for (const id of BAD_IDS) {
+    host.answer(TASKS, { json: { id } });
+    const outcome = await ark().submit(submission(), () => true);
+    assert.equal(outcome.kind, 'unknown', JSON.stringify(id));
+  }
+  host.answer(TASKS, { json: { id: 'cgt-1' } });
+  const accepted = { kind: 'accepted', jobId: 'cgt-1' };
+  assert.deepEqual(await ark().submit(submission(), () => true), accepted);
+});
+
+test('a task in the list with such an id is passed over', async () => {
+  const mark = { safety_identifier: submission().attemptId };
+  const items = [...BAD_IDS, 'cgt-1'].map((id) => ({ id, status: 'running', ...mark }));
+  host.answer(TASKS, { json: { items, total: items.length } });
+  const outcome = await ark().find(sought(submission(), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
+});
+
+test('a callback with such an id is news of nothing', async () => {
+  for (const id of BAD_IDS) {
+    const body = Buffer.from(JSON.stringify({ id, status: 'running' }));
+    const callback = await ark().readCallback?.({ body, headers: {} });
+    assert.deepEqual(callback, { kind: 'news', jobId: null, verified: false });
+  }
+});

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
+import { input, sought, submission } from '../../../test/submission.ts';
+import { callOnce } from '../../outbound/call.ts';
+import { createDoor } from '../../outbound/door.ts';
+import { modelInput } from './model-input.ts';
+import { createReplicateProvider } from './replicate.ts';
+import type { ReplicateOptions } from './settings.ts';
+
+const NOW = Date.parse('2026-11-21T10:00:00Z');
+const PREDICTIONS = '/v1/predictions';
+const WEBHOOK = 'https://video.example.com/callbacks/replicate/att_1.token';
+
+let host: CannedHost;
+before(async () => {
+  host = await startCannedHost();
+});
+after(() => host.close());
+beforeEach(() => host.requests.splice(0));
+
+function replicate(changes: Partial<ReplicateOptions> = {}) {
+  return createReplicateProvider({
+    apiToken: 'r8_token',
+    call: callOnce,
+    door: createDoor({ allow: new Set() }),
+    submitTimeoutSeconds: 5,
+    now: () => NOW,
+    baseUrl: host.url,
+    ...changes,
+  });
+}
+
+function row(id: string, changes: Record<string, unknown> = {}) {
+  const input = modelInput(submission());
+  const created_at = new Date(NOW - 4500).toISOString();
+  return {
+    id,
+    model: 'bytedance/seedance-2.0-fast',
+    status: 'starting',
+    input,
+    created_at,
+    ...changes,
+  };
+}
+
+function found(rows: unknown[], changes: Partial<ReplicateOptions> = {}, taken: string[] = []) {
+  host.answer(PREDICTIONS, { json: { previous: null, next: null, results: rows } });
+  return replicate(changes).find(sought(submission(), NOW - 4000, taken));
+}
+
+test('a lost prediction is found by its webhook, whatever else is alike', async () => {
+  const other = row('b', { webhook: WEBHOOK.replace('att_1', 'att_12') });
+  const outcome = await found([other, row('a', { webhook: WEBHOOK, input: {} })]);
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
+  const asked = host.requests[0]?.url.searchParams;
+  assert.ok(Date.parse(asked?.get('created_after') ?? '') < NOW - 5000);
+  assert.ok(Date.parse(asked?.get('created_before') ?? '') > NOW - 4000);
+});
+
+test('a webhook is the attempt’s by its id, whatever our address, secret and models were', async () => {
+  const webhooks = [
+    'https://video.example.com/callbacks/replicate/att_1.signed-with-an-older-secret',
+    'https://other.example/a/prefix/callbacks/replicate/att_1.token?x=1',
+  ];
+  for (const webhook of webhooks) {
+    const outcome = await found([row('a', { webhook, model: 'a/former-model' })]);
+    assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' }, webhook);
+  }
+});
+
+test('where webhooks are not shown, all that was sent must fit', async () => {
+  const input = { ...modelInput(submission()), reference_audios: [] };
+  const rows = [
+    row('a', { input }),
+    row('b', { input: { ...input, seed: 1 } }),
+    row('c', { model: 'bytedance/seedance-2.0' }),
+  ];
+  assert.deepEqual(await found(rows), { kind: 'found', jobId: 'a', by: 'likeness' });
+});
+
+test('a link to an input is a mark, although it is signed anew', async () => {
+  const own = (signature: string, id = 'a') =>
+    submission({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
+  const rows = [
+    row('a', { input: modelInput(own('first')) }),
+    row('b', { input: modelInput(own('first', 'b')) }),
+  ];
+  host.answer(PREDICTIONS, { json: { next: null, results: rows } });
+  const outcome = await replicate().find(sought(own('second'), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
+});
+
+test('a prediction with the mark is found, also beside one without that is alike', async () => {
+  const outcome = await found([row('b'), row('a', { webhook: WEBHOOK })]);
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
+});
+
+test('twins are ambiguous until one of them belongs to another attempt', async () => {
+  const rows = [row('a'), row('b'), row('a')];
+  assert.deepEqual(await found(rows), { kind: 'ambiguous', jobIds: ['a', 'b'] });
+  assert.deepEqual(await found(rows, {}, ['b']), { kind: 'found', jobId: 'a', by: 'likeness' });
+});
+
+test('absence is a hint, unless the operator knows how soon the list shows everything', async () => {
+  assert.deepEqual(await found([]), { kind: 'absent', proof: 'weak' });
+  const sure = { listLagSeconds: 60 };
+  assert.equal(replicate(sure).capabilities.findLagSeconds, 60);
+  assert.deepEqual(await found([], sure), { kind: 'absent', proof: 'strong' });
+});
+
+test('a prediction whose input was removed may be the one: absence stays a hint', async () => {
+  const removed = row('a', { input: {}, data_removed: true });
+  const sure = { listLagSeconds: 60 };
+  assert.deepEqual(await found([removed], sure), { kind: 'absent', proof: 'weak' });
+  assert.deepEqual(await found([removed], sure, ['a']), { kind: 'absent', proof: 'strong' });
+});
+
+test('a prediction that what is configured now can not tell apart keeps absence a hint', async () => {
+  const sure = { listLagSeconds: 60 };
+  const proofBeside = async (changes: Record<string, unknown>) => {
+    const outcome = await found([row('a', changes)], sure);
+    assert.ok(outcome.kind === 'absent', JSON.stringify(outcome));
+    return outcome.proof;
+  };
+  const other = { input: { ...modelInput(submission()), seed: 1 } };
+  assert.equal(await proofBeside(other), 'strong');
+  assert.equal(await proofBeside({ ...other, model: 'a/former-model' }), 'weak');
+  const webhook = WEBHOOK.replace('att_1', 'att_2');
+  assert.equal(await proofBeside({ model: 'a/former-model', webhook }), 'strong');
+});
+
+test('a prediction with all the same words and another link may be the one', async () => {
+  const own = (id: string) =>
+    submission({ mode: 'image-to-video', inputs: [input('first_frame', id)] });
+  const find = () => replicate({ listLagSeconds: 60 }).find(sought(own('a'), NOW - 4000));
+  const sent = modelInput(own('b'));
+  host.answer(PREDICTIONS, { json: { results: [row('a', { input: sent })] } });
+  assert.deepEqual(await find(), { kind: 'absent', proof: 'weak' });
+  host.answer(PREDICTIONS, { json: { results: [row('a', { input: { ...sent, seed: 1 } })] } });
+  assert.deepEqual(await find(), { kind: 'absent', proof: 'strong' });
+});
+
+test('a prediction with an id that is none of Replicate’s is passed over, and absence a hint', async () => {
+  const sure = { listLagSeconds: 60 };
+  const rows = [row('../a', { webhook: WEBHOOK }), row('a\u0000')];
+  assert.deepEqual(await found(rows, sure), { kind: 'absent', proof: 'weak' });
+  const beside = await found([...rows, row('b')], sure);
+  assert.deepEqual(beside, { kind: 'found', jobId: 'b', by: 'likeness' });
+});
+
+test('every page of the list is read, each in its turn, before anything is said', async () => {
+  let turns = 0;
+  const nextListTurn = async () => {
+    turns += 1;
+  };
+  const next = `${host.url}${PREDICTIONS}?cursor=second`;
+  host.answer(
+    PREDICTIONS,
+    { json: { next, results: [row('b', { input: { prompt: 'another' } })] } },
+    { json: { next: null, results: [row('a')] } },
+  );
+  const outcome = await replicate({ nextListTurn }).find(sought(submission(), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'likeness' });
+  assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
+  assert.equal(turns, 2);
+});
+
+test('a list that can not be read to its end says nothing, and our token stays at home', async () => {
+  const find = () => replicate().find(sought(submission(), NOW - 4000));
+  const next = `${host.url}${PREDICTIONS}?cursor=again`;
+  host.answer(PREDICTIONS, { json: { next, results: [row('a')] } });
+  await assert.rejects(find, /more than 20 pages/);
+  host.answer(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
+  await assert.rejects(find, /goes on elsewhere/);
+  for (const answer of [
+    { text: '<html>' },
+    { json: { results: [{}] } },
+    { status: 401, json: {} },
+  ]) {
+    host.answer(PREDICTIONS, answer);
+    await assert.rejects(find, /can not be read/);
+  }
+});

@@ -13,8 +13,8 @@ const StatusSchema = Type.Object({
 const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
 
 /**
- * What fal answers for a result whose model refused its input. A 5xx may be one server's bad moment:
- * it is a failure only where the status named one.
+ * What fal answers for a result whose model refused its input. A 5xx may be one server's bad
+ * moment: it is a failure only where the status named one.
  */
 const RESULT_FAILURES = new Set([400, 413, 422, 499]);
 

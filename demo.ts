@@ -160,7 +160,8 @@ The video is a test pattern: the local renderer needs no key and no network, and
 Next:
   open demo.mp4                      look at it
   npm start                          run the service; it prints a key and a curl line to paste
-  npx framewright --help             accounts, keys, credits, tasks, audit
+  npx framewright --help             accounts, keys, credits, tasks, reconcile, orphans, audit,
+                                     migrate
   README.md, docs/ARCHITECTURE.md    how it works, and why it never charges twice
 `;
 

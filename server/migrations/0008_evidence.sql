@@ -17,7 +17,7 @@ update tasks set accepted_at = a.resolved_at from attempts a
 
 create index attempts_uncertain on attempts (provider, created_at) where state in ('open', 'unknown');
 create index attempts_reconciled on attempts (resolved_by, state)
-  where resolved_by in ('look_up', 'callback', 'operator');
+  where resolved_by in ('look_up', 'callback');
 
 -- What was learned of an attempt, and from whom. The same finding again only counts up.
 create table evidence (
@@ -31,6 +31,7 @@ create table evidence (
   primary key (attempt_id, source, digest)
 );
 
+create index evidence_decisions on evidence (attempt_id) where source = 'operator';
 create index evidence_jobs on evidence ((finding->>'job')) where source = 'callback';
 
 -- Jobs that an attempt has at its provider and that no task uses: they came to light after the task
@@ -45,10 +46,14 @@ create table orphan_jobs (
   status jsonb,
   found_at timestamptz not null default clock_now(),
   checked_at timestamptz,
+  -- When it was told in the log.
+  reported_at timestamptz,
   primary key (provider, job_id)
 );
 create index orphan_jobs_task on orphan_jobs (task_id);
 create index orphan_jobs_suspected on orphan_jobs (found_at) where state = 'suspected';
+create index orphan_jobs_unreported on orphan_jobs (found_at)
+  where state = 'confirmed' and reported_at is null;
 
 -- The operator's losses: few, and counted by the metrics.
 create index tasks_billed_failures on tasks (provider) where provider_billed and phase = 'failed';

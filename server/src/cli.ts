@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { type Parsed, parseCommandLine } from './command-line.ts';
 import { COMMANDS } from './commands.ts';
-import { type Config, readConfig } from './config.ts';
+import { type DatabaseConfig, readConfig, readDatabaseConfig } from './config.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
 import { printPlain } from './print.ts';
@@ -25,7 +25,7 @@ Example:
 `;
 
 // What a mistake or --help does not need is imported when it is needed: they answer at once.
-async function runCommand(config: Config, parsed: Parsed): Promise<number> {
+async function runCommand(config: DatabaseConfig, parsed: Parsed): Promise<number> {
   const { openConfiguredDatabase } = await import('./open-database.ts');
   const opened = await openConfiguredDatabase(config, createLog({ level: 'silent' }));
   try {
@@ -57,7 +57,7 @@ async function run(args: string[]): Promise<number> {
   }
   if (first === 'serve') return runService(args.slice(1));
   const parsed = parseCommandLine(args);
-  return runCommand(readConfig(), parsed);
+  return runCommand(readDatabaseConfig(), parsed);
 }
 
 try {

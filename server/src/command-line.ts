@@ -16,7 +16,7 @@ function nameOf(command: Command): string[] {
 }
 
 function wordsWanted(command: Command): string[] {
-  const beforeOptions = command.usage.split(/ \[?--/)[0] ?? '';
+  const beforeOptions = command.usage.split(/ [[(]?--/)[0] ?? '';
   return beforeOptions.split(' ').slice(nameOf(command).length);
 }
 
@@ -24,7 +24,9 @@ function findCommand(args: string[]): Command {
   const found = COMMANDS.find((command) => nameOf(command).every((word, i) => args[i] === word));
   if (found) return found;
   const given = args.filter((arg) => !arg.startsWith('-')).join(' ');
-  throw new UsageError(`there is no command "${given}". Try: npx framewright --help`);
+  const alike = COMMANDS.map(nameOf).filter(([first]) => first === args[0]);
+  const hint = alike.map((name) => `npx framewright ${name.join(' ')}`).join(', ');
+  throw new UsageError(`there is no command "${given}". Try: ${hint || 'npx framewright --help'}`);
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../test/database.ts';
-import { makeTask, openTaskRoom, sql } from '../test/task-fixtures.ts';
+import { makeHeldTask, makeTask, openTaskRoom, sql } from '../test/task-fixtures.ts';
 import { parseCommandLine } from './command-line.ts';
 import type { Database } from './kernel/database.ts';
 import { UsageError } from './kernel/errors.ts';
@@ -121,4 +121,32 @@ test('every mistake is told in one line, and changes nothing', async () => {
     );
   }
   assert.deepEqual(await does('credits show ada@example.com'), before);
+});
+
+test('reconcile wants exactly one decision, a job id that can be one, and a reason', async () => {
+  const wrong = [
+    ['reconcile task_1 --reason seen', /wants one of --accepted JOB_ID/],
+    ['reconcile task_1 --failed --not-accepted --reason seen', /wants one of --accepted/],
+    ['reconcile task_1 --accepted ../x --reason seen', /wants the id of the provider’s job/],
+    ['reconcile task_1 --failed', /--reason is required/],
+    ['reconcile task_1 --failed --reason seen', /there is no task "task_1"/],
+    ['reconcile --failed --reason seen', /usage: npx framewright reconcile ID/],
+  ] as const;
+  for (const [line, words] of wrong) {
+    await assert.rejects(async () => does(line), words, line);
+  }
+});
+
+test('reconcile decides a held task, and orphans list shows what comes to light', async (t) => {
+  const room = await openTaskRoom();
+  t.after(() => room.close());
+  const { held } = await makeHeldTask(room);
+  const line = `reconcile ${held.id} --not-accepted --reason console`;
+  assert.deepEqual(await does(line, room.db), { task_id: held.id, phase: 'failed' });
+  assert.deepEqual(await does('orphans list', room.db), []);
+  await assert.rejects(does(line, room.db), /is failed, not held/);
+});
+
+test('a command cut short names what it could be', async () => {
+  await assert.rejects(async () => does('orphans'), /Try: npx framewright orphans list/);
 });

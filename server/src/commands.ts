@@ -3,6 +3,7 @@ import { createKey, listKeys, revokeKey } from './accounts/api-keys.ts';
 import type { Database } from './kernel/database.ts';
 import { UsageError } from './kernel/errors.ts';
 import { adjust, balances, type CreditKind, grant } from './ledger/ledger.ts';
+import { isJobId } from './providers/job-id.ts';
 import { audit } from './tasks/audit.ts';
 import { listTasks, showTask } from './tasks/operator.ts';
 import { listOrphans } from './tasks/orphans.ts';
@@ -57,7 +58,11 @@ function decision(options: Arguments['options']): Decision {
   if (kind === undefined || others.length > 0) {
     throw new UsageError('reconcile wants one of --accepted JOB_ID, --not-accepted, --failed');
   }
-  if (kind === 'accepted') return { kind, jobId: required(options, kind) };
+  if (kind === 'accepted') {
+    const jobId = options.accepted?.trim();
+    if (!isJobId(jobId)) throw new UsageError('--accepted wants the id of the provider’s job');
+    return { kind, jobId };
+  }
   return { kind: kind === 'failed' ? 'failed' : 'not_accepted' };
 }
 
@@ -165,7 +170,7 @@ export const COMMANDS: readonly Command[] = [
     run: (db, { words: [id = ''] }) => showTask(db, id),
   },
   {
-    usage: 'reconcile ID --accepted JOB_ID | --not-accepted | --failed --reason TEXT',
+    usage: 'reconcile ID (--accepted JOB_ID | --not-accepted | --failed) --reason TEXT',
     summary: 'Decide a held task: its job is JOB_ID, no provider took it, or give it up',
     options: ['accepted', 'reason'],
     flags: ['not-accepted', 'failed'],

@@ -75,6 +75,14 @@ function addressOf({ host, port }: { host: string; port: number }): string | und
 /** Who listens everywhere is at home here too. */
 const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
+/** Where the database is: all that operator commands need. */
+export type DatabaseConfig = Pick<Config, 'dataDir' | 'databaseUrl'>;
+
+/** @throws UsageError, one line, when DATABASE_URL is malformed */
+export function readDatabaseConfig(env: Environment = process.env): DatabaseConfig {
+  return { dataDir: path.resolve(read(env, 'DATA_DIR', './.data')), databaseUrl: databaseUrl(env) };
+}
+
 /**
  * Reads the environment: the only place that does.
  * @throws UsageError, one line that names the variable, when a value is unknown or malformed
@@ -93,8 +101,7 @@ export function readConfig(env: Environment = process.env): Config {
     ...listens,
     metricsPort: metrics === 'off' ? undefined : port(env, 'METRICS_PORT', ''),
     publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
-    dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
-    databaseUrl: databaseUrl(env),
+    ...readDatabaseConfig(env),
     roles: roles(env),
     provider,
     providerSettings: readProviders(env, provider),

@@ -2,69 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { pino } from 'pino';
+import { listeningLog } from '../test/listening-log.ts';
 import { temporaryFolder } from '../test/service.ts';
 import { makeTask, openTaskRoom, scriptedProvider } from '../test/task-fixtures.ts';
 import { readConfig } from './config.ts';
-import {
-  checkPublicUrl,
-  createProviders,
-  type ProviderParts,
-  warnOfUnserved,
-} from './configured-providers.ts';
+import { createProviders, type ProviderParts, warnOfUnserved } from './configured-providers.ts';
 import { UsageError } from './kernel/errors.ts';
-
-/** A log, and the lines of warning and above that were written to it. */
-function listening() {
-  const lines: string[] = [];
-  const log = pino({ level: 'warn', base: null }, { write: (line: string) => lines.push(line) });
-  return { log, lines };
-}
-
-const ARK = { PROVIDER: 'ark', ARK_API_KEY: 'hunter2' };
-const LOCAL_ARK = { ...ARK, ARK_BASE_URL: 'http://127.0.0.1:9000/api/v3' };
-
-const REFUSED: Array<Record<string, string>> = [
-  ARK,
-  { ...ARK, PORT: '0' },
-  { ...ARK, PUBLIC_URL: 'http://video.example.com' },
-  { ...ARK, PUBLIC_URL: 'http://video.example.com', OUTBOUND_ALLOW: 'video.example.com:8080' },
-  { PROVIDER: 'fal', FAL_API_KEY: 'hunter2' },
-  { PROVIDER: 'replicate', REPLICATE_API_TOKEN: 'hunter2', PUBLIC_URL: 'http://10.0.0.1' },
-];
-const WARNED: Array<Record<string, string>> = [
-  LOCAL_ARK,
-  { ...LOCAL_ARK, PORT: '0', ROLES: 'worker' },
-  { ...ARK, ARK_BASE_URL: 'http://[::1]:9000/api/v3' },
-  { ...ARK, PUBLIC_URL: 'http://video.example.com', OUTBOUND_ALLOW: 'video.example.com:80' },
-  { ...ARK, ARK_BASE_URL: 'https://ark.internal/v3', OUTBOUND_ALLOW: 'ark.internal:443' },
-];
-const FINE: Array<Record<string, string>> = [
-  {},
-  { ARK_API_KEY: 'hunter2', REPLICATE_API_TOKEN: 'hunter2' },
-  { ...ARK, PUBLIC_URL: 'https://video.example.com' },
-  {
-    ...{ PROVIDER: 'comfyui', COMFYUI_BASE_URL: 'http://10.0.0.5:8188' },
-    COMFYUI_WORKFLOWS: 'a.json',
-  },
-];
-
-test('who fetches from us is given https links, but for simulators, which are warned of', () => {
-  for (const env of REFUSED) {
-    const check = () => checkPublicUrl(readConfig(env), listening().log);
-    const isSaid = (error: unknown) =>
-      error instanceof UsageError && /^PUBLIC_URL .* https address/.test(error.message);
-    assert.throws(check, isSaid, JSON.stringify(env));
-  }
-  for (const [envs, warnings] of [[WARNED, 1] as const, [FINE, 0] as const]) {
-    for (const env of envs) {
-      const { log, lines } = listening();
-      checkPublicUrl(readConfig(env), log);
-      assert.equal(lines.length, warnings, JSON.stringify(env));
-      assert.ok(!lines.join().includes('hunter2'));
-    }
-  }
-});
 
 /** Parts that no provider asks anything of while it is made. */
 function partsOfNothing(): ProviderParts {
@@ -125,7 +68,7 @@ test('live tasks of a provider that is not there are warned of, with what to set
     for (const providerName of ['fal', 'fal', 'replicate', 'local']) {
       await makeTask(room, { providerName });
     }
-    const { log, lines } = listening();
+    const { log, lines } = listeningLog();
     const local = scriptedProvider({});
     await warnOfUnserved(
       new Map([

@@ -19,6 +19,7 @@ import { modelsFor } from './providers/ark/request.ts';
 import { createComfyuiProvider } from './providers/comfyui/comfyui.ts';
 import { createFalProvider } from './providers/fal/fal.ts';
 import { FAL_MODELS } from './providers/fal/model-input.ts';
+import { OUTPUT_BYTES } from './providers/open-output.ts';
 import { type Account, listTurns, paced } from './providers/paced.ts';
 import type { Capabilities, Provider } from './providers/provider.ts';
 import { REPLICATE_MODELS } from './providers/replicate/model-input.ts';
@@ -26,9 +27,6 @@ import { createReplicateProvider } from './providers/replicate/replicate.ts';
 import { type Observer, watched } from './providers/watched.ts';
 import type { Storage } from './storage/storage.ts';
 import { unservedTasks } from './tasks/unserved.ts';
-
-/** A result that is larger is not ours: 15 s of 4k take some 100 MB. */
-const OUTPUT_BYTES = 2 ** 30;
 
 export interface ProviderParts {
   db: Database;
@@ -68,7 +66,7 @@ function arkProvider(settings: ArkSettings, parts: ProviderParts): Provider {
   const account = accountOf('ark', apiKey, parts);
   const ark: Provider = createArkProvider({
     ...adapterParts(parts, account, () => ark.capabilities),
-    ...{ apiKey, baseUrl, markAttempts },
+    ...{ apiKey, baseUrl, markAttempts, maxOutputBytes: OUTPUT_BYTES },
     models: withOwn(modelsFor(baseUrl), models),
   });
   const budgets = {
@@ -128,8 +126,7 @@ async function readWorkflow(file: string): Promise<{ name: string; text: string 
 function adapterParts(parts: ProviderParts, account: Account, capabilities: () => Capabilities) {
   const { door, now, submitTimeoutSeconds } = parts;
   const nextListTurn = listTurns(account, capabilities);
-  const common = { door, now, submitTimeoutSeconds, nextListTurn };
-  return { ...common, call: callOnce, maxOutputBytes: OUTPUT_BYTES };
+  return { call: callOnce, door, now, submitTimeoutSeconds, nextListTurn };
 }
 
 /** Two keys may belong to two accounts, each with budgets of its own; the key itself stays here. */
@@ -154,52 +151,6 @@ function naming(variables: string, create: () => Provider): Provider {
     if (!(error instanceof UsageError)) throw error;
     throw new UsageError(`${variables}: ${error.message}`, { cause: error });
   }
-}
-
-/**
- * Holds the rule that a foreign provider, which fetches inputs and calls back, is given https
- * links. Three set-ups pass with a warning: a provider or a public address on OUTBOUND_ALLOW, and a
- * provider on this machine: a simulator. A provider that only finishes its tasks is not looked at.
- * @throws UsageError that says what to set
- */
-export function checkPublicUrl(config: Config, log: Log): void {
-  const providerUrl = fetchingProviderUrl(config);
-  const { publicUrl, outboundAllow, provider } = config;
-  if (providerUrl === undefined || publicUrl?.startsWith('https:')) return;
-  const isExcepted =
-    isLoopback(providerUrl) ||
-    outboundAllow.has(hostAndPort(providerUrl)) ||
-    (publicUrl !== undefined && outboundAllow.has(hostAndPort(publicUrl)));
-  if (!isExcepted) {
-    throw new UsageError(
-      `PUBLIC_URL is ${publicUrl ?? 'not set'}: PROVIDER=${provider} fetches inputs and calls ` +
-        'back there, so it wants an https address such as https://video.example.com',
-    );
-  }
-  log.warn({ publicUrl, provider }, 'PUBLIC_URL is not https: only a test provider can reach it');
-}
-
-function fetchingProviderUrl({ provider, providerSettings }: Config): string | undefined {
-  switch (provider) {
-    case 'ark':
-    case 'replicate':
-      return providerSettings[provider]?.baseUrl;
-    case 'fal':
-      return providerSettings.fal?.queueUrl;
-    case 'local':
-    case 'comfyui': // its inputs are uploaded, and it never calls
-      return undefined;
-  }
-}
-
-function isLoopback(address: string): boolean {
-  return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
-}
-
-/** In the spelling of OUTBOUND_ALLOW. */
-function hostAndPort(address: string): string {
-  const { protocol, hostname, port } = new URL(address);
-  return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
 }
 
 /** Warns of live tasks that this process can't go on with, and says what it lacks. */

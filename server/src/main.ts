@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config.ts';
-import { checkPublicUrl, createProviders, warnOfUnserved } from './configured-providers.ts';
+import { createProviders, warnOfUnserved } from './configured-providers.ts';
 import { createApp } from './http/app.ts';
 import { createMetrics, type Metrics } from './http/metrics.ts';
 import type { Database } from './kernel/database.ts';
@@ -22,7 +22,7 @@ import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
-import { checkSuspectedOrphans } from './tasks/orphans.ts';
+import { tendOrphans } from './tasks/orphans.ts';
 import { createSteps, providerFor } from './tasks/steps.ts';
 import { createWaiting } from './tasks/waiting.ts';
 import { createWatch } from './tasks/watch.ts';
@@ -56,7 +56,6 @@ export async function startService(
   if (config.outboundAllowText !== '') {
     log.warn({ hosts: config.outboundAllowText }, 'OUTBOUND_ALLOW lets clients reach these hosts');
   }
-  checkPublicUrl(config, log);
   const closers: Array<() => Promise<unknown>> = [];
   const stop = async () => {
     for (const close of closers.splice(0).reverse()) await close();
@@ -230,8 +229,8 @@ function buildWorker(
       await worker.start();
       every(DELETE_SECONDS, { name: 'deleting', log, signal }, () => deleteDoomed({ db, storage }));
       every(TEND_SECONDS, { name: 'tending the spool', log, signal }, () => spool.tend());
-      every(config.reconcileSeconds, { name: 'checking orphans', log, signal }, () =>
-        checkSuspectedOrphans({ db, log, providers }),
+      every(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
+        tendOrphans({ db, log, providers }),
       );
     },
   };

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Config } from './config.ts';
+import type { DatabaseConfig } from './config.ts';
 import { type Database, openDatabase } from './kernel/database.ts';
 import { openEmbeddedDatabase } from './kernel/embedded.ts';
 import { UsageError } from './kernel/errors.ts';
@@ -22,7 +22,10 @@ export interface OpenedDatabase {
 }
 
 /** Opens the configured database, the embedded one if none is, and brings its schema up to date. */
-export async function openConfiguredDatabase(config: Config, log: Log): Promise<OpenedDatabase> {
+export async function openConfiguredDatabase(
+  config: DatabaseConfig,
+  log: Log,
+): Promise<OpenedDatabase> {
   const { databaseUrl, dataDir } = config;
   const embedded =
     databaseUrl === undefined ? await openEmbeddedDatabase({ dataDir, log }) : undefined;

@@ -1,4 +1,6 @@
 import type { TestContext } from 'node:test';
+import { mulberry32 } from './mulberry32.ts';
+import { replayCommand } from './replay.ts';
 
 /** Chance that a seed repeats: the same rolls in the same order. */
 export interface Dice {
@@ -13,22 +15,16 @@ export interface Dice {
   fork(): Dice;
 }
 
-/** Dice from a whole number (mulberry32: 32 bits of state, plenty for a test). */
+/** Dice from a whole number. */
 export function createDice(seed: number): Dice {
-  let state = seed | 0;
-  const bits = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
-  const below = (limit: number) => Math.floor((bits() / 2 ** 32) * limit);
+  const fraction = mulberry32(seed);
+  const below = (limit: number) => Math.floor(fraction() * limit);
   return {
     below,
     between: (least, most) => least + below(most - least + 1),
     pick: (choices) => choices[below(choices.length)] ?? choices[0],
-    chance: (share) => bits() / 2 ** 32 < share,
-    fork: () => createDice(bits()),
+    chance: (share) => fraction() < share,
+    fork: () => createDice(below(2 ** 32)),
   };
 }
 
@@ -36,7 +32,7 @@ const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1
 const ROUNDS = Number(process.env.FRAMEWRIGHT_LEDGER_ROUNDS ?? 2);
 
 /**
- * Plays rounds, each with dice of its own; a failure tells the seed that makes its round the first.
+ * Plays rounds, each with dice of its own; a failure tells how to play its round first.
  * The seed repeats what is asked; who comes first in a race is the machine's to say.
  */
 export async function playRounds(t: TestContext, play: (dice: Dice) => Promise<void>) {
@@ -44,7 +40,8 @@ export async function playRounds(t: TestContext, play: (dice: Dice) => Promise<v
     try {
       await play(createDice(SEED + round));
     } catch (error) {
-      t.diagnostic(`FRAMEWRIGHT_SEED=${SEED + round} plays this round again`);
+      const command = replayCommand(t.filePath ?? '', { FRAMEWRIGHT_SEED: SEED + round });
+      t.diagnostic(`this round again: ${command}`);
       throw error;
     }
   }

@@ -17,7 +17,7 @@ const LANDMARKS = [
   ...['task held acceptance', 'task held outcome', 'key armed again'],
   ...['attempt accepted by sender', 'attempt accepted by look_up', 'attempt accepted by callback'],
   ...['attempt accepted by operator', 'attempt absent by look_up', 'attempt unknown by sender'],
-  ...['told bound', 'told refunded', 'told busy', 'told no_credits'],
+  ...['told bound', 'told refunded', 'told busy', 'told no_credits', 'orphan unknown_there'],
 ];
 
 function assertNoProblems({ failed }: Summary): void {

@@ -1,5 +1,4 @@
-import type { Database } from '../src/kernel/database.ts';
-import { statement } from '../src/kernel/database.ts';
+import { type Database, type Queryable, statement } from '../src/kernel/database.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { liveAttempt } from '../src/tasks/attempts.ts';
@@ -100,6 +99,7 @@ export function submitParts({ db }: TaskRoom, provider: Provider): SubmitParts {
   return {
     ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
     pause: async () => {},
+    log: quiet,
     watch: { secondsSince: () => Number.POSITIVE_INFINITY },
     submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
     submitRetrySeconds: 600,
@@ -153,7 +153,7 @@ export function scriptedProvider(
 
 /** Runs SQL of the test's own. */
 export async function sql<Row extends object>(
-  db: Database,
+  db: Queryable,
   text: string,
   values: unknown[] = [],
 ): Promise<Row[]> {

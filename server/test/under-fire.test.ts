@@ -20,12 +20,13 @@ import {
 } from './fire/invariants.ts';
 import { settle } from './fire/settling.ts';
 import { openSite, type Site } from './fire/site.ts';
+import { replayCommand } from './replay.ts';
 import { operate } from './service.ts';
 
-/** 500 is the full size: every way out of a held task shows up then. */
 const TASKS = Number(process.env.FRAMEWRIGHT_FIRE_TASKS ?? 18);
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
-const FULL_TASKS = 400;
+/** The full size: every way out of a held task shows up then. */
+const FULL_TASKS = 500;
 
 async function openCustomers({ database }: Site): Promise<[Customer, Customer]> {
   const wishes = { paidCredits: 2 * TASKS * CREDITS, keys: 20 + Math.ceil(TASKS / 15) };
@@ -82,7 +83,9 @@ async function keepEvidence(t: TestContext, { api, workers }: Site, error: unkno
     const words = [...kept.failedStarts, ...kept.ownEnds, ...kept.outputs].join('\n');
     await writeFile(path.join(folder, `${kept.name}.log`), words);
   }
-  t.diagnostic(`the services' logs are in ${folder}; FRAMEWRIGHT_SEED=${SEED} plays it again`);
+  const variables = { FRAMEWRIGHT_SEED: SEED, FRAMEWRIGHT_FIRE_TASKS: TASKS };
+  const command = replayCommand(import.meta.filename, variables);
+  t.diagnostic(`the services' logs are in ${folder}; to play it again: ${command}`);
 }
 
 /** Whole seconds by what they were spent on. */

@@ -19,8 +19,10 @@ export function handleError(
   { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Log },
 ): FastifyReply {
   const known = asApiError(error);
-  if (known.status >= 500) {
+  if (known.status >= 500 && known !== error) {
     log.error({ err: known.cause ?? error, request: request.id }, known.message);
+  } else if (known.status >= 500) {
+    log.warn({ err: known.cause, details: known.details, request: request.id }, known.message);
   }
   return sendError(reply, known);
 }

@@ -57,7 +57,7 @@ function answerCounter(registers: Registry[]): Metrics['countAnswer'] {
 function callCounter(registers: Registry[]): Metrics['countProviderCall'] {
   const calls = new Counter({
     name: 'framewright_provider_calls_total',
-    help: 'Calls of providers, by what came of them; a submit’s outcome is its kind',
+    help: 'Calls of providers, by what came of them; a refusal is rejected_request|busy|operator',
     labelNames: ['provider', 'call', 'outcome'],
     registers,
   });

@@ -79,11 +79,11 @@ test('a submit whose turn is far away is busy and takes none: the line stays sho
   for (let tries = 0; tries < 20; tries += 1) {
     const outcome = await send(own);
     assert.ok(outcome.kind === 'rejected' && outcome.fault === 'busy', JSON.stringify(outcome));
-    // One call in 10 s, at 95 %, rounded up; and some time has passed since.
-    assert.ok([9, 10, 11].includes(outcome.retryAfterSeconds ?? 0));
+    // One call in 10 s, at 90 %, rounded up; and some time has passed since.
+    assert.ok([10, 11, 12].includes(outcome.retryAfterSeconds ?? 0));
   }
   const [next] = await database.db.query<{ seconds: number }>(NEXT_FREE);
-  assert.ok((next?.seconds ?? 0) < 11);
+  assert.ok((next?.seconds ?? 0) < 11.2);
   assert.equal(calls.length, 1);
 });
 

@@ -11,9 +11,9 @@ export interface Account {
 }
 
 /** Room for calls that take longer to leave than others, so that the provider counts fewer. */
-const SHARE_OF_RATE = 0.95;
+const SHARE_OF_RATE = 0.9;
 /** Look-ups have time, and an operator may list the same account by other means. */
-const SHARE_OF_FIND_RATE = 0.9;
+const SHARE_OF_FIND_RATE = 0.75;
 
 /** A submit must leave within 5 s of its record (tasks/attempts.ts); the rest is for connecting. */
 const MOST_WAIT_SECONDS = 4;

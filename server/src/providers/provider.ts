@@ -6,7 +6,7 @@ export interface ProviderInput {
   /** The managed copy. */
   objectId: string;
   mediaType: string;
-  /** A signed link to the managed copy, for providers that fetch; works for the delivery time. */
+  /** A signed link to the managed copy, for providers that fetch; works for two days or more. */
   url: string;
 }
 
@@ -88,7 +88,7 @@ export type JobStatus =
   /** The provider does not know the job (any more). */
   | { kind: 'missing' };
 
-/** What a callback says. Nothing of it is believed but which attempt to read again. */
+/** What a callback says. Without a good signature it is but a hint of where to look. */
 export type Callback =
   /** `jobId` when the body names one; `verified` when its signature proves who sent it. */
   { kind: 'news'; jobId: string | null; verified: boolean } | { kind: 'forged'; cause: string };
@@ -105,7 +105,7 @@ export interface Capabilities {
   jobLimitSeconds: number;
   /** How long after success a result can be fetched. */
   outputLifeSeconds: number;
-  /** What the provider does not take, and what is done instead. For the docs and `tasks show`. */
+  /** What the provider does not take, and what is done instead. No code decides by it. */
   unsupported: Partial<
     Record<'seed' | 'adaptive' | 'generate_audio' | 'end_image' | 'model', string>
   >;

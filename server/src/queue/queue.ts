@@ -12,8 +12,8 @@ export type Lane = (typeof LANES)[number];
 
 /** Wake-ups for tasks. The task's row is the truth about work to do; a job only says "look". */
 export interface Queue {
-  /** Adds a wake-up to the caller's transaction, due after `delaySeconds`. */
-  enqueue(tx: Transaction, lane: Lane, taskId: string, delaySeconds?: number): Promise<void>;
+  /** Adds a wake-up, due at once, to the caller's transaction. */
+  enqueue(tx: Transaction, lane: Lane, taskId: string): Promise<void>;
   /** Tells workers of all processes, after the commit, that a lane has work that is due now. */
   wake(lane: Lane): void;
   /** Starts handing wake-ups to `handle`, a call for each; it returns when it can take another. */
@@ -56,7 +56,7 @@ export async function openQueue(options: {
   boss.on('warning', (warning) => log.debug({ warning }, 'the queue warns'));
   await boss.start();
   return {
-    enqueue: (tx, lane, taskId, delaySeconds) => enqueue(boss, tx, lane, taskId, delaySeconds),
+    enqueue: (tx, lane, taskId) => enqueue(boss, tx, lane, taskId),
     wake: coalescedWake(db, log),
     work: (lane, handle) => workLane(boss, lane, handle),
     stopWorking: async () => {
@@ -79,7 +79,7 @@ export async function installQueue(url: string): Promise<void> {
   await boss.start();
   try {
     for (const lane of LANES) {
-      // A wake-up is never retried: the sweeper makes a new one for any task that is due.
+      // A wake-up is never retried: the sweep takes up any task that is due (decisions/0002).
       await boss.createQueue(lane, {
         retryLimit: 0,
         deleteAfterSeconds: 60,
@@ -100,23 +100,13 @@ function prepared(text: string): Statement {
   return known;
 }
 
-async function enqueue(
-  boss: PgBoss,
-  tx: Transaction,
-  lane: Lane,
-  taskId: string,
-  delaySeconds = 0,
-) {
+async function enqueue(boss: PgBoss, tx: Transaction, lane: Lane, taskId: string) {
   const db = {
     executeSql: async (text: string, values: unknown[] = []) => ({
       rows: await tx.query(prepared(text), values),
     }),
   };
-  await boss.send(
-    lane,
-    { taskId },
-    { db, ...(delaySeconds > 0 ? { startAfter: delaySeconds } : {}) },
-  );
+  await boss.send(lane, { taskId }, { db });
 }
 
 async function workLane(boss: PgBoss, lane: Lane, handle: (taskId: string) => Promise<void>) {

@@ -82,7 +82,8 @@ export async function takenJobs(db: Queryable, provider: string, jobIds: string[
 const TWIN = statement(
   'attempt_twin',
   `select from attempts mine join attempts other on other.provider = mine.provider
-     and other.id <> mine.id and other.state in ('open', 'unknown')
+     and other.id <> mine.id and (other.state in ('open', 'unknown')
+       or (other.state = 'absent' and other.resolved_by = 'operator'))
      and other.created_at <= mine.send_before + $2 * interval '1 second'
      and mine.created_at <= other.send_before + $2 * interval '1 second'
    where mine.id = $1 limit 1`,
@@ -92,9 +93,9 @@ const TWIN = statement(
 const CLOCK_SECONDS = 150;
 
 /**
- * Whether another attempt at the same provider and of the same time is uncertain too: then a job
- * that looks like this attempt's may be the other's. What they asked for is not compared: what
- * makes jobs look alike is each provider's own.
+ * Whether another attempt at the same provider and of the same time is uncertain too, or absent by
+ * an operator's word alone: then a job that looks like this attempt's may be the other's. What they
+ * asked for is not compared: what makes jobs look alike is each provider's own.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still make a job
  */
 export async function hasTwin(

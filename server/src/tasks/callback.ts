@@ -3,7 +3,7 @@ import type { Log } from '../kernel/log.ts';
 import type { Callback, Provider } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
 import { noteEvidence } from './evidence.ts';
-import { noteOrphans, type Orphan, report } from './orphans.ts';
+import { noteOrphans } from './orphans.ts';
 import { wakeTask } from './transitions.ts';
 
 export interface CallbackParts {
@@ -48,7 +48,7 @@ export async function hear(parts: CallbackParts, incoming: IncomingCallback): Pr
     );
     return 'forged';
   }
-  report(log, await take(db, { attemptId, taskId }, said));
+  await take(db, { attemptId, taskId }, said);
   return 'heard';
 }
 
@@ -77,12 +77,11 @@ async function take(
   db: Database,
   { attemptId, taskId }: { attemptId: string; taskId: string },
   { jobId, verified }: Extract<Callback, { kind: 'news' }>,
-): Promise<Orphan[]> {
-  const orphans = await db.transaction(async (tx) => {
+): Promise<void> {
+  await db.transaction(async (tx) => {
     await tx.query(LOCK, [attemptId]);
     await noteEvidence(tx, attemptId, 'callback', { job: jobId, verified });
-    return noteOrphans(tx, attemptId);
+    await noteOrphans(tx, attemptId);
   });
   await wakeTask(db, taskId);
-  return orphans;
 }

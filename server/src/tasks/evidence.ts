@@ -12,7 +12,9 @@ const NOTE = statement(
   `insert into evidence as e (attempt_id, source, finding, digest)
    select $1, $2, $3::jsonb, md5($3::jsonb::text)
    where $2 <> 'look_up' or ${MOST_LOOK_UPS} >
-     (select count(*) from evidence where attempt_id = $1 and source = 'look_up')
+       (select count(*) from evidence where attempt_id = $1 and source = 'look_up')
+     or exists (select from evidence
+       where attempt_id = $1 and source = $2 and digest = md5($3::jsonb::text))
    on conflict (attempt_id, source, digest)
      do update set times = e.times + 1, last_at = clock_now()`,
 );

@@ -29,7 +29,11 @@ const HELD = statement(
 const RECONCILED = statement(
   'figures_reconciled',
   `select resolved_by as by, state as result, count(*)::int as attempts from attempts
-   where resolved_by in ('look_up', 'callback', 'operator') group by resolved_by, state`,
+   where resolved_by in ('look_up', 'callback') and state in ('accepted', 'absent')
+   group by resolved_by, state
+   union all
+   select source, finding->'decision'->>'kind', count(*)::int from evidence
+   where source = 'operator' group by 1, 2`,
 );
 
 const ORPHANS = statement(

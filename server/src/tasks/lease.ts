@@ -83,10 +83,17 @@ export async function takeBack(tx: Transaction, task: Task): Promise<Task> {
 const LOOK_AHEAD = 200;
 
 /**
- * Where a due task is worked on: a lane of the queue, or, for held ones, a place of their own.
- * Look-ups wait for turns of a small budget, which must not keep everyone else's polls waiting.
+ * Where a due task is worked on: a lane of the queue, or a room of its own. Look-ups of held tasks
+ * wait for turns of a small budget, and outputs for the one decoder: neither may keep submits and
+ * polls waiting.
  */
-export type Room = Lane | 'held';
+export type Room = Lane | 'held' | 'archive';
+
+/** The room that a task in this phase leaves the others for, if it has one. */
+export function ownRoomOf({ phase }: Pick<Task, 'phase'>): Room | undefined {
+  if (phase === 'archiving') return 'archive';
+  return phase === 'held' ? 'held' : undefined;
+}
 
 function dueIn(room: Room, condition: string): string {
   return `(select id, '${room}' as room from tasks
@@ -106,8 +113,9 @@ const DUE_TO_FETCH = `(select id, 'ingest' as room from (
 const DUE = statement(
   'task_due',
   [
-    dueIn('task', `phase <> 'held' and not (${TO_FETCH})`),
+    dueIn('task', `phase not in ('held', 'archiving') and not (${TO_FETCH})`),
     dueIn('held', `phase = 'held'`),
+    dueIn('archive', `phase = 'archiving'`),
     DUE_TO_FETCH,
   ].join(' union all '),
 );

@@ -13,6 +13,7 @@ import {
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
 import { UsageError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { Callback, FindOutcome, JobStatus, Provider } from '../providers/provider.ts';
 import { announce } from './announce.ts';
@@ -21,9 +22,10 @@ import { audit } from './audit.ts';
 import { type CallbackParts, hear } from './callback.ts';
 import { readTask } from './create.ts';
 import { noteEvidence } from './evidence.ts';
+import { claim } from './lease.ts';
 import { lookUp } from './look-up.ts';
 import { showTask } from './operator.ts';
-import { checkSuspectedOrphans } from './orphans.ts';
+import { tendOrphans } from './orphans.ts';
 import { reconcile } from './reconcile.ts';
 import type { Task } from './task.ts';
 import { Superseded } from './transitions.ts';
@@ -129,6 +131,15 @@ test('a job that another attempt has is not adopted by a callback', async () => 
   assert.equal((await lookAgain(second.held, provider({}))).phase, 'held');
 });
 
+test('a job that is certain to be an orphan is not adopted by a callback', async () => {
+  const first = await makeHeldTask(room);
+  await callBack(first.attempt.id, news('job-orphan', true));
+  await reconcile(room.db, first.held.id, { kind: 'failed' }, 'the customer can not wait');
+  const second = await makeHeldTask(room);
+  await callBack(second.attempt.id, news('job-orphan', true));
+  assert.equal((await lookAgain(second.held, provider({}))).phase, 'held');
+});
+
 test('forged callbacks and unknown addresses are not heard', async () => {
   const { held, attempt } = await makeHeldTask(room);
   assert.equal(await callBack(attempt.id, { kind: 'forged', cause: 'bad signature' }), 'forged');
@@ -145,8 +156,15 @@ test('a job that only looks alike is taken when no other attempt can have it', a
   const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
   await sql(room.db, other, [second.held.id]);
   assert.equal((await lookAgain(first.held, provider({}, found))).phase, 'held');
-  await reconcile(room.db, second.held.id, { kind: 'not_accepted' }, 'the console shows none');
+  await reconcile(room.db, second.held.id, { kind: 'not_accepted' }, 'mistaken, may be');
   const again = await readTask(room.db, first.held.id);
+  assert.equal(
+    (await lookAgain(again, provider({}, found))).phase,
+    'held',
+    'it may be the other’s',
+  );
+  const proven = `update attempts set resolved_by = 'look_up' where id = $1`;
+  await sql(room.db, proven, [second.attempt.id]);
   assert.equal((await lookAgain(again, provider({}, found))).phase, 'generating');
 });
 
@@ -165,10 +183,12 @@ test('however often look-ups fail, each in its own words, a callback is heard', 
   for (let n = 0; n < 101; n += 1) {
     await noteEvidence(room.db, attempt.id, 'look_up', { failure: `HTTP 500, request ${n}` });
   }
+  await noteEvidence(room.db, attempt.id, 'look_up', { failure: 'HTTP 500, request 7' });
   await callBack(attempt.id, news('job-heard', true));
   assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
   const { evidence } = (await shown(held.id)).attempts[0] ?? { evidence: [] };
   assert.equal(evidence.length, 1 + 100 + 1, 'the sender’s, the look-ups’ and the callback’s');
+  assert.match(JSON.stringify(evidence), /"times": ?2/, 'one that is known counts up all the same');
 });
 
 test('a named job that can not be read does not keep the list from being asked', async () => {
@@ -261,16 +281,34 @@ test('an operator’s refusal refunds, and a job that shows up later is an orpha
   await callBack(attempt.id, news('job-late'));
   await callBack(attempt.id, news('job-false'));
   const providers = new Map([['scripted', provider({ 'job-late': 'working' })]]);
-  await checkSuspectedOrphans({ db: room.db, log: quiet, providers });
+  await tendOrphans({ db: room.db, log: quiet, providers });
   const { orphan_jobs: orphans } = await shown(held.id);
-  assert.deepEqual(
-    orphans.map(({ job_id, state }) => [job_id, state]),
-    [
-      ['job-late', 'confirmed'],
-      ['job-false', 'unknown_there'],
-    ],
-  );
+  assert.deepEqual(Object.fromEntries(orphans.map(({ job_id, state }) => [job_id, state])), {
+    'job-late': 'confirmed',
+    'job-false': 'unknown_there',
+  });
   assert.equal((await readTask(room.db, held.id)).phase, 'failed', 'an ended task never changes');
+});
+
+test('suspects of a provider that is not configured keep no others from being asked about', async () => {
+  const { held, attempt } = await makeHeldTask(room);
+  await reconcile(room.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
+  await sql(
+    room.db,
+    `insert into orphan_jobs (provider, job_id, attempt_id, task_id, source, state, found_at)
+     select 'gone', 'job-gone-' || n, $1, $2, 'callback', 'suspected', '-infinity'
+     from generate_series(1, 30) n`,
+    [attempt.id, held.id],
+  );
+  await callBack(attempt.id, news('job-asked'));
+  const providers = new Map([['scripted', provider({ 'job-asked': 'working' })]]);
+  const told: unknown[] = [];
+  const log = { ...quiet, error: (fields: unknown) => told.push(fields) } as unknown as Log;
+  for (let round = 0; round < 2; round += 1) {
+    await tendOrphans({ db: room.db, log, providers });
+  }
+  const ours = told.filter((fields) => JSON.stringify(fields).includes(held.id));
+  assert.deepEqual(ours, [{ task: held.id, job: 'job-asked', provider: 'scripted' }], 'once');
 });
 
 test('given up without knowing, the client is refunded and the named job is an orphan', async () => {
@@ -302,6 +340,21 @@ test('operator and look-up race: exactly one of them decides', async () => {
       assert.ok(automatic.status === 'rejected' && automatic.reason instanceof Superseded);
     }
   }
+});
+
+test('what an operator decides is free for the next worker, and a slow look-up has no say', async () => {
+  const { held } = await makeHeldTask(room);
+  let taken: Task | undefined;
+  const slow = scriptedProvider({
+    find: async () => {
+      await reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-known' }, 'seen');
+      taken = await claimTask(room.db, held.id);
+      return ABSENT;
+    },
+  });
+  assert.equal((await lookAgain(held, slow)).phase, 'generating');
+  assert.equal(taken?.phase, 'generating');
+  assert.equal(await claim(room.db, held.id), undefined, 'who took it still has it');
 });
 
 test('two operators race: one decides, the other is told', async () => {

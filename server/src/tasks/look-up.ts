@@ -29,7 +29,7 @@ type Finding =
   | { kind: 'open'; found: FindOutcome };
 
 /** A task held because nobody knows whether its provider took it. */
-export async function reconcileHeld(parts: LookUpParts, task: Task): Promise<Next> {
+export async function lookUpHeld(parts: LookUpParts, task: Task): Promise<Next> {
   const attempt = await liveAttempt(parts.db, task.id);
   if (!attempt) throw new Error(`${task.id} is held without an attempt`);
   return lookUp(parts, task, attempt);
@@ -68,7 +68,9 @@ async function follow(
       await resolveAttempt(tx, attempt.id, { state: 'absent', by: 'look_up', cause });
       return notAccepted(tx, task, { ...parts, cause });
     case 'open':
-      if (task.phase === 'submitting') return holdForEvidence(tx, task, attempt, cause);
+      if (task.phase === 'submitting') {
+        return holdForEvidence(tx, task, attempt, { by: 'look_up', cause });
+      }
       return postpone(tx, task, { seconds: restSeconds(parts, task) });
   }
 }
@@ -78,10 +80,10 @@ export async function holdForEvidence(
   tx: Transaction,
   task: Task,
   attempt: Attempt,
-  cause: Record<string, unknown>,
+  { by, cause }: { by: EvidenceSource; cause: Record<string, unknown> },
 ): Promise<Next> {
   if (attempt.state === 'open') {
-    await resolveAttempt(tx, attempt.id, { state: 'unknown', by: 'sender', cause });
+    await resolveAttempt(tx, attempt.id, { state: 'unknown', by, cause });
   }
   return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
 }

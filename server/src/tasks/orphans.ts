@@ -25,17 +25,15 @@ const NOTE = statement(
        where other.provider = a.provider and other.job_id = e.finding->>'job')
    group by a.id, 2
    on conflict (provider, job_id) do update set state = excluded.state
-     where o.state <> 'confirmed' and excluded.state = 'confirmed'
-   returning provider, job_id, task_id, state`,
+     where o.state <> 'confirmed' and excluded.state = 'confirmed'`,
 );
 
 /**
  * Records the jobs that were named for an attempt and that it can't adopt any more: late evidence
  * (design decision 16). Nothing is cancelled: at some providers that deletes a finished result.
- * @returns those that are new, or newly certain
  */
-export function noteOrphans(tx: Transaction, attemptId: string): Promise<Orphan[]> {
-  return tx.query<Orphan>(NOTE, [attemptId]);
+export async function noteOrphans(tx: Transaction, attemptId: string): Promise<void> {
+  await tx.query(NOTE, [attemptId]);
 }
 
 const ADOPT = statement(
@@ -70,7 +68,8 @@ export function listOrphans(db: Database): Promise<OrphanListing[]> {
 
 const SUSPECTED = statement(
   'orphan_suspected',
-  `select provider, job_id, task_id, state from orphan_jobs where state = 'suspected'
+  `select provider, job_id, task_id, state from orphan_jobs
+   where state = 'suspected' and provider = any($1)
    order by checked_at nulls first, found_at limit 20`,
 );
 
@@ -80,25 +79,38 @@ const CHECKED = statement(
    where provider = $1 and job_id = $2 and state = 'suspected'`,
 );
 
+const REPORTED = statement(
+  'orphan_reported',
+  `update orphan_jobs set reported_at = clock_now()
+   where state = 'confirmed' and reported_at is null returning provider, job_id, task_id, state`,
+);
+
 export interface OrphanParts {
   db: Database;
   log: Log;
   providers: ReadonlyMap<string, Provider>;
 }
 
-/** Looks at the jobs that unsigned callbacks named for ended tasks: is there such a job at all? */
-export async function checkSuspectedOrphans(parts: OrphanParts): Promise<void> {
-  for (const suspect of await parts.db.query<Orphan>(SUSPECTED)) {
+/**
+ * Looks at the jobs that unsigned callbacks named for ended tasks (is there such a job at all?) and
+ * tells the operator of those that are certain.
+ */
+export async function tendOrphans(parts: OrphanParts): Promise<void> {
+  const names = [...parts.providers.keys()];
+  for (const suspect of await parts.db.query<Orphan>(SUSPECTED, [names])) {
     const provider = parts.providers.get(suspect.provider);
     if (!provider) continue;
     await checkSuspect(parts, provider, suspect).catch((error: Error) => {
       parts.log.warn({ err: error, job: suspect.job_id }, 'a suspected job can not be checked');
     });
   }
+  for (const { provider, job_id: job, task_id: task } of await parts.db.query<Orphan>(REPORTED)) {
+    parts.log.error({ task, job, provider }, 'a job that no task uses has come to light');
+  }
 }
 
 async function checkSuspect(
-  { db, log }: OrphanParts,
+  { db }: OrphanParts,
   provider: Provider,
   suspect: Orphan,
 ): Promise<void> {
@@ -106,15 +118,6 @@ async function checkSuspect(
   const state = stateOf(found);
   const status = found instanceof Error ? { error: found.message } : found;
   await db.query(CHECKED, [suspect.provider, suspect.job_id, state, jsonText(status)]);
-  report(log, [{ ...suspect, state }]);
-}
-
-/** Tells the operator of the jobs that are certain: somebody pays for them. */
-export function report(log: Log, orphans: Orphan[]): void {
-  for (const { provider, job_id: job, task_id: task, state } of orphans) {
-    if (state !== 'confirmed') continue;
-    log.error({ task, job, provider }, 'a job that no task uses has come to light');
-  }
 }
 
 function stateOf(found: JobStatus | Error): Orphan['state'] {

@@ -96,7 +96,12 @@ async function decide(
 }
 
 function wasAccepted(task: Task, attempt: Attempt): UsageError {
-  return new UsageError(`the provider took ${task.id} as ${attempt.job_id}: use --failed`);
+  const { job_id: job, resolved_by: by } = attempt;
+  return new UsageError(
+    by === 'operator'
+      ? `an operator said that ${task.id} is job ${job}: correct it by --accepted, or use --failed`
+      : `the provider took ${task.id} as ${job}: use --failed`,
+  );
 }
 
 /** Only a job id that an operator gave can be replaced: he may have mistaken it. */

@@ -2,7 +2,7 @@ import type { Provider } from '../providers/provider.ts';
 import { type ArchiveParts, archive } from './archive.ts';
 import { type GenerateParts, generate, recheck } from './generate.ts';
 import { begin, type IngestParts, ingest } from './ingest.ts';
-import { reconcileHeld } from './look-up.ts';
+import { lookUpHeld } from './look-up.ts';
 import { notAccepted } from './not-accepted.ts';
 import { type SubmitParts, submit } from './submit.ts';
 import type { Task } from './task.ts';
@@ -38,7 +38,7 @@ function runStep(parts: StepParts, task: Task): Promise<Next> {
     case 'archiving':
       return archive(parts, task);
     case 'held':
-      return task.held_cause === 'acceptance' ? reconcileHeld(parts, task) : recheck(parts, task);
+      return task.held_cause === 'acceptance' ? lookUpHeld(parts, task) : recheck(parts, task);
     case 'completed':
     case 'failed':
       throw new Error(`${task.id} has ended: there is no work to do`);

@@ -207,6 +207,26 @@ test('nothing is sent once the time to send is over', async () => {
   assert.equal(next.error_code, 'not_accepted');
 });
 
+test('the time to send runs from before the attempt is on record', async () => {
+  const { task } = await makeSubmittingTask(room);
+  let now = 1000;
+  const slow: Database = {
+    ...db,
+    transaction(work) {
+      now += SEND_SECONDS * 1000;
+      return db.transaction(work);
+    },
+  };
+  const provider = scriptedProvider({
+    async submit(_submission, mayStillSend) {
+      assert.equal(mayStillSend(), false);
+      return { kind: 'not_sent', cause: 'too late' };
+    },
+  });
+  await submit({ ...partsWith(provider, () => now), db: slow }, task);
+  assert.equal(await stateOfAttempt(task.id), 'not_sent');
+});
+
 /** A task whose attempt a dead worker left open, now under the lease of another worker. */
 async function taskLeftOpen(): Promise<Task> {
   await freezeClock(db, 0);

@@ -1,4 +1,5 @@
 import { isDatabaseUnavailable, type Transaction, violatedConstraint } from '../kernel/database.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
 import {
   type Attempt,
@@ -18,6 +19,7 @@ import type { Task } from './task.ts';
 import { move, type Next, Superseded } from './transitions.ts';
 
 export interface SubmitParts extends LookUpParts {
+  log: Log;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
   /** Waits before the next try to record something. */
@@ -45,6 +47,7 @@ export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
   const mayStillSend = () => parts.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
   const submission = submissionOf(parts, task, attempt);
   const outcome = await submitOnce(provider, submission, mayStillSend);
+  tell(parts.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
   return record(parts, task, attempt, outcome);
 }
 
@@ -60,6 +63,16 @@ async function submitOnce(
   }
 }
 
+/** What an operator should know of at once. */
+function tell(log: Log, outcome: SubmitOutcome, who: object): void {
+  if (outcome.kind === 'unknown') {
+    log.warn({ ...who, cause: outcome.cause }, 'it is not known whether the provider took a task');
+  }
+  if (outcome.kind === 'rejected' && outcome.fault === 'operator') {
+    log.error({ ...who, cause: outcome.cause }, 'the provider takes no tasks until this is mended');
+  }
+}
+
 /** Makes sure that an answer is not forgotten: it can't be had again. */
 async function record(
   parts: SubmitParts,
@@ -72,14 +85,11 @@ async function record(
       parts.db.transaction((tx) => recordOutcome(parts, tx, task, { attempt, outcome })),
     );
   } catch (failure) {
-    if (outcome.kind !== 'accepted') throw failure;
+    if (failure instanceof Superseded) await comeTooLate(parts, attempt, outcome);
+    if (failure instanceof Superseded || outcome.kind !== 'accepted') throw failure;
     const { jobId } = outcome;
     if (violatedConstraint(failure) === 'one_attempt_per_job') {
       return record(parts, task, attempt, { kind: 'unknown', cause: `${jobId} is taken already` });
-    }
-    if (failure instanceof Superseded) {
-      await comeTooLate(parts, attempt, jobId);
-      throw failure;
     }
     const words = `job ${jobId} of ${attempt.id} was accepted and could not be recorded`;
     throw new Error(words, { cause: failure });
@@ -103,11 +113,19 @@ async function whenReachable<T>(parts: SubmitParts, work: () => Promise<T>): Pro
   }
 }
 
-/** A job was made, and its task is past the question: it was found already, or it is an orphan. */
-async function comeTooLate(parts: SubmitParts, attempt: Attempt, job: string): Promise<void> {
+/**
+ * The task is past the question; what the sender knows is evidence all the same. A job was found
+ * already, or it is an orphan.
+ */
+async function comeTooLate(
+  parts: SubmitParts,
+  attempt: Attempt,
+  outcome: SubmitOutcome,
+): Promise<void> {
+  const finding = outcome.kind === 'accepted' ? { job: outcome.jobId, verified: true } : outcome;
   await whenReachable(parts, () =>
     parts.db.transaction(async (tx) => {
-      await noteEvidence(tx, attempt.id, 'sender', { job, verified: true });
+      await noteEvidence(tx, attempt.id, 'sender', finding);
       await noteOrphans(tx, attempt.id);
     }),
   );
@@ -125,7 +143,7 @@ async function recordOutcome(
   const cause = { attempt: attempt.id, ...outcome };
   if (outcome.kind === 'unknown') {
     await noteEvidence(tx, attempt.id, 'sender', outcome);
-    return holdForEvidence(tx, task, attempt, cause);
+    return holdForEvidence(tx, task, attempt, { by: 'sender', cause });
   }
   await resolveAttempt(tx, attempt.id, resolutionOf(outcome, cause));
   const current = await takeBack(tx, task);

@@ -4,13 +4,13 @@ import type { Log } from '../kernel/log.ts';
 import { every } from '../kernel/repeat.ts';
 import { createTurnstile, type Turnstile } from '../kernel/turnstile.ts';
 import { LANES, type Queue } from '../queue/queue.ts';
-import { claim, dueTasks, type Room, release, renew } from './lease.ts';
+import { claim, dueTasks, ownRoomOf, type Room, release, renew } from './lease.ts';
 import type { Steps } from './steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
 /** Tasks that one process works on at once. */
-const PLACES: Record<Room, number> = { task: 16, ingest: 8, held: 16 };
+const PLACES: Record<Room, number> = { task: 32, ingest: 8, held: 16, archive: 8 };
 const SWEEP_SECONDS = 0.5;
 
 /** Moves tasks on, step by step. */
@@ -39,6 +39,7 @@ export function createWorker(parts: WorkerParts): Worker {
     task: createTurnstile(PLACES.task),
     ingest: createTurnstile(PLACES.ingest),
     held: createTurnstile(PLACES.held),
+    archive: createTurnstile(PLACES.archive),
   };
   const underWay = new Map<string, Promise<void>>();
   const leases = new Map<string, number>();
@@ -49,10 +50,11 @@ export function createWorker(parts: WorkerParts): Worker {
   const takeUp = (room: Room, taskId: string): Promise<void> => {
     if (underWay.has(taskId)) return Promise.resolve();
     const { promise, resolve: started } = Promise.withResolvers<void>();
+    let goesOnIn: Room | undefined;
     const work = rooms[room]
       .pass(stopping.signal, async () => {
         started();
-        await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
+        goesOnIn = await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
       })
       .catch((error: Error) => {
         if (!stopping.signal.aborted) log.warn({ err: error, task: taskId }, 'a task was left');
@@ -60,6 +62,7 @@ export function createWorker(parts: WorkerParts): Worker {
       .finally(() => {
         underWay.delete(taskId);
         started();
+        if (goesOnIn && !stopping.signal.aborted) void takeUp(goesOnIn, taskId);
       });
     underWay.set(taskId, work);
     return promise;
@@ -100,20 +103,22 @@ export interface Advance {
 }
 
 /**
- * Leases a task and does step after step, until it rests, is held or has ended, or the process
- * stops. Held tasks go on in their own places.
+ * Leases a task and does step after step, until it rests or has ended, or the process stops.
+ * @returns the room that the task goes on in, when that is another one
  */
-export async function advance(parts: Advance, taskId: string): Promise<void> {
+export async function advance(parts: Advance, taskId: string): Promise<Room | undefined> {
   const { db, leases } = parts;
   let task = await claim(db, taskId);
-  if (!task) return;
+  if (!task) return undefined;
+  const room = ownRoomOf(task);
   leases.set(task.id, task.lease);
   try {
     while (task) {
       task = await step(parts, task);
-      if (task && (parts.stopping.aborted || task.phase === 'held')) {
+      const own = task && ownRoomOf(task);
+      if (task && (parts.stopping.aborted || (own && own !== room))) {
         await release(db, task);
-        return;
+        return own;
       }
     }
   } finally {

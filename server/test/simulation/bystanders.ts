@@ -1,7 +1,7 @@
 import { statement } from '../../src/kernel/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
 import { hear } from '../../src/tasks/callback.ts';
-import { checkSuspectedOrphans } from '../../src/tasks/orphans.ts';
+import { tendOrphans } from '../../src/tasks/orphans.ts';
 import { type Decision, reconcile } from '../../src/tasks/reconcile.ts';
 import { quiet } from '../database.ts';
 import { hasRun, type PendingCallback } from './cloud.ts';
@@ -46,7 +46,7 @@ async function deliver(world: World, thread: Thread, callback: PendingCallback):
   trace.note(thread.name, `calls about ${trace.nameOf(attemptId)}: ${jobId}`);
   const hearing = await within(api.life, () => hear(parts, incoming).catch(() => undefined));
   if (hearing && random.chance(0.2)) {
-    await within(api.life, () => checkSuspectedOrphans(parts).catch(() => {}));
+    await within(api.life, () => tendOrphans(parts).catch(() => {}));
   }
   scheduler.end(api.life);
   return hearing !== undefined;

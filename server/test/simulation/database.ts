@@ -45,7 +45,7 @@ export async function openSimulatedServer(): Promise<SimulatedServer> {
     at: (nowMs) => withClock(db, nowMs),
     clear: () =>
       db.transaction(async (tx) => {
-        await tx.execute(deletions?.text ?? '');
+        await tx.query(statement('', deletions?.text ?? ''));
       }),
     async close() {
       await db.close();

@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { openSpool } from '../../src/kernel/spool.ts';
+import { replayCommand } from '../replay.ts';
 import { temporaryFolder } from '../service.ts';
 import { openSimulatedServer } from './database.ts';
 import { type History, live } from './history.ts';
@@ -64,5 +66,6 @@ export function reportOf({ seed, problems }: History): string {
 }
 
 function commandFor(seed: number): string {
-  return `FRAMEWRIGHT_SEED=${seed} node server/test/run.ts server/test/simulation.test.ts`;
+  const file = fileURLToPath(new URL('../simulation.test.ts', import.meta.url));
+  return replayCommand(file, { FRAMEWRIGHT_SEED: seed });
 }

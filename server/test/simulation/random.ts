@@ -1,3 +1,5 @@
+import { mulberry32 } from '../mulberry32.ts';
+
 /** A source of chance that gives the same numbers again for the same seed. */
 export interface Random {
   chance(probability: number): boolean;
@@ -33,16 +35,5 @@ export function createRandom(seed: number): Random {
       });
       return drawn ?? pick(keys);
     },
-  };
-}
-
-/** Tommy Ettinger's mulberry32: 32 bits of state, and each seed a sequence of its own. */
-function mulberry32(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }

@@ -4,6 +4,7 @@ import { audit } from '../../src/tasks/audit.ts';
 import type { Phase } from '../../src/tasks/task.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { hasRun, isBilled, type Job } from './cloud.ts';
+import { judgeOrphans, type OrphanEnd, readOrphans } from './orphans.ts';
 import type { World } from './world.ts';
 
 export interface Verdict {
@@ -43,15 +44,17 @@ const TASKS = statement(
 /** Looks at all that a history has left, and says what should not be. */
 export async function judge(world: World, granted: number): Promise<Verdict> {
   const tasks = await world.db.query<TaskEnd>(TASKS);
+  const orphans = await readOrphans(world.db);
   const problems = [
     ...(await audit(world.db)).problems,
     ...(await judgeCredits(world, tasks, granted)),
     ...judgeJobs(world, tasks),
+    ...(await judgeOrphans(world, orphans)),
     ...tasks.flatMap((task) => judgeTask(world, task)),
     ...judgeTellings(world, tasks),
   ];
   const named = problems.map((problem) => withNames(world, problem));
-  return { problems: named, tally: tallyOf(world, tasks) };
+  return { problems: named, tally: tallyOf(world, tasks, orphans) };
 }
 
 function withNames({ trace }: World, problem: string): string {
@@ -163,7 +166,11 @@ function judgeKeys(tasks: TaskEnd[]): string[] {
     .map((task) => `${task.id} (${task.phase} ${task.error_code}) lost ${task.idempotency_key}`);
 }
 
-function tallyOf({ cloud, tellings }: World, tasks: TaskEnd[]): Record<string, number> {
+function tallyOf(
+  { cloud, tellings }: World,
+  tasks: TaskEnd[],
+  orphans: OrphanEnd[],
+): Record<string, number> {
   const tally: Record<string, number> = {};
   const count = (what: string) => {
     tally[what] = (tally[what] ?? 0) + 1;
@@ -174,6 +181,7 @@ function tallyOf({ cloud, tellings }: World, tasks: TaskEnd[]): Record<string, n
     if (!is_bound) count('key armed again');
     for (const { state, resolved_by } of attempts) count(`attempt ${state} by ${resolved_by}`);
   }
+  for (const { state } of orphans) count(`orphan ${state}`);
   for (const { kind } of tellings.all()) count(`told ${kind}`);
   return tally;
 }

@@ -3,6 +3,7 @@ import type { Spool } from '../../src/kernel/spool.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { StepParts } from '../../src/tasks/steps.ts';
 import { createWatch } from '../../src/tasks/watch.ts';
+import { quiet } from '../database.ts';
 import { type Cloud, type Day, SUBMIT_TIMEOUT_SECONDS } from './cloud.ts';
 import { databaseOf, START_SECONDS } from './database.ts';
 import { createProcess, type Faults, NO_FAULTS, type Process } from './process.ts';
@@ -75,6 +76,7 @@ export function stepPartsOf(world: World, process: Process & { db: Database }): 
     monotonic: process.nowMs,
     watch: createWatch(process.nowMs),
     pause: process.sleep,
+    log: quiet,
     ...{ submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS, submitRetrySeconds: 60 },
     ...{ pollMinSeconds: 2, pollMaxSeconds: 40, reconcileSeconds: 60, retentionDays: 30 },
   };

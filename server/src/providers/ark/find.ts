@@ -1,3 +1,4 @@
+import { type Candidate, pickJob } from '../pick-job.ts';
 import type { FindOutcome, SoughtAttempt } from '../provider.ts';
 import type { ArkJob } from './job.ts';
 import type { ArkModels } from './request.ts';
@@ -32,52 +33,33 @@ export async function findJob(search: Search, attempt: SoughtAttempt): Promise<F
   const model = search.models[attempt.submission.model];
   const seen = lookFor(attempt, model);
   const { isWhole } = await search.scan(isEndpoint(model) ? model : null, seen.look);
-  const { by, jobIds } = seen.candidates({ isMarking: search.isMarking, isWhole });
-  return outcomeOf({ by, jobIds: await untaken(jobIds, attempt) });
-}
-
-interface Candidates {
-  by: 'mark' | 'likeness';
-  jobIds: string[];
+  return pickJob(seen.candidates({ isMarking: search.isMarking, isWhole }), attempt);
 }
 
 /** Picks from a list what may be the attempt's job, task by task. */
 function lookFor(attempt: SoughtAttempt, model: string) {
   const { attemptId } = attempt.submission;
-  const marked = new Set<string>();
-  const alike = new Set<string>();
+  const marked: Candidate[] = [];
+  const alike: Candidate[] = [];
   let showsMarks = false;
   return {
     look(job: ArkJob): void {
       const mark = job.safety_identifier;
       showsMarks ||= mark ? MARK.test(mark) : false;
-      if (mark === attemptId) marked.add(job.id);
-      else if (!mark && isLike(job, attempt, model)) alike.add(job.id);
+      if (mark === attemptId) marked.push({ jobId: job.id, by: 'mark' });
+      else if (!mark && isLike(job, attempt, model)) alike.push({ jobId: job.id, by: 'likeness' });
     },
     /**
-     * With a mark seen, it decides. An attempt may have none: marking is off, or was off when it
-     * was sent, or a gateway before Ark does not echo it. Where marks are sent and any shows in
-     * the list, a task without one is nobody's of ours; and a list that was not seen to its end
-     * may hold the mark, or a second one alike.
+     * An attempt may have no mark: marking is off, or was off when it was sent, or a gateway before
+     * Ark does not echo it. Where marks are sent and any shows in the list, a task without one is
+     * nobody's of ours; and a list that was not seen to its end may hold the mark, or a second one
+     * alike.
      */
-    candidates(list: { isMarking: boolean; isWhole: boolean }): Candidates {
-      if (marked.size > 0) return { by: 'mark', jobIds: [...marked] };
+    candidates(list: { isMarking: boolean; isWhole: boolean }): Candidate[] {
       const canBeUnmarked = list.isWhole && !(list.isMarking && showsMarks);
-      return { by: 'likeness', jobIds: canBeUnmarked ? [...alike] : [] };
+      return canBeUnmarked ? [...marked, ...alike] : marked;
     },
   };
-}
-
-async function untaken(jobIds: string[], attempt: SoughtAttempt): Promise<string[]> {
-  if (jobIds.length === 0) return [];
-  const taken = await attempt.takenJobIds(jobIds);
-  return jobIds.filter((id) => !taken.has(id));
-}
-
-function outcomeOf({ by, jobIds }: Candidates): FindOutcome {
-  const [jobId, ...others] = jobIds;
-  if (jobId === undefined) return { kind: 'absent', proof: 'weak' };
-  return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
 }
 
 function isEndpoint(model: string): boolean {

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../echo.ts';
 import { isJobId } from '../job-id.ts';
+import { type Candidate, pickJob } from '../pick-job.ts';
 import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
 import { causeOf, falErrorIn } from './errors.ts';
 import { endpointOf, modelInput } from './model-input.ts';
@@ -33,37 +34,19 @@ export async function findInHistory(
   settings: FalSettings,
   sought: SoughtAttempt,
 ): Promise<FindOutcome> {
-  const matches = await readMatches(settings, sought);
-  const taken = await sought.takenJobIds(idsOf(matches));
-  const free = matches.filter(({ jobId }) => !taken.has(jobId));
-  for (const by of ['mark', 'likeness'] as const) {
-    const jobIds = idsOf(free.filter((match) => match.by === by));
-    const [jobId, ...others] = jobIds;
-    if (jobId === undefined) continue;
-    return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
-  }
-  return { kind: 'absent', proof: 'weak' };
+  return pickJob(await readCandidates(settings, sought), sought);
 }
 
-interface Match {
-  jobId: string;
-  by: 'mark' | 'likeness';
-}
-
-function idsOf(matches: Match[]): string[] {
-  return [...new Set(matches.map(({ jobId }) => jobId))];
-}
-
-/** Rows hold all that was sent, so no more of them is kept than a page and what matches. */
-async function readMatches(settings: FalSettings, sought: SoughtAttempt): Promise<Match[]> {
-  const matches: Match[] = [];
+/** Rows hold all that was sent, so no more of them is kept than a page and the ids of what fits. */
+async function readCandidates(settings: FalSettings, sought: SoughtAttempt): Promise<Candidate[]> {
+  const candidates: Candidate[] = [];
   for await (const row of readHistory(settings, sought)) {
     const jobId = row.request_id;
     if (!isJobId(jobId) || !wasSent(row, sought)) continue;
     const by = compare(row, sought.submission);
-    if (by !== 'other') matches.push({ jobId, by });
+    if (by !== 'other') candidates.push({ jobId, by });
   }
-  return matches;
+  return candidates;
 }
 
 async function* readHistory(settings: FalSettings, sought: SoughtAttempt): AsyncGenerator<Row> {
@@ -113,10 +96,7 @@ function wasSent(row: Row, { sentBetween }: SoughtAttempt): boolean {
  * By the attempt's own mark where the history shows one, else by everything else that was sent. A
  * link to an input is a mark too: it names the task's own copy, which no other task is sent with.
  */
-function compare(
-  { json_input: input }: Row,
-  submission: Submission,
-): 'mark' | 'likeness' | 'other' {
+function compare({ json_input: input }: Row, submission: Submission): Candidate['by'] | 'other' {
   if (!isFields(input)) return 'other';
   const mark = input.end_user_id ?? null;
   if (mark !== null) return mark === submission.attemptId ? 'mark' : 'other';

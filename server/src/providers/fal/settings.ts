@@ -32,11 +32,12 @@ export interface FalOptions {
   /** A request that has not started by then never will; 3600 when not given. */
   startTimeoutSeconds?: number | undefined;
   readTimeoutSeconds?: number | undefined;
-  /** 1 GiB when not given. */
+  /** The largest result that is fetched; see openOutputAt. */
   maxOutputBytes?: number | undefined;
 }
 
-export type FalSettings = { [Name in keyof FalOptions]-?: NonNullable<FalOptions[Name]> } & {
+type Settled = Omit<FalOptions, 'maxOutputBytes'>;
+export type FalSettings = { [Name in keyof Settled]-?: NonNullable<Settled[Name]> } & {
   /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
   app: string;
   /** From its submit, a request has ended by then, whatever became of it. */
@@ -63,7 +64,6 @@ export function falSettings(options: FalOptions): FalSettings {
     startTimeoutSeconds,
     jobLimitSeconds: startTimeoutSeconds + RUN_LIMIT_SECONDS,
     readTimeoutSeconds: options.readTimeoutSeconds ?? 20,
-    maxOutputBytes: options.maxOutputBytes ?? 2 ** 30,
   };
 }
 

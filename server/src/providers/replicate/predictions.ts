@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../echo.ts';
 import { isJobId } from '../job-id.ts';
+import { type Candidate, pickJob } from '../pick-job.ts';
 import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
 import { causeOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';
@@ -37,26 +38,8 @@ export async function findInPredictions(
   sought: SoughtAttempt,
 ): Promise<FindOutcome> {
   const { candidates, skipped } = await readCandidates(settings, sought);
-  const taken = await sought.takenJobIds(idsOf(candidates));
-  const free = candidates.filter(({ jobId }) => !taken.has(jobId));
-  for (const by of ['mark', 'likeness'] as const) {
-    const jobIds = idsOf(free.filter(({ is }) => is === by));
-    const [jobId, ...others] = jobIds;
-    if (jobId === undefined) continue;
-    return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
-  }
-  const isCertain = Number.isFinite(settings.listLagSeconds) && free.length === 0 && skipped === 0;
-  return { kind: 'absent', proof: isCertain ? 'strong' : 'weak' };
-}
-
-/** A prediction that may be the attempt's; `unclear` when nothing says that it is. */
-interface Candidate {
-  jobId: string;
-  is: 'mark' | 'likeness' | 'unclear';
-}
-
-function idsOf(candidates: Candidate[]): string[] {
-  return [...new Set(candidates.map(({ jobId }) => jobId))];
+  const isCertain = Number.isFinite(settings.listLagSeconds) && skipped === 0;
+  return pickJob(candidates, sought, isCertain ? 'strong' : 'weak');
 }
 
 /** `skipped`: how many rows may be the attempt's and have an id that is none of Replicate's. */
@@ -64,9 +47,9 @@ async function readCandidates(settings: ReplicateSettings, sought: SoughtAttempt
   const candidates: Candidate[] = [];
   let skipped = 0;
   for await (const row of readList(settings, sought)) {
-    const is = compare(row, sought.submission, settings);
-    if (is === 'other') continue;
-    if (isJobId(row.id)) candidates.push({ jobId: row.id, is });
+    const by = compare(row, sought.submission, settings);
+    if (by === 'other') continue;
+    if (isJobId(row.id)) candidates.push({ jobId: row.id, by });
     else skipped += 1;
   }
   return { candidates, skipped };
@@ -82,7 +65,7 @@ function compare(
   row: Row,
   submission: Submission,
   { models }: ReplicateSettings,
-): Candidate['is'] | 'other' {
+): Candidate['by'] | 'other' {
   if (typeof row.webhook === 'string' && row.webhook !== '') {
     return attemptIn(row.webhook) === submission.attemptId ? 'mark' : 'other';
   }

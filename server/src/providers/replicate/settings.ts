@@ -27,13 +27,12 @@ export interface ReplicateOptions {
   /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   readTimeoutSeconds?: number | undefined;
-  /** 1 GiB when not given. */
+  /** The largest result that is fetched; see openOutputAt. */
   maxOutputBytes?: number | undefined;
 }
 
-export type ReplicateSettings = {
-  [Name in keyof ReplicateOptions]-?: NonNullable<ReplicateOptions[Name]>;
-};
+type Settled = Omit<ReplicateOptions, 'maxOutputBytes'>;
+export type ReplicateSettings = { [Name in keyof Settled]-?: NonNullable<Settled[Name]> };
 
 export function replicateSettings(options: ReplicateOptions): ReplicateSettings {
   return {
@@ -45,7 +44,6 @@ export function replicateSettings(options: ReplicateOptions): ReplicateSettings 
     listLagSeconds: options.listLagSeconds ?? Number.POSITIVE_INFINITY,
     nextListTurn: options.nextListTurn ?? (async () => {}),
     readTimeoutSeconds: options.readTimeoutSeconds ?? 20,
-    maxOutputBytes: options.maxOutputBytes ?? 2 ** 30,
   };
 }
 

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { listeningLog } from '../test/listening-log.ts';
+import { readConfig } from './config.ts';
+import { checkForeignAddresses } from './foreign-addresses.ts';
+import { UsageError } from './kernel/errors.ts';
+
+const ARK = { PROVIDER: 'ark', ARK_API_KEY: 'hunter2' };
+const LOCAL_ARK = { ...ARK, ARK_BASE_URL: 'http://127.0.0.1:9000/api/v3' };
+
+const REFUSED: Array<Record<string, string>> = [
+  ARK,
+  { ...ARK, PORT: '0' },
+  { ...ARK, PUBLIC_URL: 'http://video.example.com' },
+  { ...ARK, PUBLIC_URL: 'http://video.example.com', OUTBOUND_ALLOW: 'video.example.com:8080' },
+  { PROVIDER: 'fal', FAL_API_KEY: 'hunter2' },
+  { PROVIDER: 'replicate', REPLICATE_API_TOKEN: 'hunter2', PUBLIC_URL: 'http://10.0.0.1' },
+];
+const WARNED: Array<Record<string, string>> = [
+  LOCAL_ARK,
+  { ...LOCAL_ARK, PORT: '0', ROLES: 'worker' },
+  { ...ARK, ARK_BASE_URL: 'http://[::1]:9000/api/v3' },
+  { ...ARK, PUBLIC_URL: 'http://video.example.com', OUTBOUND_ALLOW: 'video.example.com:80' },
+  { ...ARK, ARK_BASE_URL: 'https://ark.internal/v3', OUTBOUND_ALLOW: 'ark.internal:443' },
+];
+const FINE: Array<Record<string, string>> = [
+  {},
+  { ARK_API_KEY: 'hunter2', REPLICATE_API_TOKEN: 'hunter2' },
+  { ...ARK, PUBLIC_URL: 'https://video.example.com' },
+  {
+    ...{ PROVIDER: 'comfyui', COMFYUI_BASE_URL: 'http://10.0.0.5:8188' },
+    COMFYUI_WORKFLOWS: 'a.json',
+  },
+];
+
+test('who fetches from us is given https links, but for simulators, which are warned of', () => {
+  for (const env of REFUSED) {
+    const check = () => checkForeignAddresses(readConfig(env), listeningLog().log);
+    const isSaid = (error: unknown) =>
+      error instanceof UsageError && /^PUBLIC_URL .* https address/.test(error.message);
+    assert.throws(check, isSaid, JSON.stringify(env));
+  }
+  for (const [envs, warnings] of [[WARNED, 1] as const, [FINE, 0] as const]) {
+    for (const env of envs) {
+      const { log, lines } = listeningLog();
+      checkForeignAddresses(readConfig(env), log);
+      assert.equal(lines.length, warnings, JSON.stringify(env));
+      assert.ok(!lines.join().includes('hunter2'));
+    }
+  }
+});
+
+test('an API key does not travel in the clear, but to a test provider', () => {
+  const env = { ARK_API_KEY: 'hunter2', ARK_BASE_URL: 'http://ark.example.com/api/v3' };
+  const check = (more: Record<string, string> = {}) =>
+    checkForeignAddresses(readConfig({ ...env, ...more }), listeningLog().log);
+  assert.throws(check, { name: 'UsageError', message: /^ARK_BASE_URL .* wants https/ });
+  check({ OUTBOUND_ALLOW: 'ark.example.com:80' });
+});

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sought, submission } from '../../test/submission.ts';
+import { type Candidate, pickJob } from './pick-job.ts';
+
+const seekerOf = (takenJobIds: string[]) => sought(submission(), 0, takenJobIds);
+const marked: Candidate = { jobId: 'marked', by: 'mark' };
+const alike: Candidate = { jobId: 'alike', by: 'likeness' };
+const twin: Candidate = { jobId: 'twin', by: 'likeness' };
+const unclear: Candidate = { jobId: 'unclear', by: 'unclear' };
+
+test('a mark decides, and a job that is taken is not found', async () => {
+  const cases: [Candidate[], string[], object][] = [
+    [[alike, marked], [], { kind: 'found', jobId: 'marked', by: 'mark' }],
+    [[alike, marked], ['marked'], { kind: 'absent', proof: 'weak' }],
+    [[alike, unclear], [], { kind: 'found', jobId: 'alike', by: 'likeness' }],
+    [[alike, twin, alike], [], { kind: 'ambiguous', jobIds: ['alike', 'twin'] }],
+    [[alike, twin], ['alike'], { kind: 'found', jobId: 'twin', by: 'likeness' }],
+    [
+      [marked, { ...marked, jobId: 'again' }],
+      ['again'],
+      { kind: 'found', jobId: 'marked', by: 'mark' },
+    ],
+  ];
+  for (const [candidates, taken, outcome] of cases) {
+    assert.deepEqual(await pickJob(candidates, seekerOf(taken), 'strong'), outcome);
+  }
+});
+
+test('absence proves something only when no candidate is left that may be the one', async () => {
+  const proofOf = async (candidates: Candidate[], taken: string[]) => {
+    const outcome = await pickJob(candidates, seekerOf(taken), 'strong');
+    return outcome.kind === 'absent' ? outcome.proof : outcome;
+  };
+  assert.equal(await proofOf([], []), 'strong');
+  assert.equal(await proofOf([unclear], []), 'weak');
+  assert.equal(await proofOf([unclear], ['unclear']), 'strong');
+  assert.deepEqual(await pickJob([], seekerOf([])), { kind: 'absent', proof: 'weak' });
+});

@@ -1,0 +1,13 @@
+/**
+ * Tommy Ettinger's mulberry32: fractions from 0, below 1, the same ones again for the same seed. It
+ * has 32 bits of state, plenty for a test.
+ */
+export function mulberry32(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,50 @@
+import { type Database, statement } from '../../src/kernel/database.ts';
+import { hasRun } from './cloud.ts';
+import type { World } from './world.ts';
+
+/** A job on record as one that no task uses. */
+export interface OrphanEnd {
+  job_id: string;
+  state: 'suspected' | 'confirmed' | 'unknown_there';
+  /** Whether an attempt has it all the same. */
+  is_used: boolean;
+}
+
+const ORPHANS = statement(
+  'simulation_orphans',
+  `select job_id, state, exists (select from attempts a where a.job_id = o.job_id) as is_used
+   from orphan_jobs o order by job_id`,
+);
+
+export function readOrphans(db: Database): Promise<OrphanEnd[]> {
+  return db.query<OrphanEnd>(ORPHANS);
+}
+
+const LOST = statement(
+  'simulation_lost_jobs',
+  `select distinct e.attempt_id, e.finding->>'job' as job_id
+   from evidence e join attempts a on a.id = e.attempt_id
+     join tasks t on t.id = a.task_id and t.phase = 'failed'
+   where e.source in ('sender', 'callback')
+     and not exists (select from attempts other where other.job_id = e.finding->>'job')
+     and not exists (select from orphan_jobs o where o.job_id = e.finding->>'job')
+   order by 1, 2`,
+);
+
+/** Who pays for a job that no task uses is told so; and what he is told for certain is true. */
+export async function judgeOrphans(world: World, orphans: OrphanEnd[]): Promise<string[]> {
+  const { cloud, db, scheduler } = world;
+  const run = cloud.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+  const named = await db.query<{ attempt_id: string; job_id: string }>(LOST);
+  const lost = named.filter(({ attempt_id, job_id }) =>
+    run.some((job) => job.id === job_id && job.attemptId === attempt_id),
+  );
+  const confirmed = orphans.filter(({ state }) => state === 'confirmed');
+  const used = confirmed.filter(({ is_used }) => is_used);
+  const unreal = confirmed.filter(({ job_id }) => !run.some(({ id }) => id === job_id));
+  return [
+    ...lost.map(({ job_id, attempt_id }) => `${job_id}, named for ${attempt_id}, is on no record`),
+    ...used.map(({ job_id }) => `${job_id} is no orphan: a task uses it`),
+    ...unreal.map(({ job_id }) => `${job_id} is no orphan: it was never run`),
+  ];
+}

@@ -64,9 +64,10 @@ export async function joinGuarded(
   const token = randomUUID();
   const answer = join(folder.path, `joined-${token}`);
   try {
-    writeSync(writingEnd, `${token}\n`);
+    let isHeard = tryWrite(writingEnd, `${token}\n`);
     while (!existsSync(answer)) {
-      if (!hasGuard(folder)) {
+      isHeard &&= hasGuard(folder);
+      if (!isHeard) {
         closeSync(writingEnd);
         return undefined;
       }
@@ -81,6 +82,17 @@ export async function joinGuarded(
     throw error;
   } finally {
     await rm(answer, { force: true });
+  }
+}
+
+/** @returns false when the reader has ended since the pipe was opened */
+function tryWrite(writingEnd: number, text: string): boolean {
+  try {
+    writeSync(writingEnd, text);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'EPIPE') return false;
+    throw error;
   }
 }
 

@@ -53,10 +53,7 @@ export function withCrashPoints(db: Database, plan: CrashPlan): Database {
       const isCounted = !/^\s*select/.test(sql.text) && !HOUSEKEEPING.includes(sql.name);
       return isCounted ? around(sql.name, run) : run();
     };
-  const transactionOf = (tx: Transaction): Transaction => ({
-    query: queryOf(tx),
-    execute: (text, values) => around('the queue', () => tx.execute(text, values)),
-  });
+  const transactionOf = (tx: Transaction): Transaction => ({ ...tx, query: queryOf(tx) });
   return {
     ...db,
     query: queryOf(db),

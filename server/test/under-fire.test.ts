@@ -23,7 +23,7 @@ import { openSite, type Site } from './fire/site.ts';
 import { replayCommand } from './replay.ts';
 import { operate } from './service.ts';
 
-const TASKS = Number(process.env.FRAMEWRIGHT_FIRE_TASKS ?? 18);
+const TASKS = Number(process.env.FRAMEWRIGHT_FIRE_TASKS ?? 12);
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
 /** The full size: every way out of a held task shows up then. */
 const FULL_TASKS = 500;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Log } from './log.ts';
 
-/** One SQL statement, prepared once per connection under its name. */
+/** One SQL statement, prepared once per connection under its name; not prepared without one. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -20,10 +20,11 @@ export interface Queryable {
 
 /**
  * An open transaction. Statements may be sent together, without waiting for one another: they run
- * in the order they were sent (see {@link together}). `execute` runs SQL that is not prepared.
+ * in the order they were sent (see {@link together}).
  */
 export interface Transaction extends Queryable {
-  execute(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  /** Keeps a whole database from being taken for one. */
+  readonly isOpen: true;
 }
 
 export interface Database extends Queryable {
@@ -96,7 +97,7 @@ async function inTransaction<T>(
     await client.query(begin);
     const result = await work({
       query: (sql, values) => run(client, sql, values),
-      execute: (text, values) => client.query(text, values),
+      isOpen: true,
     });
     await client.query('commit');
     return result;

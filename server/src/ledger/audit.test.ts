@@ -135,7 +135,7 @@ async function problemsAfter(db: Database, damage: string, ids: string[]): Promi
   let problems: string[] = [];
   const undo = new Error('undo');
   const trial = db.transaction(async (tx) => {
-    await tx.execute(damage, damage.includes('$2') ? ids : ids.slice(0, 1));
+    await sql(tx, damage, damage.includes('$2') ? ids : ids.slice(0, 1));
     problems = await auditLedger(tx);
     throw undo;
   });

@@ -185,9 +185,9 @@ async function problemsAfter(
   let problems: string[] = [];
   const undo = new Error('undo');
   const trial = db.transaction(async (tx) => {
-    await tx.execute('set local session_replication_role = replica'); // no foreign keys
-    await tx.execute(unlock);
-    await tx.execute(damage, values);
+    await sql(tx, 'set local session_replication_role = replica'); // no foreign keys
+    await sql(tx, unlock);
+    await sql(tx, damage, values);
     ({ problems } = await audit({ ...db, snapshot: (work) => work(tx) }));
     throw undo;
   });

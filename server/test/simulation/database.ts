@@ -119,5 +119,5 @@ function noting(tx: Transaction, done: string[], trace: Trace): Transaction {
     done.push(describe(trace, sql.name, values));
     return tx.query(sql, values);
   };
-  return { query, execute: tx.execute };
+  return { ...tx, query };
 }

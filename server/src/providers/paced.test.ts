@@ -56,7 +56,18 @@ function leastSeconds(calls: number, callsPerSecond: number): number {
   return (calls - 1) / callsPerSecond - TOLERANCE_SECONDS;
 }
 
-test('reads and submits keep to 95 % of the rate, over all who share an account', async () => {
+test('a submit that waited for its turn may still be told not to send', async () => {
+  const { provider } = subject({ submit: SOON });
+  const asking: Provider = {
+    ...provider,
+    submit: async (_submission, mayStillSend) =>
+      mayStillSend() ? { kind: 'accepted', jobId: 'job' } : { kind: 'not_sent', cause: 'late' },
+  };
+  const own = paced(asking, { db: database.db, account: 'ark 1' });
+  assert.equal((await own.submit(submissionOf(), () => false)).kind, 'not_sent');
+});
+
+test('reads and submits keep to 90 % of the rate, over all who share an account', async () => {
   const { provider, calls } = subject({ submit: SOON, read: SOON });
   const [one, other] = ['ark 1', 'ark 1'].map((account) =>
     paced(provider, { db: database.db, account }),

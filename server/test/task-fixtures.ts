@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { type Database, type Queryable, statement } from '../src/kernel/database.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { liveAttempt } from '../src/tasks/attempts.ts';
+import { audit } from '../src/tasks/audit.ts';
 import { type Binding, type CreateParts, createTask } from '../src/tasks/create.ts';
 import { fingerprintOf } from '../src/tasks/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';
@@ -33,6 +35,8 @@ export interface TaskRoom {
   queue: Queue;
   parts: CreateParts;
   close(): Promise<void>;
+  /** Closes, and holds that books and tasks agree after all that the tests did. */
+  closeAudited(): Promise<void>;
 }
 
 export async function openTaskRoom(options: { work?: boolean } = {}): Promise<TaskRoom> {
@@ -40,11 +44,16 @@ export async function openTaskRoom(options: { work?: boolean } = {}): Promise<Ta
   const { db, url } = database;
   const queue = await openQueue({ url, db, log: quiet, work: options.work ?? false });
   const parts = { db, queue, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
+  const close = async () => {
+    await queue.close();
+    await database.close();
+  };
   return {
-    ...{ database, db, queue, parts },
-    async close() {
-      await queue.close();
-      await database.close();
+    ...{ database, db, queue, parts, close },
+    async closeAudited() {
+      const books = await audit(db);
+      await close();
+      assert.deepEqual(books, { ok: true, problems: [] });
     },
   };
 }

@@ -38,7 +38,8 @@ after(async () => {
 async function heldAttempt(): Promise<{ path: string }> {
   const { db, queue } = tested.parts;
   const parts = { ...tested.parts, providerName: 'scripted' };
-  const room = { database: tested.database, db, queue, parts, close: async () => {} };
+  const close = async () => {};
+  const room = { ...{ database: tested.database, db, queue, parts }, close, closeAudited: close };
   const { attempt } = await makeHeldTask(room);
   return { path: new URL(tested.parts.links.callbackTo('scripted', attempt.id)).pathname };
 }

@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Database, statement } from '../kernel/database.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { fileEnding } from '../kernel/file-endings.ts';
 
 /** Makes and checks the signed addresses: those under `/media/` expire, callbacks do not. */
 export interface Links {
@@ -47,7 +48,7 @@ export async function openLinks(options: {
   const link = (objectId: string, of: { mediaType: string; expires: number }) => {
     const expires = Math.floor(of.expires);
     const query = `expires=${expires}&signature=${sign(newest, objectId, expires)}`;
-    return `${options.publicUrl()}/media/${objectId}.${ENDINGS[of.mediaType] ?? 'bin'}?${query}`;
+    return `${options.publicUrl()}/media/${objectId}.${fileEnding(of.mediaType)}?${query}`;
   };
   return {
     linkTo: (objectId, nowSeconds) =>
@@ -77,16 +78,6 @@ export async function openLinks(options: {
 
 /** The longest that a provider keeps a job waiting: two days at Ark. */
 const INPUT_SECONDS = 172_800;
-
-const ENDINGS: Record<string, string> = {
-  'image/jpeg': 'jpg',
-  'image/png': 'png',
-  'image/webp': 'webp',
-  'video/mp4': 'mp4',
-  'video/quicktime': 'mov',
-  'video/webm': 'webm',
-  'video/x-matroska': 'mkv',
-};
 
 function sign(secret: Buffer, objectId: string, expires: number | string): string {
   return createHmac('sha256', secret).update(`${objectId} ${expires}`).digest('base64url');

@@ -11,7 +11,6 @@ import {
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../kernel/database.ts';
 import { announce } from './announce.ts';
-import { audit } from './audit.ts';
 import { notAccepted } from './not-accepted.ts';
 
 let room: TaskRoom;
@@ -21,11 +20,7 @@ before(async () => {
   room = await openTaskRoom();
   db = room.db;
 });
-after(async () => {
-  const books = await audit(db);
-  await room.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
+after(() => room.closeAudited());
 
 const OPTIONS = { submitRetrySeconds: 600, cause: { provider: 'busy' } };
 

@@ -14,7 +14,6 @@ import {
 import { type Database, openDatabase } from '../kernel/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
-import { audit } from './audit.ts';
 import { type Binding, type Created, createTask } from './create.ts';
 import { notAccepted } from './not-accepted.ts';
 import type { Task } from './task.ts';
@@ -26,11 +25,7 @@ before(async () => {
   room = await openTaskRoom();
   db = room.db;
 });
-after(async () => {
-  const books = await audit(db);
-  await room.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
+after(() => room.closeAudited());
 
 function create(binding: Binding, request = REQUEST): Promise<Created> {
   return createTask(room.parts, binding, request, PRICE);

@@ -15,7 +15,6 @@ import {
 import { balances } from '../ledger/ledger.ts';
 import type { JobStatus } from '../providers/provider.ts';
 import { answerFor } from './answer.ts';
-import { audit } from './audit.ts';
 import { readTask } from './create.ts';
 import { type GenerateParts, generate, recheck } from './generate.ts';
 import { reconcile } from './reconcile.ts';
@@ -31,11 +30,7 @@ let room: TaskRoom;
 before(async () => {
   room = await openTaskRoom();
 });
-after(async () => {
-  const books = await audit(room.db);
-  await room.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
+after(() => room.closeAudited());
 
 function partsThatRead(status: JobStatus): GenerateParts {
   const provider = scriptedProvider({ read: async () => status });

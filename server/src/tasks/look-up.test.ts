@@ -18,7 +18,6 @@ import { balances } from '../ledger/ledger.ts';
 import type { Callback, FindOutcome, JobStatus, Provider } from '../providers/provider.ts';
 import { announce } from './announce.ts';
 import { liveAttempt } from './attempts.ts';
-import { audit } from './audit.ts';
 import { type CallbackParts, hear } from './callback.ts';
 import { readTask } from './create.ts';
 import { noteEvidence } from './evidence.ts';
@@ -35,11 +34,7 @@ let room: TaskRoom;
 before(async () => {
   room = await openTaskRoom();
 });
-after(async () => {
-  const books = await audit(room.db);
-  await room.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
+after(() => room.closeAudited());
 
 const ABSENT: FindOutcome = { kind: 'absent', proof: 'weak' };
 

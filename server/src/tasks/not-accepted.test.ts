@@ -14,7 +14,6 @@ import {
 import type { Database } from '../kernel/database.ts';
 import { balances } from '../ledger/ledger.ts';
 import { announce } from './announce.ts';
-import { audit } from './audit.ts';
 import { createTask } from './create.ts';
 import { notAccepted } from './not-accepted.ts';
 import type { Task } from './task.ts';
@@ -31,11 +30,7 @@ before(async () => {
   room = await openTaskRoom();
   db = room.db;
 });
-after(async () => {
-  const books = await audit(db);
-  await room.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
+after(() => room.closeAudited());
 
 function refuse(task: Task): Promise<Next> {
   const options = { submitRetrySeconds: SUBMIT_RETRY_SECONDS, cause: { provider: 'busy' } };

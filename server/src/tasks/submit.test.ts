@@ -18,7 +18,6 @@ import { balances } from '../ledger/ledger.ts';
 import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
 import { announce } from './announce.ts';
 import { liveAttempt, openAttempt } from './attempts.ts';
-import { audit } from './audit.ts';
 import { createTask, readTask } from './create.ts';
 import { lookUp } from './look-up.ts';
 import { type SubmitParts, submit } from './submit.ts';
@@ -35,11 +34,7 @@ before(async () => {
   room = await openTaskRoom();
   db = room.db;
 });
-after(async () => {
-  const books = await audit(db);
-  await room.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
-});
+after(() => room.closeAudited());
 
 function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitParts {
   return { ...submitParts(room, provider), monotonic };

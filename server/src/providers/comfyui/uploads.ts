@@ -1,3 +1,4 @@
+import { fileEnding } from '../../kernel/file-endings.ts';
 import type { ProviderInput } from '../provider.ts';
 import { viewPath } from './outputs.ts';
 import { ask, type ServerAddress, ServerTrouble } from './server.ts';
@@ -9,16 +10,6 @@ export type OpenInput = (objectId: string) => Promise<AsyncIterable<Uint8Array>>
 export const UPLOAD_BYTES = 100 * 2 ** 20;
 
 const SUBFOLDER = 'framewright';
-
-const EXTENSIONS: Record<string, string> = {
-  'image/jpeg': 'jpg',
-  'image/png': 'png',
-  'image/webp': 'webp',
-  'video/mp4': 'mp4',
-  'video/quicktime': 'mov',
-  'video/webm': 'webm',
-  'video/x-matroska': 'mkv',
-};
 
 /**
  * Brings a client's file to the server, unless it is there already, so that a submit that ran out
@@ -33,7 +24,7 @@ export async function upload(
   input: ProviderInput,
   openInput: OpenInput,
 ): Promise<string> {
-  const filename = `${input.objectId}.${EXTENSIONS[input.mediaType] ?? 'bin'}`;
+  const filename = `${input.objectId}.${fileEnding(input.mediaType)}`;
   const bytes = await readInput(await openInput(input.objectId));
   if (!(await isThere(server, filename, bytes.length))) await send(server, filename, bytes);
   return `${SUBFOLDER}/${filename} [temp]`;

@@ -1,4 +1,5 @@
-import type { ProviderInput, Submission } from '../provider.ts';
+import { type FileFields, fileFields } from '../file-fields.ts';
+import type { Submission } from '../provider.ts';
 
 /** The endpoint of each mode below a model's own path (fal, Seedance 2.0 model pages). */
 const ENDPOINTS: Record<Submission['mode'], string> = {
@@ -21,6 +22,13 @@ export function endpointOf(submission: Submission, models: FalModels): string {
   return `${models[submission.model]}/${ENDPOINTS[submission.mode]}`;
 }
 
+const FILE_FIELDS: FileFields = {
+  firstFrame: 'image_url',
+  lastFrame: 'end_image_url',
+  referenceImages: 'image_urls',
+  referenceVideos: 'video_urls',
+};
+
 /**
  * The body of a submit. fal takes the duration as a string and has no seed; the aspect ratio is
  * resolved before it gets here, so `auto` is never sent.
@@ -33,26 +41,6 @@ export function modelInput(submission: Submission): Record<string, unknown> {
     resolution: submission.resolution,
     duration: String(submission.durationSeconds),
     generate_audio: submission.generateAudio,
-    ...mediaOf(submission),
+    ...fileFields(submission, FILE_FIELDS),
   };
-}
-
-function mediaOf({ mode, inputs }: Submission): Record<string, unknown> {
-  const urls = (role: ProviderInput['role']) =>
-    inputs.filter((input) => input.role === role).map(({ url }) => url);
-  const [firstFrame] = urls('first_frame');
-  const [lastFrame] = urls('last_frame');
-  const images = urls('reference_image');
-  const videos = urls('reference_video');
-  switch (mode) {
-    case 'text-to-video':
-      return {};
-    case 'image-to-video':
-      return { image_url: firstFrame, ...(lastFrame ? { end_image_url: lastFrame } : {}) };
-    case 'media-to-video':
-      return {
-        ...(images.length > 0 ? { image_urls: images } : {}),
-        ...(videos.length > 0 ? { video_urls: videos } : {}),
-      };
-  }
 }

@@ -1,4 +1,5 @@
-import type { ProviderInput, Submission } from '../provider.ts';
+import { type FileFields, fileFields } from '../file-fields.ts';
+import type { Submission } from '../provider.ts';
 
 /** `owner/name` of each official model; null where Replicate offers none. */
 export type ReplicateModels = Record<Submission['model'], string | null>;
@@ -8,6 +9,13 @@ export const REPLICATE_MODELS: ReplicateModels = {
   'video-2.0': 'bytedance/seedance-2.0',
   'video-2.0-fast': 'bytedance/seedance-2.0-fast',
   'video-2.0-mini': null,
+};
+
+const FILE_FIELDS: FileFields = {
+  firstFrame: 'image',
+  lastFrame: 'last_frame_image',
+  referenceImages: 'reference_images',
+  referenceVideos: 'reference_videos',
 };
 
 /**
@@ -22,26 +30,6 @@ export function modelInput(submission: Submission): Record<string, unknown> {
     duration: submission.durationSeconds,
     generate_audio: submission.generateAudio,
     seed: submission.seed,
-    ...mediaOf(submission),
+    ...fileFields(submission, FILE_FIELDS),
   };
-}
-
-function mediaOf({ mode, inputs }: Submission): Record<string, unknown> {
-  const urls = (role: ProviderInput['role']) =>
-    inputs.filter((input) => input.role === role).map(({ url }) => url);
-  const [firstFrame] = urls('first_frame');
-  const [lastFrame] = urls('last_frame');
-  const images = urls('reference_image');
-  const videos = urls('reference_video');
-  switch (mode) {
-    case 'text-to-video':
-      return {};
-    case 'image-to-video':
-      return { image: firstFrame, ...(lastFrame ? { last_frame_image: lastFrame } : {}) };
-    case 'media-to-video':
-      return {
-        ...(images.length > 0 ? { reference_images: images } : {}),
-        ...(videos.length > 0 ? { reference_videos: videos } : {}),
-      };
-  }
 }

@@ -1,5 +1,5 @@
 /** A program: the same create transactions as the service's, with no HTTP around them. */
-import { openDatabase } from '../server/src/kernel/database.ts';
+import { openDatabase } from '../server/src/database/database.ts';
 import { createLog } from '../server/src/kernel/log.ts';
 import { openQueue } from '../server/src/queue/queue.ts';
 import { createTask } from '../server/src/tasks/create.ts';

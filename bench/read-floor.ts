@@ -1,6 +1,6 @@
 /** A program: a bare Fastify route that reads one row by its primary key. Its answer is its URL. */
 import { fastify } from 'fastify';
-import { openDatabase, statement } from '../server/src/kernel/database.ts';
+import { openDatabase, statement } from '../server/src/database/database.ts';
 import { createLog } from '../server/src/kernel/log.ts';
 import { answerQuestions } from './program.ts';
 

@@ -1,4 +1,4 @@
-import { statement } from '../server/src/kernel/database.ts';
+import { statement } from '../server/src/database/database.ts';
 import type { CreateFloorSetup } from './create-floor.ts';
 import type { HttpClientsSetup, Target } from './http-clients.ts';
 import { startProgram } from './program.ts';

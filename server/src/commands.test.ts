@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../test/database.ts';
 import { makeHeldTask, makeTask, openTaskRoom, sql } from '../test/task-fixtures.ts';
 import { parseCommandLine } from './command-line.ts';
-import type { Database } from './kernel/database.ts';
+import type { Database } from './database/database.ts';
 import { UsageError } from './kernel/errors.ts';
 
 let database: TestDatabase;

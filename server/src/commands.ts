@@ -1,6 +1,6 @@
 import { createAccount, disableAccount, findAccount } from './accounts/accounts.ts';
 import { createKey, listKeys, revokeKey } from './accounts/api-keys.ts';
-import type { Database } from './kernel/database.ts';
+import type { Database } from './database/database.ts';
 import { UsageError } from './kernel/errors.ts';
 import { adjust, balances, type CreditKind, grant } from './ledger/ledger.ts';
 import { isJobId } from './providers/job-id.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Config } from './config.ts';
-import type { Database } from './kernel/database.ts';
+import type { Database } from './database/database.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { callOnce } from './outbound/call.ts';

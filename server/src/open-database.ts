@@ -1,10 +1,10 @@
 import pg from 'pg';
 import type { DatabaseConfig } from './config.ts';
-import { type Database, openDatabase } from './kernel/database.ts';
+import { type Database, openDatabase } from './database/database.ts';
+import { migrate } from './database/migrate.ts';
 import { openEmbeddedDatabase } from './kernel/embedded.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
-import { migrate } from './kernel/migrate.ts';
 import { installQueue } from './queue/queue.ts';
 
 /** Connections of the program's own pool; the queue has four more and one that listens. */

@@ -1,8 +1,8 @@
 import { createAccount, hasNoAccounts } from './accounts/accounts.ts';
 import { createKey } from './accounts/api-keys.ts';
 import type { Config } from './config.ts';
+import type { Database } from './database/database.ts';
 import { checkForeignAddresses } from './foreign-addresses.ts';
-import type { Database } from './kernel/database.ts';
 import { createLog, type Log } from './kernel/log.ts';
 import { grant } from './ledger/ledger.ts';
 import { startService } from './main.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { type Database, statement } from '../src/kernel/database.ts';
+import { type Database, statement } from '../src/database/database.ts';
 import { balances } from '../src/ledger/ledger.ts';
 import { audit } from '../src/tasks/audit.ts';
 import { until } from './service.ts';

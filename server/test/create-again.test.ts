@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createKey } from '../src/accounts/api-keys.ts';
-import type { Database } from '../src/kernel/database.ts';
+import type { Database } from '../src/database/database.ts';
 import { ApiError } from '../src/kernel/errors.ts';
 import { balances } from '../src/ledger/ledger.ts';
 import { audit } from '../src/tasks/audit.ts';

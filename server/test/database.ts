@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { type Database, openDatabase, statement } from '../src/kernel/database.ts';
+import { type Database, openDatabase, statement } from '../src/database/database.ts';
+import { migrate } from '../src/database/migrate.ts';
 import { openEmbeddedDatabase } from '../src/kernel/embedded.ts';
 import { createLog } from '../src/kernel/log.ts';
-import { migrate } from '../src/kernel/migrate.ts';
 import { installQueue } from '../src/queue/queue.ts';
 
 /** Silent, so that a test run prints nothing but its results. */

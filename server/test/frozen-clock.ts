@@ -1,4 +1,4 @@
-import { type Database, statement } from '../src/kernel/database.ts';
+import { type Database, statement } from '../src/database/database.ts';
 
 const START_SECONDS = Date.UTC(2030, 0, 1) / 1000;
 

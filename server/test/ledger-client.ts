@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Database } from '../src/kernel/database.ts';
-import { isDatabaseUnavailable, violatedConstraint } from '../src/kernel/database.ts';
+import type { Database } from '../src/database/database.ts';
+import { isDatabaseUnavailable, violatedConstraint } from '../src/database/database.ts';
 import { ApiError, UsageError } from '../src/kernel/errors.ts';
 import {
   adjust,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Database } from '../src/kernel/database.ts';
+import type { Database } from '../src/database/database.ts';
 import type { Balance, CreditKind } from '../src/ledger/ledger.ts';
 import { type Asked, type Call, type History, type Move, nameOf } from './ledger-client.ts';
 import { LedgerModel } from './ledger-model.ts';

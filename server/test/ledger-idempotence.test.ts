@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createAccount } from '../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../src/kernel/database.ts';
+import { type Database, openDatabase } from '../src/database/database.ts';
 import { auditLedger } from '../src/ledger/audit.ts';
 import { balances } from '../src/ledger/ledger.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createAccount } from '../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../src/kernel/database.ts';
+import { type Database, openDatabase } from '../src/database/database.ts';
 import { auditLedger } from '../src/ledger/audit.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 import { type Dice, playRounds } from './dice.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type Database, openDatabase, statement } from '../src/kernel/database.ts';
+import { type Database, openDatabase, statement } from '../src/database/database.ts';
 import {
   type Cut,
   type CuttingProxy,

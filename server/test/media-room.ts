@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readConfig } from '../src/config.ts';
-import { type Database, statement } from '../src/kernel/database.ts';
+import { type Database, statement } from '../src/database/database.ts';
 import { type DoorWishes, startService } from '../src/main.ts';
 import { audit } from '../src/tasks/audit.ts';
 import { showTask } from '../src/tasks/operator.ts';

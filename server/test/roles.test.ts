@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createKey } from '../src/accounts/api-keys.ts';
-import { statement } from '../src/kernel/database.ts';
+import { statement } from '../src/database/database.ts';
 import { assertBalance, assertOneVideo, type KeyStory, storyOf } from './books.ts';
 import { type Answer, client } from './client.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';

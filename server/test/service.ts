@@ -6,7 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAccount } from '../src/accounts/accounts.ts';
 import { createKey } from '../src/accounts/api-keys.ts';
-import type { Database } from '../src/kernel/database.ts';
+import type { Database } from '../src/database/database.ts';
 import { grant } from '../src/ledger/ledger.ts';
 import { TEST_CA_FILE } from './media-host.ts';
 

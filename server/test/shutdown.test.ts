@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
-import { type Database, statement } from '../src/kernel/database.ts';
+import { type Database, statement } from '../src/database/database.ts';
 import { openEmbeddedDatabase } from '../src/kernel/embedded.ts';
 import { assertBalance, assertOneVideo, storyOf } from './books.ts';
 import { client } from './client.ts';

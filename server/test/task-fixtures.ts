@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Database, type Queryable, statement } from '../src/kernel/database.ts';
+import { type Database, type Queryable, statement } from '../src/database/database.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { liveAttempt } from '../src/tasks/attempts.ts';

@@ -41,15 +41,19 @@ function isTest(name: string): boolean {
 /** Rooms by floor: an import goes within its room or to a lower floor (design, "Rooms"). */
 const FLOORS = [
   ['kernel'],
-  ['outbound'],
-  ['ledger', 'providers', 'storage', 'media', 'queue'],
+  ['database'],
+  ['outbound', 'media'],
+  ['catalog', 'ledger', 'storage', 'queue'],
+  ['providers'],
   ['tasks', 'accounts'],
+  ['operator'],
   ['http'],
+  ['config'],
 ];
 
 function roomOf(file: string): string {
   const [room = '', ...rest] = path.relative(SOURCE, file).split(path.sep);
-  return rest.length === 0 ? 'top' : room;
+  return rest.length === 0 || room === 'cli' ? 'top' : room;
 }
 
 function floorOf(room: string): number {

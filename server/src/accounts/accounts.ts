@@ -3,7 +3,7 @@ import {
   type Queryable,
   statement,
   violatedConstraint,
-} from '../kernel/database.ts';
+} from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { openBooks } from '../ledger/ledger.ts';

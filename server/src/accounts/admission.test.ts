@@ -5,7 +5,7 @@ import { createTestDatabase, quiet, type TestDatabase } from '../../test/databas
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { makeCustomer } from '../../test/service.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { type Database, openDatabase } from '../kernel/database.ts';
+import { type Database, openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { disableAccount } from './accounts.ts';
 import { openAdmission, REQUESTS_PER_WINDOW } from './admission.ts';

@@ -1,4 +1,4 @@
-import { type Queryable, type Statement, statement } from '../kernel/database.ts';
+import { type Queryable, type Statement, statement } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { gather } from '../kernel/gather.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { createAccount } from './accounts.ts';
 import {

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Admitted, openAdmission } from '../accounts/admission.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { AllowList } from '../outbound/addresses.ts';
 import type { Links } from '../storage/links.ts';

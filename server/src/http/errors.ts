@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseUnavailable } from '../kernel/database.ts';
+import { isDatabaseUnavailable } from '../database/database.ts';
 import { ApiError, errorEnvelope } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { openAdmission } from '../accounts/admission.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { PAID_BALANCE_OF_CALLER } from '../ledger/ledger.ts';
 import { CreditBalanceSchema, errorAnswers } from './schemas.ts';
 

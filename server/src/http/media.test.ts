@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp } from '../../test/app.ts';
 import { assertError } from '../../test/envelope.ts';
 import { temporaryFolder } from '../../test/service.ts';
-import { statement } from '../kernel/database.ts';
+import { statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { deleteDoomed, markReady, type ObjectRole, storeFile } from '../storage/objects.ts';
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { Links } from '../storage/links.ts';
 import { findObject, type StoredObject } from '../storage/objects.ts';

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { type Figures, readFigures } from '../tasks/figures.ts';
 
 type Labels = Record<string, string>;

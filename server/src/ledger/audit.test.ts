@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { auditLedger } from './audit.ts';
 import { grant, hold, settle } from './ledger.ts';
 

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../kernel/database.ts';
+import { type Queryable, statement } from '../database/database.ts';
 
 const UNBALANCED = statement(
   'audit_unbalanced',

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { type Command, LedgerModel, type Result } from '../../test/ledger-model.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 import { auditLedger } from './audit.ts';
 import { adjust, balances, type CreditKind, grant, hold, settle } from './ledger.ts';

@@ -4,7 +4,7 @@ import {
   statement,
   type Transaction,
   violatedConstraint,
-} from '../kernel/database.ts';
+} from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 
 /** The API spends paid credits only; promotional ones are kept apart and never touched by it. */

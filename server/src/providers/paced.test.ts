@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { scriptedProvider } from '../../test/task-fixtures.ts';
-import { openDatabase, statement } from '../kernel/database.ts';
+import { openDatabase, statement } from '../database/database.ts';
 import { submissionOf } from './comfyui/rig.ts';
 import { listTurns, paced } from './paced.ts';
 import type { Capabilities, Provider, SubmitOutcome } from './provider.ts';

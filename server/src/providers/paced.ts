@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, statement } from '../kernel/database.ts';
+import { type Database, statement } from '../database/database.ts';
 import { LONGEST_LINE_SECONDS, type RateBudget, takeTurn } from './budget.ts';
 import type { Capabilities, Provider, SubmitOutcome } from './provider.ts';
 

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { until } from '../../test/service.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { installQueue, type Lane, openQueue, type Queue } from './queue.ts';
 
 let database: TestDatabase;

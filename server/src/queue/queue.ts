@@ -1,6 +1,6 @@
 import { PgBoss } from 'pg-boss';
-import type { Database, Statement, Transaction } from '../kernel/database.ts';
-import { statement } from '../kernel/database.ts';
+import type { Database, Statement, Transaction } from '../database/database.ts';
+import { statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
 /**

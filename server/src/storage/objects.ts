@@ -1,5 +1,10 @@
 import { stat } from 'node:fs/promises';
-import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
+import {
+  type Database,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Storage } from './storage.ts';
 

@@ -9,7 +9,7 @@ import {
   sql,
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { announce } from './announce.ts';
 import { notAccepted } from './not-accepted.ts';
 

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../kernel/database.ts';
+import { type Queryable, statement } from '../database/database.ts';
 import { SURFACE, TASK_COLUMNS, type Task } from './task.ts';
 
 const ANNOUNCE = statement(

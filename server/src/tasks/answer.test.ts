@@ -8,7 +8,7 @@ import {
   sql,
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
-import { openDatabase } from '../kernel/database.ts';
+import { openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { announce } from './announce.ts';
 import { awaitAnswer } from './answer.ts';

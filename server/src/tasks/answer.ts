@@ -1,4 +1,4 @@
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { announce } from './announce.ts';
 import { readTask } from './create.ts';

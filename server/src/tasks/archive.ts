@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { type Spool, writeStream } from '../kernel/spool.ts';
 import type { Measurer, MediaFacts } from '../media/measure.ts';
 import { OutputGone, type Provider } from '../providers/provider.ts';

@@ -1,6 +1,6 @@
-import { type Queryable, statement, type Transaction } from '../kernel/database.ts';
+import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import { jsonText } from '../database/json-text.ts';
 import { newId } from '../kernel/ids.ts';
-import { jsonText } from '../kernel/json-text.ts';
 import type { Provider } from '../providers/provider.ts';
 import type { EvidenceSource } from './evidence.ts';
 import { noteOrphans } from './orphans.ts';

@@ -8,7 +8,7 @@ import {
   sql,
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { audit } from './audit.ts';
 import type { Task } from './task.ts';
 import { moveNow } from './transitions.ts';

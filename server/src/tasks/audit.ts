@@ -1,4 +1,4 @@
-import { type Database, type Queryable, statement } from '../kernel/database.ts';
+import { type Database, type Queryable, statement } from '../database/database.ts';
 import { auditLedger } from '../ledger/audit.ts';
 
 /** Each finds what must not be, as one sentence a row. */

@@ -1,4 +1,4 @@
-import { type Database, statement } from '../kernel/database.ts';
+import { type Database, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Callback, Provider } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';

@@ -11,7 +11,7 @@ import {
   sql,
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
-import { type Database, openDatabase } from '../kernel/database.ts';
+import { type Database, openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { balances } from '../ledger/ledger.ts';
 import { type Binding, type Created, createTask } from './create.ts';

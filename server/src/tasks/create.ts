@@ -5,7 +5,7 @@ import {
   statement,
   type Transaction,
   together,
-} from '../kernel/database.ts';
+} from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';

@@ -1,4 +1,4 @@
-import { type Queryable, statement } from '../kernel/database.ts';
+import { type Queryable, statement } from '../database/database.ts';
 
 /** Figures of all tasks, for whoever watches the service. Ages are in seconds. */
 export interface Figures {

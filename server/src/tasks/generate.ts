@@ -1,4 +1,4 @@
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
 import { liveAttempt } from './attempts.ts';
 import type { Task } from './task.ts';

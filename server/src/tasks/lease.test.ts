@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
 import { claimTask, makeTask, openTaskRoom, sql, type TaskRoom } from '../../test/task-fixtures.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { claim, dueTasks, release, renew, takeBack } from './lease.ts';
 import { LEASE_SECONDS, moveNow, postpone, Superseded } from './transitions.ts';
 

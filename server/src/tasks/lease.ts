@@ -1,4 +1,9 @@
-import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
+import {
+  type Database,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import type { Lane } from '../queue/queue.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';

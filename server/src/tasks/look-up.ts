@@ -1,4 +1,4 @@
-import type { Database, Transaction } from '../kernel/database.ts';
+import type { Database, Transaction } from '../database/database.ts';
 import type { FindOutcome, Provider } from '../providers/provider.ts';
 import { type Attempt, hasTwin, liveAttempt, resolveAttempt, takenJobs } from './attempts.ts';
 import {

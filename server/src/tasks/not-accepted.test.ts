@@ -11,7 +11,7 @@ import {
   sql,
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { balances } from '../ledger/ledger.ts';
 import { announce } from './announce.ts';
 import { createTask } from './create.ts';

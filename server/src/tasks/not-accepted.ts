@@ -1,4 +1,4 @@
-import { statement, type Transaction } from '../kernel/database.ts';
+import { statement, type Transaction } from '../database/database.ts';
 import { SURFACE, type Task } from './task.ts';
 import { move, type Next, postpone, Superseded } from './transitions.ts';
 

@@ -1,5 +1,5 @@
-import { type Database, statement, type Transaction } from '../kernel/database.ts';
-import { jsonText } from '../kernel/json-text.ts';
+import { type Database, statement, type Transaction } from '../database/database.ts';
+import { jsonText } from '../database/json-text.ts';
 import type { Log } from '../kernel/log.ts';
 import type { JobStatus, Provider } from '../providers/provider.ts';
 

@@ -3,7 +3,7 @@ import {
   statement,
   type Transaction,
   violatedConstraint,
-} from '../kernel/database.ts';
+} from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type Attempt, correctJob, liveAttempt, resolveAttempt } from './attempts.ts';
 import { noteEvidence } from './evidence.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import type { ProviderInput, SoughtAttempt, Submission } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
 import { type Attempt, SEND_WITHIN_SECONDS, takenJobs } from './attempts.ts';

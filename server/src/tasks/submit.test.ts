@@ -13,7 +13,7 @@ import {
   submitParts,
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
 import { announce } from './announce.ts';

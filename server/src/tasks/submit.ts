@@ -1,4 +1,8 @@
-import { isDatabaseUnavailable, type Transaction, violatedConstraint } from '../kernel/database.ts';
+import {
+  isDatabaseUnavailable,
+  type Transaction,
+  violatedConstraint,
+} from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
 import {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { type Queryable, statement } from '../kernel/database.ts';
+import { type Queryable, statement } from '../database/database.ts';
 import type { AspectRatio } from '../providers/frame-size.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { makeCustomer } from '../../test/service.ts';
-import { statement } from '../kernel/database.ts';
+import { statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { balances, hold } from '../ledger/ledger.ts';
 import { readTask } from './create.ts';

@@ -1,5 +1,10 @@
-import { type Database, type Queryable, statement, type Transaction } from '../kernel/database.ts';
-import { jsonText, storable } from '../kernel/json-text.ts';
+import {
+  type Database,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
+import { jsonText, storable } from '../database/json-text.ts';
 import { settle } from '../ledger/ledger.ts';
 import type { AspectRatio } from '../providers/frame-size.ts';
 import type { OutputReference } from '../providers/provider.ts';

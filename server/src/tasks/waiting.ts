@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../kernel/database.ts';
+import type { Database } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { readTasks, type Task } from './task.ts';
 

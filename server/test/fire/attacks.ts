@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { statement } from '../../src/kernel/database.ts';
+import { statement } from '../../src/database/database.ts';
 import type { Dice } from '../dice.ts';
 import { until } from '../service.ts';
 import type { Site } from './site.ts';

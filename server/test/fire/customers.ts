@@ -1,6 +1,6 @@
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { createKey } from '../../src/accounts/api-keys.ts';
-import type { Database } from '../../src/kernel/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 
 export const PROMOTIONAL_CREDITS = 500;

@@ -1,4 +1,4 @@
-import { type Database, statement } from '../../src/kernel/database.ts';
+import { type Database, statement } from '../../src/database/database.ts';
 import type { Load } from './clients.ts';
 import type { Site } from './site.ts';
 

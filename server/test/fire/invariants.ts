@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Database, statement } from '../../src/kernel/database.ts';
+import { type Database, statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { type Load, readOnce, sendOnce } from './clients.ts';
 import { type Customer, PROMOTIONAL_CREDITS } from './customers.ts';

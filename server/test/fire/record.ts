@@ -1,6 +1,6 @@
 import { quirk } from '../../../simulators/kit/faults.ts';
 import type { BaseJob } from '../../../simulators/kit/record.ts';
-import { type Database, statement } from '../../src/kernel/database.ts';
+import { type Database, statement } from '../../src/database/database.ts';
 import type { Site } from './site.ts';
 
 /** A task as the database has it, with the attempt that counts. */

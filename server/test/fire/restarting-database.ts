@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, openDatabase } from '../../src/kernel/database.ts';
+import { type Database, openDatabase } from '../../src/database/database.ts';
 import { makeFolder } from '../../src/kernel/embedded/folder.ts';
 import { findPostmaster } from '../../src/kernel/embedded/postmaster.ts';
 import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';

@@ -1,4 +1,4 @@
-import { statement } from '../../src/kernel/database.ts';
+import { statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
 import { hear } from '../../src/tasks/callback.ts';
 import { tendOrphans } from '../../src/tasks/orphans.ts';

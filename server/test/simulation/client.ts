@@ -1,4 +1,4 @@
-import type { Database } from '../../src/kernel/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { awaitAnswer } from '../../src/tasks/answer.ts';
 import { createTask } from '../../src/tasks/create.ts';

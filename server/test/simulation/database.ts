@@ -5,7 +5,7 @@ import {
   statement,
   type Transaction,
   together,
-} from '../../src/kernel/database.ts';
+} from '../../src/database/database.ts';
 import { createTestDatabase, quiet } from '../database.ts';
 import { ConnectionLost, type Process } from './process.ts';
 import { describe, type Trace } from './trace.ts';

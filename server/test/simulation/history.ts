@@ -1,5 +1,5 @@
 import { createAccount } from '../../src/accounts/accounts.ts';
-import type { Database } from '../../src/kernel/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import type { Spool } from '../../src/kernel/spool.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 import { PRICE } from '../task-fixtures.ts';

@@ -1,4 +1,4 @@
-import { type Database, statement } from '../../src/kernel/database.ts';
+import { type Database, statement } from '../../src/database/database.ts';
 import { hasRun } from './cloud.ts';
 import type { World } from './world.ts';
 

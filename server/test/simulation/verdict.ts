@@ -1,4 +1,4 @@
-import { statement } from '../../src/kernel/database.ts';
+import { statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/tasks/audit.ts';
 import type { Phase } from '../../src/tasks/task.ts';

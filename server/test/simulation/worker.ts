@@ -1,4 +1,4 @@
-import { type Database, statement } from '../../src/kernel/database.ts';
+import { type Database, statement } from '../../src/database/database.ts';
 import { dueTasks, renew } from '../../src/tasks/lease.ts';
 import { createSteps } from '../../src/tasks/steps.ts';
 import { LEASE_SECONDS } from '../../src/tasks/transitions.ts';

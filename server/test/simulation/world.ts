@@ -1,4 +1,4 @@
-import type { Database } from '../../src/kernel/database.ts';
+import type { Database } from '../../src/database/database.ts';
 import type { Spool } from '../../src/kernel/spool.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import type { StepParts } from '../../src/tasks/steps.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase, quiet } from '../../../test/database.ts';
-import { type Database, openDatabase, statement } from '../../kernel/database.ts';
+import { type Database, openDatabase, statement } from '../../database/database.ts';
 import { openSpool } from '../../kernel/spool.ts';
 import { eventually, newSubmission, sendNow } from '../conformance/attempts.ts';
 import { failed, succeeded, working } from '../conformance/meanings.ts';

@@ -1,4 +1,4 @@
-import { type Database, statement } from '../../kernel/database.ts';
+import { type Database, statement } from '../../database/database.ts';
 import type { Submission } from '../provider.ts';
 
 export interface LocalJob {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Database } from '../../kernel/database.ts';
+import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { every } from '../../kernel/repeat.ts';
 import { type Spool, writeStream } from '../../kernel/spool.ts';

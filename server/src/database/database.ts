@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Log } from './log.ts';
+import type { Log } from '../kernel/log.ts';
 
 /** One SQL statement, prepared once per connection under its name; not prepared without one. */
 export interface Statement {

@@ -1,6 +1,6 @@
+import type { Log } from '../kernel/log.ts';
+import { every } from '../kernel/repeat.ts';
 import { type Database, statement } from './database.ts';
-import type { Log } from './log.ts';
-import { every } from './repeat.ts';
 
 const READ = statement(
   'clock_read',

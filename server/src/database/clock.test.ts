@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createTestDatabase, quiet } from '../../test/database.ts';
-import { followDatabaseClock } from './database-clock.ts';
+import { followDatabaseClock } from './clock.ts';
 
 test('the clock agrees with the database, however far that is from this machine', async () => {
   const database = await createTestDatabase();

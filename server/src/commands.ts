@@ -3,7 +3,7 @@ import { createKey, listKeys, revokeKey } from './accounts/api-keys.ts';
 import type { Database } from './database/database.ts';
 import { UsageError } from './kernel/errors.ts';
 import { adjust, balances, type CreditKind, grant } from './ledger/ledger.ts';
-import { isJobId } from './providers/job-id.ts';
+import { isJobId } from './providers/kit/job-id.ts';
 import { audit } from './tasks/audit.ts';
 import { listTasks, showTask } from './tasks/operator.ts';
 import { listOrphans } from './tasks/orphans.ts';

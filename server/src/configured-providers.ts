@@ -19,12 +19,12 @@ import { modelsFor } from './providers/ark/request.ts';
 import { createComfyuiProvider } from './providers/comfyui/comfyui.ts';
 import { createFalProvider } from './providers/fal/fal.ts';
 import { FAL_MODELS } from './providers/fal/model-input.ts';
-import { OUTPUT_BYTES } from './providers/open-output.ts';
-import { type Account, listTurns, paced } from './providers/paced.ts';
+import { type Account, listTurns, paced } from './providers/host/paced.ts';
+import { type Observer, watched } from './providers/host/watched.ts';
+import { OUTPUT_BYTES } from './providers/kit/open-output.ts';
 import type { Capabilities, Provider } from './providers/provider.ts';
 import { REPLICATE_MODELS } from './providers/replicate/model-input.ts';
 import { createReplicateProvider } from './providers/replicate/replicate.ts';
-import { type Observer, watched } from './providers/watched.ts';
 import type { Storage } from './storage/storage.ts';
 import { unservedTasks } from './tasks/unserved.ts';
 

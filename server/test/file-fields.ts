@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { FileFields } from '../src/providers/file-fields.ts';
+import type { FileFields } from '../src/providers/kit/file-fields.ts';
 import type { Submission } from '../src/providers/provider.ts';
 import { input, submission } from './submission.ts';
 

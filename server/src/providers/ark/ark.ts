@@ -1,8 +1,8 @@
 import type { Call, CallAnswer, CallOnce } from '../../outbound/call.ts';
 import type { Door } from '../../outbound/door.ts';
-import { identityOf } from '../identity.ts';
-import { getJson, type JsonAnswer, parseJson } from '../json-call.ts';
-import { openOutputAt } from '../open-output.ts';
+import { identityOf } from '../kit/identity.ts';
+import { getJson, type JsonAnswer, parseJson } from '../kit/json-call.ts';
+import { openOutputAt } from '../kit/open-output.ts';
 import type {
   Callback,
   Capabilities,

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type JsonAnswer, leavesOpen, retryAfterSeconds } from '../json-call.ts';
+import { type JsonAnswer, leavesOpen, retryAfterSeconds } from '../kit/json-call.ts';
+import { cutWords } from '../kit/truncate.ts';
 import type { SubmitOutcome } from '../provider.ts';
-import { cutWords } from '../words.ts';
 
 const NullableText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
 

@@ -1,4 +1,4 @@
-import { type Candidate, pickJob } from '../pick-job.ts';
+import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindOutcome, SoughtAttempt } from '../provider.ts';
 import type { ArkJob } from './job.ts';
 import type { ArkModels } from './request.ts';

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { JobIdSchema } from '../job-id.ts';
+import { JobIdSchema } from '../kit/job-id.ts';
 import type { JobStatus } from '../provider.ts';
 import { type ArkError, ArkErrorSchema, causeOf, publicWords, refusalOf } from './errors.ts';
 

@@ -1,7 +1,7 @@
 import { UsageError } from '../../kernel/errors.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createDoor } from '../../outbound/door.ts';
-import { identityOf } from '../identity.ts';
+import { identityOf } from '../kit/identity.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { find, lookUp } from './look-up.ts';
 import { openOutput } from './outputs.ts';

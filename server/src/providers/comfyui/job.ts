@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { cutWords } from '../kit/truncate.ts';
 import type { JobStatus } from '../provider.ts';
-import { cutWords } from '../words.ts';
 import { videoAmong } from './outputs.ts';
 
 /** `GET /api/jobs/{id}`, as far as it is read. */

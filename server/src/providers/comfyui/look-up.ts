@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { parseJson } from '../json-call.ts';
+import { parseJson } from '../kit/json-call.ts';
 import type { FindOutcome, JobStatus, SoughtAttempt } from '../provider.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';

@@ -1,5 +1,5 @@
 import type { CallAnswer, CallOnce, CallOutcome } from '../../outbound/call.ts';
-import { parseJson } from '../json-call.ts';
+import { parseJson } from '../kit/json-call.ts';
 
 /** How to reach the one ComfyUI server: several behind one address would not know of each other. */
 export interface ServerAddress {

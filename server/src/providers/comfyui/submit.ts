@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallAnswer, CallOutcome } from '../../outbound/call.ts';
-import { JobIdSchema } from '../job-id.ts';
-import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
+import { JobIdSchema } from '../kit/job-id.ts';
+import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { cutWords } from '../kit/truncate.ts';
 import type { ProviderInput, Submission, SubmitOutcome } from '../provider.ts';
-import { cutWords } from '../words.ts';
 import { lookUp } from './look-up.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { callServer, type ServerAddress, ServerTrouble } from './server.ts';

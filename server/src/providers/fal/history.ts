@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { isEcho, isFields } from '../echo.ts';
-import { isJobId } from '../job-id.ts';
-import { type Candidate, pickJob } from '../pick-job.ts';
+import { isEcho, isFields } from '../kit/echo.ts';
+import { isJobId } from '../kit/job-id.ts';
+import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
 import { causeOf, falErrorIn } from './errors.ts';
 import { endpointOf, modelInput } from './model-input.ts';

@@ -1,4 +1,4 @@
-import { type FileFields, fileFields } from '../file-fields.ts';
+import { type FileFields, fileFields } from '../kit/file-fields.ts';
 import type { Submission } from '../provider.ts';
 
 /** The endpoint of each mode below a model's own path (fal, Seedance 2.0 model pages). */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonAnswer } from '../json-call.ts';
+import type { JsonAnswer } from '../kit/json-call.ts';
 import type { JobStatus } from '../provider.ts';
 import { causeOf, errorWords, falErrorIn, jobFailureOf } from './errors.ts';
 import { type FalSettings, getFromFal } from './settings.ts';

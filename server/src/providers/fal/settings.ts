@@ -1,7 +1,7 @@
 import { UsageError } from '../../kernel/errors.ts';
 import type { CallOnce } from '../../outbound/call.ts';
 import type { Door } from '../../outbound/door.ts';
-import { getJson, type JsonAnswer } from '../json-call.ts';
+import { getJson, type JsonAnswer } from '../kit/json-call.ts';
 import { FAL_MODELS, type FalModels } from './model-input.ts';
 
 export interface FalOptions {

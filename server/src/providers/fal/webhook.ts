@@ -1,10 +1,10 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { JobIdSchema } from '../job-id.ts';
-import { getJson, parseJson } from '../json-call.ts';
+import { JobIdSchema } from '../kit/job-id.ts';
+import { getJson, parseJson } from '../kit/json-call.ts';
+import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
 import type { Callback } from '../provider.ts';
-import { createSigningKeys, signedRecently } from '../signing-keys.ts';
 import type { FalSettings } from './settings.ts';
 
 const JwksSchema = Type.Object({

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { cutWords } from '../kit/truncate.ts';
 import type { JobStatus, SubmitOutcome } from '../provider.ts';
-import { cutWords } from '../words.ts';
 
 type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
 type RequestFault = Extract<Rejection, { fault: 'request' }>;

@@ -1,4 +1,4 @@
-import { type FileFields, fileFields } from '../file-fields.ts';
+import { type FileFields, fileFields } from '../kit/file-fields.ts';
 import type { Submission } from '../provider.ts';
 
 /** `owner/name` of each official model; null where Replicate offers none. */

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonAnswer } from '../json-call.ts';
+import type { JsonAnswer } from '../kit/json-call.ts';
 import type { JobStatus, OutputReference } from '../provider.ts';
 import { causeOf, jobEndOf, jobFailureOf, replicateErrorIn } from './errors.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';

@@ -1,5 +1,5 @@
-import { identityOf } from '../identity.ts';
-import { openOutputAt } from '../open-output.ts';
+import { identityOf } from '../kit/identity.ts';
+import { openOutputAt } from '../kit/open-output.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { readPrediction } from './prediction.ts';
 import { findInPredictions } from './predictions.ts';

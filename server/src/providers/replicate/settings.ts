@@ -1,6 +1,6 @@
 import type { CallOnce } from '../../outbound/call.ts';
 import type { Door } from '../../outbound/door.ts';
-import { getJson, type JsonAnswer } from '../json-call.ts';
+import { getJson, type JsonAnswer } from '../kit/json-call.ts';
 import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
 
 export interface ReplicateOptions {

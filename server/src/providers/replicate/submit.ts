@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
-import { JobIdSchema } from '../job-id.ts';
-import { leavesOpen, parseJson, retryAfterSeconds } from '../json-call.ts';
+import { JobIdSchema } from '../kit/job-id.ts';
+import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import type { Submission, SubmitOutcome } from '../provider.ts';
 import { rejectionOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { JobIdSchema } from '../job-id.ts';
-import { parseJson } from '../json-call.ts';
+import { JobIdSchema } from '../kit/job-id.ts';
+import { parseJson } from '../kit/json-call.ts';
+import { createSigningKeys, signedRecently } from '../kit/signing-keys.ts';
 import type { Callback } from '../provider.ts';
-import { createSigningKeys, signedRecently } from '../signing-keys.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 
 const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });

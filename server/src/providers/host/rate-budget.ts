@@ -1,4 +1,4 @@
-import { type Database, statement } from '../database/database.ts';
+import { type Database, statement } from '../../database/database.ts';
 
 /** A provider's limit on one kind of call, which all processes that use the account share. */
 export interface RateBudget {

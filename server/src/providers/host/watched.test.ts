@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scriptedProvider } from '../../test/task-fixtures.ts';
-import { soughtAttempt, submissionOf } from './comfyui/rig.ts';
-import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from './provider.ts';
+import { scriptedProvider } from '../../../test/task-fixtures.ts';
+import { soughtAttempt, submissionOf } from '../comfyui/rig.ts';
+import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from '../provider.ts';
 import { type ProviderCall, watched } from './watched.ts';
 
 type Script = Parameters<typeof scriptedProvider>[0];

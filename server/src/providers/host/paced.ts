@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, statement } from '../database/database.ts';
-import { LONGEST_LINE_SECONDS, type RateBudget, takeTurn } from './budget.ts';
-import type { Capabilities, Provider, SubmitOutcome } from './provider.ts';
+import { type Database, statement } from '../../database/database.ts';
+import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
+import { LONGEST_LINE_SECONDS, type RateBudget, takeTurn } from './rate-budget.ts';
 
 /** Whose budget is shared, and where: by all processes on one database. */
 export interface Account {

@@ -1,4 +1,4 @@
-import type { ProviderInput, Submission } from './provider.ts';
+import type { ProviderInput, Submission } from '../provider.ts';
 
 /** What a provider calls the fields that take links to a submission's files. */
 export interface FileFields {

@@ -1,4 +1,4 @@
-import type { FindOutcome, SoughtAttempt } from './provider.ts';
+import type { FindOutcome, SoughtAttempt } from '../provider.ts';
 
 /**
  * A job in a provider's list that may be an attempt's: by the attempt's own mark, by all that was

@@ -4,7 +4,7 @@ import {
   OutputGone,
   type Provider,
   type SubmitOutcome,
-} from './provider.ts';
+} from '../provider.ts';
 
 /** One call of a provider, as it is counted. */
 export interface ProviderCall {

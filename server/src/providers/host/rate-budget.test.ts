@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
-import { type Database, openDatabase, statement } from '../database/database.ts';
-import { type RateBudget, takeTurn } from './budget.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
+import { type Database, openDatabase, statement } from '../../database/database.ts';
+import { type RateBudget, takeTurn } from './rate-budget.ts';
 
 const READS: RateBudget = { account: 'ark', purpose: 'read', callsPerSecond: 20 };
 const CONNECTIONS_EACH = 10;

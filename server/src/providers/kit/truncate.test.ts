@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { causeOf as arkCause } from './ark/errors.ts';
-import { statusOfJob } from './comfyui/job.ts';
-import { causeOf as falCause, jobFailureOf as falFailure } from './fal/errors.ts';
-import { causeOf as replicateCause, jobFailureOf as replicateFailure } from './replicate/errors.ts';
-import { cutWords } from './words.ts';
+import { causeOf as arkCause } from '../ark/errors.ts';
+import { statusOfJob } from '../comfyui/job.ts';
+import { causeOf as falCause, jobFailureOf as falFailure } from '../fal/errors.ts';
+import {
+  causeOf as replicateCause,
+  jobFailureOf as replicateFailure,
+} from '../replicate/errors.ts';
+import { cutWords } from './truncate.ts';
 
 const BOAT = '\u{26F5}\u{1F6F6}';
 

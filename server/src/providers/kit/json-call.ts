@@ -1,4 +1,4 @@
-import type { CallAnswer, CallOnce } from '../outbound/call.ts';
+import type { CallAnswer, CallOnce } from '../../outbound/call.ts';
 
 /** A page of a list can hold a hundred jobs with all that was sent for them. */
 const ANSWER_BYTES = 16 * 2 ** 20;

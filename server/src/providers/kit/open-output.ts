@@ -1,7 +1,7 @@
-import { ByteBudget } from '../outbound/budget.ts';
-import type { Door } from '../outbound/door.ts';
-import { OutboundError } from '../outbound/refusal.ts';
-import { OutputGone } from './provider.ts';
+import { ByteBudget } from '../../outbound/budget.ts';
+import type { Door } from '../../outbound/door.ts';
+import { OutboundError } from '../../outbound/refusal.ts';
+import { OutputGone } from '../provider.ts';
 
 /** A result that is larger than this is not ours: 15 s of 4k take some 100 MB. */
 export const OUTPUT_BYTES = 2 ** 30;

@@ -1,11 +1,12 @@
 /** A program: the same create transactions as the service's, with no HTTP around them. */
+
+import { priceOf } from '../server/src/catalog/price.ts';
+import type { GenerationRequest } from '../server/src/catalog/request.ts';
 import { openDatabase } from '../server/src/database/database.ts';
 import { createLog } from '../server/src/kernel/log.ts';
 import { openQueue } from '../server/src/queue/queue.ts';
 import { createTask } from '../server/src/tasks/create.ts';
 import { fingerprintOf } from '../server/src/tasks/fingerprint.ts';
-import { priceOf } from '../server/src/tasks/price.ts';
-import type { GenerationRequest } from '../server/src/tasks/request.ts';
 import { answerQuestions } from './program.ts';
 import { measure, type Sample } from './sample.ts';
 

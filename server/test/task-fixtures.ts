@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { GenerationRequest } from '../src/catalog/request.ts';
 import { type Database, type Queryable, statement } from '../src/database/database.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
@@ -7,7 +8,6 @@ import { audit } from '../src/tasks/audit.ts';
 import { type Binding, type CreateParts, createTask } from '../src/tasks/create.ts';
 import { fingerprintOf } from '../src/tasks/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';
-import type { GenerationRequest } from '../src/tasks/request.ts';
 import { type SubmitParts, submit } from '../src/tasks/submit.ts';
 import type { Task } from '../src/tasks/task.ts';
 import { moveNow } from '../src/tasks/transitions.ts';

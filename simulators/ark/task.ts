@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { frameSize } from '../../server/src/providers/frame-size.ts';
+import { frameSize } from '../../server/src/catalog/frame-size.ts';
 import { quirk } from '../kit/faults.ts';
 import type { OutputWish } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';

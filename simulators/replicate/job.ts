@@ -4,7 +4,7 @@ import {
   type AspectRatio,
   frameSize,
   type Resolution,
-} from '../../server/src/providers/frame-size.ts';
+} from '../../server/src/catalog/frame-size.ts';
 import { quirk } from '../kit/faults.ts';
 import type { OutputWish } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Admitted, openAdmission } from '../accounts/admission.ts';
+import { checkRequest, GenerationBodySchema, type GenerationRequest } from '../catalog/request.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { AllowList } from '../outbound/addresses.ts';
@@ -13,7 +14,6 @@ import {
   replay,
 } from '../tasks/create.ts';
 import { fingerprintOf, type Json } from '../tasks/fingerprint.ts';
-import { checkRequest, GenerationBodySchema, type GenerationRequest } from '../tasks/request.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../tasks/task.ts';
 import type { Waiting } from '../tasks/waiting.ts';
 import { requireJsonType } from './body.ts';

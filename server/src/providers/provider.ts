@@ -1,4 +1,4 @@
-import type { AspectRatio, Resolution } from './frame-size.ts';
+import type { AspectRatio, Resolution } from '../catalog/frame-size.ts';
 
 /** One copied client file as a provider is given it. */
 export interface ProviderInput {

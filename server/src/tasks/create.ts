@@ -1,4 +1,6 @@
 import { randomInt } from 'node:crypto';
+import type { Price } from '../catalog/price.ts';
+import { type GenerationRequest, inputsOf } from '../catalog/request.ts';
 import {
   type Database,
   type Queryable,
@@ -12,8 +14,6 @@ import type { Log } from '../kernel/log.ts';
 import { hold } from '../ledger/ledger.ts';
 import type { Lane, Queue } from '../queue/queue.ts';
 import { announce } from './announce.ts';
-import type { Price } from './price.ts';
-import { type GenerationRequest, inputsOf } from './request.ts';
 import { readTasks, SURFACE, type Task } from './task.ts';
 
 export interface CreateParts {

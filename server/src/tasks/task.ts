@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
+import type { AspectRatio } from '../catalog/frame-size.ts';
+import { type GenerationRequest, ModelSchema, ModeSchema } from '../catalog/request.ts';
 import { type Queryable, statement } from '../database/database.ts';
-import type { AspectRatio } from '../providers/frame-size.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
-import { type GenerationRequest, ModelSchema, ModeSchema } from './request.ts';
 
 /** The public API's surface. A task is seen only by the surface that made it (decision 20). */
 export const SURFACE = 'api';

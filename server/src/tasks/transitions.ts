@@ -1,3 +1,4 @@
+import type { AspectRatio } from '../catalog/frame-size.ts';
 import {
   type Database,
   type Queryable,
@@ -6,7 +7,6 @@ import {
 } from '../database/database.ts';
 import { jsonText, storable } from '../database/json-text.ts';
 import { settle } from '../ledger/ledger.ts';
-import type { AspectRatio } from '../providers/frame-size.ts';
 import type { OutputReference } from '../providers/provider.ts';
 import { doom } from '../storage/objects.ts';
 import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput } from './task.ts';

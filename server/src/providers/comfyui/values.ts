@@ -1,4 +1,4 @@
-import { frameSize } from '../frame-size.ts';
+import { frameSize } from '../../catalog/frame-size.ts';
 import type { ProviderInput, Submission } from '../provider.ts';
 import { promptIdOf } from './prompt-id.ts';
 import type { Placeholder, Workflow } from './workflow.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { frameSize } from '../frame-size.ts';
+import { frameSize } from '../../catalog/frame-size.ts';
 import { seenFrames } from '../local/media-samples.ts';
 import { OutputGone, type OutputReference } from '../provider.ts';
 import { newSubmission, readEnd, submitAccepted } from './attempts.ts';

@@ -1,4 +1,4 @@
-import type { FrameSize } from '../frame-size.ts';
+import type { FrameSize } from '../../catalog/frame-size.ts';
 import type { Light, Look } from './look.ts';
 
 const LONG_SIDE = 96;

@@ -1,5 +1,5 @@
 import { type AVPixelFormat, avGetPixFmtName, type FilterContext, type Frame } from 'node-av';
-import type { FrameSize } from '../frame-size.ts';
+import type { FrameSize } from '../../catalog/frame-size.ts';
 import { FilterChain, type FilterOptions } from './filter-chain.ts';
 import { type Picture, pictures } from './media-file.ts';
 import { type Step, swapsSides, uprightSteps } from './upright.ts';

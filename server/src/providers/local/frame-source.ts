@@ -1,5 +1,5 @@
 import { AV_PIX_FMT_RGB48LE, type Frame } from 'node-av';
-import type { FrameSize } from '../frame-size.ts';
+import type { FrameSize } from '../../catalog/frame-size.ts';
 import { backdropSize, drawBackdrop } from './backdrop.ts';
 import type { FrameShape } from './filter-chain.ts';
 import { copyOf, type Fit, fittedImage, playingClip } from './fitting.ts';

@@ -1,5 +1,5 @@
 import type { FilterContext } from 'node-av';
-import type { FrameSize } from '../frame-size.ts';
+import type { FrameSize } from '../../catalog/frame-size.ts';
 import type { FilterChain, FilterOptions } from './filter-chain.ts';
 import type { Font } from './font.ts';
 import type { Box } from './tiles.ts';

@@ -1,9 +1,9 @@
 import path from 'node:path';
+import { frameSize } from '../../catalog/frame-size.ts';
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { every } from '../../kernel/repeat.ts';
 import { type Spool, writeStream } from '../../kernel/spool.ts';
-import { frameSize } from '../frame-size.ts';
 import type {
   Capabilities,
   FindOutcome,

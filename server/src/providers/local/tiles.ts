@@ -1,4 +1,4 @@
-import type { FrameSize } from '../frame-size.ts';
+import type { FrameSize } from '../../catalog/frame-size.ts';
 
 export interface Box extends FrameSize {
   x: number;

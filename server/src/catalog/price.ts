@@ -1,4 +1,4 @@
-import type { Resolution } from '../providers/frame-size.ts';
+import type { Resolution } from './frame-size.ts';
 import type { GenerationRequest, Model } from './request.ts';
 
 type Rates = Record<Model, Partial<Record<Resolution, number>>>;

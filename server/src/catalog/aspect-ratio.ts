@@ -1,4 +1,4 @@
-import type { AspectRatio } from '../providers/frame-size.ts';
+import type { AspectRatio } from './frame-size.ts';
 import { ASPECT_RATIOS } from './request.ts';
 
 /** The listed ratio nearest to a picture's, by proportion: 2:1 is as far from 1:1 as 1:2 is. */

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { ApiError, type ErrorDetails } from '../kernel/errors.ts';
 import { type AllowList, checkUrl } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
-import type { AspectRatio, Resolution } from '../providers/frame-size.ts';
+import type { AspectRatio, Resolution } from './frame-size.ts';
 import { type Price, priceOf } from './price.ts';
 
 export const ASPECT_RATIOS: AspectRatio[] = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'];

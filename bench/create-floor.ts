@@ -5,8 +5,8 @@ import type { GenerationRequest } from '../server/src/catalog/request.ts';
 import { openDatabase } from '../server/src/database/database.ts';
 import { createLog } from '../server/src/kernel/log.ts';
 import { openQueue } from '../server/src/queue/queue.ts';
-import { createTask } from '../server/src/tasks/create.ts';
-import { fingerprintOf } from '../server/src/tasks/fingerprint.ts';
+import { createTask } from '../server/src/tasks/create/create.ts';
+import { fingerprintOf } from '../server/src/tasks/create/fingerprint.ts';
 import { answerQuestions } from './program.ts';
 import { measure, type Sample } from './sample.ts';
 

@@ -22,9 +22,9 @@ import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
+import { createWaiting } from './tasks/create/waiting.ts';
 import { tendOrphans } from './tasks/orphans.ts';
 import { createSteps, providerFor } from './tasks/steps.ts';
-import { createWaiting } from './tasks/waiting.ts';
 import { createWatch } from './tasks/watch.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 

@@ -5,7 +5,7 @@ import { type AppParts, createApp } from '../src/http/app.ts';
 import { openQueue } from '../src/queue/queue.ts';
 import { diskStorage } from '../src/storage/disk.ts';
 import { openLinks } from '../src/storage/links.ts';
-import { createWaiting } from '../src/tasks/waiting.ts';
+import { createWaiting } from '../src/tasks/create/waiting.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 import { makeCustomer, temporaryFolder } from './service.ts';
 

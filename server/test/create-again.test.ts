@@ -5,7 +5,7 @@ import type { Database } from '../src/database/database.ts';
 import { ApiError } from '../src/kernel/errors.ts';
 import { balances } from '../src/ledger/ledger.ts';
 import { audit } from '../src/tasks/audit.ts';
-import { type Binding, type Created, createTask } from '../src/tasks/create.ts';
+import { type Binding, type Created, createTask } from '../src/tasks/create/create.ts';
 import { openTestApp, type TestApp } from './app.ts';
 import { type Answer, client } from './client.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';

@@ -5,17 +5,17 @@ import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { AllowList } from '../outbound/addresses.ts';
 import type { Links } from '../storage/links.ts';
-import { awaitAnswer } from '../tasks/answer.ts';
+import { awaitAnswer } from '../tasks/create/answer.ts';
 import {
   type CreateParts,
   createTask,
   KEY_OF_CALLER,
   type KnownKey,
   replay,
-} from '../tasks/create.ts';
-import { fingerprintOf, type Json } from '../tasks/fingerprint.ts';
+} from '../tasks/create/create.ts';
+import { fingerprintOf, type Json } from '../tasks/create/fingerprint.ts';
+import type { Waiting } from '../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../tasks/task.ts';
-import type { Waiting } from '../tasks/waiting.ts';
 import { requireJsonType } from './body.ts';
 import { errorAnswers, IdempotencyKeyHeader } from './schemas.ts';
 

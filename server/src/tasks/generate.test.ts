@@ -14,8 +14,8 @@ import {
 } from '../../test/task-fixtures.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { JobStatus } from '../providers/provider.ts';
-import { answerFor } from './answer.ts';
-import { readTask } from './create.ts';
+import { answerFor } from './create/answer.ts';
+import { readTask } from './create/create.ts';
 import { type GenerateParts, generate, recheck } from './generate.ts';
 import { reconcile } from './reconcile.ts';
 import { submit } from './submit.ts';

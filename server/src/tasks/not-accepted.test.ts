@@ -13,8 +13,8 @@ import {
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { balances } from '../ledger/ledger.ts';
-import { announce } from './announce.ts';
-import { createTask } from './create.ts';
+import { announce } from './create/announce.ts';
+import { createTask } from './create/create.ts';
 import { notAccepted } from './not-accepted.ts';
 import type { Task } from './task.ts';
 import { type Next, Superseded } from './transitions.ts';

@@ -16,9 +16,9 @@ import {
 import type { Database } from '../database/database.ts';
 import { balances } from '../ledger/ledger.ts';
 import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
-import { announce } from './announce.ts';
 import { liveAttempt, openAttempt } from './attempts.ts';
-import { createTask, readTask } from './create.ts';
+import { announce } from './create/announce.ts';
+import { createTask, readTask } from './create/create.ts';
 import { lookUp } from './look-up.ts';
 import { type SubmitParts, submit } from './submit.ts';
 import type { Task } from './task.ts';

@@ -5,7 +5,7 @@ import { makeCustomer } from '../../test/service.ts';
 import { statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { balances, hold } from '../ledger/ledger.ts';
-import { readTask } from './create.ts';
+import { readTask } from './create/create.ts';
 import type { Phase, Task } from './task.ts';
 import { type Changes, moveNow, postpone, Superseded, TRANSITIONS } from './transitions.ts';
 

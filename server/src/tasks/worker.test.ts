@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { until } from '../../test/service.ts';
 import { makeTask, openTaskRoom, type TaskRoom } from '../../test/task-fixtures.ts';
-import { readTask } from './create.ts';
+import { readTask } from './create/create.ts';
 import type { Steps } from './steps.ts';
 import type { Phase, Task } from './task.ts';
 import { moveNow, type Next, postpone, Superseded } from './transitions.ts';

@@ -1,9 +1,9 @@
 import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
-import { awaitAnswer } from '../../src/tasks/answer.ts';
-import { createTask } from '../../src/tasks/create.ts';
+import { awaitAnswer } from '../../src/tasks/create/answer.ts';
+import { createTask } from '../../src/tasks/create/create.ts';
+import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting.ts';
 import { publicColumns, readTasks, type Task, videoTask } from '../../src/tasks/task.ts';
-import { isBeforeAcceptance, type Waiting } from '../../src/tasks/waiting.ts';
 import { quiet } from '../database.ts';
 import { bindingFor, PRICE, REQUEST } from '../task-fixtures.ts';
 import type { Process } from './process.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ApiError } from '../kernel/errors.ts';
+import { ApiError } from '../../kernel/errors.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 

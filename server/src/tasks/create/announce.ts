@@ -1,5 +1,5 @@
-import { type Queryable, statement } from '../database/database.ts';
-import { SURFACE, TASK_COLUMNS, type Task } from './task.ts';
+import { type Queryable, statement } from '../../database/database.ts';
+import { SURFACE, TASK_COLUMNS, type Task } from '../task.ts';
 
 const ANNOUNCE = statement(
   'task_announce',

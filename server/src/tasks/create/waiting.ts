@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../database/database.ts';
-import type { Log } from '../kernel/log.ts';
-import { readTasks, type Task } from './task.ts';
+import type { Database } from '../../database/database.ts';
+import type { Log } from '../../kernel/log.ts';
+import { readTasks, type Task } from '../task.ts';
 
 /** How often the waiting tasks are looked at: one query a tick, however many wait. */
 const TICK_SECONDS = 0.03;

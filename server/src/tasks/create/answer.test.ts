@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { quiet } from '../../test/database.ts';
+import { quiet } from '../../../test/database.ts';
 import {
   makeSubmittingTask,
   makeTask,
   openTaskRoom,
   sql,
   type TaskRoom,
-} from '../../test/task-fixtures.ts';
-import { openDatabase } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
+} from '../../../test/task-fixtures.ts';
+import { openDatabase } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { notAccepted } from '../not-accepted.ts';
+import type { FailureCode, Phase, Task } from '../task.ts';
 import { announce } from './announce.ts';
 import { awaitAnswer } from './answer.ts';
 import { readTask } from './create.ts';
-import { notAccepted } from './not-accepted.ts';
-import type { FailureCode, Phase, Task } from './task.ts';
 import { createWaiting, type Waiting } from './waiting.ts';
 
 let room: TaskRoom;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { makeCustomer } from '../../test/service.ts';
+import { makeCustomer } from '../../../test/service.ts';
 import {
   bindingFor,
   claimTask,
@@ -10,13 +10,13 @@ import {
   REQUEST,
   sql,
   type TaskRoom,
-} from '../../test/task-fixtures.ts';
-import { type Database, openDatabase } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
-import { balances } from '../ledger/ledger.ts';
+} from '../../../test/task-fixtures.ts';
+import { type Database, openDatabase } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { balances } from '../../ledger/ledger.ts';
+import { notAccepted } from '../not-accepted.ts';
+import type { Task } from '../task.ts';
 import { type Binding, type Created, createTask } from './create.ts';
-import { notAccepted } from './not-accepted.ts';
-import type { Task } from './task.ts';
 
 let room: TaskRoom;
 let db: Database;

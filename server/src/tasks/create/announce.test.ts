@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { until } from '../../test/service.ts';
+import { until } from '../../../test/service.ts';
 import {
   makeSubmittingTask,
   makeTask,
@@ -8,10 +8,10 @@ import {
   recordAccepted,
   sql,
   type TaskRoom,
-} from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
+} from '../../../test/task-fixtures.ts';
+import type { Database } from '../../database/database.ts';
+import { notAccepted } from '../not-accepted.ts';
 import { announce } from './announce.ts';
-import { notAccepted } from './not-accepted.ts';
 
 let room: TaskRoom;
 let db: Database;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { quiet } from '../../test/database.ts';
-import { makeTask, openTaskRoom, sql, type TaskRoom } from '../../test/task-fixtures.ts';
-import { openDatabase } from '../database/database.ts';
+import { quiet } from '../../../test/database.ts';
+import { makeTask, openTaskRoom, sql, type TaskRoom } from '../../../test/task-fixtures.ts';
+import { openDatabase } from '../../database/database.ts';
 import { createWaiting, isBeforeAcceptance } from './waiting.ts';
 
 let room: TaskRoom;

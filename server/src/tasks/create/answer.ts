@@ -1,8 +1,8 @@
-import type { Database } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { FailureCode, Task } from '../task.ts';
 import { announce } from './announce.ts';
 import { readTask } from './create.ts';
-import type { FailureCode, Task } from './task.ts';
 import type { Waiting } from './waiting.ts';
 
 /** How soon a client may try again a request that was not accepted for now. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { ApiError } from '../kernel/errors.ts';
+import { ApiError } from '../../kernel/errors.ts';
 import { canonicalJson, fingerprintOf, type Json, parseBody } from './fingerprint.ts';
 
 function parse(text: string): Json {

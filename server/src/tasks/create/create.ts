@@ -1,20 +1,20 @@
 import { randomInt } from 'node:crypto';
-import type { Price } from '../catalog/price.ts';
-import { type GenerationRequest, inputsOf } from '../catalog/request.ts';
+import type { Price } from '../../catalog/price.ts';
+import { type GenerationRequest, inputsOf } from '../../catalog/request.ts';
 import {
   type Database,
   type Queryable,
   statement,
   type Transaction,
   together,
-} from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
-import { newId } from '../kernel/ids.ts';
-import type { Log } from '../kernel/log.ts';
-import { hold } from '../ledger/ledger.ts';
-import type { Lane, Queue } from '../queue/queue.ts';
+} from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Log } from '../../kernel/log.ts';
+import { hold } from '../../ledger/ledger.ts';
+import type { Lane, Queue } from '../../queue/queue.ts';
+import { readTasks, SURFACE, type Task } from '../task.ts';
 import { announce } from './announce.ts';
-import { readTasks, SURFACE, type Task } from './task.ts';
 
 export interface CreateParts {
   db: Database;

@@ -24,7 +24,7 @@ import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/o
 import { ObjectMissing, type Storage } from './storage/storage.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
 import { tendOrphans } from './tasks/orphans.ts';
-import { createSteps, providerFor } from './tasks/steps.ts';
+import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWatch } from './tasks/watch.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 

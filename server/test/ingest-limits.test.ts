@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INPUT_BYTES } from '../src/tasks/ingest.ts';
+import { INPUT_BYTES } from '../src/tasks/steps/ingest.ts';
 import { deleted, imageBytes, openMediaRoom } from './media-room.ts';
 import { assertRefused, FRAMES, REFERENCES } from './refusal.ts';
 

@@ -8,7 +8,7 @@ import { audit } from '../src/tasks/audit.ts';
 import { type Binding, type CreateParts, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';
-import { type SubmitParts, submit } from '../src/tasks/submit.ts';
+import { type SubmitParts, submit } from '../src/tasks/steps/submit.ts';
 import type { Task } from '../src/tasks/task.ts';
 import { moveNow } from '../src/tasks/transitions.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';

@@ -4,7 +4,7 @@ import { quiet } from '../../test/database.ts';
 import { until } from '../../test/service.ts';
 import { makeTask, openTaskRoom, type TaskRoom } from '../../test/task-fixtures.ts';
 import { readTask } from './create/create.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from './steps/steps.ts';
 import type { Phase, Task } from './task.ts';
 import { moveNow, type Next, postpone, Superseded } from './transitions.ts';
 import { createWorker, type Worker } from './worker.ts';

@@ -5,7 +5,7 @@ import { every } from '../kernel/repeat.ts';
 import { createTurnstile, type Turnstile } from '../kernel/turnstile.ts';
 import { LANES, type Queue } from '../queue/queue.ts';
 import { claim, dueTasks, ownRoomOf, type Room, release, renew } from './lease.ts';
-import type { Steps } from './steps.ts';
+import type { Steps } from './steps/steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 

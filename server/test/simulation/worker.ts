@@ -1,6 +1,6 @@
 import { type Database, statement } from '../../src/database/database.ts';
 import { dueTasks, renew } from '../../src/tasks/lease.ts';
-import { createSteps } from '../../src/tasks/steps.ts';
+import { createSteps } from '../../src/tasks/steps/steps.ts';
 import { LEASE_SECONDS } from '../../src/tasks/transitions.ts';
 import { type Advance, advance } from '../../src/tasks/worker.ts';
 import { quiet } from '../database.ts';

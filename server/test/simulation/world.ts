@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Spool } from '../../src/kernel/spool.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import type { StepParts } from '../../src/tasks/steps.ts';
+import type { StepParts } from '../../src/tasks/steps/steps.ts';
 import { createWatch } from '../../src/tasks/watch.ts';
 import { quiet } from '../database.ts';
 import { type Cloud, type Day, SUBMIT_TIMEOUT_SECONDS } from './cloud.ts';

@@ -1,17 +1,17 @@
 import path from 'node:path';
-import { nearestAspectRatio } from '../catalog/aspect-ratio.ts';
-import type { AspectRatio } from '../catalog/frame-size.ts';
-import { inputsOf, nameOf, type RequestedInput } from '../catalog/request.ts';
-import type { Database } from '../database/database.ts';
-import { type Spool, writeStream } from '../kernel/spool.ts';
-import type { Measurer, MediaFacts } from '../media/measure.ts';
-import { ByteBudget } from '../outbound/budget.ts';
-import type { Door } from '../outbound/door.ts';
-import { OutboundError } from '../outbound/refusal.ts';
-import { doomHalfWritten, readyWith, storeFile } from '../storage/objects.ts';
-import type { Storage } from '../storage/storage.ts';
-import type { Task, TaskInput } from './task.ts';
-import { move, moveNow, type Next } from './transitions.ts';
+import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
+import type { AspectRatio } from '../../catalog/frame-size.ts';
+import { inputsOf, nameOf, type RequestedInput } from '../../catalog/request.ts';
+import type { Database } from '../../database/database.ts';
+import { type Spool, writeStream } from '../../kernel/spool.ts';
+import type { Measurer, MediaFacts } from '../../media/measure.ts';
+import { ByteBudget } from '../../outbound/budget.ts';
+import type { Door } from '../../outbound/door.ts';
+import { OutboundError } from '../../outbound/refusal.ts';
+import { doomHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { Task, TaskInput } from '../task.ts';
+import { move, moveNow, type Next } from '../transitions.ts';
 
 /** All input media of a request together: 256 MB (decision 11). */
 export const INPUT_BYTES = 268_435_456;

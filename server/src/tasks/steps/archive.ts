@@ -1,14 +1,14 @@
 import path from 'node:path';
-import type { Database } from '../database/database.ts';
-import { type Spool, writeStream } from '../kernel/spool.ts';
-import type { Measurer, MediaFacts } from '../media/measure.ts';
-import { OutputGone, type Provider } from '../providers/provider.ts';
-import { doomHalfWritten, readyWith, storeFile } from '../storage/objects.ts';
-import type { Storage } from '../storage/storage.ts';
+import type { Database } from '../../database/database.ts';
+import { type Spool, writeStream } from '../../kernel/spool.ts';
+import type { Measurer, MediaFacts } from '../../media/measure.ts';
+import { OutputGone, type Provider } from '../../providers/provider.ts';
+import { doomHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { Task } from '../task.ts';
+import { type Move, move, moveNow, type Next } from '../transitions.ts';
 import { outcomeRestSeconds } from './generate.ts';
 import { type Expectation, outputDifferences } from './output-check.ts';
-import type { Task } from './task.ts';
-import { type Move, move, moveNow, type Next } from './transitions.ts';
 
 export interface ArchiveParts {
   db: Database;

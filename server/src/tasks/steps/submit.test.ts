@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freezeClock } from '../../test/frozen-clock.ts';
+import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
   makeSubmittingTask,
@@ -12,17 +12,17 @@ import {
   sql,
   submitParts,
   type TaskRoom,
-} from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
-import { balances } from '../ledger/ledger.ts';
-import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
-import { liveAttempt, openAttempt } from './attempts.ts';
-import { announce } from './create/announce.ts';
-import { createTask, readTask } from './create/create.ts';
-import { lookUp } from './look-up.ts';
+} from '../../../test/task-fixtures.ts';
+import type { Database } from '../../database/database.ts';
+import { balances } from '../../ledger/ledger.ts';
+import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
+import { liveAttempt, openAttempt } from '../attempts.ts';
+import { announce } from '../create/announce.ts';
+import { createTask, readTask } from '../create/create.ts';
+import { lookUp } from '../look-up.ts';
+import type { Task } from '../task.ts';
+import { type Next, Superseded } from '../transitions.ts';
 import { type SubmitParts, submit } from './submit.ts';
-import type { Task } from './task.ts';
-import { type Next, Superseded } from './transitions.ts';
 
 /** A submit's bytes leave within 5 seconds of its record, or not at all. */
 const SEND_SECONDS = 5;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freezeClock } from '../../test/frozen-clock.ts';
+import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
   makeHeldTask,
@@ -11,16 +11,16 @@ import {
   sql,
   submitParts,
   type TaskRoom,
-} from '../../test/task-fixtures.ts';
-import { balances } from '../ledger/ledger.ts';
-import type { JobStatus } from '../providers/provider.ts';
-import { answerFor } from './create/answer.ts';
-import { readTask } from './create/create.ts';
+} from '../../../test/task-fixtures.ts';
+import { balances } from '../../ledger/ledger.ts';
+import type { JobStatus } from '../../providers/provider.ts';
+import { answerFor } from '../create/answer.ts';
+import { readTask } from '../create/create.ts';
+import { reconcile } from '../reconcile.ts';
+import type { Task } from '../task.ts';
+import { wakeTask } from '../transitions.ts';
 import { type GenerateParts, generate, recheck } from './generate.ts';
-import { reconcile } from './reconcile.ts';
 import { submit } from './submit.ts';
-import type { Task } from './task.ts';
-import { wakeTask } from './transitions.ts';
 
 const RECONCILE_SECONDS = 45;
 /** The scripted provider's own limit, and the grace behind it. */

@@ -2,9 +2,9 @@ import {
   isDatabaseUnavailable,
   type Transaction,
   violatedConstraint,
-} from '../database/database.ts';
-import type { Log } from '../kernel/log.ts';
-import type { Provider, Submission, SubmitOutcome } from '../providers/provider.ts';
+} from '../../database/database.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
 import {
   type Attempt,
   liveAttempt,
@@ -12,15 +12,15 @@ import {
   type Resolution,
   resolveAttempt,
   SEND_WITHIN_SECONDS,
-} from './attempts.ts';
-import { noteEvidence } from './evidence.ts';
-import { takeBack } from './lease.ts';
-import { holdForEvidence, type LookUpParts, lookUp } from './look-up.ts';
-import { notAccepted } from './not-accepted.ts';
-import { noteOrphans } from './orphans.ts';
-import { inputsFor, submissionOf } from './submission.ts';
-import type { Task } from './task.ts';
-import { move, type Next, Superseded } from './transitions.ts';
+} from '../attempts.ts';
+import { noteEvidence } from '../evidence.ts';
+import { takeBack } from '../lease.ts';
+import { holdForEvidence, type LookUpParts, lookUp } from '../look-up.ts';
+import { notAccepted } from '../not-accepted.ts';
+import { noteOrphans } from '../orphans.ts';
+import { inputsFor, submissionOf } from '../submission.ts';
+import type { Task } from '../task.ts';
+import { move, type Next, Superseded } from '../transitions.ts';
 
 export interface SubmitParts extends LookUpParts {
   log: Log;

@@ -1,8 +1,8 @@
-import type { Database } from '../database/database.ts';
-import type { JobStatus, Provider } from '../providers/provider.ts';
-import { liveAttempt } from './attempts.ts';
-import type { Task } from './task.ts';
-import { type Move, moveNow, type Next, postpone } from './transitions.ts';
+import type { Database } from '../../database/database.ts';
+import type { JobStatus, Provider } from '../../providers/provider.ts';
+import { liveAttempt } from '../attempts.ts';
+import type { Task } from '../task.ts';
+import { type Move, moveNow, type Next, postpone } from '../transitions.ts';
 
 export interface GenerateParts {
   db: Database;

@@ -1,5 +1,5 @@
-import { type AspectRatio, frameSize, type Resolution } from '../catalog/frame-size.ts';
-import type { MediaFacts } from '../media/measure.ts';
+import { type AspectRatio, frameSize, type Resolution } from '../../catalog/frame-size.ts';
+import type { MediaFacts } from '../../media/measure.ts';
 
 /** What a request asks of its video. */
 export interface Expectation {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { VideoFacts } from '../media/measurement.ts';
+import type { VideoFacts } from '../../media/measurement.ts';
 import { type Expectation, outputDifferences } from './output-check.ts';
 
 const ASKED: Expectation = {

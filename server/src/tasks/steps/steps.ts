@@ -1,12 +1,12 @@
-import type { Provider } from '../providers/provider.ts';
+import type { Provider } from '../../providers/provider.ts';
+import { lookUpHeld } from '../look-up.ts';
+import { notAccepted } from '../not-accepted.ts';
+import type { Task } from '../task.ts';
+import { type Next, postpone } from '../transitions.ts';
 import { type ArchiveParts, archive } from './archive.ts';
 import { type GenerateParts, generate, recheck } from './generate.ts';
 import { begin, type IngestParts, ingest } from './ingest.ts';
-import { lookUpHeld } from './look-up.ts';
-import { notAccepted } from './not-accepted.ts';
 import { type SubmitParts, submit } from './submit.ts';
-import type { Task } from './task.ts';
-import { type Next, postpone } from './transitions.ts';
 
 export type StepParts = IngestParts & SubmitParts & GenerateParts & ArchiveParts;
 

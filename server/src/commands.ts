@@ -4,9 +4,9 @@ import type { Database } from './database/database.ts';
 import { UsageError } from './kernel/errors.ts';
 import { adjust, balances, type CreditKind, grant } from './ledger/ledger.ts';
 import { isJobId } from './providers/kit/job-id.ts';
+import { listOrphans } from './tasks/attempts/orphans.ts';
 import { audit } from './tasks/audit.ts';
 import { listTasks, showTask } from './tasks/operator.ts';
-import { listOrphans } from './tasks/orphans.ts';
 import { type Decision, reconcile } from './tasks/reconcile.ts';
 import { TRANSITIONS } from './tasks/transitions.ts';
 

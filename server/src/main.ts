@@ -22,10 +22,10 @@ import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
+import { tendOrphans } from './tasks/attempts/orphans.ts';
+import { createWatch } from './tasks/attempts/uncertain-since.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
-import { tendOrphans } from './tasks/orphans.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
-import { createWatch } from './tasks/watch.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 
 /** Milliseconds that never go back. */

@@ -5,10 +5,10 @@ import {
   violatedConstraint,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { type Attempt, correctJob, liveAttempt, resolveAttempt } from './attempts.ts';
-import { noteEvidence } from './evidence.ts';
-import { notAccepted } from './not-accepted.ts';
-import { adoptOrphan, noteOrphans } from './orphans.ts';
+import { type Attempt, correctJob, liveAttempt, resolveAttempt } from './attempts/attempts.ts';
+import { noteEvidence } from './attempts/evidence.ts';
+import { notAccepted } from './attempts/not-accepted.ts';
+import { adoptOrphan, noteOrphans } from './attempts/orphans.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 import { move } from './transitions.ts';
 

@@ -1,7 +1,7 @@
 import { statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
-import { hear } from '../../src/tasks/callback.ts';
-import { tendOrphans } from '../../src/tasks/orphans.ts';
+import { hear } from '../../src/tasks/attempts/callback.ts';
+import { tendOrphans } from '../../src/tasks/attempts/orphans.ts';
 import { type Decision, reconcile } from '../../src/tasks/reconcile.ts';
 import { quiet } from '../database.ts';
 import { hasRun, type PendingCallback } from './cloud.ts';

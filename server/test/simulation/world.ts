@@ -1,8 +1,8 @@
 import type { Database } from '../../src/database/database.ts';
 import type { Spool } from '../../src/kernel/spool.ts';
 import type { Provider } from '../../src/providers/provider.ts';
+import { createWatch } from '../../src/tasks/attempts/uncertain-since.ts';
 import type { StepParts } from '../../src/tasks/steps/steps.ts';
-import { createWatch } from '../../src/tasks/watch.ts';
 import { quiet } from '../database.ts';
 import { type Cloud, type Day, SUBMIT_TIMEOUT_SECONDS } from './cloud.ts';
 import { databaseOf, START_SECONDS } from './database.ts';

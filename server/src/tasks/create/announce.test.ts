@@ -10,7 +10,7 @@ import {
   type TaskRoom,
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
-import { notAccepted } from '../not-accepted.ts';
+import { notAccepted } from '../attempts/not-accepted.ts';
 import { announce } from './announce.ts';
 
 let room: TaskRoom;

@@ -10,7 +10,7 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { notAccepted } from '../not-accepted.ts';
+import { notAccepted } from '../attempts/not-accepted.ts';
 import type { FailureCode, Phase, Task } from '../task.ts';
 import { announce } from './announce.ts';
 import { awaitAnswer } from './answer.ts';

@@ -14,7 +14,7 @@ import {
 import { type Database, openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
-import { notAccepted } from '../not-accepted.ts';
+import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
 import { type Binding, type Created, createTask } from './create.ts';
 

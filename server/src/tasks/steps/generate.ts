@@ -1,6 +1,6 @@
 import type { Database } from '../../database/database.ts';
 import type { JobStatus, Provider } from '../../providers/provider.ts';
-import { liveAttempt } from '../attempts.ts';
+import { liveAttempt } from '../attempts/attempts.ts';
 import type { Task } from '../task.ts';
 import { type Move, moveNow, type Next, postpone } from '../transitions.ts';
 

@@ -1,6 +1,6 @@
 import type { Provider } from '../../providers/provider.ts';
-import { lookUpHeld } from '../look-up.ts';
-import { notAccepted } from '../not-accepted.ts';
+import { lookUpHeld } from '../attempts/look-up.ts';
+import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
 import { type Next, postpone } from '../transitions.ts';
 import { type ArchiveParts, archive } from './archive.ts';

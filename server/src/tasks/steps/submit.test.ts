@@ -16,10 +16,10 @@ import {
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
-import { liveAttempt, openAttempt } from '../attempts.ts';
+import { liveAttempt, openAttempt } from '../attempts/attempts.ts';
+import { lookUp } from '../attempts/look-up.ts';
 import { announce } from '../create/announce.ts';
 import { createTask, readTask } from '../create/create.ts';
-import { lookUp } from '../look-up.ts';
 import type { Task } from '../task.ts';
 import { type Next, Superseded } from '../transitions.ts';
 import { type SubmitParts, submit } from './submit.ts';

@@ -12,13 +12,13 @@ import {
   type Resolution,
   resolveAttempt,
   SEND_WITHIN_SECONDS,
-} from '../attempts.ts';
-import { noteEvidence } from '../evidence.ts';
+} from '../attempts/attempts.ts';
+import { noteEvidence } from '../attempts/evidence.ts';
+import { inputsFor, submissionOf } from '../attempts/job-spec.ts';
+import { holdForEvidence, type LookUpParts, lookUp } from '../attempts/look-up.ts';
+import { notAccepted } from '../attempts/not-accepted.ts';
+import { noteOrphans } from '../attempts/orphans.ts';
 import { takeBack } from '../lease.ts';
-import { holdForEvidence, type LookUpParts, lookUp } from '../look-up.ts';
-import { notAccepted } from '../not-accepted.ts';
-import { noteOrphans } from '../orphans.ts';
-import { inputsFor, submissionOf } from '../submission.ts';
 import type { Task } from '../task.ts';
 import { move, type Next, Superseded } from '../transitions.ts';
 

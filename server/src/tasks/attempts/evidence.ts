@@ -1,5 +1,5 @@
-import { type Queryable, statement } from '../database/database.ts';
-import { jsonText } from '../database/json-text.ts';
+import { type Queryable, statement } from '../../database/database.ts';
+import { jsonText } from '../../database/json-text.ts';
 
 /** Who learned something of an attempt. */
 export type EvidenceSource = 'sender' | 'look_up' | 'callback' | 'operator';

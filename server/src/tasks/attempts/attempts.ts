@@ -1,11 +1,11 @@
-import { type Queryable, statement, type Transaction } from '../database/database.ts';
-import { jsonText } from '../database/json-text.ts';
-import { newId } from '../kernel/ids.ts';
-import type { Provider } from '../providers/provider.ts';
+import { type Queryable, statement, type Transaction } from '../../database/database.ts';
+import { jsonText } from '../../database/json-text.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { Provider } from '../../providers/provider.ts';
+import type { Task } from '../task.ts';
+import { Superseded } from '../transitions.ts';
 import type { EvidenceSource } from './evidence.ts';
 import { noteOrphans } from './orphans.ts';
-import type { Task } from './task.ts';
-import { Superseded } from './transitions.ts';
 
 /** One try to hand a task to a provider. */
 export interface Attempt {

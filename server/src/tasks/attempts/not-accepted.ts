@@ -1,6 +1,6 @@
-import { statement, type Transaction } from '../database/database.ts';
-import { SURFACE, type Task } from './task.ts';
-import { move, type Next, postpone, Superseded } from './transitions.ts';
+import { statement, type Transaction } from '../../database/database.ts';
+import { SURFACE, type Task } from '../task.ts';
+import { move, type Next, postpone, Superseded } from '../transitions.ts';
 
 const LOCK = statement(
   'task_lock_refused',

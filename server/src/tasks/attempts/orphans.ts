@@ -1,7 +1,7 @@
-import { type Database, statement, type Transaction } from '../database/database.ts';
-import { jsonText } from '../database/json-text.ts';
-import type { Log } from '../kernel/log.ts';
-import type { JobStatus, Provider } from '../providers/provider.ts';
+import { type Database, statement, type Transaction } from '../../database/database.ts';
+import { jsonText } from '../../database/json-text.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { JobStatus, Provider } from '../../providers/provider.ts';
 
 /** A provider's job that no task uses. */
 export interface Orphan {

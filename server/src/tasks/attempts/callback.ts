@@ -1,10 +1,10 @@
-import { type Database, statement } from '../database/database.ts';
-import type { Log } from '../kernel/log.ts';
-import type { Callback, Provider } from '../providers/provider.ts';
-import type { Links } from '../storage/links.ts';
+import { type Database, statement } from '../../database/database.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Callback, Provider } from '../../providers/provider.ts';
+import type { Links } from '../../storage/links.ts';
+import { wakeTask } from '../transitions.ts';
 import { noteEvidence } from './evidence.ts';
 import { noteOrphans } from './orphans.ts';
-import { wakeTask } from './transitions.ts';
 
 export interface CallbackParts {
   db: Database;

@@ -1,5 +1,7 @@
-import type { Database, Transaction } from '../database/database.ts';
-import type { FindOutcome, Provider } from '../providers/provider.ts';
+import type { Database, Transaction } from '../../database/database.ts';
+import type { FindOutcome, Provider } from '../../providers/provider.ts';
+import type { Task } from '../task.ts';
+import { move, type Next, postpone } from '../transitions.ts';
 import { type Attempt, hasTwin, liveAttempt, resolveAttempt, takenJobs } from './attempts.ts';
 import {
   type EvidenceSource,
@@ -8,11 +10,9 @@ import {
   namedJobs,
   noteEvidence,
 } from './evidence.ts';
+import { type SubmissionParts, soughtAttempt } from './job-spec.ts';
 import { notAccepted } from './not-accepted.ts';
-import { type SubmissionParts, soughtAttempt } from './submission.ts';
-import type { Task } from './task.ts';
-import { move, type Next, postpone } from './transitions.ts';
-import type { Watch } from './watch.ts';
+import type { Watch } from './uncertain-since.ts';
 
 export interface LookUpParts extends SubmissionParts {
   db: Database;

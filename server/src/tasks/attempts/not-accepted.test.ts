@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freezeClock } from '../../test/frozen-clock.ts';
+import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   bindingFor,
   claimTask,
@@ -10,14 +10,14 @@ import {
   REQUEST,
   sql,
   type TaskRoom,
-} from '../../test/task-fixtures.ts';
-import type { Database } from '../database/database.ts';
-import { balances } from '../ledger/ledger.ts';
-import { announce } from './create/announce.ts';
-import { createTask } from './create/create.ts';
+} from '../../../test/task-fixtures.ts';
+import type { Database } from '../../database/database.ts';
+import { balances } from '../../ledger/ledger.ts';
+import { announce } from '../create/announce.ts';
+import { createTask } from '../create/create.ts';
+import type { Task } from '../task.ts';
+import { type Next, Superseded } from '../transitions.ts';
 import { notAccepted } from './not-accepted.ts';
-import type { Task } from './task.ts';
-import { type Next, Superseded } from './transitions.ts';
 
 const SUBMIT_RETRY_SECONDS = 600;
 /** The wait of a create in these tests, as in openTaskRoom. */

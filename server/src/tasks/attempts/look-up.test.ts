@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { quiet } from '../../test/database.ts';
-import { freezeClock } from '../../test/frozen-clock.ts';
+import { quiet } from '../../../test/database.ts';
+import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
   makeHeldTask,
@@ -11,23 +11,23 @@ import {
   sql,
   submitParts,
   type TaskRoom,
-} from '../../test/task-fixtures.ts';
-import { UsageError } from '../kernel/errors.ts';
-import type { Log } from '../kernel/log.ts';
-import { balances } from '../ledger/ledger.ts';
-import type { Callback, FindOutcome, JobStatus, Provider } from '../providers/provider.ts';
+} from '../../../test/task-fixtures.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
+import { balances } from '../../ledger/ledger.ts';
+import type { Callback, FindOutcome, JobStatus, Provider } from '../../providers/provider.ts';
+import { announce } from '../create/announce.ts';
+import { readTask } from '../create/create.ts';
+import { claim } from '../lease.ts';
+import { showTask } from '../operator.ts';
+import { reconcile } from '../reconcile.ts';
+import type { Task } from '../task.ts';
+import { Superseded } from '../transitions.ts';
 import { liveAttempt } from './attempts.ts';
 import { type CallbackParts, hear } from './callback.ts';
-import { announce } from './create/announce.ts';
-import { readTask } from './create/create.ts';
 import { noteEvidence } from './evidence.ts';
-import { claim } from './lease.ts';
 import { lookUp } from './look-up.ts';
-import { showTask } from './operator.ts';
 import { tendOrphans } from './orphans.ts';
-import { reconcile } from './reconcile.ts';
-import type { Task } from './task.ts';
-import { Superseded } from './transitions.ts';
 
 let room: TaskRoom;
 

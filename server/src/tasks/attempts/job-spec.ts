@@ -1,8 +1,8 @@
-import type { Database } from '../database/database.ts';
-import type { ProviderInput, SoughtAttempt, Submission } from '../providers/provider.ts';
-import type { Links } from '../storage/links.ts';
+import type { Database } from '../../database/database.ts';
+import type { ProviderInput, SoughtAttempt, Submission } from '../../providers/provider.ts';
+import type { Links } from '../../storage/links.ts';
+import type { Task, TaskInput } from '../task.ts';
 import { type Attempt, SEND_WITHIN_SECONDS, takenJobs } from './attempts.ts';
-import type { Task, TaskInput } from './task.ts';
 
 export interface SubmissionParts {
   db: Database;

@@ -4,6 +4,7 @@ import type { Config } from './config.ts';
 import type { Database } from './database/database.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
+import { unservedTasks } from './operator/unserved.ts';
 import { callOnce } from './outbound/call.ts';
 import type { Door } from './outbound/door.ts';
 import {
@@ -26,7 +27,6 @@ import type { Capabilities, Provider } from './providers/provider.ts';
 import { REPLICATE_MODELS } from './providers/replicate/model-input.ts';
 import { createReplicateProvider } from './providers/replicate/replicate.ts';
 import type { Storage } from './storage/storage.ts';
-import { unservedTasks } from './tasks/unserved.ts';
 
 export interface ProviderParts {
   db: Database;

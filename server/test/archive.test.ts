@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { audit } from '../src/tasks/audit.ts';
+import { audit } from '../src/operator/audit.ts';
 import { betweenRenderAndArchive, deleted, openMediaRoom, videoBytes } from './media-room.ts';
 import { FRAMES } from './refusal.ts';
 import { until } from './service.ts';

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { type Database, statement } from '../src/database/database.ts';
 import { balances } from '../src/ledger/ledger.ts';
-import { audit } from '../src/tasks/audit.ts';
+import { audit } from '../src/operator/audit.ts';
 import { until } from './service.ts';
 
 /** All that became of one Idempotency-Key, its newest task first. */

@@ -4,7 +4,7 @@ import { createKey } from '../src/accounts/api-keys.ts';
 import type { Database } from '../src/database/database.ts';
 import { ApiError } from '../src/kernel/errors.ts';
 import { balances } from '../src/ledger/ledger.ts';
-import { audit } from '../src/tasks/audit.ts';
+import { audit } from '../src/operator/audit.ts';
 import { type Binding, type Created, createTask } from '../src/tasks/create/create.ts';
 import { openTestApp, type TestApp } from './app.ts';
 import { type Answer, client } from './client.ts';

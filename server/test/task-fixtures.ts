@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { GenerationRequest } from '../src/catalog/request.ts';
 import { type Database, type Queryable, statement } from '../src/database/database.ts';
+import { audit } from '../src/operator/audit.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { liveAttempt } from '../src/tasks/attempts/attempts.ts';
-import { audit } from '../src/tasks/audit.ts';
 import { type Binding, type CreateParts, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';

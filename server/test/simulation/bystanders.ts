@@ -1,8 +1,8 @@
 import { statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
+import { type Decision, reconcile } from '../../src/operator/reconcile.ts';
 import { hear } from '../../src/tasks/attempts/callback.ts';
 import { tendOrphans } from '../../src/tasks/attempts/orphans.ts';
-import { type Decision, reconcile } from '../../src/tasks/reconcile.ts';
 import { quiet } from '../database.ts';
 import { hasRun, type PendingCallback } from './cloud.ts';
 import { type Thread, within } from './scheduler.ts';

@@ -1,6 +1,6 @@
 import { statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
-import { audit } from '../../src/tasks/audit.ts';
+import { audit } from '../../src/operator/audit.ts';
 import type { Phase } from '../../src/tasks/task.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { hasRun, isBilled, type Job } from './cloud.ts';

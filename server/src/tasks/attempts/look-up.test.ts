@@ -15,12 +15,12 @@ import {
 import { UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { balances } from '../../ledger/ledger.ts';
+import { reconcile } from '../../operator/reconcile.ts';
+import { showTask } from '../../operator/task-listing.ts';
 import type { Callback, FindOutcome, JobStatus, Provider } from '../../providers/provider.ts';
 import { announce } from '../create/announce.ts';
 import { readTask } from '../create/create.ts';
 import { claim } from '../lease.ts';
-import { showTask } from '../operator.ts';
-import { reconcile } from '../reconcile.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import { liveAttempt } from './attempts.ts';

@@ -13,10 +13,10 @@ import {
   type TaskRoom,
 } from '../../../test/task-fixtures.ts';
 import { balances } from '../../ledger/ledger.ts';
+import { reconcile } from '../../operator/reconcile.ts';
 import type { JobStatus } from '../../providers/provider.ts';
 import { answerFor } from '../create/answer.ts';
 import { readTask } from '../create/create.ts';
-import { reconcile } from '../reconcile.ts';
 import type { Task } from '../task.ts';
 import { wakeTask } from '../transitions.ts';
 import { type GenerateParts, generate, recheck } from './generate.ts';

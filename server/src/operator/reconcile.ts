@@ -5,12 +5,17 @@ import {
   violatedConstraint,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { type Attempt, correctJob, liveAttempt, resolveAttempt } from './attempts/attempts.ts';
-import { noteEvidence } from './attempts/evidence.ts';
-import { notAccepted } from './attempts/not-accepted.ts';
-import { adoptOrphan, noteOrphans } from './attempts/orphans.ts';
-import { TASK_COLUMNS, type Task } from './task.ts';
-import { move } from './transitions.ts';
+import {
+  type Attempt,
+  correctJob,
+  liveAttempt,
+  resolveAttempt,
+} from '../tasks/attempts/attempts.ts';
+import { noteEvidence } from '../tasks/attempts/evidence.ts';
+import { notAccepted } from '../tasks/attempts/not-accepted.ts';
+import { adoptOrphan, noteOrphans } from '../tasks/attempts/orphans.ts';
+import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
+import { move } from '../tasks/transitions.ts';
 
 /** What an operator knows of a held task, for example from the provider's console. */
 export type Decision =

@@ -9,9 +9,9 @@ import {
   type TaskRoom,
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
+import type { Task } from '../tasks/task.ts';
+import { moveNow } from '../tasks/transitions.ts';
 import { audit } from './audit.ts';
-import type { Task } from './task.ts';
-import { moveNow } from './transitions.ts';
 
 interface Life {
   live: Task;

@@ -7,7 +7,7 @@ import { createProviders, warnOfUnserved } from './configured-providers.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
 import { createApp } from './http/app.ts';
-import { createMetrics, type Metrics } from './http/metrics.ts';
+import { createMetrics, type Metrics } from './http/operations/metrics.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { every } from './kernel/repeat.ts';

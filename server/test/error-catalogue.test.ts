@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
-import { errorAnswers } from '../src/http/schemas.ts';
+import { errorAnswers } from '../src/http/public/schemas.ts';
 import { ERROR_STATUS, errorCodesOf } from '../src/kernel/errors.ts';
 import { OPENAPI_FILE } from '../src/openapi.ts';
 import { FAILURE_CODES, VideoTaskSchema } from '../src/tasks/task.ts';

@@ -7,7 +7,7 @@ import { parseCommandLine } from '../src/command-line.ts';
 import { COMMANDS } from '../src/commands.ts';
 import { readConfig } from '../src/config.ts';
 import type { Database } from '../src/database/database.ts';
-import { createMetrics } from '../src/http/metrics.ts';
+import { createMetrics } from '../src/http/operations/metrics.ts';
 import { PROVIDERS } from '../src/provider-config.ts';
 import { PLACEHOLDERS } from '../src/providers/comfyui/workflow.ts';
 import { TRANSITIONS } from '../src/tasks/transitions.ts';

@@ -4,15 +4,15 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { ApiError, errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
-import { acceptJsonOnly } from './body.ts';
-import { type CallbackRouteParts, callbackRoute } from './callbacks.ts';
-import { type CreateRouteParts, createGenerationRoute } from './create-generation.ts';
+import { type CallbackRouteParts, callbackRoute } from './callbacks/callbacks.ts';
+import { type MediaRouteParts, mediaRoute } from './delivery/media.ts';
 import { handleError, malformed } from './errors.ts';
-import { getCreditsRoute } from './get-credits.ts';
-import { getTaskRoute } from './get-task.ts';
-import { healthRoutes } from './health.ts';
-import { type MediaRouteParts, mediaRoute } from './media.ts';
-import { describeApi } from './openapi.ts';
+import { healthRoutes } from './operations/health.ts';
+import { acceptJsonOnly } from './public/body.ts';
+import { type CreateRouteParts, createGenerationRoute } from './public/create-generation.ts';
+import { getCreditsRoute } from './public/get-credits.ts';
+import { getTaskRoute } from './public/get-task.ts';
+import { describeApi } from './public/openapi.ts';
 
 export type AppParts = CreateRouteParts &
   MediaRouteParts &

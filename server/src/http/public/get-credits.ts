@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { openAdmission } from '../accounts/admission.ts';
-import type { Database } from '../database/database.ts';
-import { PAID_BALANCE_OF_CALLER } from '../ledger/ledger.ts';
+import { openAdmission } from '../../accounts/admission.ts';
+import type { Database } from '../../database/database.ts';
+import { PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import { CreditBalanceSchema, errorAnswers } from './schemas.ts';
 
 interface Balance {

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Database } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
-import type { Links } from '../storage/links.ts';
-import { findObject, type StoredObject } from '../storage/objects.ts';
-import { ObjectMissing, type Storage } from '../storage/storage.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { Links } from '../../storage/links.ts';
+import { findObject, type StoredObject } from '../../storage/objects.ts';
+import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { rangeOf } from './range.ts';
 
 export interface MediaRouteParts {

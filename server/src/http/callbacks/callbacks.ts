@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError } from '../kernel/errors.ts';
-import { type CallbackParts, type Hearing, hear } from '../tasks/attempts/callback.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { type CallbackParts, type Hearing, hear } from '../../tasks/attempts/callback.ts';
 
 /** The body of a callback may repeat the whole job with its input. */
 const BODY_BYTES = 2 ** 20;

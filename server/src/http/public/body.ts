@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ApiError } from '../kernel/errors.ts';
-import { parseBody } from '../tasks/create/fingerprint.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { parseBody } from '../../tasks/create/fingerprint.ts';
 
 /** Contract, "Limits": the JSON request body. */
 export const BODY_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { errorCodesOf } from '../kernel/errors.ts';
+import { errorCodesOf } from '../../kernel/errors.ts';
 
 /** The error envelope (contract, "Resources and their fields") of an answer with this status. */
 function errorEnvelopeSchema(status: number) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as fc from 'fast-check';
-import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
-import { assertError } from '../../test/envelope.ts';
+import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { assertError } from '../../../test/envelope.ts';
 
 let api: TestApp;
 /** Without credits: a valid request is answered 402, and nothing is ever created. */

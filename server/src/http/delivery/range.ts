@@ -1,4 +1,4 @@
-import type { ByteRange } from '../storage/storage.ts';
+import type { ByteRange } from '../../storage/storage.ts';
 
 /**
  * The one byte range that a request asks for (RFC 9110, section 14). Several ranges, other units

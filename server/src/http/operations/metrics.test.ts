@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { makeHeldTask, openTaskRoom, PRICE, type TaskRoom } from '../../test/task-fixtures.ts';
-import { reconcile } from '../operator/reconcile.ts';
+import { makeHeldTask, openTaskRoom, PRICE, type TaskRoom } from '../../../test/task-fixtures.ts';
+import { reconcile } from '../../operator/reconcile.ts';
 import { createMetrics } from './metrics.ts';
 
 let room: TaskRoom;

@@ -1,10 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openAdmission } from '../accounts/admission.ts';
-import type { Database } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
-import type { Links } from '../storage/links.ts';
-import { type PublicColumns, TASK_OF_CALLER, VideoTaskSchema, videoTask } from '../tasks/task.ts';
+import { openAdmission } from '../../accounts/admission.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { Links } from '../../storage/links.ts';
+import {
+  type PublicColumns,
+  TASK_OF_CALLER,
+  VideoTaskSchema,
+  videoTask,
+} from '../../tasks/task.ts';
 import { errorAnswers } from './schemas.ts';
 
 /** Contract, "Limits": the task id in the path, in characters. */

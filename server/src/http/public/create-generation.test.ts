@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
-import { assertError } from '../../test/envelope.ts';
-import { balances } from '../ledger/ledger.ts';
-import { readTask } from '../tasks/create/create.ts';
+import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { balances } from '../../ledger/ledger.ts';
+import { readTask } from '../../tasks/create/create.ts';
 
 let api: TestApp;
 let customer: TestCustomer;

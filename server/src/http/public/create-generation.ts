@@ -1,21 +1,25 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Admitted, openAdmission } from '../accounts/admission.ts';
-import { checkRequest, GenerationBodySchema, type GenerationRequest } from '../catalog/request.ts';
-import type { Database } from '../database/database.ts';
-import { ApiError } from '../kernel/errors.ts';
-import type { AllowList } from '../outbound/addresses.ts';
-import type { Links } from '../storage/links.ts';
-import { awaitAnswer } from '../tasks/create/answer.ts';
+import { type Admitted, openAdmission } from '../../accounts/admission.ts';
+import {
+  checkRequest,
+  GenerationBodySchema,
+  type GenerationRequest,
+} from '../../catalog/request.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { AllowList } from '../../outbound/addresses.ts';
+import type { Links } from '../../storage/links.ts';
+import { awaitAnswer } from '../../tasks/create/answer.ts';
 import {
   type CreateParts,
   createTask,
   KEY_OF_CALLER,
   type KnownKey,
   replay,
-} from '../tasks/create/create.ts';
-import { fingerprintOf, type Json } from '../tasks/create/fingerprint.ts';
-import type { Waiting } from '../tasks/create/waiting.ts';
-import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../tasks/task.ts';
+} from '../../tasks/create/create.ts';
+import { fingerprintOf, type Json } from '../../tasks/create/fingerprint.ts';
+import type { Waiting } from '../../tasks/create/waiting.ts';
+import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
 import { requireJsonType } from './body.ts';
 import { errorAnswers, IdempotencyKeyHeader } from './schemas.ts';
 

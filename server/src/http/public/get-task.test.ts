@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, type TestApp, type TestCustomer } from '../../test/app.ts';
-import { assertError } from '../../test/envelope.ts';
-import { statement } from '../database/database.ts';
-import { newId } from '../kernel/ids.ts';
-import { readTask } from '../tasks/create/create.ts';
-import type { Phase } from '../tasks/task.ts';
-import { type Changes, moveNow } from '../tasks/transitions.ts';
+import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { statement } from '../../database/database.ts';
+import { newId } from '../../kernel/ids.ts';
+import { readTask } from '../../tasks/create/create.ts';
+import type { Phase } from '../../tasks/task.ts';
+import { type Changes, moveNow } from '../../tasks/transitions.ts';
 
 let api: TestApp;
 let customer: TestCustomer;

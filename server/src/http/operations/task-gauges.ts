@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Database } from '../database/database.ts';
-import { type Figures, readFigures } from '../operator/figures.ts';
+import type { Database } from '../../database/database.ts';
+import { type Figures, readFigures } from '../../operator/figures.ts';
 
 type Labels = Record<string, string>;
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, type Reply, type TestApp, type TestCustomer } from '../../test/app.ts';
-import { assertError } from '../../test/envelope.ts';
-import { createKey } from '../accounts/api-keys.ts';
+import { openTestApp, type Reply, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { createKey } from '../../accounts/api-keys.ts';
 
 /** A request that is to be wrong in some ways, and the account that sends it. */
 interface Draft {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { openTestApp } from '../../test/app.ts';
-import { send } from '../../test/client.ts';
-import { OPENAPI_FILE, openApiText } from '../openapi.ts';
+import { openTestApp } from '../../../test/app.ts';
+import { send } from '../../../test/client.ts';
+import { OPENAPI_FILE, openApiText } from '../../openapi.ts';
 
 const text = await readFile(OPENAPI_FILE, 'utf8');
 const api = JSON.parse(text);

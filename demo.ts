@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createMeasurer } from './server/src/media/measure.ts';
 
-const CLI = fileURLToPath(new URL('server/src/cli.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('server/src/framewright.ts', import.meta.url));
 const VIDEO = fileURLToPath(new URL('demo.mp4', import.meta.url));
 const EMAIL = 'demo@example.com';
 const REQUEST = {

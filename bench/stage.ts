@@ -1,6 +1,6 @@
 import { createAccount } from '../server/src/accounts/accounts.ts';
 import { hashSecret, newSecret } from '../server/src/accounts/api-keys.ts';
-import { readConfig } from '../server/src/config.ts';
+import { readConfig } from '../server/src/config/config.ts';
 import { type Database, statement } from '../server/src/database/database.ts';
 import { newId } from '../server/src/kernel/ids.ts';
 import { createLog } from '../server/src/kernel/log.ts';

@@ -13,7 +13,7 @@ import {
   type Stage,
 } from './stage.ts';
 
-/** Of the service's own pool (server/src/main.ts), so that the floors have no other. */
+/** Of the service's own pool (server/src/service.ts), so that the floors have no other. */
 const CONNECTIONS = 24;
 export const CLIENTS = 32;
 /** So many that no key comes to 30 requests in 60 seconds, and that no row is everyone's. */

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { DatabaseConfig } from './config.ts';
+import type { DatabaseConfig } from './config/config.ts';
 import { type Database, openDatabase } from './database/database.ts';
 import { migrate } from './database/migrate.ts';
 import { openEmbeddedDatabase } from './kernel/embedded.ts';

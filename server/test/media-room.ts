@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { readConfig } from '../src/config.ts';
+import { readConfig } from '../src/config/config.ts';
 import { type Database, statement } from '../src/database/database.ts';
-import { type DoorWishes, startService } from '../src/main.ts';
 import { audit } from '../src/operator/audit.ts';
 import { showTask } from '../src/operator/task-listing.ts';
+import { type DoorWishes, startService } from '../src/service.ts';
 import { type Client, client } from './client.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 import { makeImage, makeVideo, type TestVideo } from './media-files.ts';

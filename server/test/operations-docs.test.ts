@@ -3,12 +3,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parseCommandLine } from '../src/command-line.ts';
-import { COMMANDS } from '../src/commands.ts';
-import { readConfig } from '../src/config.ts';
+import { parseCommandLine } from '../src/cli/command-line.ts';
+import { COMMANDS } from '../src/cli/commands.ts';
+import { readConfig } from '../src/config/config.ts';
+import { PROVIDERS } from '../src/config/provider-config.ts';
 import type { Database } from '../src/database/database.ts';
 import { createMetrics } from '../src/http/operations/metrics.ts';
-import { PROVIDERS } from '../src/provider-config.ts';
 import { PLACEHOLDERS } from '../src/providers/comfyui/workflow.ts';
 import { TRANSITIONS } from '../src/tasks/transitions.ts';
 

@@ -10,7 +10,7 @@ import type { Database } from '../src/database/database.ts';
 import { grant } from '../src/ledger/ledger.ts';
 import { TEST_CA_FILE } from './media-host.ts';
 
-const CLI = new URL('../src/cli.ts', import.meta.url).pathname;
+const CLI = new URL('../src/framewright.ts', import.meta.url).pathname;
 
 /** A temporary folder that goes away with `await using`. */
 export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {

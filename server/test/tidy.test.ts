@@ -78,9 +78,9 @@ test('imports stay in their room or go to a lower floor', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('only config.ts reads the environment', () => {
+test('only config/config.ts reads the environment', () => {
   const readers = product.filter(({ text }) => text.includes('process.env'));
-  assert.deepEqual(readers.map(({ name }) => name).sort(), ['server/src/config.ts']);
+  assert.deepEqual(readers.map(({ name }) => name).sort(), ['server/src/config/config.ts']);
 });
 
 test('ledger tables are named only in the ledger room', () => {

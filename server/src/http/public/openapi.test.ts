@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { openTestApp } from '../../../test/app.ts';
 import { send } from '../../../test/client.ts';
-import { OPENAPI_FILE, openApiText } from '../../openapi.ts';
+import { OPENAPI_FILE, openApiText } from '../../write-openapi.ts';
 
 const text = await readFile(OPENAPI_FILE, 'utf8');
 const api = JSON.parse(text);

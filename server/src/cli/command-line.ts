@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { UsageError } from '../kernel/errors.ts';
 import { COMMANDS, type Command } from './commands.ts';
-import { UsageError } from './kernel/errors.ts';
 
 /** A command line that makes sense. */
 export interface Parsed {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
-import { UsageError } from './kernel/errors.ts';
 import { readProviders, variableFor } from './provider-config.ts';
 
 const NO_MODELS = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listeningLog } from '../test/listening-log.ts';
+import { listeningLog } from '../../test/listening-log.ts';
+import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
-import { checkForeignAddresses } from './foreign-addresses.ts';
-import { UsageError } from './kernel/errors.ts';
+import { checkForeignAddresses } from './provider-addresses.ts';
 
 const ARK = { PROVIDER: 'ark', ARK_API_KEY: 'hunter2' };
 const LOCAL_ARK = { ...ARK, ARK_BASE_URL: 'http://127.0.0.1:9000/api/v3' };

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-import { type Parsed, parseCommandLine } from './command-line.ts';
-import { COMMANDS } from './commands.ts';
-import { type DatabaseConfig, readConfig, readDatabaseConfig } from './config.ts';
+import { type Parsed, parseCommandLine } from './cli/command-line.ts';
+import { COMMANDS } from './cli/commands.ts';
+import { printPlain } from './cli/print.ts';
+import { type DatabaseConfig, readConfig, readDatabaseConfig } from './config/config.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
-import { printPlain } from './print.ts';
 
 const HELP = `framewright: asynchronous video generation, paid with prepaid credits
 
@@ -45,7 +45,7 @@ async function runCommand(config: DatabaseConfig, parsed: Parsed): Promise<numbe
 async function runService(args: string[]): Promise<number> {
   if (args.length > 0) throw new UsageError('usage: npx framewright serve');
   const config = readConfig();
-  const { serve } = await import('./serve.ts');
+  const { serve } = await import('./cli/serve.ts');
   return serve(config);
 }
 

@@ -1,4 +1,4 @@
-import { UsageError } from './kernel/errors.ts';
+import { UsageError } from './errors.ts';
 
 /** The variables as a process is given them. */
 export type Environment = Record<string, string | undefined>;

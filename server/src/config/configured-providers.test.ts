@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { listeningLog } from '../test/listening-log.ts';
-import { temporaryFolder } from '../test/service.ts';
-import { makeTask, openTaskRoom, scriptedProvider } from '../test/task-fixtures.ts';
+import { listeningLog } from '../../test/listening-log.ts';
+import { temporaryFolder } from '../../test/service.ts';
+import { makeTask, openTaskRoom, scriptedProvider } from '../../test/task-fixtures.ts';
+import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
 import { createProviders, type ProviderParts, warnOfUnserved } from './configured-providers.ts';
-import { UsageError } from './kernel/errors.ts';
 
 /** Parts that no provider asks anything of while it is made. */
 function partsOfNothing(): ProviderParts {

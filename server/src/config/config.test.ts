@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
+import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
-import { UsageError } from './kernel/errors.ts';
 
 test('without any variable the service has the documented defaults', () => {
   assert.deepEqual(readConfig({}), {

@@ -1,12 +1,24 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import type { Database } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import { unservedTasks } from '../operator/unserved.ts';
+import { callOnce } from '../outbound/call.ts';
+import type { Door } from '../outbound/door.ts';
+import { createArkProvider } from '../providers/ark/ark.ts';
+import { modelsFor } from '../providers/ark/request.ts';
+import { createComfyuiProvider } from '../providers/comfyui/comfyui.ts';
+import { createFalProvider } from '../providers/fal/fal.ts';
+import { FAL_MODELS } from '../providers/fal/model-input.ts';
+import { type Account, listTurns, paced } from '../providers/host/paced.ts';
+import { type Observer, watched } from '../providers/host/watched.ts';
+import { OUTPUT_BYTES } from '../providers/kit/open-output.ts';
+import type { Capabilities, Provider } from '../providers/provider.ts';
+import { REPLICATE_MODELS } from '../providers/replicate/model-input.ts';
+import { createReplicateProvider } from '../providers/replicate/replicate.ts';
+import type { Storage } from '../storage/storage.ts';
 import type { Config } from './config.ts';
-import type { Database } from './database/database.ts';
-import { UsageError } from './kernel/errors.ts';
-import type { Log } from './kernel/log.ts';
-import { unservedTasks } from './operator/unserved.ts';
-import { callOnce } from './outbound/call.ts';
-import type { Door } from './outbound/door.ts';
 import {
   type ArkSettings,
   type ComfyuiSettings,
@@ -15,18 +27,6 @@ import {
   type ReplicateSettings,
   variableFor,
 } from './provider-config.ts';
-import { createArkProvider } from './providers/ark/ark.ts';
-import { modelsFor } from './providers/ark/request.ts';
-import { createComfyuiProvider } from './providers/comfyui/comfyui.ts';
-import { createFalProvider } from './providers/fal/fal.ts';
-import { FAL_MODELS } from './providers/fal/model-input.ts';
-import { type Account, listTurns, paced } from './providers/host/paced.ts';
-import { type Observer, watched } from './providers/host/watched.ts';
-import { OUTPUT_BYTES } from './providers/kit/open-output.ts';
-import type { Capabilities, Provider } from './providers/provider.ts';
-import { REPLICATE_MODELS } from './providers/replicate/model-input.ts';
-import { createReplicateProvider } from './providers/replicate/replicate.ts';
-import type { Storage } from './storage/storage.ts';
 
 export interface ProviderParts {
   db: Database;

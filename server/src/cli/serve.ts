@@ -1,12 +1,12 @@
-import { createAccount, hasNoAccounts } from './accounts/accounts.ts';
-import { createKey } from './accounts/api-keys.ts';
-import type { Config } from './config.ts';
-import type { Database } from './database/database.ts';
-import { checkForeignAddresses } from './foreign-addresses.ts';
-import { createLog, type Log } from './kernel/log.ts';
-import { grant } from './ledger/ledger.ts';
-import { startService } from './main.ts';
-import { openConfiguredDatabase } from './open-database.ts';
+import { createAccount, hasNoAccounts } from '../accounts/accounts.ts';
+import { createKey } from '../accounts/api-keys.ts';
+import type { Config } from '../config/config.ts';
+import { checkForeignAddresses } from '../config/provider-addresses.ts';
+import type { Database } from '../database/database.ts';
+import { createLog, type Log } from '../kernel/log.ts';
+import { grant } from '../ledger/ledger.ts';
+import { openConfiguredDatabase } from '../open-database.ts';
+import { startService } from '../service.ts';
 
 const FIRST_ACCOUNT = 'you@localhost';
 const FIRST_CREDITS = 10_000;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createTestDatabase, type TestDatabase } from '../test/database.ts';
-import { makeHeldTask, makeTask, openTaskRoom, sql } from '../test/task-fixtures.ts';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { makeHeldTask, makeTask, openTaskRoom, sql } from '../../test/task-fixtures.ts';
+import type { Database } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
 import { parseCommandLine } from './command-line.ts';
-import type { Database } from './database/database.ts';
-import { UsageError } from './kernel/errors.ts';
 
 let database: TestDatabase;
 let db: Database;

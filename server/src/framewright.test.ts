@@ -14,7 +14,7 @@ import {
 import { sql } from '../test/task-fixtures.ts';
 import { createAccount } from './accounts/accounts.ts';
 
-const CLI = new URL('./cli.ts', import.meta.url).pathname;
+const CLI = new URL('./framewright.ts', import.meta.url).pathname;
 
 interface Run {
   code: number;

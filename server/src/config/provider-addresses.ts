@@ -1,6 +1,6 @@
+import { UsageError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Config } from './config.ts';
-import { UsageError } from './kernel/errors.ts';
-import type { Log } from './kernel/log.ts';
 
 /**
  * Holds the rules for addresses between foreign providers and us, before anything is sent.

@@ -1,6 +1,14 @@
-import { UsageError } from './kernel/errors.ts';
-import type { Submission } from './providers/provider.ts';
-import { bad, type Environment, number, read, secret, webAddress, yesOrNo } from './variables.ts';
+import { UsageError } from '../kernel/errors.ts';
+import {
+  bad,
+  type Environment,
+  number,
+  read,
+  secret,
+  webAddress,
+  yesOrNo,
+} from '../kernel/variables.ts';
+import type { Submission } from '../providers/provider.ts';
 
 /** The providers there are. */
 export const PROVIDERS = ['local', 'ark', 'fal', 'replicate', 'comfyui'] as const;

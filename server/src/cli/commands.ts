@@ -1,14 +1,14 @@
-import { createAccount, disableAccount, findAccount } from './accounts/accounts.ts';
-import { createKey, listKeys, revokeKey } from './accounts/api-keys.ts';
-import type { Database } from './database/database.ts';
-import { UsageError } from './kernel/errors.ts';
-import { adjust, balances, type CreditKind, grant } from './ledger/ledger.ts';
-import { audit } from './operator/audit.ts';
-import { type Decision, reconcile } from './operator/reconcile.ts';
-import { listTasks, showTask } from './operator/task-listing.ts';
-import { isJobId } from './providers/kit/job-id.ts';
-import { listOrphans } from './tasks/attempts/orphans.ts';
-import { TRANSITIONS } from './tasks/transitions.ts';
+import { createAccount, disableAccount, findAccount } from '../accounts/accounts.ts';
+import { createKey, listKeys, revokeKey } from '../accounts/api-keys.ts';
+import type { Database } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { adjust, balances, type CreditKind, grant } from '../ledger/ledger.ts';
+import { audit } from '../operator/audit.ts';
+import { type Decision, reconcile } from '../operator/reconcile.ts';
+import { listTasks, showTask } from '../operator/task-listing.ts';
+import { isJobId } from '../providers/kit/job-id.ts';
+import { listOrphans } from '../tasks/attempts/orphans.ts';
+import { TRANSITIONS } from '../tasks/transitions.ts';
 
 /** The words after the command's name, checked to be as many as it wants, and its options. */
 export interface Arguments {

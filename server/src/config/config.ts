@@ -1,13 +1,21 @@
 import path from 'node:path';
-import { UsageError } from './kernel/errors.ts';
-import { type AllowList, parseAllowList } from './outbound/addresses.ts';
+import { UsageError } from '../kernel/errors.ts';
+import {
+  bad,
+  choice,
+  type Environment,
+  number,
+  port,
+  read,
+  webAddress,
+} from '../kernel/variables.ts';
+import { type AllowList, parseAllowList } from '../outbound/addresses.ts';
 import {
   PROVIDERS,
   type ProviderName,
   type ProviderSettings,
   readProviders,
 } from './provider-config.ts';
-import { bad, choice, type Environment, number, port, read, webAddress } from './variables.ts';
 
 export type Role = 'api' | 'worker';
 

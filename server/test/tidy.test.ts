@@ -35,7 +35,7 @@ const all = [
 const product = all.filter(({ name }) => name.startsWith('server/src/') && !isTest(name));
 
 function isTest(name: string): boolean {
-  return name.endsWith('.test.ts') || name.endsWith('/conformance.ts');
+  return name.endsWith('.test.ts');
 }
 
 /** Rooms by floor: an import goes within its room or to a lower floor (design, "Rooms"). */

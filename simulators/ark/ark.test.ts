@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type CallbackHost,
   startCallbackHost,
-} from '../../server/src/providers/conformance/callback-host.ts';
+} from '../../server/test/providers/conformance/callback-host.ts';
 import type { Fault } from '../kit/faults.ts';
 import { type SimulatorProcess, startSimulator } from '../kit/process.ts';
 

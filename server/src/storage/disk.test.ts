@@ -3,8 +3,8 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { testStorage } from '../../test/storage/conformance.ts';
 import { newId } from '../kernel/ids.ts';
-import { testStorage } from './conformance.ts';
 import { diskStorage } from './disk.ts';
 
 const home = await mkdtemp(path.join(tmpdir(), 'framewright-'));

@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KEY_WITHOUT_MARKS } from '../../../../simulators/ark/ark.ts';
-import { newSubmission, sendNow, soughtAttempt } from '../conformance/attempts.ts';
-import { busy, failed, operator, request, succeeded, working } from '../conformance/meanings.ts';
-import { startSimulated } from '../conformance/simulated.ts';
-import { providerConformance } from '../conformance.ts';
+import {
+  newSubmission,
+  sendNow,
+  soughtAttempt,
+} from '../../../test/providers/conformance/attempts.ts';
+import {
+  busy,
+  failed,
+  operator,
+  request,
+  succeeded,
+  working,
+} from '../../../test/providers/conformance/meanings.ts';
+import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
+import { providerConformance } from '../../../test/providers/conformance.ts';
 import { createArkProvider } from './ark.ts';
 
 function start({ apiKey = 'a-key', markAttempts = true } = {}) {

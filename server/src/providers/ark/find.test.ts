@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newSubmission } from '../conformance/attempts.ts';
+import { newSubmission } from '../../../test/providers/conformance/attempts.ts';
 import type { SoughtAttempt } from '../provider.ts';
 import { findJob, type Search } from './find.ts';
 import { BYTEPLUS_MODELS } from './request.ts';

@@ -1,6 +1,12 @@
-import { busy, failed, operator, succeeded, working } from '../conformance/meanings.ts';
-import { type ProviderSubject, providerConformance } from '../conformance.ts';
-import { startRig } from './rig.ts';
+import { startRig } from '../../../test/providers/comfyui-rig.ts';
+import {
+  busy,
+  failed,
+  operator,
+  succeeded,
+  working,
+} from '../../../test/providers/conformance/meanings.ts';
+import { type ProviderSubject, providerConformance } from '../../../test/providers/conformance.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
-import { UsageError } from '../../kernel/errors.ts';
-import { OutputGone, type Provider, type ProviderInput } from '../provider.ts';
-import { type ComfyuiOptions, createComfyuiProvider } from './comfyui.ts';
 import {
   countsFor,
   type Rig,
@@ -12,7 +9,10 @@ import {
   submissionOf,
   usualOptions,
   workflowWith,
-} from './rig.ts';
+} from '../../../test/providers/comfyui-rig.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { OutputGone, type Provider, type ProviderInput } from '../provider.ts';
+import { type ComfyuiOptions, createComfyuiProvider } from './comfyui.ts';
 import { UPLOAD_BYTES } from './uploads.ts';
 
 const IMAGE = Buffer.from('these bytes are a picture');

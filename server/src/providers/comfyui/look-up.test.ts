@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import {
+  type Rig,
+  soughtAttempt,
+  startRig,
+  submissionOf,
+} from '../../../test/providers/comfyui-rig.ts';
 import { promptIdOf } from './prompt-id.ts';
-import { type Rig, soughtAttempt, startRig, submissionOf } from './rig.ts';
 
 let rig: Rig;
 

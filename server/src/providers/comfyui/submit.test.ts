@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Fault } from '../../../../simulators/kit/faults.ts';
-import { startCannedHost } from '../../../test/canned-host.ts';
+import { startCannedHost } from '../../../test/providers/canned-host.ts';
+import {
+  countsFor,
+  type Rig,
+  startRig,
+  submissionOf,
+  usualOptions,
+  workflowWith,
+} from '../../../test/providers/comfyui-rig.ts';
 import { createComfyuiProvider } from './comfyui.ts';
 import { promptIdOf } from './prompt-id.ts';
-import { countsFor, type Rig, startRig, submissionOf, usualOptions, workflowWith } from './rig.ts';
 
 let rig: Rig;
 

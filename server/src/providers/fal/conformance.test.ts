@@ -1,6 +1,13 @@
-import { busy, failed, operator, request, succeeded, working } from '../conformance/meanings.ts';
-import { startSimulated } from '../conformance/simulated.ts';
-import { providerConformance } from '../conformance.ts';
+import {
+  busy,
+  failed,
+  operator,
+  request,
+  succeeded,
+  working,
+} from '../../../test/providers/conformance/meanings.ts';
+import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
+import { providerConformance } from '../../../test/providers/conformance.ts';
 import { createFalProvider } from './fal.ts';
 
 function start(markWithEndUserId = true) {

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { jwks, signedDelivery, USER_ID } from '../../../../simulators/fal/webhook.ts';
-import { type CannedAnswer, type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
-import { input, sought, submission } from '../../../test/submission.ts';
+import {
+  type CannedAnswer,
+  type CannedHost,
+  startCannedHost,
+} from '../../../test/providers/canned-host.ts';
+import { input, sought, submission } from '../../../test/providers/submission.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';

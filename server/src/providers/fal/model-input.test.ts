@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertFileFields, assertNoEmptyFields } from '../../../test/file-fields.ts';
-import { submission } from '../../../test/submission.ts';
+import { assertFileFields, assertNoEmptyFields } from '../../../test/providers/file-fields.ts';
+import { submission } from '../../../test/providers/submission.ts';
 import { endpointOf, FAL_MODELS, modelInput } from './model-input.ts';
 
 test('each model and mode has its own endpoint', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
+import { submissionOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import { openDatabase, statement } from '../../database/database.ts';
-import { submissionOf } from '../comfyui/rig.ts';
 import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
 import { listTurns, paced } from './paced.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { soughtAttempt, submissionOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
-import { soughtAttempt, submissionOf } from '../comfyui/rig.ts';
 import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from '../provider.ts';
 import { type ProviderCall, watched } from './watched.ts';
 

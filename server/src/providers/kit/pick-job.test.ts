@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sought, submission } from '../../../test/submission.ts';
+import { sought, submission } from '../../../test/providers/submission.ts';
 import { type Candidate, pickJob } from './pick-job.ts';
 
 const seekerOf = (takenJobIds: string[]) => sought(submission(), 0, takenJobIds);

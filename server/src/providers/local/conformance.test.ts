@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase, quiet } from '../../../test/database.ts';
+import {
+  eventually,
+  newSubmission,
+  sendNow,
+} from '../../../test/providers/conformance/attempts.ts';
+import { failed, succeeded, working } from '../../../test/providers/conformance/meanings.ts';
+import type { SimulatorControl } from '../../../test/providers/conformance/subject.ts';
+import { providerConformance } from '../../../test/providers/conformance.ts';
 import { type Database, openDatabase, statement } from '../../database/database.ts';
 import { openSpool } from '../../kernel/spool.ts';
-import { eventually, newSubmission, sendNow } from '../conformance/attempts.ts';
-import { failed, succeeded, working } from '../conformance/meanings.ts';
-import type { SimulatorControl } from '../conformance/subject.ts';
-import { providerConformance } from '../conformance.ts';
 import { OutputGone } from '../provider.ts';
 import { RENDER_GONE, readJob } from './jobs.ts';
 import { createLocalProvider, type LocalProviderParts, type RenderFiles } from './local.ts';

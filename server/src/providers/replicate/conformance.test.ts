@@ -1,7 +1,14 @@
 import { TOKEN_WITHOUT_WEBHOOKS } from '../../../../simulators/replicate/replicate.ts';
-import { busy, failed, operator, request, succeeded, working } from '../conformance/meanings.ts';
-import { startSimulated } from '../conformance/simulated.ts';
-import { providerConformance } from '../conformance.ts';
+import {
+  busy,
+  failed,
+  operator,
+  request,
+  succeeded,
+  working,
+} from '../../../test/providers/conformance/meanings.ts';
+import { startSimulated } from '../../../test/providers/conformance/simulated.ts';
+import { providerConformance } from '../../../test/providers/conformance.ts';
 import { createReplicateProvider } from './replicate.ts';
 
 function start(apiToken = 'a-token') {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
-import { input, sought, submission } from '../../../test/submission.ts';
+import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
+import { input, sought, submission } from '../../../test/providers/submission.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createDoor } from '../../outbound/door.ts';
 import { modelInput } from './model-input.ts';

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { secretKey, signedDelivery } from '../../../../simulators/replicate/webhook.ts';
-import { type CannedAnswer, type CannedHost, startCannedHost } from '../../../test/canned-host.ts';
-import { submission } from '../../../test/submission.ts';
+import {
+  type CannedAnswer,
+  type CannedHost,
+  startCannedHost,
+} from '../../../test/providers/canned-host.ts';
+import { submission } from '../../../test/providers/submission.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createDoor } from '../../outbound/door.ts';

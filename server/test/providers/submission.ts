@@ -1,4 +1,4 @@
-import type { ProviderInput, SoughtAttempt, Submission } from '../src/providers/provider.ts';
+import type { ProviderInput, SoughtAttempt, Submission } from '../../src/providers/provider.ts';
 
 /** A plain text-to-video submission, with the changes that a test cares about. */
 export function submission(changes: Partial<Submission> = {}): Submission {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { FileFields } from '../src/providers/kit/file-fields.ts';
-import type { Submission } from '../src/providers/provider.ts';
+import type { FileFields } from '../../src/providers/kit/file-fields.ts';
+import type { Submission } from '../../src/providers/provider.ts';
 import { input, submission } from './submission.ts';
 
 type ModelInput = (submission: Submission) => Record<string, unknown>;

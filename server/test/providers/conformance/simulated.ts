@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startSimulator } from '../../../../simulators/kit/process.ts';
-import { parseAllowList } from '../../outbound/addresses.ts';
-import { type CallOnce, callOnce } from '../../outbound/call.ts';
-import { createDoor, type Door } from '../../outbound/door.ts';
-import type { Provider } from '../provider.ts';
+import { parseAllowList } from '../../../src/outbound/addresses.ts';
+import { type CallOnce, callOnce } from '../../../src/outbound/call.ts';
+import { createDoor, type Door } from '../../../src/outbound/door.ts';
+import type { Provider } from '../../../src/providers/provider.ts';
 import type { ProviderSubject } from './subject.ts';
 
 /** What an adapter for a simulated host is built with. */

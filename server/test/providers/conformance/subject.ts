@@ -1,4 +1,9 @@
-import type { FindOutcome, JobStatus, Provider, SubmitOutcome } from '../provider.ts';
+import type {
+  FindOutcome,
+  JobStatus,
+  Provider,
+  SubmitOutcome,
+} from '../../../src/providers/provider.ts';
 
 /** A fault as the simulators know it, see `simulators/kit/faults.ts`. */
 export interface PlannedFault {

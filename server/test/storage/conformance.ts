@@ -4,9 +4,9 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { temporaryFolder } from '../../test/service.ts';
-import { newId } from '../kernel/ids.ts';
-import { ObjectMissing, type Storage } from './storage.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
+import { temporaryFolder } from '../service.ts';
 
 const BYTES = Buffer.from('0123456789');
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FindOutcome, Submission } from '../provider.ts';
+import type { FindOutcome, Submission } from '../../../src/providers/provider.ts';
 import {
   eventually,
   expectKind,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SubmitOutcome } from '../provider.ts';
+import type { SubmitOutcome } from '../../../src/providers/provider.ts';
 import {
   eventually,
   expectKind,

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { type SimulatorProcess, startSimulator } from '../../simulators/kit/process.ts';
-import { readConfig } from '../src/config/config.ts';
-import { audit } from '../src/operator/audit.ts';
-import { workflowWith } from '../src/providers/comfyui/rig.ts';
-import { type Service, startService } from '../src/service.ts';
-import { client } from './client.ts';
-import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
-import { makeVideo } from './media-files.ts';
-import { type MediaHost, startMediaHost, TEST_CA_FILE } from './media-host.ts';
-import { makeCustomer, serviceEnvironment, temporaryFolder, until } from './service.ts';
-import { sql } from './task-fixtures.ts';
+import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/process.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { type Service, startService } from '../../src/service.ts';
+import { client } from '../client.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { makeVideo } from '../media-files.ts';
+import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../media-host.ts';
+import { makeCustomer, serviceEnvironment, temporaryFolder, until } from '../service.ts';
+import { sql } from '../task-fixtures.ts';
+import { workflowWith } from './comfyui-rig.ts';
 
 // One API for each foreign provider, and one worker that has all four, on one database.
 const NAMES = ['ark', 'fal', 'replicate', 'comfyui'] as const;
@@ -24,7 +24,7 @@ const BODY = {
   ...{ resolution: '480p', generate_audio: false },
 };
 const CREDITS = 120;
-const PICTURE = new URL('../../acceptance/media/picture.png', import.meta.url);
+const PICTURE = new URL('../../../acceptance/media/picture.png', import.meta.url);
 
 let database: TestDatabase;
 let host: MediaHost;

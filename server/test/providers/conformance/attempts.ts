@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { JobStatus, SoughtAttempt, Submission, SubmitOutcome } from '../provider.ts';
+import type {
+  JobStatus,
+  SoughtAttempt,
+  Submission,
+  SubmitOutcome,
+} from '../../../src/providers/provider.ts';
 import type { Suite } from './subject.ts';
 
 let made = 0;

@@ -1,11 +1,16 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type SimulatorProcess, startSimulator } from '../../../../simulators/kit/process.ts';
-import type { Provider, ProviderInput, SoughtAttempt, Submission } from '../provider.ts';
-import { type ComfyuiOptions, createComfyuiProvider } from './comfyui.ts';
+import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/process.ts';
+import { type ComfyuiOptions, createComfyuiProvider } from '../../src/providers/comfyui/comfyui.ts';
+import type {
+  Provider,
+  ProviderInput,
+  SoughtAttempt,
+  Submission,
+} from '../../src/providers/provider.ts';
 
-const WORKFLOW = new URL('../../../../simulators/comfyui/workflow.json', import.meta.url);
+const WORKFLOW = new URL('../../../simulators/comfyui/workflow.json', import.meta.url);
 
 /** A simulated server in a process of its own, and the adapter pointed at it. For tests. */
 export interface Rig {

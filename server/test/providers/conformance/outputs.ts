@@ -3,9 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { frameSize } from '../../catalog/frame-size.ts';
-import { seenFrames } from '../local/media-samples.ts';
-import { OutputGone, type OutputReference } from '../provider.ts';
+import { frameSize } from '../../../src/catalog/frame-size.ts';
+import { seenFrames } from '../../../src/providers/local/media-samples.ts';
+import { OutputGone, type OutputReference } from '../../../src/providers/provider.ts';
 import { newSubmission, readEnd, submitAccepted } from './attempts.ts';
 import type { PlannedFault, Suite } from './subject.ts';
 

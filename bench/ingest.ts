@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { client } from '../server/test/client.ts';
-import { type MediaHost, startMediaHost } from '../server/test/media-host.ts';
+import { type MediaHost, startMediaHost } from '../server/test/media/media-host.ts';
 import { forgetPeak, peakOfChildren, residentMemory } from './memory.ts';
 import { makePaddedMedia } from './padded-media.ts';
 import { makeCustomers, openStage } from './stage.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
-import { makeImage, makeVideo } from '../server/test/media-files.ts';
+import { makeImage, makeVideo } from '../server/test/media/media-files.ts';
 import { temporaryFolder } from '../server/test/service.ts';
 
 const VIDEO_SECONDS = 2;

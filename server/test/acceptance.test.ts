@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createKey } from '../src/accounts/api-keys.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
-import { startMediaHost } from './media-host.ts';
+import { startMediaHost } from './media/media-host.ts';
 import { makeCustomer, startServiceProcess, temporaryFolder } from './service.ts';
 
 const SUITE = new URL('../../acceptance/', import.meta.url);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MediaRoom } from './media-room.ts';
+import type { MediaRoom } from './media/media-room.ts';
 
 const CREDITS = 10_000;
 

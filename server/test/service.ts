@@ -8,7 +8,7 @@ import { createAccount } from '../src/accounts/accounts.ts';
 import { createKey } from '../src/accounts/api-keys.ts';
 import type { Database } from '../src/database/database.ts';
 import { grant } from '../src/ledger/ledger.ts';
-import { TEST_CA_FILE } from './media-host.ts';
+import { TEST_CA_FILE } from './media/media-host.ts';
 
 const CLI = new URL('../src/framewright.ts', import.meta.url).pathname;
 

@@ -76,7 +76,7 @@ function createVideos(folder: string) {
 async function readOrMake(file: string, wish: OutputWish): Promise<Buffer> {
   if (!existsSync(file)) {
     // Loaded when first needed: the encoder takes longer to load than all the rest.
-    const { makeVideo } = await import('../../server/test/media-files.ts');
+    const { makeVideo } = await import('../../server/test/media/media-files.ts');
     await mkdir(path.dirname(file), { recursive: true });
     const { audio, ...size } = wish;
     const draft = file.replace(/mp4$/, `${process.pid}.draft`);

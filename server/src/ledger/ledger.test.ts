@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { type Command, LedgerModel, type Result } from '../../test/ledger-model.ts';
+import { type Command, LedgerModel, type Result } from '../../test/ledger/model.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';

@@ -11,7 +11,7 @@ import {
   type TestVideo,
   withFlippedBytes,
   withOrientation,
-} from '../../test/media-files.ts';
+} from '../../test/media/media-files.ts';
 import { createMeasurer, type Measurement } from './measure.ts';
 
 const { measure } = createMeasurer();

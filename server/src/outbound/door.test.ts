@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../../test/media-host.ts';
+import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../../test/media/media-host.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './budget.ts';
 import { createDoor, type Door, type DoorOptions, type DownloadOptions } from './door.ts';

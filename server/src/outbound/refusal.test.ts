@@ -9,7 +9,7 @@ import {
   type MediaHost,
   startMediaHost,
   TEST_CA_FILE,
-} from '../../test/media-host.ts';
+} from '../../test/media/media-host.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './budget.ts';
 import { createDoor, type Door, type DoorOptions } from './door.ts';

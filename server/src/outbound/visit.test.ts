@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../../test/media-host.ts';
+import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../../test/media/media-host.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './budget.ts';
 import { createDoor, type Door, type DownloadOptions } from './door.ts';

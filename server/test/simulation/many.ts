@@ -66,6 +66,6 @@ export function reportOf({ seed, problems }: History): string {
 }
 
 function commandFor(seed: number): string {
-  const file = fileURLToPath(new URL('../simulation.test.ts', import.meta.url));
+  const file = fileURLToPath(new URL('./simulation.test.ts', import.meta.url));
   return replayCommand(file, { FRAMEWRIGHT_SEED: seed });
 }

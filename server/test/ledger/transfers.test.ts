@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createAccount } from '../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../src/database/database.ts';
-import { auditLedger } from '../src/ledger/audit.ts';
-import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
-import { type Dice, playRounds } from './dice.ts';
-import {
-  type Asked,
-  createHistory,
-  type History,
-  type Move,
-  type Reserve,
-} from './ledger-client.ts';
-import { assertLinearizable } from './ledger-history.ts';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { type Database, openDatabase } from '../../src/database/database.ts';
+import { auditLedger } from '../../src/ledger/audit.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { type Dice, playRounds } from '../dice.ts';
+import { type Asked, createHistory, type History, type Move, type Reserve } from './client.ts';
+import { assertLinearizable } from './history.ts';
 
 const CLIENTS = 8;
 const CALLS_PER_CLIENT = 40;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Database } from '../src/database/database.ts';
-import { isDatabaseUnavailable, violatedConstraint } from '../src/database/database.ts';
-import { ApiError, UsageError } from '../src/kernel/errors.ts';
+import type { Database } from '../../src/database/database.ts';
+import { isDatabaseUnavailable, violatedConstraint } from '../../src/database/database.ts';
+import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import {
   adjust,
   type Balance,
@@ -10,7 +10,7 @@ import {
   grant,
   hold,
   settle,
-} from '../src/ledger/ledger.ts';
+} from '../../src/ledger/ledger.ts';
 
 /** Credits given or corrected. References are small numbers, so they repeat. */
 export interface Gift {

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createTestDatabase, type TestDatabase } from './database.ts';
-import { makeImage } from './media-files.ts';
-import { type Behaviour, type MediaHost, startMediaHost } from './media-host.ts';
-import { temporaryFolder } from './service.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { makeImage } from '../media/media-files.ts';
+import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
+import { temporaryFolder } from '../service.ts';
 
 /** What {@link CrashWorld.body} costs: 4 s of the mini model in 480p. */
 export const CREDITS = 60;

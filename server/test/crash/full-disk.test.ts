@@ -4,10 +4,10 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { betweenRenderAndArchive, imageBytes, openMediaRoom } from './media-room.ts';
-import { FRAMES } from './refusal.ts';
-import { temporaryFolder, until } from './service.ts';
-import { sql } from './task-fixtures.ts';
+import { betweenRenderAndArchive, imageBytes, openMediaRoom } from '../media/media-room.ts';
+import { FRAMES } from '../refusal.ts';
+import { temporaryFolder, until } from '../service.ts';
+import { sql } from '../task-fixtures.ts';
 
 const run = promisify(execFile);
 const DISK_BYTES = 32 * 2 ** 20;

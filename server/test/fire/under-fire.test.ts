@@ -4,24 +4,24 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
-import { assertTidyObjects } from './books.ts';
-import { createDice } from './dice.ts';
-import { attackAll, planAttacks } from './fire/attacks.ts';
-import { type Load, prepareLoad, readAtRandom, sendAll } from './fire/clients.ts';
-import { type Customer, makeCustomer } from './fire/customers.ts';
-import { CREDITS, makeErrands } from './fire/errands.ts';
-import { describeFire, type Figures, figuresOf } from './fire/figures.ts';
+import { assertTidyObjects } from '../books.ts';
+import { createDice } from '../dice.ts';
+import { replayCommand } from '../replay.ts';
+import { operate } from '../service.ts';
+import { attackAll, planAttacks } from './attacks.ts';
+import { type Load, prepareLoad, readAtRandom, sendAll } from './clients.ts';
+import { type Customer, makeCustomer } from './customers.ts';
+import { CREDITS, makeErrands } from './errands.ts';
+import { describeFire, type Figures, figuresOf } from './figures.ts';
 import {
   assertCredits,
   problemsOfAnswers,
   problemsOfJobs,
   problemsOfKeys,
   problemsOfPrompts,
-} from './fire/invariants.ts';
-import { settle } from './fire/settling.ts';
-import { openSite, type Site } from './fire/site.ts';
-import { replayCommand } from './replay.ts';
-import { operate } from './service.ts';
+} from './invariants.ts';
+import { settle } from './settling.ts';
+import { openSite, type Site } from './site.ts';
 
 const TASKS = Number(process.env.FRAMEWRIGHT_FIRE_TASKS ?? 12);
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));

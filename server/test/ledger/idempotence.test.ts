@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createAccount } from '../src/accounts/accounts.ts';
-import { type Database, openDatabase } from '../src/database/database.ts';
-import { auditLedger } from '../src/ledger/audit.ts';
-import { balances } from '../src/ledger/ledger.ts';
-import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
-import { type Dice, playRounds } from './dice.ts';
-import { createHistory, type History, type Move, type Told } from './ledger-client.ts';
-import { assertLinearizable } from './ledger-history.ts';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { type Database, openDatabase } from '../../src/database/database.ts';
+import { auditLedger } from '../../src/ledger/audit.ts';
+import { balances } from '../../src/ledger/ledger.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { type Dice, playRounds } from '../dice.ts';
+import { createHistory, type History, type Move, type Told } from './client.ts';
+import { assertLinearizable } from './history.ts';
 
 const CLIENTS = 6;
 /** Each client sends so many of the movements that want one name, one after the other. */

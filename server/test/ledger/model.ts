@@ -1,4 +1,4 @@
-import type { CreditKind } from '../src/ledger/ledger.ts';
+import type { CreditKind } from '../../src/ledger/ledger.ts';
 
 /** One movement that somebody asks for. References and tasks are small numbers, so they repeat. */
 export type Command =

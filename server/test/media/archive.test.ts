@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
-import { audit } from '../src/operator/audit.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { FRAMES } from '../refusal.ts';
+import { until } from '../service.ts';
+import { sql } from '../task-fixtures.ts';
 import { betweenRenderAndArchive, deleted, openMediaRoom, videoBytes } from './media-room.ts';
-import { FRAMES } from './refusal.ts';
-import { until } from './service.ts';
-import { sql } from './task-fixtures.ts';
 
 const DAY_SECONDS = 86_400;
 const RECONCILE_SECONDS = 600;

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
-import { errorAnswers } from '../src/http/public/schemas.ts';
-import { ERROR_STATUS, errorCodesOf } from '../src/kernel/errors.ts';
-import { FAILURE_CODES, VideoTaskSchema } from '../src/tasks/task.ts';
-import { OPENAPI_FILE } from '../src/write-openapi.ts';
+import { errorAnswers } from '../../src/http/public/schemas.ts';
+import { ERROR_STATUS, errorCodesOf } from '../../src/kernel/errors.ts';
+import { FAILURE_CODES, VideoTaskSchema } from '../../src/tasks/task.ts';
+import { OPENAPI_FILE } from '../../src/write-openapi.ts';
 
-const catalogue = await readFile(new URL('../../docs/ERRORS.md', import.meta.url), 'utf8');
+const catalogue = await readFile(new URL('../../../docs/ERRORS.md', import.meta.url), 'utf8');
 const api = JSON.parse(await readFile(OPENAPI_FILE, 'utf8'));
 
 /** The rows of the tables under a heading, as their cells; the heads of the tables left out. */
@@ -76,7 +76,7 @@ const ROOMS = ['http', 'catalog', 'tasks', 'outbound', 'media'];
 const sources = (await Promise.all(ROOMS.map(readRoom))).flat().join('\n');
 
 async function readRoom(room: string): Promise<string[]> {
-  const folder = new URL(`../src/${room}/`, import.meta.url);
+  const folder = new URL(`../../src/${room}/`, import.meta.url);
   const names = await readdir(folder, { recursive: true });
   const product = names.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   return Promise.all(product.map((name) => readFile(new URL(name, folder), 'utf8')));

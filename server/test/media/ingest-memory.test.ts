@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { INPUT_BYTES } from '../src/tasks/steps/ingest.ts';
-import { client } from './client.ts';
-import { createTestDatabase } from './database.ts';
+import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
+import { client } from '../client.ts';
+import { createTestDatabase } from '../database.ts';
+import { FRAMES } from '../refusal.ts';
+import { makeCustomer, startServiceProcess, temporaryFolder, until } from '../service.ts';
 import { startMediaHost } from './media-host.ts';
 import { imageBytes } from './media-room.ts';
-import { FRAMES } from './refusal.ts';
-import { makeCustomer, startServiceProcess, temporaryFolder, until } from './service.ts';
 
 const GROWTH_BYTES = 100 * 2 ** 20;
 const skip = process.platform === 'linux' ? false : 'memory is read from /proc';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from './books.ts';
-import { type Answer, client } from './client.ts';
+import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from '../books.ts';
+import { type Answer, client } from '../client.ts';
+import type { TestDatabase } from '../database.ts';
+import { makeCustomer, type ServiceProcess, startServiceProcess, until } from '../service.ts';
 import { CRASHING, CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
-import type { TestDatabase } from './database.ts';
-import { makeCustomer, type ServiceProcess, startServiceProcess, until } from './service.ts';
 
 const NEVER = Number.MAX_SAFE_INTEGER;
 /** Points that a run tries by default, of each mode; the seed says which. */

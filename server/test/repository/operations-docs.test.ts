@@ -3,16 +3,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parseCommandLine } from '../src/cli/command-line.ts';
-import { COMMANDS } from '../src/cli/commands.ts';
-import { readConfig } from '../src/config/config.ts';
-import { PROVIDERS } from '../src/config/provider-config.ts';
-import type { Database } from '../src/database/database.ts';
-import { createMetrics } from '../src/http/operations/metrics.ts';
-import { PLACEHOLDERS } from '../src/providers/comfyui/workflow.ts';
-import { TRANSITIONS } from '../src/tasks/transitions.ts';
+import { parseCommandLine } from '../../src/cli/command-line.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { PROVIDERS } from '../../src/config/provider-config.ts';
+import type { Database } from '../../src/database/database.ts';
+import { createMetrics } from '../../src/http/operations/metrics.ts';
+import { PLACEHOLDERS } from '../../src/providers/comfyui/workflow.ts';
+import { TRANSITIONS } from '../../src/tasks/transitions.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** Relative to the root; all pages but the decisions, which stay as they were written. */
 const PAGES = ['README.md', ...(await namesUnder('docs'))].filter(
@@ -198,11 +198,11 @@ test('a variable of a provider is in the table of its page', () => {
 /** The test files that read a variable of their own. */
 async function testSources(): Promise<string> {
   const names = [
-    'crash-steps.test',
+    'crash/crash-steps.test',
+    'crash/kill-stream.test',
     'dice',
-    'kill-stream.test',
-    'simulation.test',
-    'under-fire.test',
+    'fire/under-fire.test',
+    'simulation/simulation.test',
   ];
   return (await Promise.all(names.map((name) => read(`server/test/${name}.ts`)))).join('\n');
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createAccount } from '../src/accounts/accounts.ts';
-import { auditLedger } from '../src/ledger/audit.ts';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { auditLedger } from '../../src/ledger/audit.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { type Dice, playRounds } from '../dice.ts';
+import { createHistory, type History, type Move, type Told } from './client.ts';
 import type { Cut } from './cutting-proxy.ts';
-import { createTestDatabase, type TestDatabase } from './database.ts';
-import { type Dice, playRounds } from './dice.ts';
-import { createHistory, type History, type Move, type Told } from './ledger-client.ts';
-import { assertLinearizable } from './ledger-history.ts';
+import { assertLinearizable } from './history.ts';
 import {
   assertBoth,
   type CutDatabase,

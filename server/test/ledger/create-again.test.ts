@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createKey } from '../src/accounts/api-keys.ts';
-import type { Database } from '../src/database/database.ts';
-import { ApiError } from '../src/kernel/errors.ts';
-import { balances } from '../src/ledger/ledger.ts';
-import { audit } from '../src/operator/audit.ts';
-import { type Binding, type Created, createTask } from '../src/tasks/create/create.ts';
-import { openTestApp, type TestApp } from './app.ts';
-import { type Answer, client } from './client.ts';
+import { createKey } from '../../src/accounts/api-keys.ts';
+import type { Database } from '../../src/database/database.ts';
+import { ApiError } from '../../src/kernel/errors.ts';
+import { balances } from '../../src/ledger/ledger.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { type Binding, type Created, createTask } from '../../src/tasks/create/create.ts';
+import { openTestApp, type TestApp } from '../app.ts';
+import { type Answer, client } from '../client.ts';
+import { type Dice, playRounds } from '../dice.ts';
+import { assertError } from '../envelope.ts';
+import { makeCustomer } from '../service.ts';
+import { bindingFor, PRICE, REQUEST, sql } from '../task-fixtures.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
-import { type Dice, playRounds } from './dice.ts';
-import { assertError } from './envelope.ts';
 import {
   assertBoth,
   type CutDatabase,
@@ -21,8 +23,6 @@ import {
   newTally,
   openCutDatabase,
 } from './lost-answers.ts';
-import { makeCustomer } from './service.ts';
-import { bindingFor, PRICE, REQUEST, sql } from './task-fixtures.ts';
 
 let api: TestApp;
 let db: Database;

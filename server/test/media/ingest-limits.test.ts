@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { INPUT_BYTES } from '../src/tasks/steps/ingest.ts';
+import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
+import { assertRefused, FRAMES, REFERENCES } from '../refusal.ts';
 import { deleted, imageBytes, openMediaRoom } from './media-room.ts';
-import { assertRefused, FRAMES, REFERENCES } from './refusal.ts';
 
 const tooLarge = { reason: 'too_large', limit_bytes: INPUT_BYTES };
 

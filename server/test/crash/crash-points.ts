@@ -1,4 +1,4 @@
-import type { Database, Queryable, Statement, Transaction } from '../src/database/database.ts';
+import type { Database, Queryable, Statement, Transaction } from '../../src/database/database.ts';
 
 /** Where a process shall die, or be paused. */
 export interface CrashPlan {

@@ -3,19 +3,19 @@ import { once } from 'node:events';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
-import { type Database, statement } from '../src/database/database.ts';
-import { openEmbeddedDatabase } from '../src/kernel/embedded.ts';
-import { assertBalance, assertOneVideo, storyOf } from './books.ts';
-import { client } from './client.ts';
-import { CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
-import { quiet } from './database.ts';
+import { type Database, statement } from '../../src/database/database.ts';
+import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
+import { assertBalance, assertOneVideo, storyOf } from '../books.ts';
+import { client } from '../client.ts';
+import { quiet } from '../database.ts';
 import {
   makeCustomer,
   type ServiceProcess,
   startServiceProcess,
   temporaryFolder,
   until,
-} from './service.ts';
+} from '../service.ts';
+import { CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
 
 /** Less than the 72 seconds for which an answered connection is kept, so that this is noticed. */
 const PATIENCE = { timeout: 60_000 };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import type { Database } from '../src/database/database.ts';
-import type { Balance, CreditKind } from '../src/ledger/ledger.ts';
-import { type Asked, type Call, type History, type Move, nameOf } from './ledger-client.ts';
-import { LedgerModel } from './ledger-model.ts';
-import { sql } from './task-fixtures.ts';
+import type { Database } from '../../src/database/database.ts';
+import type { Balance, CreditKind } from '../../src/ledger/ledger.ts';
+import { sql } from '../task-fixtures.ts';
+import { type Asked, type Call, type History, type Move, nameOf } from './client.ts';
+import { LedgerModel } from './model.ts';
 
 /** One account's credits of one kind: every balance it went through, in the ledger's order. */
 interface Book {

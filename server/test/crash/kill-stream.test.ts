@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createKey } from '../src/accounts/api-keys.ts';
-import { type Database, openDatabase } from '../src/database/database.ts';
-import { openEmbeddedDatabase } from '../src/kernel/embedded.ts';
-import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from './books.ts';
-import { client } from './client.ts';
-import { CREDITS, makePicture } from './crash-world.ts';
-import { quiet } from './database.ts';
-import { startMediaHost } from './media-host.ts';
+import { createKey } from '../../src/accounts/api-keys.ts';
+import { type Database, openDatabase } from '../../src/database/database.ts';
+import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
+import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from '../books.ts';
+import { client } from '../client.ts';
+import { quiet } from '../database.ts';
+import { startMediaHost } from '../media/media-host.ts';
 import {
   makeCustomer,
   operate,
@@ -16,7 +15,8 @@ import {
   startServiceProcess,
   temporaryFolder,
   until,
-} from './service.ts';
+} from '../service.ts';
+import { CREDITS, makePicture } from './crash-world.ts';
 
 /** The embedded database dies with the service each time: nobody else uses it meanwhile. */
 const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 2);

@@ -1,16 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { readConfig } from '../src/config/config.ts';
-import { type Database, statement } from '../src/database/database.ts';
-import { audit } from '../src/operator/audit.ts';
-import { showTask } from '../src/operator/task-listing.ts';
-import { type DoorWishes, startService } from '../src/service.ts';
-import { type Client, client } from './client.ts';
-import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { type Database, statement } from '../../src/database/database.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { showTask } from '../../src/operator/task-listing.ts';
+import { type DoorWishes, startService } from '../../src/service.ts';
+import { type Client, client } from '../client.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { makeCustomer, serviceEnvironment, temporaryFolder, until } from '../service.ts';
+import { sql } from '../task-fixtures.ts';
 import { makeImage, makeVideo, type TestVideo } from './media-files.ts';
 import { type MediaHost, startMediaHost, TEST_CA_FILE } from './media-host.ts';
-import { makeCustomer, serviceEnvironment, temporaryFolder, until } from './service.ts';
-import { sql } from './task-fixtures.ts';
 
 /** The whole service in this process, and a host that it may download from. */
 export interface MediaRoom {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { assertRefused, FRAMES, REFERENCES } from '../refusal.ts';
+import { until } from '../service.ts';
+import { sql } from '../task-fixtures.ts';
 import { pngOfClaimedSize } from './media-files.ts';
 import { deleted, imageBytes, openMediaRoom, videoBytes } from './media-room.ts';
-import { assertRefused, FRAMES, REFERENCES } from './refusal.ts';
-import { until } from './service.ts';
-import { sql } from './task-fixtures.ts';
 
 const room = await openMediaRoom();
 after(() => room.close());

@@ -4,17 +4,17 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { AV_LOG_QUIET, Log } from 'node-av';
-import { createMeasurer } from '../src/media/measure.ts';
+import { createMeasurer } from '../../src/media/measure.ts';
 import {
   type Colour,
   type Picture,
   seenFrames,
   writeImage,
-} from '../src/providers/local/media-samples.ts';
+} from '../../src/providers/local/media-samples.ts';
+import { FRAMES, REFERENCES } from '../refusal.ts';
+import { temporaryFolder } from '../service.ts';
 import { makeImage } from './media-files.ts';
 import { deleted, imageBytes, openMediaRoom, videoBytes } from './media-room.ts';
-import { FRAMES, REFERENCES } from './refusal.ts';
-import { temporaryFolder } from './service.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 const room = await openMediaRoom();

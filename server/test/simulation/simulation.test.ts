@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figuresOf, liveThrough, reportOf, type Summary } from './simulation/many.ts';
+import { figuresOf, liveThrough, reportOf, type Summary } from './many.ts';
 
 // The task machine, the ledger and the database as they are, under a scheduler that decides by a
 // seed who goes on, what crashes, what gets lost and what time it is; see simulation/history.ts.

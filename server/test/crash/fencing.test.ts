@@ -6,10 +6,10 @@ import {
   assertTidyObjects,
   type KeyStory,
   storyOf,
-} from './books.ts';
-import { type Answer, client } from './client.ts';
+} from '../books.ts';
+import { type Answer, client } from '../client.ts';
+import { makeCustomer, type ServiceProcess, startServiceProcess, until } from '../service.ts';
 import { CRASHING, CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
-import { makeCustomer, type ServiceProcess, startServiceProcess, until } from './service.ts';
 
 /**
  * Where a service is paused, and what became of its task meanwhile: `same` when the other process

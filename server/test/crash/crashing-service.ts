@@ -1,7 +1,7 @@
-import { readConfig } from '../src/config/config.ts';
-import { createLog } from '../src/kernel/log.ts';
-import { openConfiguredDatabase } from '../src/open-database.ts';
-import { startService } from '../src/service.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { openConfiguredDatabase } from '../../src/open-database.ts';
+import { startService } from '../../src/service.ts';
 import { withCrashPoints } from './crash-points.ts';
 
 // The real service, but for its database: it kills or (CRASH_SIGNAL=SIGSTOP) pauses its own process

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type Database, openDatabase, statement } from '../src/database/database.ts';
+import { type Database, openDatabase, statement } from '../../src/database/database.ts';
+import { quiet } from '../database.ts';
+import type { Dice } from '../dice.ts';
 import {
   type Cut,
   type CuttingProxy,
@@ -8,8 +10,6 @@ import {
   isPostgresDone,
   openCuttingProxy,
 } from './cutting-proxy.ts';
-import { quiet } from './database.ts';
-import type { Dice } from './dice.ts';
 
 /** A client's one connection to the database, through a proxy that cuts. */
 export interface CutDatabase extends AsyncDisposable {

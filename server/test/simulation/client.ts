@@ -119,7 +119,7 @@ function refusalOf(key: string, { code, details }: ApiError): Told {
     : { key, kind: 'refunded', taskId };
 }
 
-/** As tasks/waiting.ts waits, on the simulation's clock. */
+/** As tasks/create/waiting.ts waits, on the simulation's clock. */
 function waitingOf({ random }: World, api: Api): Waiting {
   return {
     async outcome(taskId, seconds) {

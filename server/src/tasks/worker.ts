@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 import { every } from '../kernel/repeat.ts';
-import { createTurnstile, type Turnstile } from '../kernel/turnstile.ts';
+import { createSemaphore, type Semaphore } from '../kernel/semaphore.ts';
 import { LANES, type Queue } from '../queue/queue.ts';
 import { claim, dueTasks, ownRoomOf, type Room, release, renew } from './lease.ts';
 import type { Steps } from './steps/steps.ts';
@@ -35,11 +35,11 @@ export interface WorkerParts {
  */
 export function createWorker(parts: WorkerParts): Worker {
   const { db, queue, log, steps } = parts;
-  const rooms: Record<Room, Turnstile> = {
-    task: createTurnstile(PLACES.task),
-    ingest: createTurnstile(PLACES.ingest),
-    held: createTurnstile(PLACES.held),
-    archive: createTurnstile(PLACES.archive),
+  const rooms: Record<Room, Semaphore> = {
+    task: createSemaphore(PLACES.task),
+    ingest: createSemaphore(PLACES.ingest),
+    held: createSemaphore(PLACES.held),
+    archive: createSemaphore(PLACES.archive),
   };
   const underWay = new Map<string, Promise<void>>();
   const leases = new Map<string, number>();
@@ -52,7 +52,7 @@ export function createWorker(parts: WorkerParts): Worker {
     const { promise, resolve: started } = Promise.withResolvers<void>();
     let goesOnIn: Room | undefined;
     const work = rooms[room]
-      .pass(stopping.signal, async () => {
+      .run(stopping.signal, async () => {
         started();
         goesOnIn = await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
       })

@@ -1,6 +1,6 @@
 import { type Queryable, type Statement, statement } from '../database/database.ts';
+import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { gather } from '../kernel/gather.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';
 
 /** Contract, "Limits": 30 authenticated requests in any 60 seconds, per API key. */
@@ -45,7 +45,7 @@ export function openAdmission<Row extends object>(
   read: CallerRead,
 ): (request: AdmissionRequest) => Promise<Admitted<Row>> {
   const sql = admittingStatement(name, read);
-  const ask = gather({
+  const ask = batch({
     most: MOST_TOGETHER,
     turns: TURNS,
     keyOf: (asked: Asked) => asked.secret,

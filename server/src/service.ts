@@ -9,8 +9,8 @@ import type { Database } from './database/database.ts';
 import { createApp } from './http/app.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
 import { UsageError } from './kernel/errors.ts';
+import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
-import { every } from './kernel/repeat.ts';
 import { openSpool, type Spool } from './kernel/spool.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
@@ -227,9 +227,11 @@ function buildWorker(
       await spool.tend();
       local.start?.();
       await worker.start();
-      every(DELETE_SECONDS, { name: 'deleting', log, signal }, () => deleteDoomed({ db, storage }));
-      every(TEND_SECONDS, { name: 'tending the spool', log, signal }, () => spool.tend());
-      every(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
+      startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
+        deleteDoomed({ db, storage }),
+      );
+      startInterval(TEND_SECONDS, { name: 'tending the spool', log, signal }, () => spool.tend());
+      startInterval(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
         tendOrphans({ db, log, providers }),
       );
     },

@@ -1,5 +1,5 @@
+import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import { every } from '../kernel/repeat.ts';
 import { type Database, statement } from './database.ts';
 
 const READ = statement(
@@ -20,7 +20,7 @@ export async function followDatabaseClock(parts: {
   signal: AbortSignal;
 }): Promise<() => number> {
   let aheadMs = await databaseAheadMs(parts.db);
-  every(COMPARE_SECONDS, { ...parts, name: 'comparing the clocks' }, async () => {
+  startInterval(COMPARE_SECONDS, { ...parts, name: 'comparing the clocks' }, async () => {
     aheadMs = await databaseAheadMs(parts.db);
   });
   return () => Date.now() + aheadMs;

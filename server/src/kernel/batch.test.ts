@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { batch } from './batch.ts';
 
-/** A gathering whose turns end when the test says so. */
+/** A batch whose turns end when the test says so. */
 function controlled(options: { most: number; turns: number }) {
   const turns: Array<{ items: string[]; end: () => void; fail: (error: Error) => void }> = [];
   const ask = batch({

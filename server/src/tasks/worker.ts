@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
+import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import { every } from '../kernel/repeat.ts';
 import { createSemaphore, type Semaphore } from '../kernel/semaphore.ts';
 import { LANES, type Queue } from '../queue/queue.ts';
 import { claim, dueTasks, ownRoomOf, type Room, release, renew } from './lease.ts';
@@ -76,8 +76,8 @@ export function createWorker(parts: WorkerParts): Worker {
   return {
     async start() {
       for (const lane of LANES) await queue.work(lane, (taskId) => takeUp(lane, taskId));
-      every(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
-      every(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
+      startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
+      startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker is working');
     },
     async stopClaiming() {

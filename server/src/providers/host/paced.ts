@@ -15,7 +15,7 @@ const SHARE_OF_RATE = 0.9;
 /** Look-ups have time, and an operator may list the same account by other means. */
 const SHARE_OF_FIND_RATE = 0.75;
 
-/** A submit must leave within 5 s of its record (tasks/attempts/attempts.ts); the rest is for connecting. */
+/** A submit leaves within 5 s of its record (attempts/attempts.ts); the rest is for connecting. */
 const MOST_WAIT_SECONDS = 4;
 
 /**

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { frameSize } from '../../catalog/frame-size.ts';
 import type { Database } from '../../database/database.ts';
+import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
-import { every } from '../../kernel/repeat.ts';
 import { type Spool, writeStream } from '../../kernel/spool.ts';
 import type {
   Capabilities,
@@ -77,10 +77,14 @@ export function createLocalProvider(parts: LocalProviderParts): Provider {
     read: (jobId) => read(parts.db, jobId),
     openOutput: (output) => openRender(parts, output),
     start() {
-      every(LOOK_SECONDS, { name: 'rendering', log: parts.log, signal: stopping.signal }, () => {
-        rendering = renderNext(parts, stopping.signal);
-        return rendering;
-      });
+      startInterval(
+        LOOK_SECONDS,
+        { name: 'rendering', log: parts.log, signal: stopping.signal },
+        () => {
+          rendering = renderNext(parts, stopping.signal);
+          return rendering;
+        },
+      );
     },
     async stop() {
       stopping.abort();
@@ -165,7 +169,7 @@ async function render(
   if (job.renders > MOST_RENDERS) return { state: 'failed', cause: 'cut short too often' };
   const lease = new AbortController();
   const renewing = { name: 'renewing a render', log: parts.log, signal: lease.signal };
-  every(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(parts.db, job));
+  startInterval(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(parts.db, job));
   try {
     return await parts.spool.withFolder(async (folder) => {
       const spec = await specOf(job.spec, folder, parts.files);

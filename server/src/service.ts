@@ -11,7 +11,7 @@ import { createMetrics, type Metrics } from './http/operations/metrics.ts';
 import { UsageError } from './kernel/errors.ts';
 import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
-import { openSpool, type Spool } from './kernel/spool.ts';
+import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
 import { createDoor, type Door, type DoorOptions } from './outbound/door.ts';
@@ -32,7 +32,7 @@ import { createWorker, type Worker } from './tasks/worker.ts';
 const monotonic = () => performance.now();
 
 const DELETE_SECONDS = 2;
-const TEND_SECONDS = 60;
+const MAINTAIN_SECONDS = 60;
 /** How long a finished local render is kept for the service to copy it. */
 const RENDER_DAYS = 1;
 
@@ -87,10 +87,10 @@ async function startParts(
   let publicUrl = config.publicUrl ?? '';
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
-  const spool = openSpool(path.join(config.dataDir, 'spool'));
+  const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
   const door = createDoor({ ...opened.door, allow: config.outboundAllow });
   closers.push(() => door.close());
-  const basis = { db, queue, storage, links, log, spool, door, metrics };
+  const basis = { db, queue, storage, links, log, scratch, door, metrics };
   const { local, providers } = await openProviders(config, basis, closers);
   const worker = works ? buildWorker(config, { ...basis, local, providers }, closers) : undefined;
   let url: string | undefined;
@@ -173,7 +173,7 @@ interface Basis {
   storage: Storage;
   links: Links;
   log: Log;
-  spool: Spool;
+  scratch: ScratchDirectory;
   door: Door;
   metrics: Metrics;
 }
@@ -205,7 +205,7 @@ function buildWorker(
   basis: Basis & { local: Provider; providers: Map<string, Provider> },
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
-  const { db, storage, log, spool, local, providers } = basis;
+  const { db, storage, log, scratch, local, providers } = basis;
   const steps = createSteps({
     ...config,
     ...basis,
@@ -224,13 +224,15 @@ function buildWorker(
   return {
     stopClaiming: () => worker.stopClaiming(),
     async start() {
-      await spool.tend();
+      await scratch.maintain();
       local.start?.();
       await worker.start();
       startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
         deleteDoomed({ db, storage }),
       );
-      startInterval(TEND_SECONDS, { name: 'tending the spool', log, signal }, () => spool.tend());
+      startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
+        scratch.maintain(),
+      );
       startInterval(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
         tendOrphans({ db, log, providers }),
       );

@@ -241,7 +241,7 @@ test('nothing is fetched for a request that is not paid for', async () => {
   assert.equal(host.connectionCount(), seen);
 });
 
-test('what refused requests left is gone from storage and spool', async () => {
+test('what refused requests left is gone from storage and the scratch directory', async () => {
   const text = "select id from tasks where phase <> 'completed'";
   for (const { id } of await sql<{ id: string }>(room.db, text)) await deleted(room, id);
   const text2 = "select id from objects where state <> 'deleted'";

@@ -22,7 +22,7 @@ export interface MediaRoom {
   customer(credits: number): Promise<Client>;
   /** Waits for the task to rest in one of these phases, `completed` or `failed` when not given. */
   settled(taskId: string, ...phases: string[]): Promise<ShownTask>;
-  /** Files in the storage and in the spool. */
+  /** Files in the storage and in the scratch directory. */
   storedFiles(): Promise<string[]>;
   /** Checks the books, and stops. */
   close(): Promise<void>;
@@ -86,7 +86,7 @@ export async function openMediaRoom(
     settled: (taskId, ...phases) => settled(db, taskId, phases),
     storedFiles: async () => [
       ...(await filesIn(path.join(dataDir, 'objects'))),
-      ...(await filesIn(path.join(dataDir, 'spool'))),
+      ...(await filesIn(path.join(dataDir, 'scratch'))),
     ],
     async close() {
       await service.stop();

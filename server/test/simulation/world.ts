@@ -1,5 +1,5 @@
 import type { Database } from '../../src/database/database.ts';
-import type { Spool } from '../../src/kernel/spool.ts';
+import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createWatch } from '../../src/tasks/attempts/uncertain-since.ts';
 import type { StepParts } from '../../src/tasks/steps/steps.ts';
@@ -36,7 +36,7 @@ export interface World {
   cloud: Cloud;
   /** The database as it is, without turns and faults. */
   db: Database;
-  spool: Spool;
+  scratch: ScratchDirectory;
   shelf: Set<string>;
   tellings: Tellings;
   accountId: string;
@@ -67,7 +67,7 @@ export function stepPartsOf(world: World, process: Process & { db: Database }): 
   const measurer = measurerOf(process);
   return {
     db: process.db,
-    spool: world.spool,
+    scratch: world.scratch,
     storage: storageOf(process, world.shelf),
     door: doorOf(process),
     links: LINKS,

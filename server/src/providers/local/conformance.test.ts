@@ -13,7 +13,7 @@ import { failed, succeeded, working } from '../../../test/providers/conformance/
 import type { SimulatorControl } from '../../../test/providers/conformance/subject.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
 import { type Database, openDatabase, statement } from '../../database/database.ts';
-import { openSpool } from '../../kernel/spool.ts';
+import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { OutputGone } from '../provider.ts';
 import { RENDER_GONE, readJob } from './jobs.ts';
 import { createLocalProvider, type LocalProviderParts, type RenderFiles } from './local.ts';
@@ -24,7 +24,7 @@ async function start() {
   const database = await createTestDatabase();
   const own = openDatabase({ url: database.url, connections: 2, log: quiet });
   const files = filesIn(folder);
-  const parts = { files, spool: openSpool(path.join(folder, 'spool')), log: quiet };
+  const parts = { files, scratch: openScratchDirectory(path.join(folder, 'scratch')), log: quiet };
   let isOpen = true;
   const kill = async () => {
     if (isOpen) await own.close();

@@ -3,7 +3,7 @@ import { frameSize } from '../../catalog/frame-size.ts';
 import type { Database } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
-import { type Spool, writeStream } from '../../kernel/spool.ts';
+import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type {
   Capabilities,
   FindOutcome,
@@ -38,7 +38,7 @@ export interface RenderFiles {
 export interface LocalProviderParts {
   db: Database;
   files: RenderFiles;
-  spool: Spool;
+  scratch: ScratchDirectory;
   log: Log;
 }
 
@@ -171,7 +171,7 @@ async function render(
   const renewing = { name: 'renewing a render', log: parts.log, signal: lease.signal };
   startInterval(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(parts.db, job));
   try {
-    return await parts.spool.withFolder(async (folder) => {
+    return await parts.scratch.withFolder(async (folder) => {
       const spec = await specOf(job.spec, folder, parts.files);
       const outputPath = path.join(folder, 'render.mp4');
       const outcome = await renderVideo(spec, outputPath, { signal });

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
-import { type Spool, writeStream } from '../../kernel/spool.ts';
+import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
 import { doomHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
@@ -13,7 +13,7 @@ import { type Expectation, outputDifferences } from './output-check.ts';
 export interface ArchiveParts {
   db: Database;
   storage: Storage;
-  spool: Spool;
+  scratch: ScratchDirectory;
   /** Its own: what clients send may keep the one for inputs busy for long. */
   outputMeasurer: Measurer;
   providerOf(task: Task): Provider;
@@ -30,7 +30,7 @@ export interface ArchiveParts {
 export async function archive(parts: ArchiveParts, task: Task): Promise<Next> {
   await doomHalfWritten(parts.db, task.id, 'output');
   try {
-    return await parts.spool.withFolder((folder) => archiveThrough(folder, parts, task));
+    return await parts.scratch.withFolder((folder) => archiveThrough(folder, parts, task));
   } catch (error) {
     if (error instanceof OutputGone) return hold(parts, task, error.message);
     if (task.phase_seconds < lifeSeconds(parts, task)) throw error;

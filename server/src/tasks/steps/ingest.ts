@@ -3,7 +3,7 @@ import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
 import type { AspectRatio } from '../../catalog/frame-size.ts';
 import { inputsOf, nameOf, type RequestedInput } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
-import { type Spool, writeStream } from '../../kernel/spool.ts';
+import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
 import { ByteBudget } from '../../outbound/budget.ts';
 import type { Door } from '../../outbound/door.ts';
@@ -23,7 +23,7 @@ const REFERENCE_SECONDS = { min: 2, max: 15 };
 export interface IngestParts {
   db: Database;
   storage: Storage;
-  spool: Spool;
+  scratch: ScratchDirectory;
   door: Door;
   measurer: Measurer;
 }
@@ -92,7 +92,7 @@ interface Copy {
 
 function copyInput(parts: IngestParts, copy: Copy): Promise<TaskInput> {
   const { task, input, signal } = copy;
-  return parts.spool.withFolder(async (folder) => {
+  return parts.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'input');
     await fetchTo(filePath, parts.door, copy);
     const measured = await parts.measurer.measure(filePath, input.kind, signal);

@@ -14,7 +14,11 @@ import type { Log } from './kernel/log.ts';
 import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
-import { createDoor, type Door, type DoorOptions } from './outbound/door.ts';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from './outbound/guarded-fetch.ts';
 import { createLocalProvider } from './providers/local/local.ts';
 import { OutputGone, type Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
@@ -43,15 +47,15 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What the configuration does not say of the door out: its time-outs, its look-up, its trust. */
-export type DoorWishes = Omit<DoorOptions, 'allow'>;
+/** Settings of the guarded fetch that are not configuration: timeouts, DNS lookup, trusted CAs. */
+export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
 /** Builds and joins all parts and starts the roles that are configured. */
 export async function startService(
   config: Config,
   opened: OpenedDatabase,
   log: Log,
-  door: DoorWishes = {},
+  guardedFetch: GuardedFetchSettings = {},
 ): Promise<Service> {
   if (config.outboundAllowText !== '') {
     log.warn({ hosts: config.outboundAllowText }, 'OUTBOUND_ALLOW lets clients reach these hosts');
@@ -61,7 +65,7 @@ export async function startService(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await startParts(config, { ...opened, log, door }, closers);
+    const url = await startParts(config, { ...opened, log, guardedFetch }, closers);
     return { url, stop };
   } catch (error) {
     await stop();
@@ -74,7 +78,7 @@ type Closers = Array<() => Promise<unknown>>;
 /** Everything is built first, then the API listens, and last of all the worker begins. */
 async function startParts(
   config: Config,
-  opened: OpenedDatabase & { log: Log; door: DoorWishes },
+  opened: OpenedDatabase & { log: Log; guardedFetch: GuardedFetchSettings },
   closers: Closers,
 ): Promise<string | undefined> {
   const { db, log } = opened;
@@ -88,9 +92,9 @@ async function startParts(
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
-  const door = createDoor({ ...opened.door, allow: config.outboundAllow });
-  closers.push(() => door.close());
-  const basis = { db, queue, storage, links, log, scratch, door, metrics };
+  const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, allow: config.outboundAllow });
+  closers.push(() => guardedFetch.close());
+  const basis = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
   const { local, providers } = await openProviders(config, basis, closers);
   const worker = works ? buildWorker(config, { ...basis, local, providers }, closers) : undefined;
   let url: string | undefined;
@@ -174,7 +178,7 @@ interface Basis {
   links: Links;
   log: Log;
   scratch: ScratchDirectory;
-  door: Door;
+  guardedFetch: GuardedFetch;
   metrics: Metrics;
 }
 

@@ -17,7 +17,7 @@ function partsOfNothing(): ProviderParts {
   return {
     db: { query: unasked, transaction: unasked, snapshot: unasked, close: unasked },
     storage: { put: unasked, open: unasked, delete: unasked },
-    door: { download: unasked, close: unasked },
+    guardedFetch: { download: unasked, close: unasked },
     now: unasked,
     observer: { called: unasked },
     submitTimeoutSeconds: 1,

@@ -5,7 +5,7 @@ import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { unservedTasks } from '../operator/unserved.ts';
 import { callOnce } from '../outbound/call.ts';
-import type { Door } from '../outbound/door.ts';
+import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { createArkProvider } from '../providers/ark/ark.ts';
 import { modelsFor } from '../providers/ark/request.ts';
 import { createComfyuiProvider } from '../providers/comfyui/comfyui.ts';
@@ -32,7 +32,7 @@ export interface ProviderParts {
   db: Database;
   storage: Storage;
   /** Opens results. */
-  door: Door;
+  guardedFetch: GuardedFetch;
   /** Milliseconds since 1970, by the database's clock. */
   now(): number;
   observer: Observer;
@@ -124,9 +124,9 @@ async function readWorkflow(file: string): Promise<{ name: string; text: string 
 
 /** What all adapters of foreign services are given alike. */
 function adapterParts(parts: ProviderParts, account: Account, capabilities: () => Capabilities) {
-  const { door, now, submitTimeoutSeconds } = parts;
+  const { guardedFetch, now, submitTimeoutSeconds } = parts;
   const nextListTurn = listTurns(account, capabilities);
-  return { call: callOnce, door, now, submitTimeoutSeconds, nextListTurn };
+  return { call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn };
 }
 
 /** Two keys may belong to two accounts, each with budgets of its own; the key itself stays here. */

@@ -19,7 +19,7 @@ export interface ScratchDirectory {
   maintain(): Promise<void>;
 }
 
-/** Opens a scratch directory under `root`, which processes may share: each has a folder of its own in it. */
+/** Opens a scratch directory under `root`. Processes may share `root`: each has its own folder. */
 export function openScratchDirectory(root: string): ScratchDirectory {
   const own = path.join(root, randomUUID());
   return {

@@ -1,9 +1,9 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { ByteBudget } from './budget.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { Visit } from './download.ts';
 import type { Answer } from './hop.ts';
 import { OutboundError } from './refusal.ts';
-import type { Visit } from './visit.ts';
 
 const DECODERS = {
   gzip: () => createGunzip(),

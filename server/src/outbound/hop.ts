@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'undici';
 import { type AllowList, checkAddresses, literalAddress } from './addresses.ts';
+import type { Visit } from './download.ts';
 import { OutboundError } from './refusal.ts';
-import type { Visit } from './visit.ts';
 
 /** Finds all addresses of a host name, like `dns.lookup` with `all`. */
 export type Resolve = (host: string) => Promise<LookupAddress[]>;

@@ -6,9 +6,11 @@ import { deleted, imageBytes, openMediaRoom } from './media-room.ts';
 
 const tooLarge = { reason: 'too_large', limit_bytes: INPUT_BYTES };
 
-test('what is slower than the door waits for is too slow', { concurrency: true }, async (t) => {
+test('a host slower than the timeouts of the guarded fetch is too slow', {
+  concurrency: true,
+}, async (t) => {
   const room = await openMediaRoom({
-    door: { deadlineSeconds: 3, idleTimeoutSeconds: 1, headersTimeoutSeconds: 1 },
+    guardedFetch: { deadlineSeconds: 3, idleTimeoutSeconds: 1, headersTimeoutSeconds: 1 },
   });
   t.after(() => room.close());
   const { host } = room;

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { type Database, statement } from '../../src/database/database.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { showTask } from '../../src/operator/task-listing.ts';
-import { type DoorWishes, startService } from '../../src/service.ts';
+import { type GuardedFetchSettings, startService } from '../../src/service.ts';
 import { type Client, client } from '../client.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 import { makeCustomer, serviceEnvironment, temporaryFolder, until } from '../service.ts';
@@ -55,9 +55,13 @@ const NAMES: Record<string, string[]> = {
   'unique-local.test': ['fd00::1'],
 };
 
-/** What is not described of the door and of the environment is as for every service of a test. */
+/** What is not set for the guarded fetch and the environment is as for every service of a test. */
 export async function openMediaRoom(
-  wish: { door?: DoorWishes; environment?: Record<string, string>; dataDir?: string } = {},
+  wish: {
+    guardedFetch?: GuardedFetchSettings;
+    environment?: Record<string, string>;
+    dataDir?: string;
+  } = {},
 ): Promise<MediaRoom> {
   const [database, host, folder, ca] = await Promise.all([
     createTestDatabase(),
@@ -75,8 +79,8 @@ export async function openMediaRoom(
     ...wish.environment,
   });
   const opened = { url: databaseUrl, db, created: false, onExit: () => {}, close: async () => {} };
-  const door = { ca, resolve, ...wish.door };
-  const service = await startService(readConfig(environment), opened, quiet, door);
+  const guardedFetch = { ca, resolve, ...wish.guardedFetch };
+  const service = await startService(readConfig(environment), opened, quiet, guardedFetch);
   return {
     ...{ database, db, host, dataDir },
     customer: async (credits) => {

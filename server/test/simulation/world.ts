@@ -69,7 +69,7 @@ export function stepPartsOf(world: World, process: Process & { db: Database }): 
     db: process.db,
     scratch: world.scratch,
     storage: storageOf(process, world.shelf),
-    door: doorOf(process),
+    guardedFetch: doorOf(process),
     links: LINKS,
     ...{ measurer, outputMeasurer: measurer },
     providerOf: () => provider,

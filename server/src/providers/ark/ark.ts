@@ -1,5 +1,5 @@
 import type { Call, CallAnswer, CallOnce } from '../../outbound/call.ts';
-import type { Door } from '../../outbound/door.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import { getJson, type JsonAnswer, parseJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
@@ -33,7 +33,7 @@ export interface ArkOptions {
    */
   markAttempts?: boolean | undefined;
   call: CallOnce;
-  door: Door;
+  guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
   /** For reads and for each page of the list; 15 when not given. */
   readTimeoutSeconds?: number | undefined;
@@ -77,7 +77,7 @@ export function createArkProvider(options: ArkOptions): Provider {
   const api = openApi(options);
   const isMarking = options.markAttempts ?? true;
   const markerOf = ({ attemptId }: Submission) => (isMarking ? attemptId : null);
-  const { door, maxOutputBytes: maxBytes, nextListTurn = async () => {}, now } = options;
+  const { guardedFetch, maxOutputBytes: maxBytes, nextListTurn = async () => {}, now } = options;
   const scan = createScans({ page: (query) => pageOf(api, query), nextTurn: nextListTurn });
   return {
     name: 'ark',
@@ -91,7 +91,7 @@ export function createArkProvider(options: ArkOptions): Provider {
     find: (attempt) => findJob({ models, isMarking, scan, now }, attempt),
     read: async (jobId) =>
       readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
-    openOutput: ({ url }) => openOutputAt(url, { door, maxBytes }),
+    openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: async ({ body }) => readCallback(parseJson(body)),
   };
 }

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
 import { sought, submission } from '../../../test/providers/submission.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createArkProvider } from './ark.ts';
 
 const TASKS = '/contents/generations/tasks';
@@ -21,7 +21,7 @@ function ark() {
     baseUrl: host.url,
     apiKey: 'a-key',
     call: callOnce,
-    door: createDoor({ allow: new Set() }),
+    guardedFetch: createGuardedFetch({ allow: new Set() }),
     submitTimeoutSeconds: 5,
     maxOutputBytes: 1000,
     now: () => NOW,

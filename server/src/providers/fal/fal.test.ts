@@ -10,7 +10,7 @@ import { input, sought, submission } from '../../../test/providers/submission.ts
 import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createFalProvider } from './fal.ts';
 import { modelInput } from './model-input.ts';
 import type { FalOptions } from './settings.ts';
@@ -33,7 +33,7 @@ function fal(changes: Partial<FalOptions> = {}) {
   return createFalProvider({
     apiKey: 'fal-key',
     call: callOnce,
-    door: createDoor({ allow: parseAllowList(new URL(host.url).host) }),
+    guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
     submitTimeoutSeconds: 5,
     now: () => NOW,
     queueUrl: host.url,

@@ -1,6 +1,6 @@
 import { UsageError } from '../../kernel/errors.ts';
 import type { CallOnce } from '../../outbound/call.ts';
-import type { Door } from '../../outbound/door.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { getJson, type JsonAnswer } from '../kit/json-call.ts';
 import { FAL_MODELS, type FalModels } from './model-input.ts';
 
@@ -8,7 +8,7 @@ export interface FalOptions {
   apiKey: string;
   call: CallOnce;
   /** Opens results. */
-  door: Door;
+  guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
   /** Milliseconds since 1970. */
   now(): number;

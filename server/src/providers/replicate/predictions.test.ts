@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
 import { input, sought, submission } from '../../../test/providers/submission.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { modelInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
@@ -23,7 +23,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
   return createReplicateProvider({
     apiToken: 'r8_token',
     call: callOnce,
-    door: createDoor({ allow: new Set() }),
+    guardedFetch: createGuardedFetch({ allow: new Set() }),
     submitTimeoutSeconds: 5,
     now: () => NOW,
     baseUrl: host.url,

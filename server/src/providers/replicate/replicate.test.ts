@@ -9,7 +9,7 @@ import {
 import { submission } from '../../../test/providers/submission.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutputGone } from '../provider.ts';
 import { modelInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
@@ -32,7 +32,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
   return createReplicateProvider({
     apiToken: 'r8_token',
     call: callOnce,
-    door: createDoor({ allow: parseAllowList(new URL(host.url).host) }),
+    guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
     submitTimeoutSeconds: 5,
     now: () => NOW,
     baseUrl: host.url,

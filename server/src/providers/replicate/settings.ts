@@ -1,5 +1,5 @@
 import type { CallOnce } from '../../outbound/call.ts';
-import type { Door } from '../../outbound/door.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { getJson, type JsonAnswer } from '../kit/json-call.ts';
 import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
 
@@ -7,7 +7,7 @@ export interface ReplicateOptions {
   apiToken: string;
   call: CallOnce;
   /** Opens results. */
-  door: Door;
+  guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
   /** Milliseconds since 1970. */
   now(): number;

@@ -5,8 +5,8 @@ import { inputsOf, nameOf, type RequestedInput } from '../../catalog/request.ts'
 import type { Database } from '../../database/database.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
-import { ByteBudget } from '../../outbound/budget.ts';
-import type { Door } from '../../outbound/door.ts';
+import { ByteBudget } from '../../outbound/byte-budget.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { doomHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -24,7 +24,7 @@ export interface IngestParts {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
-  door: Door;
+  guardedFetch: GuardedFetch;
   measurer: Measurer;
 }
 
@@ -46,7 +46,7 @@ export function begin({ db }: IngestParts, task: Task): Promise<Next> {
 }
 
 /**
- * Copies the client's files into the service's own storage: fetched through the guarded door under
+ * Copies the client's files into the service's own storage: fetched through the guarded fetch under
  * one shared budget, decoded in full, measured, stored. The first refusal stops the others, and the
  * task fails with its refund.
  */
@@ -94,7 +94,7 @@ function copyInput(parts: IngestParts, copy: Copy): Promise<TaskInput> {
   const { task, input, signal } = copy;
   return parts.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'input');
-    await fetchTo(filePath, parts.door, copy);
+    await fetchTo(filePath, parts.guardedFetch, copy);
     const measured = await parts.measurer.measure(filePath, input.kind, signal);
     if (measured.kind === 'refused') {
       throw new MediaRefused(input, measured.reason, measured.explanation);
@@ -109,9 +109,13 @@ function copyInput(parts: IngestParts, copy: Copy): Promise<TaskInput> {
   });
 }
 
-async function fetchTo(filePath: string, door: Door, { input, budget, signal }: Copy) {
+async function fetchTo(
+  filePath: string,
+  guardedFetch: GuardedFetch,
+  { input, budget, signal }: Copy,
+) {
   try {
-    const { body } = await door.download(input.url, { signal, budget });
+    const { body } = await guardedFetch.download(input.url, { signal, budget });
     await writeStream(body, filePath);
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;

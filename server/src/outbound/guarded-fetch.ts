@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import { type AllowList, checkUrl } from './addresses.ts';
 import { counted, openBody, type Pace } from './body.ts';
-import type { ByteBudget } from './budget.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import { beginVisit, type Visit } from './download.ts';
 import { type Answer, ask, type HopRules, type Resolve } from './hop.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
-import { beginVisit, type Visit } from './visit.ts';
 
-export interface DoorOptions {
+export interface GuardedFetchOptions {
   /** Hosts reachable although not public; see {@link AllowList}. */
   allow: AllowList;
   /** All addresses of a host name; the system's look-up when not given. */
@@ -29,7 +29,7 @@ export interface DownloadOptions {
   signal?: AbortSignal | undefined;
   /** Counts the bytes of the body, after any content decoding. */
   budget: ByteBudget;
-  /** For this download, its reader's pauses included; the door's when not given. */
+  /** For the whole download, pauses of its reader included; the guarded fetch has a default. */
   deadlineSeconds?: number | undefined;
   /** Lets a `host:port` on the allow list be asked by plain http. */
   plainHttpWhereAllowed?: boolean | undefined;
@@ -46,8 +46,8 @@ export interface Download {
   body: AsyncIterable<Uint8Array>;
 }
 
-/** The one door out to hosts that others name. */
-export interface Door {
+/** The only way to fetch from hosts that clients or providers name. */
+export interface GuardedFetch {
   /**
    * Gets a file by https from a public host, following at most 5 redirects, each hop checked anew
    * (design section 7). A body that is never read is given up at the deadline.
@@ -67,7 +67,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** No content, reset content, partial content: none of them is the file. */
 const NOT_THE_FILE = new Set([204, 205, 206]);
 
-export function createDoor(options: DoorOptions): Door {
+export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const rules = rulesOf(options);
   const visits = new Set<Visit>();
   let closed = false;
@@ -89,7 +89,7 @@ export function createDoor(options: DoorOptions): Door {
   };
 }
 
-function rulesOf(options: DoorOptions): DoorRules {
+function rulesOf(options: GuardedFetchOptions): DoorRules {
   return {
     allow: options.allow,
     resolve: options.resolve ?? ((host) => lookup(host, { all: true })),

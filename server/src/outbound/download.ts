@@ -3,7 +3,7 @@ import { OutboundError, refusalFor } from './refusal.ts';
 
 /** One download from first look-up to last byte: everything that must end when it ends. */
 export interface Visit {
-  /** Aborts when the caller gives up, the deadline passes or the door closes. */
+  /** Aborts when the caller gives up, the deadline passes or the guarded fetch closes. */
   signal: AbortSignal;
   /** Hands over a connection, to be closed with the visit at the latest. */
   keep(client: Client): void;

@@ -1,7 +1,7 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { ByteBudget } from './byte-budget.ts';
-import type { Visit } from './download.ts';
+import type { DownloadSession } from './download-session.ts';
 import type { Answer } from './hop.ts';
 import { OutboundError } from './refusal.ts';
 
@@ -34,15 +34,15 @@ function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, encoding);
 }
 
-/** Yields a body's chunks as they arrive, counts them, and ends the visit with the iteration. */
+/** Yields a body's chunks as they arrive, counts them, and ends the session with the iteration. */
 export async function* counted(
   body: Readable,
   budget: ByteBudget,
-  visit: Visit,
+  session: DownloadSession,
   pace: Pace,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
-    visit.signal.throwIfAborted();
+    session.signal.throwIfAborted();
     const watch = watchPace(pace);
     for await (const chunk of body) {
       budget.take(chunk.length);
@@ -51,9 +51,9 @@ export async function* counted(
       watch.resume();
     }
   } catch (failure) {
-    throw visit.verdict(failure);
+    throw session.failureOf(failure);
   } finally {
-    await visit.end();
+    await session.end();
   }
 }
 

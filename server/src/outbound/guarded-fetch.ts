@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { type AllowList, checkUrl } from './addresses.ts';
 import { counted, openBody, type Pace } from './body.ts';
 import type { ByteBudget } from './byte-budget.ts';
-import { beginVisit, type Visit } from './download.ts';
+import { beginDownloadSession, type DownloadSession } from './download-session.ts';
 import { type Answer, ask, type HopRules, type Resolve } from './hop.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
@@ -69,22 +69,22 @@ const NOT_THE_FILE = new Set([204, 205, 206]);
 
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const rules = rulesOf(options);
-  const visits = new Set<Visit>();
+  const sessions = new Set<DownloadSession>();
   let closed = false;
   return {
     async download(url, wishes) {
       if (closed) throw doorClosed();
-      const visit = beginVisit({
+      const session = beginDownloadSession({
         signal: wishes.signal,
         deadlineSeconds: wishes.deadlineSeconds ?? options.deadlineSeconds ?? 300,
-        onEnd: (ended) => visits.delete(ended),
+        onEnd: (ended) => sessions.delete(ended),
       });
-      visits.add(visit);
-      return startDownload(url, wishes, rules, visit);
+      sessions.add(session);
+      return startDownload(url, wishes, rules, session);
     },
     async close() {
       closed = true;
-      await Promise.all([...visits].map((visit) => visit.end(doorClosed())));
+      await Promise.all([...sessions].map((session) => session.end(doorClosed())));
     },
   };
 }
@@ -105,25 +105,30 @@ async function startDownload(
   url: string,
   wishes: DownloadOptions,
   rules: DoorRules,
-  visit: Visit,
+  session: DownloadSession,
 ): Promise<Download> {
   try {
-    const { finalUrl, answer } = await follow(url, wishes, rules, visit);
+    const { finalUrl, answer } = await follow(url, wishes, rules, session);
     const body = openBody(answer, wishes.budget);
     const contentType = answer.headers['content-type'];
     return {
       finalUrl: finalUrl.href,
       contentType: typeof contentType === 'string' ? contentType : null,
-      body: counted(body, wishes.budget, visit, rules.pace),
+      body: counted(body, wishes.budget, session, rules.pace),
     };
   } catch (failure) {
-    const verdict = visit.verdict(failure);
-    await visit.end();
-    throw verdict;
+    const failureOf = session.failureOf(failure);
+    await session.end();
+    throw failureOf;
   }
 }
 
-async function follow(start: string, wishes: DownloadOptions, rules: HopRules, visit: Visit) {
+async function follow(
+  start: string,
+  wishes: DownloadOptions,
+  rules: HopRules,
+  session: DownloadSession,
+) {
   let target = start;
   let origin: string | undefined;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -131,7 +136,7 @@ async function follow(start: string, wishes: DownloadOptions, rules: HopRules, v
       const url = checkUrl(target, rules.allow, wishes);
       origin ??= url.origin;
       const headers = url.origin === origin ? (wishes.headers ?? {}) : {};
-      const answer = await ask(url, headers, rules, visit);
+      const answer = await ask(url, headers, rules, session);
       const location = redirectLocation(answer);
       if (location === undefined) return { finalUrl: url, answer: requireFile(answer) };
       await answer.close();

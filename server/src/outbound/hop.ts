@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'undici';
 import { type AllowList, checkAddresses, literalAddress } from './addresses.ts';
-import type { Visit } from './download.ts';
+import type { DownloadSession } from './download-session.ts';
 import { OutboundError } from './refusal.ts';
 
 /** Finds all addresses of a host name, like `dns.lookup` with `all`. */
@@ -35,30 +35,30 @@ const HEADERS_BYTES = 16 * 1024;
 /**
  * Asks one checked URL, without following a redirect, over a connection of its own to an address
  * that was checked after the look-up: a name that changes in between changes nothing.
- * @throws OutboundError not_public; network failures come as they are, for the visit's verdict
+ * @throws OutboundError not_public; network failures come as they are, for the session to explain
  */
 export async function ask(
   url: URL,
   headers: Record<string, string>,
   rules: HopRules,
-  visit: Visit,
+  session: DownloadSession,
 ): Promise<Answer> {
-  const addresses = await findAddresses(url, rules, visit.signal);
+  const addresses = await findAddresses(url, rules, session.signal);
   const client = connectTo(url, addresses, rules);
-  visit.keep(client);
+  session.keep(client);
   const response = await client.request({
     method: 'GET',
     path: url.pathname + url.search,
     headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
     reset: true,
-    signal: visit.signal,
+    signal: session.signal,
   });
   response.body.on('error', () => {}); // whoever reads the body hears it; nobody may be reading
   return {
     status: response.statusCode,
     headers: response.headers,
     body: response.body,
-    close: () => visit.drop(client),
+    close: () => session.drop(client),
   };
 }
 

@@ -11,8 +11,8 @@ import { modelsFor } from '../providers/ark/request.ts';
 import { createComfyuiProvider } from '../providers/comfyui/comfyui.ts';
 import { createFalProvider } from '../providers/fal/fal.ts';
 import { FAL_MODELS } from '../providers/fal/model-input.ts';
-import { type Account, listTurns, paced } from '../providers/host/paced.ts';
-import { type Observer, watched } from '../providers/host/watched.ts';
+import { instrumented, type Observer } from '../providers/host/instrumented.ts';
+import { type Account, listTurns, rateLimited } from '../providers/host/rate-limited.ts';
 import { OUTPUT_BYTES } from '../providers/kit/open-output.ts';
 import type { Capabilities, Provider } from '../providers/provider.ts';
 import { REPLICATE_MODELS } from '../providers/replicate/model-input.ts';
@@ -52,11 +52,11 @@ export async function createProviders(
   const { ark, fal, replicate, comfyui } = config.providerSettings;
   const { observer } = parts;
   const providers = [
-    watched(local, observer),
+    instrumented(local, observer),
     ark && arkProvider(ark, parts),
     fal && falProvider(fal, parts),
     replicate && replicateProvider(replicate, parts),
-    comfyui && watched(await comfyuiProvider(comfyui, parts), observer),
+    comfyui && instrumented(await comfyuiProvider(comfyui, parts), observer),
   ];
   return new Map(providers.flatMap((provider) => (provider ? [[provider.name, provider]] : [])));
 }
@@ -74,7 +74,7 @@ function arkProvider(settings: ArkSettings, parts: ProviderParts): Provider {
     submit: { callsPerSecond: submitsPerMinute / 60 },
   };
   const capabilities = { ...ark.capabilities, budgets };
-  return paced(watched({ ...ark, capabilities }, parts.observer), account);
+  return rateLimited(instrumented({ ...ark, capabilities }, parts.observer), account);
 }
 
 function falProvider(settings: FalSettings, parts: ProviderParts): Provider {
@@ -86,7 +86,7 @@ function falProvider(settings: FalSettings, parts: ProviderParts): Provider {
       ...{ ...own, markWithEndUserId, models: withOwn(FAL_MODELS, models) },
     }),
   );
-  return paced(watched(fal, parts.observer), account);
+  return rateLimited(instrumented(fal, parts.observer), account);
 }
 
 function replicateProvider(settings: ReplicateSettings, parts: ProviderParts): Provider {
@@ -96,7 +96,7 @@ function replicateProvider(settings: ReplicateSettings, parts: ProviderParts): P
     ...adapterParts(parts, account, () => replicate.capabilities),
     ...{ ...own, models: withOwn(REPLICATE_MODELS, models) },
   });
-  return paced(watched(replicate, parts.observer), account);
+  return rateLimited(instrumented(replicate, parts.observer), account);
 }
 
 async function comfyuiProvider(settings: ComfyuiSettings, parts: ProviderParts): Promise<Provider> {

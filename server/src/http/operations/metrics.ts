@@ -1,7 +1,7 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
-import type { ProviderCall } from '../../providers/host/watched.ts';
+import type { ProviderCall } from '../../providers/host/instrumented.ts';
 import type { Hearing } from '../../tasks/attempts/callback.ts';
 import { gaugeTasks } from './task-gauges.ts';
 

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { type JsonAnswer, leavesOpen, retryAfterSeconds } from '../kit/json-call.ts';
-import { cutWords } from '../kit/truncate.ts';
+import { truncate } from '../kit/truncate.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
 const NullableText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
@@ -76,7 +76,7 @@ export function publicWords(refusal: keyof typeof PUBLIC_WORDS): string {
 /** The provider's code and words in one line, for operators. */
 export function causeOf(error: ArkError, status?: number): string {
   const said = `${error.code}: ${error.message ?? ''}`.trim();
-  return cutWords(status === undefined ? said : `HTTP ${status} ${said}`);
+  return truncate(status === undefined ? said : `HTTP ${status} ${said}`);
 }
 
 /** The error in an answer, when it is in Ark's own shape. */

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import type { CallAnswer, CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
-import { cutWords } from '../kit/truncate.ts';
+import { truncate } from '../kit/truncate.ts';
 import type { ProviderInput, Submission, SubmitOutcome } from '../provider.ts';
 import { lookUp } from './look-up.ts';
 import { promptIdOf } from './prompt-id.ts';
@@ -150,7 +150,7 @@ function refusal(answer: CallAnswer): SubmitOutcome {
   }
   const { type, message, details = '' } = body.error;
   const nodes = JSON.stringify(body.node_errors ?? {});
-  return operator(cutWords(`${type}: ${message} ${details} ${nodes}`));
+  return operator(truncate(`${type}: ${message} ${details} ${nodes}`));
 }
 
 function operator(cause: string): SubmitOutcome {

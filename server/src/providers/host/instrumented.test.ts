@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { soughtAttempt, submissionOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from '../provider.ts';
-import { type ProviderCall, watched } from './watched.ts';
+import { instrumented, type ProviderCall } from './instrumented.ts';
 
 type Script = Parameters<typeof scriptedProvider>[0];
 
 /** The provider of a script, watched, and what was told. */
 function subject(script: Script) {
   const told: ProviderCall[] = [];
-  const provider = watched(scriptedProvider(script), { called: (call) => told.push(call) });
+  const provider = instrumented(scriptedProvider(script), { called: (call) => told.push(call) });
   return { provider, told };
 }
 

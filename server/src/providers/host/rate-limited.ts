@@ -23,7 +23,7 @@ const MOST_WAIT_SECONDS = 4;
  * would have to wait too long takes none and is rejected as busy; without a database to take a turn
  * from it is not sent. A read waits. Look-ups take a turn for each page: see {@link listTurns}.
  */
-export function paced(provider: Provider, account: Account): Provider {
+export function rateLimited(provider: Provider, account: Account): Provider {
   const { submit, read } = budgetsOf(account, provider.capabilities);
   return {
     ...provider,

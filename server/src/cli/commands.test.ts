@@ -27,7 +27,7 @@ test('a grant sent again is booked once, and refused with other values', async (
   assert.equal((await does(line)).booked, true);
   const again = await does(line);
   assert.equal(again.booked, false);
-  assert.deepEqual(again.paid, { available: 500, held: 0 });
+  assert.deepEqual(again.paid, { available: 500, reserved: 0 });
   await assert.rejects(does(line.replace('500', '501')), /"grant:r1" was used with other values/);
   await assert.rejects(does(line.replace('paid', 'promotional')), UsageError);
 });
@@ -36,12 +36,12 @@ test('an adjustment goes up or down, once per reference, with its reason on reco
   await does('accounts create grace@example.com');
   await does('credits grant grace@example.com 500 --kind paid --reference r2');
   const down = 'credits adjust grace@example.com -480 --kind paid --reference r2 --reason typo';
-  assert.deepEqual((await does(down)).paid, { available: 20, held: 0 });
+  assert.deepEqual((await does(down)).paid, { available: 20, reserved: 0 });
   assert.equal((await does(down)).booked, false);
   await assert.rejects(does(down.replace('typo', 'other')), UsageError);
   await assert.rejects(does(down.replace('r2', 'r3')), /fewer available credits/);
   const up = 'credits adjust grace@example.com +20 --kind promotional --reference r4 --reason gift';
-  assert.deepEqual((await does(up)).promotional, { available: 20, held: 0 });
+  assert.deepEqual((await does(up)).promotional, { available: 20, reserved: 0 });
   const [row] = await sql<{ note: string }>(
     db,
     `select note from ledger_transfers where reference = 'adjust:r2'`,

@@ -150,7 +150,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     usage: 'credits show ACCOUNT',
-    summary: 'Show available and held credits, paid and promotional',
+    summary: 'Show available and reserved credits, paid and promotional',
     options: [],
     run: async (db, { words: [account = ''] }) => balances(db, await findAccount(db, account)),
   },

@@ -52,9 +52,9 @@ const DAMAGES: Array<{
   found: (life: Life) => string;
 }> = [
   {
-    title: 'a task is gone, its credits are still held',
+    title: 'a task is gone, its credits are still reserved',
     damage: ({ live }) => ['delete from tasks where id = $1', live.id],
-    found: ({ live }) => `${live.id}: credits are held for no task`,
+    found: ({ live }) => `${live.id}: credits are reserved for no task`,
   },
   {
     title: 'a task is there that nobody pays for',
@@ -63,12 +63,12 @@ const DAMAGES: Array<{
       live.id,
       { id: 'task_free', phase: 'failed', error_code: 'not_accepted', due_at: null },
     ],
-    found: () => 'task_free: failed without credits held for it',
+    found: () => 'task_free: failed without credits reserved for it',
   },
   {
-    title: 'a task costs something else than is held for it',
+    title: 'a task costs something else than is reserved for it',
     damage: ({ live }) => ['update tasks set credits = credits + 1 where id = $1', live.id],
-    found: ({ live }) => `${live.id}: reserved without credits held for it`,
+    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
   },
   {
     title: 'a task ended without its settlement',
@@ -76,7 +76,7 @@ const DAMAGES: Array<{
       `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,
       live.id,
     ],
-    found: ({ live }) => `${live.id}: failed, but its credits are held`,
+    found: ({ live }) => `${live.id}: failed, but its credits are reserved`,
   },
   {
     title: 'a completed task whose job nobody accepted',

@@ -109,12 +109,12 @@ function shuffled<T>(list: T[], dice: Dice): T[] {
   return ranked.sort((one, other) => one.rank - other.rank).map(({ item }) => item);
 }
 
-/** Asserts that a request made one task and one hold, under whatever key. */
+/** Asserts that a request made one task and one reserve, under whatever key. */
 async function assertOneTask(accountId: string, taskId: string, available = PRICE.credits) {
   const rows = await sql(db, 'select id from tasks where account_id = $1', [accountId]);
   assert.deepEqual(rows, [{ id: taskId }]);
   const { paid } = await balances(db, accountId);
-  assert.deepEqual(paid, { available, held: PRICE.credits });
+  assert.deepEqual(paid, { available, reserved: PRICE.credits });
 }
 
 /** Creates through the client's own database connection; `lost` when told to send it again. */

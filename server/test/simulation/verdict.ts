@@ -68,11 +68,13 @@ function hasEnded({ phase }: TaskEnd): boolean {
 async function judgeCredits({ db, accountId }: World, tasks: TaskEnd[], granted: number) {
   const count = (is: (task: TaskEnd) => boolean) => tasks.filter(is).length * PRICE.credits;
   const spent = count(({ phase }) => phase === 'completed');
-  const held = count((task) => !hasEnded(task));
+  const reserved = count((task) => !hasEnded(task));
   const { paid } = await balances(db, accountId);
-  const expected = { available: granted - spent - held, held };
-  const [is, should] = [paid, expected].map((one) => `${one.available}/${one.held}`);
-  return is === should ? [] : [`the account has ${is} credits available and held, not ${should}`];
+  const expected = { available: granted - spent - reserved, reserved };
+  const [is, should] = [paid, expected].map((one) => `${one.available}/${one.reserved}`);
+  return is === should
+    ? []
+    : [`the account has ${is} credits available and reserved, not ${should}`];
 }
 
 /** States of an attempt that say for certain that no job came of it. */

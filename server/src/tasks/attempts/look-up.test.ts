@@ -271,7 +271,7 @@ test('an operator’s refusal refunds, and a job that shows up later is an orpha
   const { held, attempt } = await makeHeldTask(room);
   await announce(room.db, held.id);
   await reconcile(room.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
-  const refunded = { available: PRICE.credits, held: 0 };
+  const refunded = { available: PRICE.credits, reserved: 0 };
   assert.deepEqual((await balances(room.db, held.account_id)).paid, refunded);
   await callBack(attempt.id, news('job-late'));
   await callBack(attempt.id, news('job-false'));
@@ -359,7 +359,7 @@ test('two operators race: one decides, the other is told', async () => {
   assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   const transfers = await sql(
     room.db,
-    `select 1 from task_holds where task_id = $1 and outcome = 'refund'`,
+    `select 1 from task_reservations where task_id = $1 and outcome = 'refund'`,
     [held.id],
   );
   assert.equal(transfers.length, 1);

@@ -54,7 +54,7 @@ test('nobody counts on the task: it fails with its refund and its key is armed a
   const failed = await refuse(task);
   assert.ok(failed !== 'rest');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'not_accepted']);
-  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, held: 0 });
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
   const again = await createTask(room.parts, binding, REQUEST, PRICE);
   assert.equal(again.kind, 'created');
   assert.notEqual(again.task.id, task.id);
@@ -66,7 +66,7 @@ test('an announced task is tried again, its credits stay held', async () => {
   await announce(db, task.id);
   assert.equal(await refuse(task), 'rest');
   assert.equal(await dueInSeconds(task.id), 1);
-  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, held: 250 });
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, reserved: 250 });
   const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
 });
@@ -105,7 +105,7 @@ test('when the time for tries is over the task fails, and its key answers with i
   const failed = await refuse(await claimTask(db, task.id));
   assert.ok(failed !== 'rest');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
-  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, held: 0 });
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
   const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
   const other = bindingFor(task.account_id, binding.idempotencyKey, 'another body');
@@ -122,7 +122,7 @@ test('a worker that lost its lease neither fails the task nor arms its key', asy
     await freezeClock(db, 11);
     const taken = await claimTask(db, task.id);
     await assert.rejects(refuse(task), Superseded);
-    assert.equal((await balances(db, task.account_id)).paid.held, 250);
+    assert.equal((await balances(db, task.account_id)).paid.reserved, 250);
     assert.ok(await refuse(taken), 'the new holder of the lease decides');
   }
 });

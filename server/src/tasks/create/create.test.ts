@@ -65,7 +65,10 @@ test('two identical creates in flight reserve once, also if the credits cover on
     const outcomes = await Promise.all(Array.from({ length: twins }, () => create(binding)));
     const task = sharedTask(outcomes);
     assert.deepEqual(await tasksOf(accountId), [task.id]);
-    assert.deepEqual((await balances(db, accountId)).paid, { available: 0, held: PRICE.credits });
+    assert.deepEqual((await balances(db, accountId)).paid, {
+      available: 0,
+      reserved: PRICE.credits,
+    });
   }
 });
 
@@ -84,7 +87,7 @@ test('different bodies in flight under one key: one wins, the others conflict', 
     assert.ok(outcome.reason instanceof ApiError);
     assert.equal(outcome.reason.code, 'idempotency_conflict');
   }
-  assert.equal((await balances(db, accountId)).paid.held, PRICE.credits);
+  assert.equal((await balances(db, accountId)).paid.reserved, PRICE.credits);
 });
 
 test('parallel creates of an account never spend more than it has', async () => {
@@ -96,7 +99,7 @@ test('parallel creates of an account never spend more than it has', async () => 
     if (outcome.status === 'fulfilled') continue;
     assert.equal(outcome.reason.code, 'insufficient_credits');
   }
-  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, held: 1000 });
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 1000 });
 });
 
 test('a key is the account’s: two accounts use the same one apart', async () => {
@@ -154,7 +157,7 @@ test('20 parallel creates on an armed key make exactly one task', async () => {
     const fresh = sharedTask(outcomes);
     assert.deepEqual(await tasksOf(binding.accountId), [task.id, fresh.id]);
     const { paid } = await balances(db, binding.accountId);
-    assert.deepEqual(paid, { available: 0, held: PRICE.credits });
+    assert.deepEqual(paid, { available: 0, reserved: PRICE.credits });
   }
 });
 
@@ -198,7 +201,7 @@ test('the seed asked for is kept; -1 and none are drawn anew and recorded', asyn
   for (const seed of drawn) assert.ok(seed >= 0 && seed <= 4_294_967_295);
 });
 
-test('a task, its hold, its key and its wake-up are committed together or not at all', async () => {
+test('a task, its reservation, its key and its wake-up are committed together or not at all', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits);
   const binding = bindingFor(accountId);
   const queue = {

@@ -11,7 +11,7 @@ import {
 import { ApiError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
-import { hold } from '../../ledger/ledger.ts';
+import { reserve } from '../../ledger/ledger.ts';
 import type { Lane, Queue } from '../../queue/queue.ts';
 import { readTasks, SURFACE, type Task } from '../task.ts';
 import { announce } from './announce.ts';
@@ -84,7 +84,7 @@ export async function createTask(
 ): Promise<Created> {
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
-      const task = await reserve(parts, binding, request, price);
+      const task = await reserveAndInsert(parts, binding, request, price);
       if (task) return { kind: 'created', task };
       const known = await readKey(parts.db, binding);
       const replayed = known && (await replay(parts.db, known, binding.fingerprint));
@@ -111,7 +111,7 @@ async function readKey(db: Queryable, { accountId, idempotencyKey }: Binding) {
   return known;
 }
 
-async function reserve(
+async function reserveAndInsert(
   parts: CreateParts,
   binding: Binding,
   request: GenerationRequest,
@@ -122,7 +122,7 @@ async function reserve(
   const task = await parts.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
     const [, inserted] = await together(
-      hold(tx, { accountId: binding.accountId, taskId: id, credits: price.credits }),
+      reserve(tx, { accountId: binding.accountId, taskId: id, credits: price.credits }),
       insertTask(tx, parts, { id, binding, request, price }),
       parts.queue.enqueue(tx, lane, id),
     );

@@ -149,7 +149,7 @@ test('what the provider billed for a failed job is recorded as the operator’s 
       [task.id],
     );
     assert.equal(row?.provider_billed, billed);
-    const refunded = { available: PRICE.credits, held: 0 };
+    const refunded = { available: PRICE.credits, reserved: 0 };
     assert.deepEqual((await balances(room.db, task.account_id)).paid, refunded);
   }
 });

@@ -73,12 +73,12 @@ async function stateOfAttempt(taskId: string): Promise<string | undefined> {
   return attempts[0]?.state;
 }
 
-async function paid(task: Task): Promise<{ available: number; held: number }> {
+async function paid(task: Task): Promise<{ available: number; reserved: number }> {
   return (await balances(db, task.account_id)).paid;
 }
 
-const HELD = { available: 0, held: PRICE.credits };
-const REFUNDED = { available: PRICE.credits, held: 0 };
+const HELD = { available: 0, reserved: PRICE.credits };
+const REFUNDED = { available: PRICE.credits, reserved: 0 };
 
 test('the provider is told what was asked, under the attempt’s id, which is on record', async () => {
   const { task } = await makeSubmittingTask(room);

@@ -87,7 +87,7 @@ export async function makeSubmittingTask(room: TaskRoom, changes: Partial<Create
 export async function recordAccepted(db: Database, taskId: string): Promise<void> {
   await sql(
     db,
-    `insert into attempts (id, task_id, provider, send_before, state, job_id, resolved_at)
+    `insert into attempts (id, task_id, provider, send_before, state, job_id, outcome_at)
      select 'att_' || id, id, provider, clock_now(), 'accepted', 'job-' || id, clock_now()
      from tasks where id = $1`,
     [taskId],

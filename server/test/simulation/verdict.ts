@@ -25,7 +25,7 @@ interface TaskEnd {
   is_bound: boolean;
   /** How often it came to an end. */
   ends: number;
-  attempts: Array<{ id: string; state: string; job_id: string | null; resolved_by: string | null }>;
+  attempts: Array<{ id: string; state: string; job_id: string | null; outcome_by: string | null }>;
 }
 
 const TASKS = statement(
@@ -181,7 +181,7 @@ function tallyOf(
   for (const { phase, held_cause, error_code, attempts, is_bound } of tasks) {
     count(`task ${phase} ${held_cause ?? error_code ?? ''}`.trim());
     if (!is_bound) count('key armed again');
-    for (const { state, resolved_by } of attempts) count(`attempt ${state} by ${resolved_by}`);
+    for (const { state, outcome_by } of attempts) count(`attempt ${state} by ${outcome_by}`);
   }
   for (const { state } of orphans) count(`orphan ${state}`);
   for (const { kind } of tellings.all()) count(`told ${kind}`);

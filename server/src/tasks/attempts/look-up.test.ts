@@ -70,7 +70,7 @@ async function lookAgain(task: Task, by: Provider): Promise<Task> {
 }
 
 interface Shown {
-  attempts: { state: string; resolved_by: string; job_id: string; evidence: object[] }[];
+  attempts: { state: string; outcome_by: string; job_id: string; evidence: object[] }[];
   orphan_jobs: { job_id: string; state: string; source: string }[];
   history: { cause: object }[];
 }
@@ -87,7 +87,7 @@ test('a callback wakes its task at once, and the job it names is adopted once re
   const woken = await claimTask(room.db, held.id);
   assert.equal((await lookAgain(woken, provider({ 'job-1': 'working' }))).phase, 'generating');
   const [shownAttempt] = (await shown(held.id)).attempts;
-  assert.equal(shownAttempt?.resolved_by, 'callback');
+  assert.equal(shownAttempt?.outcome_by, 'callback');
   assert.equal(shownAttempt?.job_id, 'job-1');
 });
 
@@ -158,7 +158,7 @@ test('a job that only looks alike is taken when no other attempt can have it', a
     'held',
     'it may be the other’s',
   );
-  const proven = `update attempts set resolved_by = 'look_up' where id = $1`;
+  const proven = `update attempts set outcome_by = 'look_up' where id = $1`;
   await sql(room.db, proven, [second.attempt.id]);
   assert.equal((await lookAgain(again, provider({}, found))).phase, 'generating');
 });
@@ -261,7 +261,7 @@ test('an operator adopts a job, once, with a reason that is kept', async () => {
   const done = await reconcile(room.db, held.id, decision, 'seen in the console');
   assert.deepEqual(done, { task_id: held.id, phase: 'generating' });
   const { attempts, history } = await shown(held.id);
-  assert.equal(attempts[0]?.resolved_by, 'operator');
+  assert.equal(attempts[0]?.outcome_by, 'operator');
   assert.match(JSON.stringify(history.at(-1)), /seen in the console/);
   const again = reconcile(room.db, held.id, { kind: 'failed' }, 'twice');
   await assert.rejects(again, { name: 'UsageError', message: /is generating, not held/ });

@@ -2,7 +2,7 @@ import type { Database, Transaction } from '../../database/database.ts';
 import type { FindOutcome, Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { move, type Next, postpone } from '../transitions.ts';
-import { type Attempt, hasTwin, liveAttempt, resolveAttempt, takenJobs } from './attempts.ts';
+import { type Attempt, hasTwin, liveAttempt, recordOutcome, takenJobs } from './attempts.ts';
 import {
   type EvidenceSource,
   isNamedElsewhere,
@@ -26,7 +26,7 @@ export interface LookUpParts extends SubmissionParts {
 type Finding =
   | { kind: 'found'; jobId: string; by: EvidenceSource; found: object }
   | { kind: 'absent'; found: FindOutcome }
-  | { kind: 'open'; found: FindOutcome };
+  | { kind: 'inconclusive'; found: FindOutcome };
 
 /** A task held because nobody knows whether its provider took it. */
 export async function lookUpHeld(parts: LookUpParts, task: Task): Promise<Next> {
@@ -61,13 +61,13 @@ async function follow(
   switch (finding.kind) {
     case 'found': {
       const { jobId, by } = finding;
-      await resolveAttempt(tx, attempt.id, { state: 'accepted', jobId, by });
+      await recordOutcome(tx, attempt.id, { state: 'accepted', jobId, by });
       return move(tx, task, { to: 'generating', cause: { ...cause, job: jobId } });
     }
     case 'absent':
-      await resolveAttempt(tx, attempt.id, { state: 'absent', by: 'look_up', cause });
+      await recordOutcome(tx, attempt.id, { state: 'absent', by: 'look_up', cause });
       return notAccepted(tx, task, { ...parts, cause });
-    case 'open':
+    case 'inconclusive':
       if (task.phase === 'submitting') {
         return holdForEvidence(tx, task, attempt, { by: 'look_up', cause });
       }
@@ -82,8 +82,8 @@ export async function holdForEvidence(
   attempt: Attempt,
   { by, cause }: { by: EvidenceSource; cause: Record<string, unknown> },
 ): Promise<Next> {
-  if (attempt.state === 'open') {
-    await resolveAttempt(tx, attempt.id, { state: 'unknown', by, cause });
+  if (attempt.state === 'in_flight') {
+    await recordOutcome(tx, attempt.id, { state: 'unknown', by, cause });
   }
   return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
 }
@@ -106,7 +106,7 @@ async function seek(parts: LookUpParts, task: Task, attempt: Attempt): Promise<F
   }
   if (failure !== undefined) throw failure;
   const isAbsent = provesAbsence(parts, task, { attempt, found, watchedSeconds });
-  return { kind: isAbsent ? 'absent' : 'open', found };
+  return { kind: isAbsent ? 'absent' : 'inconclusive', found };
 }
 
 type Found = Extract<FindOutcome, { kind: 'found' }>;

@@ -20,7 +20,7 @@ const NOTE = statement(
      case when bool_or((e.finding->>'verified')::boolean) then 'confirmed' else 'suspected' end
    from evidence e join attempts a on a.id = e.attempt_id join tasks t on t.id = a.task_id
    where a.id = $1 and e.source in ('sender', 'callback') and e.finding->>'job' is not null
-     and (a.state not in ('open', 'unknown') or t.due_at is null)
+     and (a.state not in ('in_flight', 'unknown') or t.due_at is null)
      and not exists (select from attempts other
        where other.provider = a.provider and other.job_id = e.finding->>'job')
    group by a.id, 2

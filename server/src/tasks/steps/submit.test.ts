@@ -87,7 +87,7 @@ test('the provider is told what was asked, under the attempt’s id, which is on
     async submit(submission, mayStillSend) {
       told = submission;
       assert.equal(mayStillSend(), true);
-      assert.equal(await stateOfAttempt(task.id), 'open');
+      assert.equal(await stateOfAttempt(task.id), 'in_flight');
       return { kind: 'accepted', jobId: `job-${task.id}` };
     },
   });
@@ -319,7 +319,7 @@ test('a held task that nobody was told of fails when there is no job, and arms i
 test('a second attempt is impossible while one is open, unknown or accepted', async () => {
   const { task } = await makeSubmittingTask(room);
   const attempt = await db.transaction((tx) => openAttempt(tx, task, 'test'));
-  for (const state of ['open', 'unknown', 'accepted']) {
+  for (const state of ['in_flight', 'unknown', 'accepted']) {
     await sql(
       db,
       `update attempts set state = $2, job_id = case when $2 = 'accepted' then id end where id = $1`,
@@ -328,7 +328,9 @@ test('a second attempt is impossible while one is open, unknown or accepted', as
     const second = db.transaction((tx) => openAttempt(tx, task, 'test'));
     await assert.rejects(second, { constraint: 'one_live_attempt' }, state);
   }
-  await sql(db, `update attempts set state = 'open', job_id = null where id = $1`, [attempt.id]);
+  await sql(db, `update attempts set state = 'in_flight', job_id = null where id = $1`, [
+    attempt.id,
+  ]);
 });
 
 test('a worker that lost its lease opens no attempt', async () => {

@@ -7,10 +7,10 @@ import type { Log } from '../../kernel/log.ts';
 import type { Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
 import {
   type Attempt,
+  type AttemptOutcome,
   liveAttempt,
   openAttempt,
-  type Resolution,
-  resolveAttempt,
+  recordOutcome,
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
 import { noteEvidence } from '../attempts/evidence.ts';
@@ -86,7 +86,7 @@ async function record(
 ): Promise<Next> {
   try {
     return await whenReachable(parts, () =>
-      parts.db.transaction((tx) => recordOutcome(parts, tx, task, { attempt, outcome })),
+      parts.db.transaction((tx) => recordAndFollow(parts, tx, task, { attempt, outcome })),
     );
   } catch (failure) {
     if (failure instanceof Superseded) await comeTooLate(parts, attempt, outcome);
@@ -138,7 +138,7 @@ async function comeTooLate(
 type KnownOutcome = Exclude<SubmitOutcome, { kind: 'unknown' }>;
 
 /** What is known for certain is recorded whoever holds the task now: nobody knows better. */
-async function recordOutcome(
+async function recordAndFollow(
   parts: SubmitParts,
   tx: Transaction,
   task: Task,
@@ -149,13 +149,13 @@ async function recordOutcome(
     await noteEvidence(tx, attempt.id, 'sender', outcome);
     return holdForEvidence(tx, task, attempt, { by: 'sender', cause });
   }
-  await resolveAttempt(tx, attempt.id, resolutionOf(outcome, cause));
+  await recordOutcome(tx, attempt.id, attemptOutcomeOf(outcome, cause));
   const current = await takeBack(tx, task);
   const next = await follow(parts, tx, current, outcome, cause);
   return current === task ? next : 'rest';
 }
 
-function resolutionOf(outcome: KnownOutcome, cause: Record<string, unknown>): Resolution {
+function attemptOutcomeOf(outcome: KnownOutcome, cause: Record<string, unknown>): AttemptOutcome {
   return outcome.kind === 'accepted'
     ? { state: 'accepted', by: 'sender', jobId: outcome.jobId }
     : { state: outcome.kind, by: 'sender', cause };

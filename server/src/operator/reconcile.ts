@@ -56,7 +56,8 @@ export function reconcile(
 
 const LOCK = statement(
   'attempt_lock_live',
-  `select from attempts where task_id = $1 and state in ('in_flight', 'unknown', 'accepted') for update`,
+  `select from attempts
+   where task_id = $1 and state in ('in_flight', 'unknown', 'accepted') for update`,
 );
 
 /** The attempt before the task, as every transition that resolves one does. */

@@ -50,7 +50,7 @@ export type SubmitOutcome =
   | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
 
 /** What is known of an attempt when its job is looked for. Times are milliseconds since 1970. */
-export interface SoughtAttempt {
+export interface FindJobInput {
   submission: Submission;
   /** The submit's bytes left after `from` and its answer was given up before `to`. */
   sentBetween: { from: number; to: number };
@@ -136,7 +136,7 @@ export interface Provider {
    * @param mayStillSend asked just before the first byte leaves; when it says no, nothing is sent
    */
   submit(submission: Submission, mayStillSend: () => boolean): Promise<SubmitOutcome>;
-  find(attempt: SoughtAttempt): Promise<FindOutcome>;
+  find(attempt: FindJobInput): Promise<FindOutcome>;
   read(jobId: string): Promise<JobStatus>;
   /** @throws OutputGone when the result can't be had any more */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;

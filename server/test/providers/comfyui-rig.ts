@@ -4,9 +4,9 @@ import path from 'node:path';
 import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/process.ts';
 import { type ComfyuiOptions, createComfyuiProvider } from '../../src/providers/comfyui/comfyui.ts';
 import type {
+  FindJobInput,
   Provider,
   ProviderInput,
-  SoughtAttempt,
   Submission,
 } from '../../src/providers/provider.ts';
 
@@ -97,7 +97,7 @@ export function submissionOf(inputs: ProviderInput[] = []): Submission {
 }
 
 /** The submission as its host would look for it, sent so many seconds ago. */
-export function soughtAttempt(submission: Submission, ageSeconds = 0): SoughtAttempt {
+export function findJobInput(submission: Submission, ageSeconds = 0): FindJobInput {
   const to = Date.now();
   const from = to - ageSeconds * 1000;
   return { submission, sentBetween: { from, to }, takenJobIds: async () => new Set() };

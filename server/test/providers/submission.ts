@@ -1,4 +1,4 @@
-import type { ProviderInput, SoughtAttempt, Submission } from '../../src/providers/provider.ts';
+import type { FindJobInput, ProviderInput, Submission } from '../../src/providers/provider.ts';
 
 /** A plain text-to-video submission, with the changes that a test cares about. */
 export function submission(changes: Partial<Submission> = {}): Submission {
@@ -30,11 +30,11 @@ export function input(
 }
 
 /** An attempt to look for, whose submit took the second before `sentAt`. */
-export function sought(
+export function findInput(
   attempt: Submission,
   sentAt: number,
   takenJobIds: string[] = [],
-): SoughtAttempt {
+): FindJobInput {
   return {
     submission: attempt,
     sentBetween: { from: sentAt - 1000, to: sentAt },

@@ -1,12 +1,12 @@
 import {
   type Callback,
   type Capabilities,
+  type FindJobInput,
   type FindOutcome,
   type JobStatus,
   OutputGone,
   type OutputReference,
   type Provider,
-  type SoughtAttempt,
   type Submission,
   type SubmitOutcome,
 } from '../../src/providers/provider.ts';
@@ -129,17 +129,17 @@ function replyOf(plan: Plan, job: Job | undefined): SubmitOutcome {
 }
 
 /** The jobs that may be the attempt's, as the provider shows them now. */
-function look({ cloud, epochMs }: ProviderParts, nowMs: number, sought: SoughtAttempt): Job[] {
+function look({ cloud, epochMs }: ProviderParts, nowMs: number, findInput: FindJobInput): Job[] {
   const { personality, jobs, barredAttempts } = cloud;
-  const { attemptId } = sought.submission;
+  const { attemptId } = findInput.submission;
   if (personality.find === 'none') return [];
   if (personality.absence === 'final') barLateComers(cloud, attemptId, nowMs, barredAttempts);
   const shown = jobs.filter((job) => isListed(cloud, job, nowMs));
   if (personality.shows === 'mark') return shown.filter((job) => job.attemptId === attemptId);
-  const from = sought.sentBetween.from - epochMs;
-  const to = sought.sentBetween.to - epochMs;
+  const from = findInput.sentBetween.from - epochMs;
+  const to = findInput.sentBetween.to - epochMs;
   return shown
-    .filter((job) => job.likeness === likenessOf(sought.submission))
+    .filter((job) => job.likeness === likenessOf(findInput.submission))
     .filter((job) => from <= job.arrivesAtMs && job.arrivesAtMs <= to);
 }
 

@@ -15,8 +15,8 @@ const MOST_FAILURES = 5;
 const LANDMARKS = [
   ...['task completed', 'task failed not_accepted', 'task failed provider_unavailable'],
   ...['task held acceptance', 'task held outcome', 'key armed again'],
-  ...['attempt accepted by sender', 'attempt accepted by look_up', 'attempt accepted by callback'],
-  ...['attempt accepted by operator', 'attempt absent by look_up', 'attempt unknown by sender'],
+  ...['attempt accepted by sender', 'attempt accepted by find', 'attempt accepted by callback'],
+  ...['attempt accepted by operator', 'attempt absent by find', 'attempt unknown by sender'],
   ...['told bound', 'told refunded', 'told busy', 'told no_credits', 'orphan unknown_there'],
 ];
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KEY_WITHOUT_MARKS } from '../../../../simulators/ark/ark.ts';
 import {
+  findJobInput,
   newSubmission,
   sendNow,
-  soughtAttempt,
 } from '../../../test/providers/conformance/attempts.ts';
 import {
   busy,
@@ -102,7 +102,7 @@ test('fifty look-ups at once cost two calls of LIST at most, and each finds its 
   const sent = submissions.slice(0, 5);
   await Promise.all(sent.map((submission) => provider.submit(submission, sendNow)));
   const found = await Promise.all(
-    submissions.map((submission) => provider.find(soughtAttempt(submission, from))),
+    submissions.map((submission) => provider.find(findJobInput(submission, from))),
   );
   assert.deepEqual(
     found.map(({ kind }) => kind),

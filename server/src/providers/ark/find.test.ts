@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newSubmission } from '../../../test/providers/conformance/attempts.ts';
-import type { SoughtAttempt } from '../provider.ts';
+import type { FindJobInput } from '../provider.ts';
 import { findJob, type Search } from './find.ts';
 import { BYTEPLUS_MODELS } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
 const NOW = Date.UTC(2026, 8, 1);
 const submission = newSubmission();
-const attempt: SoughtAttempt = {
+const attempt: FindJobInput = {
   submission,
   sentBetween: { from: NOW - 30_400, to: NOW - 20_000 },
   takenJobIds: async () => new Set(),

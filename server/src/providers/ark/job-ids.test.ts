@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
-import { sought, submission } from '../../../test/providers/submission.ts';
+import { findInput, submission } from '../../../test/providers/submission.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createArkProvider } from './ark.ts';
@@ -43,7 +43,7 @@ test('a task in the list with such an id is passed over', async () => {
   const mark = { safety_identifier: submission().attemptId };
   const items = [...BAD_IDS, 'cgt-1'].map((id) => ({ id, status: 'running', ...mark }));
   host.answer(TASKS, { json: { items, total: items.length } });
-  const outcome = await ark().find(sought(submission(), NOW - 4000));
+  const outcome = await ark().find(findInput(submission(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
 });
 

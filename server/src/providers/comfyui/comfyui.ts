@@ -3,7 +3,7 @@ import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import type { Capabilities, Provider } from '../provider.ts';
-import { find, lookUp } from './look-up.ts';
+import { find, findPrompt } from './find.ts';
 import { openOutput } from './outputs.ts';
 import type { ServerAddress } from './server.ts';
 import { prepare, submit } from './submit.ts';
@@ -52,7 +52,7 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
     prepare: (inputs) => prepare(parts, inputs),
     submit: (submission, mayStillSend) => submit(parts, submission, mayStillSend),
     find: (attempt) => find(server, attempt, options.now),
-    read: (jobId) => lookUp(server, jobId),
+    read: (jobId) => findPrompt(server, jobId),
     openOutput: (output) => openOutput(output, { server, guardedFetch, maxBytes }),
     stop: () => guardedFetch.close(),
   };

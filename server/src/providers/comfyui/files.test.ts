@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { after, before, beforeEach, test } from 'node:test';
 import {
   countsFor,
+  findJobInput,
   type Rig,
-  soughtAttempt,
   startRig,
   submissionOf,
   usualOptions,
@@ -208,7 +208,7 @@ test('absence is weak at a server that does not tell its time', async () => {
       response.end(JSON.stringify(isList ? { jobs } : { error: 'Job not found' }));
     },
     async (options) => {
-      const found = await createComfyuiProvider(options).find(soughtAttempt(submissionOf()));
+      const found = await createComfyuiProvider(options).find(findJobInput(submissionOf()));
       assert.deepEqual(found, { kind: 'absent', proof: 'weak' });
     },
   );

@@ -5,7 +5,7 @@ import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { ProviderInput, Submission, SubmitOutcome } from '../provider.ts';
-import { lookUp } from './look-up.ts';
+import { findPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { callServer, type ServerAddress, ServerTrouble } from './server.ts';
 import { type OpenInput, upload } from './uploads.ts';
@@ -61,7 +61,7 @@ export async function submit(
   let graph: unknown;
   try {
     graph = await fillIn(parts, workflow, submission, inputs);
-    const { kind } = await lookUp(parts.server, jobId);
+    const { kind } = await findPrompt(parts.server, jobId);
     if (kind !== 'missing') return { kind: 'accepted', jobId };
   } catch (error) {
     return notPosted(error);

@@ -6,7 +6,7 @@ import {
   type CannedHost,
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
-import { input, sought, submission } from '../../../test/providers/submission.ts';
+import { findInput, input, submission } from '../../../test/providers/submission.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
@@ -242,7 +242,7 @@ function row(id: string, changes: Record<string, unknown> = {}) {
 
 function found(rows: unknown[], options: { taken?: string[] } = {}) {
   host.answer(HISTORY, { json: { items: rows, next_cursor: null, has_more: false } });
-  return fal().find(sought(submission(), NOW - 4000, options.taken));
+  return fal().find(findInput(submission(), NOW - 4000, options.taken));
 }
 
 test('a lost request is found by the mark of its attempt, whatever else is alike', async () => {
@@ -275,7 +275,7 @@ test('a link to an input tells requests apart although it is signed anew', async
     row('r-2', { json_input: modelInput(own('first', 'b')) }),
   ];
   host.answer(HISTORY, { json: { items: rows, next_cursor: null } });
-  const outcome = await fal().find(sought(own('second'), NOW - 4000));
+  const outcome = await fal().find(findInput(own('second'), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
 });
 
@@ -305,7 +305,7 @@ test('an absent request is only a hint, since unfinished ones may not be shown',
 test('the history is asked for up to the end of the longest run, however long ago that was', async () => {
   host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
   const dayLater = { now: () => NOW + 86_400_000, startTimeoutSeconds: 600 };
-  const outcome = await fal(dayLater).find(sought(submission(), NOW - 4000));
+  const outcome = await fal(dayLater).find(findInput(submission(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   const end = Date.parse(host.requests[0]?.url.searchParams.get('end') ?? '');
   assert.equal(end, NOW - 4000 + (600 + 3600 + 120) * 1000);
@@ -327,14 +327,14 @@ test('every page of the history is read, each in its turn, before anything is sa
     { json: { items: [row('r-2', { json_input: {} })], next_cursor: 'second' } },
     { json: { items: [row('r-1')], next_cursor: null } },
   );
-  const outcome = await fal({ nextListTurn }).find(sought(submission(), NOW - 4000));
+  const outcome = await fal({ nextListTurn }).find(findInput(submission(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
   assert.equal(turns, 2);
 });
 
 test('a history that can not be read to its end says nothing', async () => {
-  const find = () => fal().find(sought(submission(), NOW - 4000));
+  const find = () => fal().find(findInput(submission(), NOW - 4000));
   host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: 'again' } });
   await assert.rejects(find, /more than 20 pages/);
   for (const answer of [{ text: '<html>' }, { json: { items: [{}] } }, { status: 403, json: {} }]) {

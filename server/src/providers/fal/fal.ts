@@ -19,7 +19,7 @@ export function createFalProvider(options: FalOptions): Provider {
     identity: identityOf(settings.queueUrl, settings.platformUrl, settings.apiKey, settings.models),
     capabilities: capabilitiesOf(settings),
     submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
-    find: (sought) => findInHistory(settings, sought),
+    find: (input) => findInHistory(settings, input),
     read: (jobId) => readRequest(settings, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: createWebhookReader(settings),

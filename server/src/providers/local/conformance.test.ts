@@ -153,14 +153,14 @@ test('submit and look-up agree, whichever comes first', async (t) => {
   t.after(close);
   for (let round = 0; round < 30; round += 1) {
     const submission = newSubmission();
-    const sought = {
+    const input = {
       submission,
       sentBetween: { from: 0, to: 1 },
       takenJobIds: async () => new Set<string>(),
     };
     const [outcome, found] = await Promise.all([
       provider.submit(submission, sendNow),
-      provider.find(sought),
+      provider.find(input),
     ]);
     assert.equal(outcome.kind === 'accepted', found.kind === 'found');
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
-import { input, sought, submission } from '../../../test/providers/submission.ts';
+import { findInput, input, submission } from '../../../test/providers/submission.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { modelInput } from './model-input.ts';
@@ -46,7 +46,7 @@ function row(id: string, changes: Record<string, unknown> = {}) {
 
 function found(rows: unknown[], changes: Partial<ReplicateOptions> = {}, taken: string[] = []) {
   host.answer(PREDICTIONS, { json: { previous: null, next: null, results: rows } });
-  return replicate(changes).find(sought(submission(), NOW - 4000, taken));
+  return replicate(changes).find(findInput(submission(), NOW - 4000, taken));
 }
 
 test('a lost prediction is found by its webhook, whatever else is alike', async () => {
@@ -87,7 +87,7 @@ test('a link to an input is a mark, although it is signed anew', async () => {
     row('b', { input: modelInput(own('first', 'b')) }),
   ];
   host.answer(PREDICTIONS, { json: { next: null, results: rows } });
-  const outcome = await replicate().find(sought(own('second'), NOW - 4000));
+  const outcome = await replicate().find(findInput(own('second'), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
 });
 
@@ -133,7 +133,7 @@ test('a prediction that what is configured now can not tell apart keeps absence 
 test('a prediction with all the same words and another link may be the one', async () => {
   const own = (id: string) =>
     submission({ mode: 'image-to-video', inputs: [input('first_frame', id)] });
-  const find = () => replicate({ listLagSeconds: 60 }).find(sought(own('a'), NOW - 4000));
+  const find = () => replicate({ listLagSeconds: 60 }).find(findInput(own('a'), NOW - 4000));
   const sent = modelInput(own('b'));
   host.answer(PREDICTIONS, { json: { results: [row('a', { input: sent })] } });
   assert.deepEqual(await find(), { kind: 'absent', proof: 'weak' });
@@ -160,14 +160,14 @@ test('every page of the list is read, each in its turn, before anything is said'
     { json: { next, results: [row('b', { input: { prompt: 'another' } })] } },
     { json: { next: null, results: [row('a')] } },
   );
-  const outcome = await replicate({ nextListTurn }).find(sought(submission(), NOW - 4000));
+  const outcome = await replicate({ nextListTurn }).find(findInput(submission(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'likeness' });
   assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
   assert.equal(turns, 2);
 });
 
 test('a list that can not be read to its end says nothing, and our token stays at home', async () => {
-  const find = () => replicate().find(sought(submission(), NOW - 4000));
+  const find = () => replicate().find(findInput(submission(), NOW - 4000));
   const next = `${host.url}${PREDICTIONS}?cursor=again`;
   host.answer(PREDICTIONS, { json: { next, results: [row('a')] } });
   await assert.rejects(find, /more than 20 pages/);

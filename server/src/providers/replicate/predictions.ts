@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
-import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
+import type { FindJobInput, FindOutcome, Submission } from '../provider.ts';
 import { causeOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
@@ -35,19 +35,19 @@ const MAX_PAGES = 20;
  */
 export async function findInPredictions(
   settings: ReplicateSettings,
-  sought: SoughtAttempt,
+  input: FindJobInput,
 ): Promise<FindOutcome> {
-  const { candidates, skipped } = await readCandidates(settings, sought);
+  const { candidates, skipped } = await readCandidates(settings, input);
   const isCertain = Number.isFinite(settings.listLagSeconds) && skipped === 0;
-  return pickJob(candidates, sought, isCertain ? 'strong' : 'weak');
+  return pickJob(candidates, input, isCertain ? 'strong' : 'weak');
 }
 
 /** `skipped`: how many rows may be the attempt's and have an id that is none of Replicate's. */
-async function readCandidates(settings: ReplicateSettings, sought: SoughtAttempt) {
+async function readCandidates(settings: ReplicateSettings, input: FindJobInput) {
   const candidates: Candidate[] = [];
   let skipped = 0;
-  for await (const row of readList(settings, sought)) {
-    const by = compare(row, sought.submission, settings);
+  for await (const row of readList(settings, input)) {
+    const by = compare(row, input.submission, settings);
     if (by === 'other') continue;
     if (isJobId(row.id)) candidates.push({ jobId: row.id, by });
     else skipped += 1;
@@ -87,8 +87,8 @@ function attemptIn(webhook: string): string | undefined {
   return path.split('/').at(-1)?.split('.').at(0);
 }
 
-async function* readList(settings: ReplicateSettings, sought: SoughtAttempt): AsyncGenerator<Row> {
-  let url = firstPage(settings, sought);
+async function* readList(settings: ReplicateSettings, input: FindJobInput): AsyncGenerator<Row> {
+  let url = firstPage(settings, input);
   for (let page = 0; page < MAX_PAGES; page += 1) {
     await settings.nextListTurn();
     const answer = await getFromReplicate(settings, url);
@@ -103,7 +103,7 @@ async function* readList(settings: ReplicateSettings, sought: SoughtAttempt): As
   throw new Error(`The list of predictions has more than ${MAX_PAGES} pages`);
 }
 
-function firstPage(settings: ReplicateSettings, { sentBetween }: SoughtAttempt): string {
+function firstPage(settings: ReplicateSettings, { sentBetween }: FindJobInput): string {
   const url = new URL(`${settings.baseUrl}/v1/predictions`);
   const { from, to } = sentBetween;
   url.search = new URLSearchParams({

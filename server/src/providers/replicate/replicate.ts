@@ -16,7 +16,7 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
     identity: identityOf(settings.baseUrl, settings.apiToken, settings.models),
     capabilities: capabilitiesOf(settings),
     submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
-    find: (sought) => findInPredictions(settings, sought),
+    find: (input) => findInPredictions(settings, input),
     read: (jobId) => readPrediction(settings, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: createWebhookReader(settings),

@@ -57,7 +57,8 @@ export async function openAttempt(
 
 const LIVE = statement(
   'attempt_live',
-  `select ${COLUMNS} from attempts where task_id = $1 and state in ('in_flight', 'unknown', 'accepted')`,
+  `select ${COLUMNS} from attempts
+   where task_id = $1 and state in ('in_flight', 'unknown', 'accepted')`,
 );
 
 /** The task's one attempt that is open, unknown or accepted. */

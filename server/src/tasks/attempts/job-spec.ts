@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts';
-import type { ProviderInput, SoughtAttempt, Submission } from '../../providers/provider.ts';
+import type { FindJobInput, ProviderInput, Submission } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { type Attempt, SEND_WITHIN_SECONDS, takenJobs } from './attempts.ts';
@@ -41,7 +41,7 @@ export function submissionOf(
 }
 
 /** What a look-up of the attempt's job goes by. */
-export function soughtAttempt(parts: SubmissionParts, task: Task, attempt: Attempt): SoughtAttempt {
+export function findJobInput(parts: SubmissionParts, task: Task, attempt: Attempt): FindJobInput {
   const latestMs = attempt.opened_at_ms + (SEND_WITHIN_SECONDS + parts.submitTimeoutSeconds) * 1000;
   return {
     submission: submissionOf(parts, task, attempt),

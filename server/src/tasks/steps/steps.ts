@@ -1,5 +1,5 @@
 import type { Provider } from '../../providers/provider.ts';
-import { lookUpHeld } from '../attempts/look-up.ts';
+import { findHeldJob } from '../attempts/find-job.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
 import { type Next, postpone } from '../transitions.ts';
@@ -38,7 +38,7 @@ function runStep(parts: StepParts, task: Task): Promise<Next> {
     case 'archiving':
       return archive(parts, task);
     case 'held':
-      return task.held_cause === 'acceptance' ? lookUpHeld(parts, task) : recheck(parts, task);
+      return task.held_cause === 'acceptance' ? findHeldJob(parts, task) : recheck(parts, task);
     case 'completed':
     case 'failed':
       throw new Error(`${task.id} has ended: there is no work to do`);

@@ -17,7 +17,7 @@ import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
 import { liveAttempt, openAttempt } from '../attempts/attempts.ts';
-import { lookUp } from '../attempts/look-up.ts';
+import { findJob } from '../attempts/find-job.ts';
 import { announce } from '../create/announce.ts';
 import { createTask, readTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
@@ -276,7 +276,7 @@ test('weak absence and several jobs prove nothing, however late', async () => {
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     const attempt = await liveAttempt(db, task.id);
     assert.ok(attempt);
-    assert.equal(await lookUp(partsWith(thatFinds(hint)), held, attempt), 'rest');
+    assert.equal(await findJob(partsWith(thatFinds(hint)), held, attempt), 'rest');
     assert.deepEqual(await paid(task), HELD);
   }
 });
@@ -295,14 +295,14 @@ async function heldTask() {
 test('a held task goes on when its job is found', async () => {
   const { held, attempt } = await heldTask();
   const parts = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
-  assert.equal(moved(await lookUp(parts, held, attempt)).phase, 'generating');
+  assert.equal(moved(await findJob(parts, held, attempt)).phase, 'generating');
 });
 
 test('a held task that was announced fails when there is no job, and its key keeps it', async () => {
   const { held, attempt, binding } = await heldTask();
   await announce(db, held.id);
   const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  const next = moved(await lookUp(parts, held, attempt));
+  const next = moved(await findJob(parts, held, attempt));
   assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
   assert.deepEqual(await paid(held), REFUNDED);
   const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
@@ -312,7 +312,7 @@ test('a held task that was announced fails when there is no job, and its key kee
 test('a held task that nobody was told of fails when there is no job, and arms its key', async () => {
   const { held, attempt, binding } = await heldTask();
   const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  assert.equal(moved(await lookUp(parts, held, attempt)).error_code, 'not_accepted');
+  assert.equal(moved(await findJob(parts, held, attempt)).error_code, 'not_accepted');
   assert.equal((await createTask(room.parts, binding, REQUEST, PRICE)).kind, 'created');
 });
 
@@ -378,7 +378,7 @@ test('an acceptance that comes while another worker still looks is recorded once
     async (taken) => {
       const attempt = await liveAttempt(db, taken.id);
       assert.ok(attempt);
-      look = () => lookUp(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
+      look = () => findJob(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
     },
   );
   await assert.rejects(look, Superseded);

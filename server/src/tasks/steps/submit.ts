@@ -14,15 +14,15 @@ import {
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
 import { noteEvidence } from '../attempts/evidence.ts';
+import { type FindDeps, findJob, holdForEvidence } from '../attempts/find-job.ts';
 import { inputsFor, submissionOf } from '../attempts/job-spec.ts';
-import { holdForEvidence, type LookUpParts, lookUp } from '../attempts/look-up.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import { noteOrphans } from '../attempts/orphans.ts';
 import { takeBack } from '../lease.ts';
 import type { Task } from '../task.ts';
 import { move, type Next, Superseded } from '../transitions.ts';
 
-export interface SubmitParts extends LookUpParts {
+export interface SubmitParts extends FindDeps {
   log: Log;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
@@ -36,7 +36,7 @@ export interface SubmitParts extends LookUpParts {
  */
 export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
   const left = await liveAttempt(parts.db, task.id);
-  if (left) return lookUp(parts, task, left);
+  if (left) return findJob(parts, task, left);
   let provider: Provider;
   try {
     provider = parts.providerOf(task);

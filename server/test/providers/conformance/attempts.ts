@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type {
+  FindJobInput,
   JobStatus,
-  SoughtAttempt,
   Submission,
   SubmitOutcome,
 } from '../../../src/providers/provider.ts';
@@ -31,11 +31,11 @@ export function newSubmission(changes: Partial<Submission> = {}): Submission {
 }
 
 /** How the host asks for a submission that was sent since `from` and has been given up by now. */
-export function soughtAttempt(
+export function findJobInput(
   submission: Submission,
   from: number,
   taken: string[] = [],
-): SoughtAttempt {
+): FindJobInput {
   const isTaken = (id: string) => taken.includes(id);
   return {
     submission,

@@ -4,10 +4,10 @@ import type { FindOutcome, Submission } from '../../../src/providers/provider.ts
 import {
   eventually,
   expectKind,
+  findJobInput,
   jobsFor,
   newSubmission,
   sendNow,
-  soughtAttempt,
   submitAccepted,
   submitLost,
 } from './attempts.ts';
@@ -22,7 +22,7 @@ export function findTests(suite: Suite): void {
     const sent = newSubmission();
     await submitAccepted(suite, sent);
     const unsent = newSubmission({ prompt: sent.prompt });
-    const found = await suite.provider().find(soughtAttempt(unsent, from));
+    const found = await suite.provider().find(findJobInput(unsent, from));
     assert.deepEqual(found, { kind: 'absent', proof: suite.of.absence });
   });
 
@@ -35,7 +35,7 @@ export function findTests(suite: Suite): void {
     await submitLost(suite, other);
     const second = (await jobsFor(suite, other)).find((jobId) => jobId !== first);
     const find = (submission: Submission) => () =>
-      suite.provider().find(soughtAttempt(submission, from));
+      suite.provider().find(findJobInput(submission, from));
     assert.deepEqual(await eventually(find(other), isPresent), foundByMark(second));
     assert.deepEqual(await eventually(find(one), isPresent), foundByMark(first));
   });
@@ -43,7 +43,7 @@ export function findTests(suite: Suite): void {
   test('once an attempt is finally absent, no submit of it makes a job', async (t) => {
     if (suite.of.absence !== 'final') return t.skip('its absence is never final');
     const [from, submission] = [Date.now(), newSubmission()];
-    const find = () => suite.provider().find(soughtAttempt(submission, from));
+    const find = () => suite.provider().find(findJobInput(submission, from));
     const absent = { kind: 'absent', proof: 'final' };
     assert.deepEqual(await find(), absent);
     expectKind(await suite.provider().submit(submission, sendNow), 'not_sent');
@@ -60,7 +60,7 @@ export function foreignFindTests(suite: Suite): void {
     const lag = { kind: 'list_lag', seconds: 1.5 };
     await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }, lag] });
     await suite.provider().submit(submission, sendNow);
-    const find = () => suite.provider().find(soughtAttempt(submission, from));
+    const find = () => suite.provider().find(findJobInput(submission, from));
     const first = await find();
     assert.ok(first.kind === 'absent' && first.proof !== 'final', JSON.stringify(first));
     const [jobId] = await jobsFor(suite, submission);
@@ -71,7 +71,7 @@ export function foreignFindTests(suite: Suite): void {
     test(`a look-up that meets "${fault.kind}" throws: it never reads as absent`, async (t) => {
       if (suite.provider().capabilities.find === 'none') return t.skip('it has no look-up');
       await suite.simulator().plan({ on: 'find', faults: [fault] });
-      const attempt = soughtAttempt(newSubmission(), Date.now());
+      const attempt = findJobInput(newSubmission(), Date.now());
       await assert.rejects(async () => suite.provider().find(attempt));
       await suite.simulator().clearPlans();
     });
@@ -91,7 +91,7 @@ export function unmarkedTests(suite: Suite): void {
     await submitLost(suite, newSubmission({ prompt: 'A twin' }));
     const jobIds = await jobsFor(suite, one);
     assert.equal(jobIds.length, 2);
-    const find = (taken: string[]) => suite.provider().find(soughtAttempt(one, from, taken));
+    const find = (taken: string[]) => suite.provider().find(findJobInput(one, from, taken));
     const found = await eventually(
       () => find([]),
       ({ kind }) => kind === 'ambiguous',
@@ -105,10 +105,10 @@ export function unmarkedTests(suite: Suite): void {
   test('unmarked, a job of another time or with another length is no candidate', async () => {
     const from = Date.now();
     await submitAccepted(suite, newSubmission({ aspectRatio: '21:9', durationSeconds: 4 }));
-    const sought = newSubmission({ aspectRatio: '21:9', durationSeconds: 5 });
-    assert.equal((await suite.provider().find(soughtAttempt(sought, from))).kind, 'absent');
+    const input = newSubmission({ aspectRatio: '21:9', durationSeconds: 5 });
+    assert.equal((await suite.provider().find(findJobInput(input, from))).kind, 'absent');
     const earlier = newSubmission({ aspectRatio: '21:9', durationSeconds: 4 });
-    const attempt = soughtAttempt(earlier, from);
+    const attempt = findJobInput(earlier, from);
     const hourAgo = { from: from - 3_600_000, to: from - 3_599_000 };
     const found = await suite.provider().find({ ...attempt, sentBetween: hourAgo });
     assert.equal(found.kind, 'absent');
@@ -126,5 +126,5 @@ export async function expectUnreachable(
   expectKind(outcome, transport === 'http' ? 'not_sent' : 'unknown');
   await assert.rejects(async () => provider.read('a-job'));
   if (provider.capabilities.find === 'none') return;
-  await assert.rejects(async () => provider.find(soughtAttempt(submission, Date.now())));
+  await assert.rejects(async () => provider.find(findJobInput(submission, Date.now())));
 }

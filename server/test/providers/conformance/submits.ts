@@ -4,10 +4,10 @@ import type { SubmitOutcome } from '../../../src/providers/provider.ts';
 import {
   eventually,
   expectKind,
+  findJobInput,
   jobsFor,
   newSubmission,
   sendNow,
-  soughtAttempt,
   submitAccepted,
   submitCount,
 } from './attempts.ts';
@@ -95,7 +95,7 @@ function lostReplyTest(suite: Suite, fault: PlannedFault): void {
     const [jobId, ...more] = await jobsFor(suite, submission);
     assert.ok(jobId !== undefined && more.length === 0);
     if (suite.provider().capabilities.find === 'none') return t.diagnostic('it has no look-up');
-    const find = () => suite.provider().find(soughtAttempt(submission, from));
+    const find = () => suite.provider().find(findJobInput(submission, from));
     const found = await eventually(find, ({ kind }) => kind !== 'absent');
     assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
   });
@@ -116,7 +116,7 @@ function lostRequestTest(suite: Suite, fault: PlannedFault): void {
     await suite.simulator().plan({ faults: [fault] });
     expectUnknown(await suite.provider().submit(submission, sendNow), fault);
     assert.equal(await submitCount(suite), before + 1);
-    const found = await suite.provider().find(soughtAttempt(submission, from));
+    const found = await suite.provider().find(findJobInput(submission, from));
     assert.deepEqual(found, { kind: 'absent', proof: suite.of.absence });
   });
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseJson } from '../kit/json-call.ts';
-import type { FindOutcome, JobStatus, SoughtAttempt } from '../provider.ts';
+import type { FindJobInput, FindOutcome, JobStatus } from '../provider.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { ask, getJson, notUnderstood, type ServerAddress } from './server.ts';
@@ -11,7 +11,7 @@ import { ask, getJson, notUnderstood, type ServerAddress } from './server.ts';
  * it, `/queue`, `/history/{id}` and `/queue` again.
  * @throws ServerTrouble when it can't be told
  */
-export async function lookUp(server: ServerAddress, id: string): Promise<JobStatus> {
+export async function findPrompt(server: ServerAddress, id: string): Promise<JobStatus> {
   const path = `/api/jobs/${encodeURIComponent(id)}`;
   const answer = await ask(server, { method: 'GET', path });
   const body = parseJson(answer.body);
@@ -51,11 +51,11 @@ async function isInQueue(server: ServerAddress, id: string): Promise<boolean> {
  */
 export async function find(
   server: ServerAddress,
-  attempt: SoughtAttempt,
+  attempt: FindJobInput,
   now: () => number,
 ): Promise<FindOutcome> {
   const jobId = promptIdOf(attempt.submission.attemptId);
-  const status = await lookUp(server, jobId);
+  const status = await findPrompt(server, jobId);
   if (status.kind !== 'missing') return { kind: 'found', jobId, by: 'mark' };
   // Only now: memory that is old after the look-up was as old during it.
   const attemptAgeSeconds = (now() - attempt.sentBetween.from) / 1000;

@@ -26,7 +26,7 @@ import { Superseded } from '../transitions.ts';
 import { liveAttempt } from './attempts.ts';
 import { type CallbackParts, hear } from './callback.ts';
 import { noteEvidence } from './evidence.ts';
-import { lookUp } from './look-up.ts';
+import { findJob } from './find-job.ts';
 import { tendOrphans } from './orphans.ts';
 
 let room: TaskRoom;
@@ -65,7 +65,7 @@ const news = (jobId: string | null, verified = false) =>
 async function lookAgain(task: Task, by: Provider): Promise<Task> {
   const attempt = await liveAttempt(room.db, task.id);
   assert.ok(attempt);
-  await lookUp(submitParts(room, by), task, attempt);
+  await findJob(submitParts(room, by), task, attempt);
   return readTask(room.db, task.id);
 }
 
@@ -158,7 +158,7 @@ test('a job that only looks alike is taken when no other attempt can have it', a
     'held',
     'it may be the other’s',
   );
-  const proven = `update attempts set outcome_by = 'look_up' where id = $1`;
+  const proven = `update attempts set outcome_by = 'find' where id = $1`;
   await sql(room.db, proven, [second.attempt.id]);
   assert.equal((await lookAgain(again, provider({}, found))).phase, 'generating');
 });
@@ -176,9 +176,9 @@ test('a job that a callback named for another attempt is not taken by likeness',
 test('however often look-ups fail, each in its own words, a callback is heard', async () => {
   const { held, attempt } = await makeHeldTask(room);
   for (let n = 0; n < 101; n += 1) {
-    await noteEvidence(room.db, attempt.id, 'look_up', { failure: `HTTP 500, request ${n}` });
+    await noteEvidence(room.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
   }
-  await noteEvidence(room.db, attempt.id, 'look_up', { failure: 'HTTP 500, request 7' });
+  await noteEvidence(room.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
   await callBack(attempt.id, news('job-heard', true));
   assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
   const { evidence } = (await shown(held.id)).attempts[0] ?? { evidence: [] };
@@ -213,7 +213,7 @@ test('strong absence counts only where the attempt was sent, and by our own cloc
   const jumped = { ...submitParts(room, strong), watch: { secondsSince: () => 0 } };
   const late = await liveAttempt(room.db, held.id);
   assert.ok(late);
-  await lookUp(jumped, await readTask(room.db, held.id), late);
+  await findJob(jumped, await readTask(room.db, held.id), late);
   assert.equal((await readTask(room.db, held.id)).phase, 'held');
   await lookAgain(await readTask(room.db, held.id), strong);
   assert.equal((await readTask(room.db, held.id)).phase, 'failed');
@@ -250,7 +250,7 @@ test('the evidence shows times, bytes and what each look-up said, without repeat
   const sender = { kind: 'unknown', cause: 'timed out', bytesSent: 700 };
   assert.deepEqual(evidence, [
     { source: 'sender', finding: sender, times: 1 },
-    { source: 'look_up', finding: ABSENT, times: 2 },
+    { source: 'find', finding: ABSENT, times: 2 },
     { source: 'callback', finding: { job: null, verified: false }, times: 1 },
   ]);
 });
@@ -324,7 +324,7 @@ test('operator and look-up race: exactly one of them decides', async () => {
     const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
     const parts = submitParts(room, provider({}, found));
     const [automatic, operator] = await Promise.allSettled([
-      lookUp(parts, held, attempt),
+      findJob(parts, held, attempt),
       reconcile(room.db, held.id, { kind: 'not_accepted' }, 'race'),
     ]);
     const { phase } = await readTask(room.db, held.id);

@@ -10,11 +10,11 @@ import {
   namedJobs,
   noteEvidence,
 } from './evidence.ts';
-import { type SubmissionParts, soughtAttempt } from './job-spec.ts';
+import { findJobInput, type SubmissionParts } from './job-spec.ts';
 import { notAccepted } from './not-accepted.ts';
 import type { Watch } from './uncertain-since.ts';
 
-export interface LookUpParts extends SubmissionParts {
+export interface FindDeps extends SubmissionParts {
   db: Database;
   providerOf(task: Task): Provider;
   submitRetrySeconds: number;
@@ -29,35 +29,35 @@ type Finding =
   | { kind: 'inconclusive'; found: FindOutcome };
 
 /** A task held because nobody knows whether its provider took it. */
-export async function lookUpHeld(parts: LookUpParts, task: Task): Promise<Next> {
+export async function findHeldJob(parts: FindDeps, task: Task): Promise<Next> {
   const attempt = await liveAttempt(parts.db, task.id);
   if (!attempt) throw new Error(`${task.id} is held without an attempt`);
-  return lookUp(parts, task, attempt);
+  return findJob(parts, task, attempt);
 }
 
 /**
  * Looks for the job of an attempt whose outcome nobody knows: one that a killed worker left open,
  * or one that holds its task. A guess is never made and nothing is submitted again.
  */
-export async function lookUp(parts: LookUpParts, task: Task, attempt: Attempt): Promise<Next> {
+export async function findJob(parts: FindDeps, task: Task, attempt: Attempt): Promise<Next> {
   if (attempt.state === 'accepted') throw new Error(`${attempt.id} needs no look-up`);
-  const finding = await seek(parts, task, attempt).catch(async (failure: unknown) => {
-    await noteEvidence(parts.db, attempt.id, 'look_up', { failure: String(failure) });
+  const finding = await findOwnJob(parts, task, attempt).catch(async (failure: unknown) => {
+    await noteEvidence(parts.db, attempt.id, 'find', { failure: String(failure) });
     throw failure;
   });
   return parts.db.transaction(async (tx) => {
-    await noteEvidence(tx, attempt.id, 'look_up', finding.found);
+    await noteEvidence(tx, attempt.id, 'find', finding.found);
     return follow(parts, tx, task, { attempt, finding });
   });
 }
 
 async function follow(
-  parts: LookUpParts,
+  parts: FindDeps,
   tx: Transaction,
   task: Task,
   { attempt, finding }: { attempt: Attempt; finding: Finding },
 ): Promise<Next> {
-  const cause = { attempt: attempt.id, look_up: finding.found };
+  const cause = { attempt: attempt.id, find: finding.found };
   switch (finding.kind) {
     case 'found': {
       const { jobId, by } = finding;
@@ -65,11 +65,11 @@ async function follow(
       return move(tx, task, { to: 'generating', cause: { ...cause, job: jobId } });
     }
     case 'absent':
-      await recordOutcome(tx, attempt.id, { state: 'absent', by: 'look_up', cause });
+      await recordOutcome(tx, attempt.id, { state: 'absent', by: 'find', cause });
       return notAccepted(tx, task, { ...parts, cause });
     case 'inconclusive':
       if (task.phase === 'submitting') {
-        return holdForEvidence(tx, task, attempt, { by: 'look_up', cause });
+        return holdForEvidence(tx, task, attempt, { by: 'find', cause });
       }
       return postpone(tx, task, { seconds: restSeconds(parts, task) });
   }
@@ -89,20 +89,20 @@ export async function holdForEvidence(
 }
 
 /** Look-ups cost calls of a shared budget: in time they become rarer, and callbacks still wake. */
-function restSeconds(parts: LookUpParts, task: Task): number {
+function restSeconds(parts: FindDeps, task: Task): number {
   return Math.max(parts.reconcileSeconds, task.phase_seconds / 60);
 }
 
-async function seek(parts: LookUpParts, task: Task, attempt: Attempt): Promise<Finding> {
+async function findOwnJob(parts: FindDeps, task: Task, attempt: Attempt): Promise<Finding> {
   const watchedSeconds = parts.watch.secondsSince(attempt.id);
-  const { named, failure } = await seekNamed(parts, task, attempt);
+  const { named, failure } = await findNamedJob(parts, task, attempt);
   if (named) {
     const found = { callback: named.job_id, verified: named.verified };
     return { kind: 'found', jobId: named.job_id, by: 'callback', found };
   }
-  const found = await parts.providerOf(task).find(soughtAttempt(parts, task, attempt));
+  const found = await parts.providerOf(task).find(findJobInput(parts, task, attempt));
   if (found.kind === 'found' && (await isOurs(parts, attempt, found))) {
-    return { kind: 'found', jobId: found.jobId, by: 'look_up', found };
+    return { kind: 'found', jobId: found.jobId, by: 'find', found };
   }
   if (failure !== undefined) throw failure;
   const isAbsent = provesAbsence(parts, task, { attempt, found, watchedSeconds });
@@ -113,7 +113,7 @@ type Found = Extract<FindOutcome, { kind: 'found' }>;
 
 /** Whether a job that was found may be taken: what only looks alike must not be another's. */
 async function isOurs(
-  { db, submitTimeoutSeconds }: LookUpParts,
+  { db, submitTimeoutSeconds }: FindDeps,
   attempt: Attempt,
   { jobId, by }: Found,
 ): Promise<boolean> {
@@ -127,8 +127,8 @@ async function isOurs(
  * one it counts only if the provider, asked, knows it: only the provider knew the address. That one
  * can't be asked about does not keep the others, nor the look-up itself, from being tried.
  */
-async function seekNamed(
-  parts: LookUpParts,
+async function findNamedJob(
+  parts: FindDeps,
   task: Task,
   attempt: Attempt,
 ): Promise<{ named?: NamedJob; failure?: unknown }> {
@@ -147,7 +147,7 @@ async function seekNamed(
   return { failure };
 }
 
-async function isThere(parts: LookUpParts, task: Task, job: NamedJob): Promise<boolean> {
+async function isThere(parts: FindDeps, task: Task, job: NamedJob): Promise<boolean> {
   const status = await parts.providerOf(task).read(job.job_id);
   return status.kind !== 'missing';
 }
@@ -164,7 +164,7 @@ interface LookedFor {
  * one has jumped, by this process's own; and only where the attempt was sent to.
  */
 function provesAbsence(
-  parts: LookUpParts,
+  parts: FindDeps,
   task: Task,
   { attempt, found, watchedSeconds }: LookedFor,
 ): boolean {

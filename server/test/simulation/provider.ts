@@ -3,11 +3,11 @@ import {
   type Capabilities,
   type FindJobInput,
   type FindOutcome,
+  type JobSpec,
   type JobStatus,
   OutputGone,
   type OutputReference,
   type Provider,
-  type Submission,
   type SubmitOutcome,
 } from '../../src/providers/provider.ts';
 import {
@@ -51,9 +51,9 @@ export function providerOf(process: Process, parts: ProviderParts): Provider {
     name: cloud.personality.name,
     identity: 'simulated',
     capabilities: capabilitiesOf(cloud),
-    submit: (submission, mayStillSend) => submit(process, parts, { submission, mayStillSend }),
+    submit: (jobSpec, mayStillSend) => submit(process, parts, { jobSpec, mayStillSend }),
     async find(attempt) {
-      const what = describe(trace, 'find', [attempt.submission.attemptId]);
+      const what = describe(trace, 'find', [attempt.jobSpec.attemptId]);
       const jobs = await ask(what, () => look(parts, process.nowMs(), attempt));
       return judge(cloud, jobs, await attempt.takenJobIds(jobs.map((job) => job.id)));
     },
@@ -73,7 +73,7 @@ function capabilitiesOf({ personality }: Cloud): Capabilities {
 }
 
 interface Call {
-  submission: Submission;
+  jobSpec: JobSpec;
   mayStillSend(): boolean;
 }
 
@@ -81,7 +81,7 @@ async function submit(process: Process, parts: ProviderParts, call: Call): Promi
   const { random, trace } = parts;
   const plan = parts.isCalm() ? 'accepted' : random.weighted(parts.day);
   const connectSeconds = random.chance(0.15) ? random.between(1, 90) : random.between(0, 0.3);
-  const name = trace.nameOf(call.submission.attemptId);
+  const name = trace.nameOf(call.jobSpec.attemptId);
   const label = () => `send ${name}, to be ${plan}`;
   const sent = await process.unit(
     { label, afterSeconds: connectSeconds, canFail: false },
@@ -95,13 +95,13 @@ async function submit(process: Process, parts: ProviderParts, call: Call): Promi
 }
 
 /** The bytes leave: what follows at the provider does not depend on us any more. */
-function send(process: Process, parts: ProviderParts, { submission }: Call, plan: Plan) {
+function send(process: Process, parts: ProviderParts, { jobSpec }: Call, plan: Plan) {
   const { cloud, random } = parts;
   const travelSeconds = random.chance(0.1) ? random.between(1, 28) : random.between(0.01, 0.5);
   const arrivesAtMs = process.nowMs() + Math.round(travelSeconds * 1000);
   const makesJob = ['accepted', 'reply_lost', 'error_after_accepting'].includes(plan);
-  const isBarred = cloud.barredAttempts.has(submission.attemptId);
-  const job = makesJob && !isBarred ? sendJob(cloud, random, submission, arrivesAtMs) : undefined;
+  const isBarred = cloud.barredAttempts.has(jobSpec.attemptId);
+  const job = makesJob && !isBarred ? sendJob(cloud, random, jobSpec, arrivesAtMs) : undefined;
   const hangs = plan === 'reply_lost' && random.chance(0.5);
   const replySeconds = hangs ? SUBMIT_TIMEOUT_SECONDS : travelSeconds + random.between(0, 1.5);
   return { job, replySeconds };
@@ -131,7 +131,7 @@ function replyOf(plan: Plan, job: Job | undefined): SubmitOutcome {
 /** The jobs that may be the attempt's, as the provider shows them now. */
 function look({ cloud, epochMs }: ProviderParts, nowMs: number, findInput: FindJobInput): Job[] {
   const { personality, jobs, barredAttempts } = cloud;
-  const { attemptId } = findInput.submission;
+  const { attemptId } = findInput.jobSpec;
   if (personality.find === 'none') return [];
   if (personality.absence === 'final') barLateComers(cloud, attemptId, nowMs, barredAttempts);
   const shown = jobs.filter((job) => isListed(cloud, job, nowMs));
@@ -139,7 +139,7 @@ function look({ cloud, epochMs }: ProviderParts, nowMs: number, findInput: FindJ
   const from = findInput.sentBetween.from - epochMs;
   const to = findInput.sentBetween.to - epochMs;
   return shown
-    .filter((job) => job.likeness === likenessOf(findInput.submission))
+    .filter((job) => job.likeness === likenessOf(findInput.jobSpec))
     .filter((job) => from <= job.arrivesAtMs && job.arrivesAtMs <= to);
 }
 

@@ -6,9 +6,9 @@ import { openOutputAt } from '../kit/open-output.ts';
 import type {
   Callback,
   Capabilities,
+  JobSpec,
   JobStatus,
   Provider,
-  Submission,
   SubmitOutcome,
 } from '../provider.ts';
 import { causeOf, errorIn, refusalOf, refusedSubmit } from './errors.ts';
@@ -76,16 +76,16 @@ export function createArkProvider(options: ArkOptions): Provider {
   const models = modelsFor(options.baseUrl, options.models);
   const api = openApi(options);
   const isMarking = options.markAttempts ?? true;
-  const markerOf = ({ attemptId }: Submission) => (isMarking ? attemptId : null);
+  const markerOf = ({ attemptId }: JobSpec) => (isMarking ? attemptId : null);
   const { guardedFetch, maxOutputBytes: maxBytes, nextListTurn = async () => {}, now } = options;
   const scan = createScans({ page: (query) => pageOf(api, query), nextTurn: nextListTurn });
   return {
     name: 'ark',
     identity: identityOf(options.baseUrl, options.apiKey, models, isMarking),
     capabilities: CAPABILITIES,
-    async submit(submission, mayStillSend) {
-      const body = createBody(submission, models, markerOf(submission));
-      const outcome = await api.post(TASKS, submission.attemptId, body, mayStillSend);
+    async submit(jobSpec, mayStillSend) {
+      const body = createBody(jobSpec, models, markerOf(jobSpec));
+      const outcome = await api.post(TASKS, jobSpec.attemptId, body, mayStillSend);
       return outcome.kind === 'answered' ? submitted(outcome) : outcome;
     },
     find: (attempt) => findJob({ models, isMarking, scan, now }, attempt),

@@ -30,7 +30,7 @@ export interface Search {
 export async function findJob(search: Search, attempt: FindJobInput): Promise<FindOutcome> {
   const ageSeconds = (search.now() - attempt.sentBetween.from) / 1000;
   if (ageSeconds > LISTED_SECONDS) return { kind: 'absent', proof: 'weak' };
-  const model = search.models[attempt.submission.model];
+  const model = search.models[attempt.jobSpec.model];
   const seen = lookFor(attempt, model);
   const { isWhole } = await search.scan(isEndpoint(model) ? model : null, seen.look);
   return pickJob(seen.candidates({ isMarking: search.isMarking, isWhole }), attempt);
@@ -38,7 +38,7 @@ export async function findJob(search: Search, attempt: FindJobInput): Promise<Fi
 
 /** Picks from a list what may be the attempt's job, task by task. */
 function lookFor(attempt: FindJobInput, model: string) {
-  const { attemptId } = attempt.submission;
+  const { attemptId } = attempt.jobSpec;
   const marked: Candidate[] = [];
   const alike: Candidate[] = [];
   let showsMarks = false;
@@ -68,13 +68,13 @@ function isEndpoint(model: string): boolean {
 
 /** Whether nothing of what Ark echoes speaks against the job being this attempt's. */
 function isLike(job: ArkJob, attempt: FindJobInput, model: string): boolean {
-  const { submission } = attempt;
+  const { jobSpec } = attempt;
   const echoed: [unknown, unknown][] = [
     [job.model, isEndpoint(model) ? job.model : model], // an endpoint's tasks may name its model
-    [job.resolution, submission.resolution],
-    [job.ratio, submission.aspectRatio],
-    [job.duration, submission.durationSeconds],
-    [job.generate_audio, submission.generateAudio],
+    [job.resolution, jobSpec.resolution],
+    [job.ratio, jobSpec.aspectRatio],
+    [job.duration, jobSpec.durationSeconds],
+    [job.generate_audio, jobSpec.generateAudio],
   ];
   const isSame = echoed.every(
     ([told, asked]) => told === undefined || told === null || told === asked,

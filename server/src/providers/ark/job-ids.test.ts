@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
-import { findInput, submission } from '../../../test/providers/submission.ts';
+import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createArkProvider } from './ark.ts';
@@ -31,19 +31,19 @@ function ark() {
 test('an answer with an id that is none of Ark’s leaves the outcome of a submit open', async () => {
   for (const id of BAD_IDS) {
     host.answer(TASKS, { json: { id } });
-    const outcome = await ark().submit(submission(), () => true);
+    const outcome = await ark().submit(jobSpec(), () => true);
     assert.equal(outcome.kind, 'unknown', JSON.stringify(id));
   }
   host.answer(TASKS, { json: { id: 'cgt-1' } });
   const accepted = { kind: 'accepted', jobId: 'cgt-1' };
-  assert.deepEqual(await ark().submit(submission(), () => true), accepted);
+  assert.deepEqual(await ark().submit(jobSpec(), () => true), accepted);
 });
 
 test('a task in the list with such an id is passed over', async () => {
-  const mark = { safety_identifier: submission().attemptId };
+  const mark = { safety_identifier: jobSpec().attemptId };
   const items = [...BAD_IDS, 'cgt-1'].map((id) => ({ id, status: 'running', ...mark }));
   host.answer(TASKS, { json: { items, total: items.length } });
-  const outcome = await ark().find(findInput(submission(), NOW - 4000));
+  const outcome = await ark().find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
 });
 

@@ -50,7 +50,7 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
     identity: identityOf(server.baseUrl),
     capabilities: capabilitiesOf(workflows, options),
     prepare: (inputs) => prepare(parts, inputs),
-    submit: (submission, mayStillSend) => submit(parts, submission, mayStillSend),
+    submit: (jobSpec, mayStillSend) => submit(parts, jobSpec, mayStillSend),
     find: (attempt) => find(server, attempt, options.now),
     read: (jobId) => findPrompt(server, jobId),
     openOutput: (output) => openOutput(output, { server, guardedFetch, maxBytes }),

@@ -54,7 +54,7 @@ export async function find(
   attempt: FindJobInput,
   now: () => number,
 ): Promise<FindOutcome> {
-  const jobId = promptIdOf(attempt.submission.attemptId);
+  const jobId = promptIdOf(attempt.jobSpec.attemptId);
   const status = await findPrompt(server, jobId);
   if (status.kind !== 'missing') return { kind: 'found', jobId, by: 'mark' };
   // Only now: memory that is old after the look-up was as old during it.

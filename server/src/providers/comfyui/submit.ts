@@ -4,7 +4,7 @@ import type { CallAnswer, CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import { truncate } from '../kit/truncate.ts';
-import type { ProviderInput, Submission, SubmitOutcome } from '../provider.ts';
+import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
 import { findPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { callServer, type ServerAddress, ServerTrouble } from './server.ts';
@@ -50,17 +50,17 @@ export async function prepare(parts: SubmitParts, given: ProviderInput[]): Promi
  */
 export async function submit(
   parts: SubmitParts,
-  submission: Submission,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  const inputs = namedInputs(submission.inputs);
+  const inputs = namedInputs(jobSpec.inputs);
   const workflow = workflowFor(parts.workflows, inputs);
   if (!workflow) return operator(`no workflow takes ${wordsFor(inputs)}`);
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
-  const jobId = promptIdOf(submission.attemptId);
+  const jobId = promptIdOf(jobSpec.attemptId);
   let graph: unknown;
   try {
-    graph = await fillIn(parts, workflow, submission, inputs);
+    graph = await fillIn(parts, workflow, jobSpec, inputs);
     const { kind } = await findPrompt(parts.server, jobId);
     if (kind !== 'missing') return { kind: 'accepted', jobId };
   } catch (error) {
@@ -76,10 +76,10 @@ function wordsFor(inputs: NamedInput[]): string {
 async function fillIn(
   parts: SubmitParts,
   workflow: Workflow,
-  submission: Submission,
+  jobSpec: JobSpec,
   inputs: NamedInput[],
 ): Promise<unknown> {
-  const plain = Object.entries(plainValues(submission, parts.frameRules));
+  const plain = Object.entries(plainValues(jobSpec, parts.frameRules));
   const values = new Map<string, string | number | boolean>(plain);
   for (const { name, input } of inputs) {
     values.set(`${name}_url`, input.url);

@@ -6,7 +6,7 @@ import {
   type CannedHost,
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
-import { findInput, input, submission } from '../../../test/providers/submission.ts';
+import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
@@ -45,7 +45,7 @@ function fal(changes: Partial<FalOptions> = {}) {
 
 function submitted(answer: CannedAnswer) {
   host.answer(SUBMIT, answer);
-  return fal().submit(submission(), () => true);
+  return fal().submit(jobSpec(), () => true);
 }
 
 function modelError(type: string, msg = 'said by the model'): CannedAnswer {
@@ -62,24 +62,24 @@ test('a submit names the webhook, bounds an orphan and keeps what was sent', asy
       queue_position: 0,
     },
   });
-  const outcome = await fal({ startTimeoutSeconds: 900 }).submit(submission(), () => true);
+  const outcome = await fal({ startTimeoutSeconds: 900 }).submit(jobSpec(), () => true);
   assert.deepEqual(outcome, { kind: 'accepted', jobId: ID });
   const [request, ...more] = host.requests;
   assert.ok(request);
   assert.equal(more.length, 0);
-  assert.equal(request.url.searchParams.get('fal_webhook'), submission().callbackUrl);
+  assert.equal(request.url.searchParams.get('fal_webhook'), jobSpec().callbackUrl);
   assert.equal(request.headers.authorization, 'Key fal-key');
   assert.equal(request.headers['x-fal-request-start-timeout'], '900');
   assert.equal(request.headers['x-fal-no-retry'], '1');
   assert.equal(request.headers['x-fal-store-io'], '1');
-  const sent = { ...modelInput(submission()), end_user_id: 'att_1' };
+  const sent = { ...modelInput(jobSpec()), end_user_id: 'att_1' };
   assert.deepEqual(JSON.parse(request.body), sent);
 });
 
 test('the mark of the attempt can be switched off', async () => {
   host.answer(SUBMIT, { json: { request_id: ID } });
-  await fal({ markWithEndUserId: false }).submit(submission(), () => true);
-  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), modelInput(submission()));
+  await fal({ markWithEndUserId: false }).submit(jobSpec(), () => true);
+  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), modelInput(jobSpec()));
 });
 
 test("a refusal in fal's own words is put down to whoever can mend it", async () => {
@@ -229,7 +229,7 @@ test('an answer that says nothing of the request is a passing failure', async ()
 
 function row(id: string, changes: Record<string, unknown> = {}) {
   const times = { sent_at: new Date(NOW - 5000).toISOString(), ended_at: null };
-  const json_input = { ...modelInput(submission()), end_user_id: 'att_1' };
+  const json_input = { ...modelInput(jobSpec()), end_user_id: 'att_1' };
   return {
     request_id: id,
     endpoint_id: SUBMIT,
@@ -242,11 +242,11 @@ function row(id: string, changes: Record<string, unknown> = {}) {
 
 function found(rows: unknown[], options: { taken?: string[] } = {}) {
   host.answer(HISTORY, { json: { items: rows, next_cursor: null, has_more: false } });
-  return fal().find(findInput(submission(), NOW - 4000, options.taken));
+  return fal().find(findInput(jobSpec(), NOW - 4000, options.taken));
 }
 
 test('a lost request is found by the mark of its attempt, whatever else is alike', async () => {
-  const other = { ...modelInput(submission()), end_user_id: 'att_2' };
+  const other = { ...modelInput(jobSpec()), end_user_id: 'att_2' };
   const outcome = await found([row('r-2', { json_input: other }), row('r-1')]);
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   const asked = host.requests[0]?.url.searchParams;
@@ -269,7 +269,7 @@ test('without its mark a request is found by all that was sent, and never by a p
 
 test('a link to an input tells requests apart although it is signed anew', async () => {
   const own = (signature: string, id = 'a') =>
-    submission({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
+    jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
   const rows = [
     row('r-1', { json_input: modelInput(own('first')) }),
     row('r-2', { json_input: modelInput(own('first', 'b')) }),
@@ -305,7 +305,7 @@ test('an absent request is only a hint, since unfinished ones may not be shown',
 test('the history is asked for up to the end of the longest run, however long ago that was', async () => {
   host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
   const dayLater = { now: () => NOW + 86_400_000, startTimeoutSeconds: 600 };
-  const outcome = await fal(dayLater).find(findInput(submission(), NOW - 4000));
+  const outcome = await fal(dayLater).find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   const end = Date.parse(host.requests[0]?.url.searchParams.get('end') ?? '');
   assert.equal(end, NOW - 4000 + (600 + 3600 + 120) * 1000);
@@ -327,14 +327,14 @@ test('every page of the history is read, each in its turn, before anything is sa
     { json: { items: [row('r-2', { json_input: {} })], next_cursor: 'second' } },
     { json: { items: [row('r-1')], next_cursor: null } },
   );
-  const outcome = await fal({ nextListTurn }).find(findInput(submission(), NOW - 4000));
+  const outcome = await fal({ nextListTurn }).find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
   assert.equal(turns, 2);
 });
 
 test('a history that can not be read to its end says nothing', async () => {
-  const find = () => fal().find(findInput(submission(), NOW - 4000));
+  const find = () => fal().find(findInput(jobSpec(), NOW - 4000));
   host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: 'again' } });
   await assert.rejects(find, /more than 20 pages/);
   for (const answer of [{ text: '<html>' }, { json: { items: [{}] } }, { status: 403, json: {} }]) {

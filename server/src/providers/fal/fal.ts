@@ -18,7 +18,7 @@ export function createFalProvider(options: FalOptions): Provider {
     name: 'fal',
     identity: identityOf(settings.queueUrl, settings.platformUrl, settings.apiKey, settings.models),
     capabilities: capabilitiesOf(settings),
-    submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
+    submit: (jobSpec, mayStillSend) => submit(settings, jobSpec, mayStillSend),
     find: (input) => findInHistory(settings, input),
     read: (jobId) => readRequest(settings, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),

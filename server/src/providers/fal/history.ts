@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
-import type { FindJobInput, FindOutcome, Submission } from '../provider.ts';
+import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { causeOf, falErrorIn } from './errors.ts';
 import { endpointOf, modelInput } from './model-input.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
@@ -43,7 +43,7 @@ async function readCandidates(settings: FalSettings, input: FindJobInput): Promi
   for await (const row of readHistory(settings, input)) {
     const jobId = row.request_id;
     if (!isJobId(jobId) || !wasSent(row, input)) continue;
-    const by = compare(row, input.submission);
+    const by = compare(row, input.jobSpec);
     if (by !== 'other') candidates.push({ jobId, by });
   }
   return candidates;
@@ -76,7 +76,7 @@ function historyUrl(settings: FalSettings, input: FindJobInput, cursor: string |
   const { from, to } = input.sentBetween;
   const end = Math.min(settings.now(), to + settings.jobLimitSeconds * 1000);
   url.search = new URLSearchParams({
-    endpoint_id: endpointOf(input.submission, settings.models),
+    endpoint_id: endpointOf(input.jobSpec, settings.models),
     start: new Date(from - SKEW_SECONDS * 1000).toISOString(),
     end: new Date(end + SKEW_SECONDS * 1000).toISOString(),
     limit: '100',
@@ -96,10 +96,10 @@ function wasSent(row: Row, { sentBetween }: FindJobInput): boolean {
  * By the attempt's own mark where the history shows one, else by everything else that was sent. A
  * link to an input is a mark too: it names the task's own copy, which no other task is sent with.
  */
-function compare({ json_input: input }: Row, submission: Submission): Candidate['by'] | 'other' {
+function compare({ json_input: input }: Row, jobSpec: JobSpec): Candidate['by'] | 'other' {
   if (!isFields(input)) return 'other';
   const mark = input.end_user_id ?? null;
-  if (mark !== null) return mark === submission.attemptId ? 'mark' : 'other';
-  if (!isEcho(modelInput(submission), input)) return 'other';
-  return submission.inputs.length > 0 ? 'mark' : 'likeness';
+  if (mark !== null) return mark === jobSpec.attemptId ? 'mark' : 'other';
+  if (!isEcho(modelInput(jobSpec), input)) return 'other';
+  return jobSpec.inputs.length > 0 ? 'mark' : 'likeness';
 }

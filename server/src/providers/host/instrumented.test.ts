@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findJobInput, submissionOf } from '../../../test/providers/comfyui-rig.ts';
+import { findJobInput, jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from '../provider.ts';
 import { instrumented, type ProviderCall } from './instrumented.ts';
@@ -33,7 +33,7 @@ const SUBMITS: Array<[SubmitOutcome, string]> = [
 test('each call is told with its outcome, and answers as it would unwatched', async () => {
   for (const [outcome, told] of SUBMITS) {
     const seen = subject({ submit: async () => outcome });
-    assert.equal(await seen.provider.submit(submissionOf(), () => true), outcome);
+    assert.equal(await seen.provider.submit(jobSpecOf(), () => true), outcome);
     assert.deepEqual(outcomes(seen.told), [`submit ${told}`]);
     assert.ok((seen.told[0]?.seconds ?? -1) >= 0);
   }
@@ -45,7 +45,7 @@ test('each call is told with its outcome, and answers as it would unwatched', as
     read: async () => working,
     openOutput: async () => output,
   });
-  assert.equal(await seen.provider.find(findJobInput(submissionOf())), absent);
+  assert.equal(await seen.provider.find(findJobInput(jobSpecOf())), absent);
   assert.equal(await seen.provider.read('job'), working);
   assert.equal(await seen.provider.openOutput({}), output);
   assert.deepEqual(outcomes(seen.told), ['find absent', 'read working', 'open_output opened']);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
-import { submissionOf } from '../../../test/providers/comfyui-rig.ts';
+import { jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import { openDatabase, statement } from '../../database/database.ts';
 import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
@@ -38,7 +38,7 @@ function subject(budgets: Capabilities['budgets']) {
 }
 
 function send(provider: Provider): Promise<SubmitOutcome> {
-  return provider.submit(submissionOf(), () => true);
+  return provider.submit(jobSpecOf(), () => true);
 }
 
 /** How long after `startedAt` the last of these calls came, in seconds. */
@@ -60,11 +60,11 @@ test('a submit that waited for its turn may still be told not to send', async ()
   const { provider } = subject({ submit: SOON });
   const asking: Provider = {
     ...provider,
-    submit: async (_submission, mayStillSend) =>
+    submit: async (_jobSpec, mayStillSend) =>
       mayStillSend() ? { kind: 'accepted', jobId: 'job' } : { kind: 'not_sent', cause: 'late' },
   };
   const own = rateLimited(asking, { db: database.db, account: 'ark 1' });
-  assert.equal((await own.submit(submissionOf(), () => false)).kind, 'not_sent');
+  assert.equal((await own.submit(jobSpecOf(), () => false)).kind, 'not_sent');
 });
 
 test('reads and submits keep to 90 % of the rate, over all who share an account', async () => {

@@ -27,9 +27,9 @@ export function rateLimited(provider: Provider, account: Account): Provider {
   const { submit, read } = budgetsOf(account, provider.capabilities);
   return {
     ...provider,
-    async submit(submission, mayStillSend) {
+    async submit(jobSpec, mayStillSend) {
       const refusal = submit && (await awaitNearTurn(account.db, submit));
-      return refusal ?? provider.submit(submission, mayStillSend);
+      return refusal ?? provider.submit(jobSpec, mayStillSend);
     },
     async read(jobId) {
       if (read) await awaitTurn(account.db, read);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findInput, submission } from '../../../test/providers/submission.ts';
+import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
 import { type Candidate, pickJob } from './pick-job.ts';
 
-const inputFor = (takenJobIds: string[]) => findInput(submission(), 0, takenJobIds);
+const inputFor = (takenJobIds: string[]) => findInput(jobSpec(), 0, takenJobIds);
 const marked: Candidate = { jobId: 'marked', by: 'mark' };
 const alike: Candidate = { jobId: 'alike', by: 'likeness' };
 const twin: Candidate = { jobId: 'twin', by: 'likeness' };

@@ -4,11 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase, quiet } from '../../../test/database.ts';
-import {
-  eventually,
-  newSubmission,
-  sendNow,
-} from '../../../test/providers/conformance/attempts.ts';
+import { eventually, newJobSpec, sendNow } from '../../../test/providers/conformance/attempts.ts';
 import { failed, succeeded, working } from '../../../test/providers/conformance/meanings.ts';
 import type { SimulatorControl } from '../../../test/providers/conformance/subject.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
@@ -137,7 +133,7 @@ providerConformance({
 test('a render that was deleted before it was copied is gone, and ends its job', async (t) => {
   const { provider, simulator, close } = await start();
   t.after(close);
-  const submitted = await provider.submit(newSubmission(), sendNow);
+  const submitted = await provider.submit(newJobSpec(), sendNow);
   assert.ok(submitted.kind === 'accepted');
   const { jobId } = submitted;
   await simulator.changeJob(jobId, { state: 'succeeded', object_id: 'deleted.mp4' });
@@ -152,14 +148,14 @@ test('submit and look-up agree, whichever comes first', async (t) => {
   const { provider, close } = await start();
   t.after(close);
   for (let round = 0; round < 30; round += 1) {
-    const submission = newSubmission();
+    const jobSpec = newJobSpec();
     const input = {
-      submission,
+      jobSpec,
       sentBetween: { from: 0, to: 1 },
       takenJobIds: async () => new Set<string>(),
     };
     const [outcome, found] = await Promise.all([
-      provider.submit(submission, sendNow),
+      provider.submit(jobSpec, sendNow),
       provider.find(input),
     ]);
     assert.equal(outcome.kind === 'accepted', found.kind === 'found');

@@ -7,10 +7,10 @@ import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directo
 import type {
   Capabilities,
   FindOutcome,
+  JobSpec,
   JobStatus,
   OutputReference,
   Provider,
-  Submission,
   SubmitOutcome,
 } from '../provider.ts';
 import { OutputGone } from '../provider.ts';
@@ -72,8 +72,8 @@ export function createLocalProvider(parts: LocalProviderParts): Provider {
     name: 'local',
     identity: 'local',
     capabilities: CAPABILITIES,
-    submit: (submission, mayStillSend) => submit(parts.db, submission, mayStillSend),
-    find: ({ submission }) => find(parts.db, submission.attemptId),
+    submit: (jobSpec, mayStillSend) => submit(parts.db, jobSpec, mayStillSend),
+    find: ({ jobSpec }) => find(parts.db, jobSpec.attemptId),
     read: (jobId) => read(parts.db, jobId),
     openOutput: (output) => openRender(parts, output),
     start() {
@@ -95,12 +95,12 @@ export function createLocalProvider(parts: LocalProviderParts): Provider {
 
 async function submit(
   db: Database,
-  submission: Submission,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
   try {
-    const job = await addJob(db, submission);
+    const job = await addJob(db, jobSpec);
     if (job && job.state !== 'barred') return { kind: 'accepted', jobId: job.id };
     return { kind: 'not_sent', cause: 'a look-up came first' };
   } catch (error) {
@@ -193,7 +193,7 @@ function verdictOn(cause: string): End {
   return { state: 'failed', cause };
 }
 
-async function specOf(job: Submission, folder: string, files: RenderFiles): Promise<RenderSpec> {
+async function specOf(job: JobSpec, folder: string, files: RenderFiles): Promise<RenderSpec> {
   const paths = await Promise.all(
     job.inputs.map(async ({ role, objectId }, index) => {
       const filePath = path.join(folder, `input-${index}`);

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
-import type { FindJobInput, FindOutcome, Submission } from '../provider.ts';
+import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { causeOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
@@ -47,7 +47,7 @@ async function readCandidates(settings: ReplicateSettings, input: FindJobInput) 
   const candidates: Candidate[] = [];
   let skipped = 0;
   for await (const row of readList(settings, input)) {
-    const by = compare(row, input.submission, settings);
+    const by = compare(row, input.jobSpec, settings);
     if (by === 'other') continue;
     if (isJobId(row.id)) candidates.push({ jobId: row.id, by });
     else skipped += 1;
@@ -63,22 +63,22 @@ async function readCandidates(settings: ReplicateSettings, input: FindJobInput) 
  */
 function compare(
   row: Row,
-  submission: Submission,
+  jobSpec: JobSpec,
   { models }: ReplicateSettings,
 ): Candidate['by'] | 'other' {
   if (typeof row.webhook === 'string' && row.webhook !== '') {
-    return attemptIn(row.webhook) === submission.attemptId ? 'mark' : 'other';
+    return attemptIn(row.webhook) === jobSpec.attemptId ? 'mark' : 'other';
   }
-  if (typeof row.model === 'string' && row.model !== models[submission.model]) return 'unclear';
+  if (typeof row.model === 'string' && row.model !== models[jobSpec.model]) return 'unclear';
   if (!isFields(row.input) || Object.keys(row.input).length === 0) return 'unclear';
-  if (!isEcho(wordsOf(submission), row.input)) return 'other';
-  if (submission.inputs.length === 0) return 'likeness';
-  return isEcho(modelInput(submission), row.input) ? 'mark' : 'unclear';
+  if (!isEcho(wordsOf(jobSpec), row.input)) return 'other';
+  if (jobSpec.inputs.length === 0) return 'likeness';
+  return isEcho(modelInput(jobSpec), row.input) ? 'mark' : 'unclear';
 }
 
 /** All that is sent but the files. */
-function wordsOf(submission: Submission): Record<string, unknown> {
-  return modelInput({ ...submission, mode: 'text-to-video', inputs: [] });
+function wordsOf(jobSpec: JobSpec): Record<string, unknown> {
+  return modelInput({ ...jobSpec, mode: 'text-to-video', inputs: [] });
 }
 
 /** Our address and the secret of the token may have changed since; the attempt's id has not. */

@@ -6,7 +6,7 @@ import {
   type CannedHost,
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
-import { submission } from '../../../test/providers/submission.ts';
+import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
@@ -42,14 +42,14 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
 
 function submitted(answer: CannedAnswer) {
   host.answer(CREATE, answer);
-  return replicate().submit(submission(), () => true);
+  return replicate().submit(jobSpec(), () => true);
 }
 
 test('a create asks for both webhooks and for a deadline, and never waits for the video', async () => {
   const prediction = { id: ID, model: 'bytedance/seedance-2.0-fast', status: 'starting' };
   host.answer(CREATE, { status: 201, json: prediction });
   const provider = replicate({ cancelAfterSeconds: 1800 });
-  const outcome = await provider.submit(submission(), () => true);
+  const outcome = await provider.submit(jobSpec(), () => true);
   assert.deepEqual(outcome, { kind: 'accepted', jobId: ID });
   const [request, ...more] = host.requests;
   assert.ok(request);
@@ -58,21 +58,21 @@ test('a create asks for both webhooks and for a deadline, and never waits for th
   assert.equal(request.headers['cancel-after'], '30m');
   assert.equal(request.headers.prefer, undefined);
   assert.deepEqual(JSON.parse(request.body), {
-    input: modelInput(submission()),
-    webhook: submission().callbackUrl,
+    input: modelInput(jobSpec()),
+    webhook: jobSpec().callbackUrl,
     webhook_events_filter: ['start', 'completed'],
   });
 });
 
 test('a deadline that is no whole number of minutes is sent in seconds', async () => {
   host.answer(CREATE, { status: 201, json: { id: ID } });
-  await replicate({ cancelAfterSeconds: 90 }).submit(submission(), () => true);
+  await replicate({ cancelAfterSeconds: 90 }).submit(jobSpec(), () => true);
   assert.equal(host.requests[0]?.headers['cancel-after'], '90s');
 });
 
 test("a model that Replicate does not offer is the operator's matter, and nothing is sent", async () => {
   const provider = replicate();
-  const outcome = await provider.submit(submission({ model: 'video-2.0-mini' }), () => true);
+  const outcome = await provider.submit(jobSpec({ model: 'video-2.0-mini' }), () => true);
   assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
   assert.match(outcome.cause, /video-2\.0-mini/);
   assert.equal(host.requests.length, 0);
@@ -87,7 +87,7 @@ test('a model that an operator names instead is used, and no longer counts as mi
   };
   host.answer('/v1/models/bytedance/seedance-2.0-mini/predictions', { json: { id: ID } });
   const provider = replicate({ models });
-  const outcome = await provider.submit(submission({ model: 'video-2.0-mini' }), () => true);
+  const outcome = await provider.submit(jobSpec({ model: 'video-2.0-mini' }), () => true);
   assert.equal(outcome.kind, 'accepted');
   assert.deepEqual(provider.capabilities.unsupported, {});
 });

@@ -15,7 +15,7 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
     name: 'replicate',
     identity: identityOf(settings.baseUrl, settings.apiToken, settings.models),
     capabilities: capabilitiesOf(settings),
-    submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
+    submit: (jobSpec, mayStillSend) => submit(settings, jobSpec, mayStillSend),
     find: (input) => findInPredictions(settings, input),
     read: (jobId) => readPrediction(settings, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),

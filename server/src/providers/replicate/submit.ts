@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
-import type { Submission, SubmitOutcome } from '../provider.ts';
+import type { JobSpec, SubmitOutcome } from '../provider.ts';
 import { rejectionOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';
 import type { ReplicateSettings } from './settings.ts';
@@ -17,12 +17,12 @@ const AcceptedSchema = Type.Object({ id: JobIdSchema });
  */
 export async function submit(
   settings: ReplicateSettings,
-  submission: Submission,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  const model = settings.models[submission.model];
+  const model = settings.models[jobSpec.model];
   if (model === null) {
-    const cause = `Replicate has no model configured for ${submission.model}`;
+    const cause = `Replicate has no model configured for ${jobSpec.model}`;
     return { kind: 'rejected', fault: 'operator', cause };
   }
   const answer = await settings.call({
@@ -34,8 +34,8 @@ export async function submit(
       'cancel-after': asDuration(settings.cancelAfterSeconds),
     },
     body: JSON.stringify({
-      input: modelInput(submission),
-      webhook: submission.callbackUrl,
+      input: modelInput(jobSpec),
+      webhook: jobSpec.callbackUrl,
       webhook_events_filter: ['start', 'completed'],
     }),
     timeoutSeconds: settings.submitTimeoutSeconds,

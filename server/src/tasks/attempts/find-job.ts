@@ -10,11 +10,11 @@ import {
   namedJobs,
   noteEvidence,
 } from './evidence.ts';
-import { findJobInput, type SubmissionParts } from './job-spec.ts';
+import { findJobInput, type JobSpecDeps } from './job-spec.ts';
 import { notAccepted } from './not-accepted.ts';
 import type { Watch } from './uncertain-since.ts';
 
-export interface FindDeps extends SubmissionParts {
+export interface FindDeps extends JobSpecDeps {
   db: Database;
   providerOf(task: Task): Provider;
   submitRetrySeconds: number;

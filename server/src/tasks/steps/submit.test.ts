@@ -15,7 +15,7 @@ import {
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
-import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
+import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
 import { liveAttempt, openAttempt } from '../attempts/attempts.ts';
 import { findJob } from '../attempts/find-job.ts';
 import { announce } from '../create/announce.ts';
@@ -82,10 +82,10 @@ const REFUNDED = { available: PRICE.credits, reserved: 0 };
 
 test('the provider is told what was asked, under the attempt’s id, which is on record', async () => {
   const { task } = await makeSubmittingTask(room);
-  let told: Submission | undefined;
+  let told: JobSpec | undefined;
   const provider = scriptedProvider({
-    async submit(submission, mayStillSend) {
-      told = submission;
+    async submit(jobSpec, mayStillSend) {
+      told = jobSpec;
       assert.equal(mayStillSend(), true);
       assert.equal(await stateOfAttempt(task.id), 'in_flight');
       return { kind: 'accepted', jobId: `job-${task.id}` };
@@ -185,7 +185,7 @@ test('nothing is sent once the time to send is over', async () => {
   const { task } = await makeSubmittingTask(room);
   let now = 1000;
   const provider = scriptedProvider({
-    async submit(_submission, mayStillSend) {
+    async submit(_jobSpec, mayStillSend) {
       now += SEND_SECONDS * 1000 - 1;
       assert.equal(mayStillSend(), true);
       now += 1;
@@ -213,7 +213,7 @@ test('the time to send runs from before the attempt is on record', async () => {
     },
   };
   const provider = scriptedProvider({
-    async submit(_submission, mayStillSend) {
+    async submit(_jobSpec, mayStillSend) {
       assert.equal(mayStillSend(), false);
       return { kind: 'not_sent', cause: 'too late' };
     },

@@ -4,7 +4,7 @@ import {
   violatedConstraint,
 } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
+import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
 import {
   type Attempt,
   type AttemptOutcome,
@@ -15,7 +15,7 @@ import {
 } from '../attempts/attempts.ts';
 import { noteEvidence } from '../attempts/evidence.ts';
 import { type FindDeps, findJob, holdForEvidence } from '../attempts/find-job.ts';
-import { inputsFor, submissionOf } from '../attempts/job-spec.ts';
+import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import { noteOrphans } from '../attempts/orphans.ts';
 import { takeBack } from '../lease.ts';
@@ -49,19 +49,19 @@ export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
   const attempt = await parts.db.transaction((tx) => openAttempt(tx, task, provider.identity));
   // Counted from before the record was made, so this clock runs out no later than send_before.
   const mayStillSend = () => parts.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
-  const submission = submissionOf(parts, task, attempt);
-  const outcome = await submitOnce(provider, submission, mayStillSend);
+  const jobSpec = jobSpecOf(parts, task, attempt);
+  const outcome = await submitOnce(provider, jobSpec, mayStillSend);
   tell(parts.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
   return record(parts, task, attempt, outcome);
 }
 
 async function submitOnce(
   provider: Provider,
-  submission: Submission,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   try {
-    return await provider.submit(submission, mayStillSend);
+    return await provider.submit(jobSpec, mayStillSend);
   } catch (error) {
     return { kind: 'unknown', cause: String(error) };
   }

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import {
   claimTask,
   makeTask,
-  openTaskRoom,
+  openTaskFixture,
   recordAccepted,
   sql,
-  type TaskRoom,
+  type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import type { Task } from '../tasks/task.ts';
@@ -19,29 +19,29 @@ interface Life {
   failed: Task;
 }
 
-async function complete(room: TaskRoom): Promise<Task> {
-  const { task } = await makeTask(room);
+async function complete(fixture: TaskFixture): Promise<Task> {
+  const { task } = await makeTask(fixture);
   const outputObjectId = `obj_${task.id}`;
   await sql(
-    room.db,
+    fixture.db,
     `insert into objects (id, task_id, role, state, media_type, size_bytes, delete_after)
      values ($1, $2, 'output', 'ready', 'video/mp4', 1, clock_now() + interval '1 day')`,
     [outputObjectId, task.id],
   );
-  await recordAccepted(room.db, task.id);
-  let current = await claimTask(room.db, task.id);
+  await recordAccepted(fixture.db, task.id);
+  let current = await claimTask(fixture.db, task.id);
   for (const to of ['submitting', 'generating', 'archiving'] as const) {
-    current = await moveNow(room.db, current, { to });
+    current = await moveNow(fixture.db, current, { to });
   }
-  return moveNow(room.db, current, { to: 'completed', changes: { outputObjectId } });
+  return moveNow(fixture.db, current, { to: 'completed', changes: { outputObjectId } });
 }
 
-async function fail(room: TaskRoom): Promise<Task> {
-  const { task } = await makeTask(room);
-  await recordAccepted(room.db, task.id);
+async function fail(fixture: TaskFixture): Promise<Task> {
+  const { task } = await makeTask(fixture);
+  await recordAccepted(fixture.db, task.id);
   const error = { code: 'provider_failed', message: 'No.' } as const;
-  const claimed = await claimTask(room.db, task.id);
-  return moveNow(room.db, claimed, { to: 'failed', changes: { error } });
+  const claimed = await claimTask(fixture.db, task.id);
+  return moveNow(fixture.db, claimed, { to: 'failed', changes: { error } });
 }
 
 /** What only a hand in the database can do, after the constraint against it is dropped. */
@@ -162,11 +162,11 @@ const DAMAGES: Array<{
 ];
 
 test('the audit finds each thing that is wrong, and nothing else', async (t) => {
-  const room = await openTaskRoom();
-  t.after(() => room.close());
-  const { db } = room;
-  const { task: live } = await makeTask(room);
-  const life = { live, completed: await complete(room), failed: await fail(room) };
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { db } = fixture;
+  const { task: live } = await makeTask(fixture);
+  const life = { live, completed: await complete(fixture), failed: await fail(fixture) };
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
   for (const { title, unlock = 'select', damage, found } of DAMAGES) {
     await t.test(title, async () => {
@@ -196,12 +196,12 @@ async function problemsAfter(
 }
 
 test('an output past its retention is no damage, once its deletion is on record', async (t) => {
-  const room = await openTaskRoom();
-  t.after(() => room.close());
-  const { id } = await complete(room);
-  await room.database.setClock(2 * 86_400);
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { id } = await complete(fixture);
+  await fixture.database.setClock(2 * 86_400);
   for (const state of ['doomed', 'deleted']) {
-    await sql(room.db, 'update objects set state = $2 where task_id = $1', [id, state]);
-    assert.deepEqual(await audit(room.db), { ok: true, problems: [] });
+    await sql(fixture.db, 'update objects set state = $2 where task_id = $1', [id, state]);
+    assert.deepEqual(await audit(fixture.db), { ok: true, problems: [] });
   }
 });

@@ -42,7 +42,7 @@ const BODY = { prompt: 'a lighthouse at dawn' };
 const OTHERS = [{ prompt: 'a lighthouse at dusk' }, { ...BODY, seed: 7 }, { ...BODY, seed: 8 }];
 const DEAR = { ...BODY, duration: 10 };
 /** How the connections of clients that play at the same time are cut (see cutsFor). */
-const PLACES = [0, 1, 2, 3];
+const POOL_SIZES = [0, 1, 2, 3];
 
 interface Sent {
   body: object;
@@ -140,7 +140,7 @@ test('a create whose database went away is done once when its repeat answers', a
     await assertOneTask(accountId, answer.task.id);
   };
   await playRounds(t, async (dice) => {
-    await Promise.all(PLACES.map((place) => play(place, dice.fork())));
+    await Promise.all(POOL_SIZES.map((place) => play(place, dice.fork())));
   });
   assertBoth(t, 'create', tally);
 });
@@ -160,7 +160,7 @@ test('a POST whose connection was cut made one task when its repeat answers', as
     await assertOneTask(accountId, answer.body.id);
   };
   await playRounds(t, async (dice) => {
-    await Promise.all(PLACES.map((place) => play(place, dice.fork())));
+    await Promise.all(POOL_SIZES.map((place) => play(place, dice.fork())));
   });
   assertBoth(t, 'POST', tally);
 });

@@ -75,8 +75,8 @@ test('the catalogue has every code of a failed task, and no other', () => {
 const ROOMS = ['http', 'catalog', 'tasks', 'outbound', 'media'];
 const sources = (await Promise.all(ROOMS.map(readRoom))).flat().join('\n');
 
-async function readRoom(room: string): Promise<string[]> {
-  const folder = new URL(`../../src/${room}/`, import.meta.url);
+async function readRoom(fixture: string): Promise<string[]> {
+  const folder = new URL(`../../src/${fixture}/`, import.meta.url);
   const names = await readdir(folder, { recursive: true });
   const product = names.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   return Promise.all(product.map((name) => readFile(new URL(name, folder), 'utf8')));

@@ -39,8 +39,12 @@ async function heldAttempt(): Promise<{ path: string }> {
   const { db, queue } = tested.parts;
   const parts = { ...tested.parts, providerName: 'scripted' };
   const close = async () => {};
-  const room = { ...{ database: tested.database, db, queue, parts }, close, closeAudited: close };
-  const { attempt } = await makeHeldTask(room);
+  const fixture = {
+    ...{ database: tested.database, db, queue, parts },
+    close,
+    closeAudited: close,
+  };
+  const { attempt } = await makeHeldTask(fixture);
   return { path: new URL(tested.parts.links.callbackTo('scripted', attempt.id)).pathname };
 }
 

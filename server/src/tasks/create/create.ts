@@ -12,7 +12,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { reserve } from '../../ledger/ledger.ts';
-import type { Lane, Queue } from '../../queue/queue.ts';
+import type { Queue, QueueName } from '../../queue/queue.ts';
 import { readTasks, SURFACE, type Task } from '../task.ts';
 import { announce } from './announce.ts';
 
@@ -118,17 +118,17 @@ async function reserveAndInsert(
   price: Price,
 ): Promise<Task | undefined> {
   const id = newId('task');
-  const lane: Lane = inputsOf(request).length > 0 ? 'ingest' : 'task';
+  const queueName: QueueName = inputsOf(request).length > 0 ? 'ingest' : 'task';
   const task = await parts.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
     const [, inserted] = await together(
       reserve(tx, { accountId: binding.accountId, taskId: id, credits: price.credits }),
       insertTask(tx, parts, { id, binding, request, price }),
-      parts.queue.enqueue(tx, lane, id),
+      parts.queue.enqueue(tx, queueName, id),
     );
     return inserted;
   });
-  if (task) parts.queue.wake(lane);
+  if (task) parts.queue.wake(queueName);
   return task;
 }
 

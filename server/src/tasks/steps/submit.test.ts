@@ -4,14 +4,14 @@ import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
   makeSubmittingTask,
-  openTaskRoom,
+  openTaskFixture,
   PRICE,
   REQUEST,
   SUBMIT_TIMEOUT_SECONDS,
   scriptedProvider,
   sql,
   submitParts,
-  type TaskRoom,
+  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
@@ -27,17 +27,17 @@ import { type SubmitParts, submit } from './submit.ts';
 /** A submit's bytes leave within 5 seconds of its record, or not at all. */
 const SEND_SECONDS = 5;
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 let db: Database;
 
 before(async () => {
-  room = await openTaskRoom();
-  db = room.db;
+  fixture = await openTaskFixture();
+  db = fixture.db;
 });
-after(() => room.closeAudited());
+after(() => fixture.closeAudited());
 
 function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitParts {
-  return { ...submitParts(room, provider), monotonic };
+  return { ...submitParts(fixture, provider), monotonic };
 }
 
 function thatSays(outcome: SubmitOutcome): Provider {
@@ -81,7 +81,7 @@ const HELD = { available: 0, reserved: PRICE.credits };
 const REFUNDED = { available: PRICE.credits, reserved: 0 };
 
 test('the provider is told what was asked, under the attempt’s id, which is on record', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   let told: JobSpec | undefined;
   const provider = scriptedProvider({
     async submit(jobSpec, mayStillSend) {
@@ -109,7 +109,7 @@ test('the provider is told what was asked, under the attempt’s id, which is on
 });
 
 test('accepted: the job is recorded with its attempt and the task goes on', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   const next = moved(await submit(partsWith(thatSays({ kind: 'accepted', jobId })), task));
   assert.equal(next.phase, 'generating');
@@ -120,7 +120,7 @@ test('accepted: the job is recorded with its attempt and the task goes on', asyn
 
 test('a request that the provider refuses fails with its code, message and refund', async () => {
   for (const code of ['content_refused', 'invalid_media', 'invalid_request'] as const) {
-    const { task, binding } = await makeSubmittingTask(room);
+    const { task, binding } = await makeSubmittingTask(fixture);
     const refusal = { kind: 'rejected', fault: 'request', code, message: 'Not that.' } as const;
     const next = moved(await submit(partsWith(thatSays(refusal)), task));
     assert.deepEqual(
@@ -129,7 +129,7 @@ test('a request that the provider refuses fails with its code, message and refun
     );
     assert.equal(await stateOfAttempt(task.id), 'rejected');
     assert.deepEqual(await paid(task), REFUNDED);
-    const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+    const replayed = await createTask(fixture.parts, binding, REQUEST, PRICE);
     assert.equal(replayed.kind, 'replayed', 'the key stays bound');
   }
 });
@@ -142,11 +142,11 @@ const NOT_FOR_NOW: Array<[SubmitOutcome, string]> = [
 
 test('not accepted for now, and nobody was told: refund, and the key is armed again', async () => {
   for (const [outcome, state] of NOT_FOR_NOW) {
-    const { task, binding } = await makeSubmittingTask(room);
+    const { task, binding } = await makeSubmittingTask(fixture);
     const next = moved(await submit(partsWith(thatSays(outcome)), task));
     assert.equal(next.error_code, 'not_accepted');
     assert.equal(await stateOfAttempt(task.id), state);
-    const again = await createTask(room.parts, binding, REQUEST, PRICE);
+    const again = await createTask(fixture.parts, binding, REQUEST, PRICE);
     assert.equal(again.kind, 'created');
   }
 });
@@ -154,7 +154,7 @@ test('not accepted for now, and nobody was told: refund, and the key is armed ag
 test('not accepted for now, but announced: the next try is a new attempt', async () => {
   for (const [outcome] of NOT_FOR_NOW) {
     await freezeClock(db, 0);
-    const { task } = await makeSubmittingTask(room);
+    const { task } = await makeSubmittingTask(fixture);
     await announce(db, task.id);
     assert.equal(await submit(partsWith(thatSays(outcome)), task), 'rest');
     await freezeClock(db, 1);
@@ -173,7 +173,7 @@ test('an unknown outcome and a provider that throws hold the task, its credits a
     },
   });
   for (const provider of [thatSays({ kind: 'unknown', cause: 'timed out' }), throwing]) {
-    const { task } = await makeSubmittingTask(room);
+    const { task } = await makeSubmittingTask(fixture);
     const next = moved(await submit(partsWith(provider), task));
     assert.deepEqual([next.phase, next.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
@@ -182,7 +182,7 @@ test('an unknown outcome and a provider that throws hold the task, its credits a
 });
 
 test('nothing is sent once the time to send is over', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   let now = 1000;
   const provider = scriptedProvider({
     async submit(_jobSpec, mayStillSend) {
@@ -203,7 +203,7 @@ test('nothing is sent once the time to send is over', async () => {
 });
 
 test('the time to send runs from before the attempt is on record', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   let now = 1000;
   const slow: Database = {
     ...db,
@@ -225,7 +225,7 @@ test('the time to send runs from before the attempt is on record', async () => {
 /** A task whose attempt a dead worker left open, now under the lease of another worker. */
 async function taskLeftOpen(): Promise<Task> {
   await freezeClock(db, 0);
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   await db.transaction((tx) => openAttempt(tx, task, 'test'));
   await freezeClock(db, 11);
   return claimTask(db, task.id);
@@ -284,7 +284,7 @@ test('weak absence and several jobs prove nothing, however late', async () => {
 /** A task held because of an unknown outcome, with its attempt. */
 async function heldTask() {
   await freezeClock(db, 0);
-  const { task, binding } = await makeSubmittingTask(room);
+  const { task, binding } = await makeSubmittingTask(fixture);
   const unknown = thatSays({ kind: 'unknown', cause: 'timed out' });
   const held = moved(await submit(partsWith(unknown), task));
   const attempt = await liveAttempt(db, task.id);
@@ -305,7 +305,7 @@ test('a held task that was announced fails when there is no job, and its key kee
   const next = moved(await findJob(parts, held, attempt));
   assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
   assert.deepEqual(await paid(held), REFUNDED);
-  const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+  const replayed = await createTask(fixture.parts, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', held.id]);
 });
 
@@ -313,11 +313,11 @@ test('a held task that nobody was told of fails when there is no job, and arms i
   const { held, attempt, binding } = await heldTask();
   const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
   assert.equal(moved(await findJob(parts, held, attempt)).error_code, 'not_accepted');
-  assert.equal((await createTask(room.parts, binding, REQUEST, PRICE)).kind, 'created');
+  assert.equal((await createTask(fixture.parts, binding, REQUEST, PRICE)).kind, 'created');
 });
 
 test('a second attempt is impossible while one is open, unknown or accepted', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const attempt = await db.transaction((tx) => openAttempt(tx, task, 'test'));
   for (const state of ['in_flight', 'unknown', 'accepted']) {
     await sql(
@@ -348,7 +348,7 @@ async function outcomeAfterTakeOver(
   takeOver: (task: Task) => Promise<unknown>,
 ): Promise<{ task: Task; next: Next }> {
   await freezeClock(db, 0);
-  const { task } = await makeSubmittingTask(room, { createWaitSeconds: 0 });
+  const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   const provider = scriptedProvider({
     async submit() {
       await freezeClock(db, 11);
@@ -419,7 +419,7 @@ test('an outcome that comes after the attempt is resolved changes nothing', asyn
 });
 
 test('an answer is recorded although the database is away when it comes', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   let isAway = false;
   const provider = scriptedProvider({
@@ -446,7 +446,7 @@ test('an answer is recorded although the database is away when it comes', async 
 });
 
 test('files are brought ahead of the attempt, and what fails is left to the submit', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const attemptsThen: number[] = [];
   const provider: Provider = {
     ...thatSays({ kind: 'accepted', jobId: `job-${task.id}` }),
@@ -460,7 +460,7 @@ test('files are brought ahead of the attempt, and what fails is left to the subm
 });
 
 test('a process without the task’s provider sends nothing and leaves no attempt behind', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const providerOf = () => {
     throw new Error('this process has no provider named scripted');
   };
@@ -470,16 +470,16 @@ test('a process without the task’s provider sends nothing and leaves no attemp
 });
 
 test('a job that another attempt has is not taken: the task is held', async () => {
-  const first = await makeSubmittingTask(room);
+  const first = await makeSubmittingTask(fixture);
   const same = thatSays({ kind: 'accepted', jobId: 'job-twice' });
   await submit(partsWith(same), first.task);
-  const second = await makeSubmittingTask(room);
+  const second = await makeSubmittingTask(fixture);
   assert.equal(moved(await submit(partsWith(same), second.task)).phase, 'held');
   assert.equal(await stateOfAttempt(second.task.id), 'unknown');
 });
 
 test('a busy provider’s own wait is told to the client', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const outcome: SubmitOutcome = {
     kind: 'rejected',
     fault: 'busy',

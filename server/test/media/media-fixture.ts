@@ -13,7 +13,7 @@ import { makeImage, makeVideo, type TestVideo } from './media-files.ts';
 import { type MediaHost, startMediaHost, TEST_CA_FILE } from './media-host.ts';
 
 /** The whole service in this process, and a host that it may download from. */
-export interface MediaRoom {
+export interface MediaFixture {
   database: TestDatabase;
   db: Database;
   host: MediaHost;
@@ -56,13 +56,13 @@ const NAMES: Record<string, string[]> = {
 };
 
 /** What is not set for the guarded fetch and the environment is as for every service of a test. */
-export async function openMediaRoom(
+export async function openMediaFixture(
   wish: {
     guardedFetch?: GuardedFetchSettings;
     environment?: Record<string, string>;
     dataDir?: string;
   } = {},
-): Promise<MediaRoom> {
+): Promise<MediaFixture> {
   const [database, host, folder, ca] = await Promise.all([
     createTestDatabase(),
     startMediaHost(),
@@ -132,11 +132,15 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 /** Waits until an ended task has none of its inputs left, or no object at all. */
-export async function deleted(room: MediaRoom, taskId: string, ...roles: string[]): Promise<void> {
+export async function deleted(
+  fixture: MediaFixture,
+  taskId: string,
+  ...roles: string[]
+): Promise<void> {
   const text = `select id, role, state from objects where task_id = $1 and state <> 'deleted'
     and (cardinality($2::text[]) = 0 or role = any($2))`;
   await until(
-    () => sql<{ id: string }>(room.db, text, [taskId, roles]),
+    () => sql<{ id: string }>(fixture.db, text, [taskId, roles]),
     (left) => left.length === 0,
   );
 }
@@ -172,7 +176,7 @@ export async function madeBytes(
  * @returns the path
  */
 export function betweenRenderAndArchive(
-  { db, dataDir }: MediaRoom,
+  { db, dataDir }: MediaFixture,
   taskId: string,
   work: (file: string) => Promise<void>,
 ): Promise<string> {

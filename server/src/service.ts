@@ -65,7 +65,7 @@ export async function startService(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await startParts(config, { ...opened, log, guardedFetch }, closers);
+    const url = await startDeps(config, { ...opened, log, guardedFetch }, closers);
     return { url, stop };
   } catch (error) {
     await stop();
@@ -76,7 +76,7 @@ export async function startService(
 type Closers = Array<() => Promise<unknown>>;
 
 /** Everything is built first, then the API listens, and last of all the worker begins. */
-async function startParts(
+async function startDeps(
   config: Config,
   opened: OpenedDatabase & { log: Log; guardedFetch: GuardedFetchSettings },
   closers: Closers,
@@ -189,13 +189,13 @@ async function openProviders(config: Config, basis: Basis, closers: Closers) {
   const now = await followDatabaseClock({ db, log, signal: following.signal });
   const { submitTimeoutSeconds } = config;
   const local = localProvider(basis);
-  const parts = {
+  const deps = {
     ...basis,
     now,
     submitTimeoutSeconds,
     observer: { called: basis.metrics.countProviderCall },
   };
-  const providers = await createProviders(config, local, parts);
+  const providers = await createProviders(config, local, deps);
   closers.push(async () => {
     await Promise.all([...providers.values()].map((provider) => provider.stop?.()));
   });
@@ -244,10 +244,10 @@ function buildWorker(
   };
 }
 
-function localProvider(parts: Basis): Provider {
-  const { db, storage } = parts;
+function localProvider(deps: Basis): Provider {
+  const { db, storage } = deps;
   return createLocalProvider({
-    ...parts,
+    ...deps,
     files: {
       open: (objectId) => openRender(storage, objectId),
       async keep(filePath, jobId) {

@@ -5,10 +5,10 @@ import { audit } from '../src/operator/audit.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { liveAttempt } from '../src/tasks/attempts/attempts.ts';
-import { type Binding, type CreateParts, createTask } from '../src/tasks/create/create.ts';
+import { type Binding, type CreateDeps, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';
-import { type SubmitParts, submit } from '../src/tasks/steps/submit.ts';
+import { type SubmitDeps, submit } from '../src/tasks/steps/submit.ts';
 import type { Task } from '../src/tasks/task.ts';
 import { moveNow } from '../src/tasks/transitions.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
@@ -33,7 +33,7 @@ export interface TaskFixture {
   database: TestDatabase;
   db: Database;
   queue: Queue;
-  parts: CreateParts;
+  deps: CreateDeps;
   close(): Promise<void>;
   /** Closes, and holds that books and tasks agree after all that the tests did. */
   closeAudited(): Promise<void>;
@@ -43,13 +43,13 @@ export async function openTaskFixture(options: { work?: boolean } = {}): Promise
   const database = await createTestDatabase();
   const { db, url } = database;
   const queue = await openQueue({ url, db, log: quiet, work: options.work ?? false });
-  const parts = { db, queue, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
+  const deps = { db, queue, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
   const close = async () => {
     await queue.close();
     await database.close();
   };
   return {
-    ...{ database, db, queue, parts, close },
+    ...{ database, db, queue, deps, close },
     async closeAudited() {
       const books = await audit(db);
       await close();
@@ -68,15 +68,15 @@ export function bindingFor(
 }
 
 /** A new task of a new customer, who can pay for exactly that one. */
-export async function makeTask(fixture: TaskFixture, changes: Partial<CreateParts> = {}) {
+export async function makeTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
   const { accountId } = await makeCustomer(fixture.db, PRICE.credits);
   const binding = bindingFor(accountId);
-  const { task } = await createTask({ ...fixture.parts, ...changes }, binding, REQUEST, PRICE);
+  const { task } = await createTask({ ...fixture.deps, ...changes }, binding, REQUEST, PRICE);
   return { task, binding };
 }
 
 /** A new task, leased and about to be submitted, as the worker hands it to the submit step. */
-export async function makeSubmittingTask(fixture: TaskFixture, changes: Partial<CreateParts> = {}) {
+export async function makeSubmittingTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
   const { task, binding } = await makeTask(fixture, changes);
   const claimed = await claimTask(fixture.db, task.id);
   const move = { to: 'submitting', changes: { aspectRatio: '16:9' } } as const;
@@ -104,7 +104,7 @@ export async function claimTask(db: Database, taskId: string): Promise<Task> {
 export const SUBMIT_TIMEOUT_SECONDS = 30;
 
 /** What the submit and look-up steps need, with one provider for all tasks. */
-export function submitParts({ db }: TaskFixture, provider: Provider): SubmitParts {
+export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitDeps {
   return {
     ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
     pause: async () => {},
@@ -121,12 +121,12 @@ export function submitParts({ db }: TaskFixture, provider: Provider): SubmitPart
 }
 
 /** A task held because of an unknown outcome, under the lease of its worker, with its attempt. */
-export async function makeHeldTask(fixture: TaskFixture, changes: Partial<CreateParts> = {}) {
+export async function makeHeldTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
   const { task, binding } = await makeSubmittingTask(fixture, changes);
   const provider = scriptedProvider({
     submit: async () => ({ kind: 'unknown', cause: 'timed out', bytesSent: 700 }),
   });
-  const held = await submit(submitParts(fixture, provider), task);
+  const held = await submit(submitDeps(fixture, provider), task);
   const attempt = await liveAttempt(fixture.db, task.id);
   if (held === 'rest' || !attempt) throw new Error(`${task.id} is not held`);
   return { held, attempt, binding };

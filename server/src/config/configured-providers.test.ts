@@ -7,10 +7,10 @@ import { temporaryFolder } from '../../test/service.ts';
 import { makeTask, openTaskFixture, scriptedProvider } from '../../test/task-fixtures.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
-import { createProviders, type ProviderParts, warnOfUnserved } from './configured-providers.ts';
+import { createProviders, type ProviderDeps, warnOfUnserved } from './configured-providers.ts';
 
 /** Parts that no provider asks anything of while it is made. */
-function partsOfNothing(): ProviderParts {
+function partsOfNothing(): ProviderDeps {
   const unasked = () => {
     throw new Error('nobody should ask');
   };

@@ -28,7 +28,7 @@ import {
   variableFor,
 } from './provider-config.ts';
 
-export interface ProviderParts {
+export interface ProviderDeps {
   db: Database;
   storage: Storage;
   /** Opens results. */
@@ -47,25 +47,25 @@ export interface ProviderParts {
 export async function createProviders(
   config: Config,
   local: Provider,
-  parts: ProviderParts,
+  deps: ProviderDeps,
 ): Promise<Map<string, Provider>> {
   const { ark, fal, replicate, comfyui } = config.providerSettings;
-  const { observer } = parts;
+  const { observer } = deps;
   const providers = [
     instrumented(local, observer),
-    ark && arkProvider(ark, parts),
-    fal && falProvider(fal, parts),
-    replicate && replicateProvider(replicate, parts),
-    comfyui && instrumented(await comfyuiProvider(comfyui, parts), observer),
+    ark && arkProvider(ark, deps),
+    fal && falProvider(fal, deps),
+    replicate && replicateProvider(replicate, deps),
+    comfyui && instrumented(await comfyuiProvider(comfyui, deps), observer),
   ];
   return new Map(providers.flatMap((provider) => (provider ? [[provider.name, provider]] : [])));
 }
 
-function arkProvider(settings: ArkSettings, parts: ProviderParts): Provider {
+function arkProvider(settings: ArkSettings, deps: ProviderDeps): Provider {
   const { apiKey, baseUrl, models, markAttempts, submitsPerMinute } = settings;
-  const account = accountOf('ark', apiKey, parts);
+  const account = accountOf('ark', apiKey, deps);
   const ark: Provider = createArkProvider({
-    ...adapterParts(parts, account, () => ark.capabilities),
+    ...adapterDeps(deps, account, () => ark.capabilities),
     ...{ apiKey, baseUrl, markAttempts, maxOutputBytes: OUTPUT_BYTES },
     models: withOwn(modelsFor(baseUrl), models),
   });
@@ -74,41 +74,41 @@ function arkProvider(settings: ArkSettings, parts: ProviderParts): Provider {
     submit: { callsPerSecond: submitsPerMinute / 60 },
   };
   const capabilities = { ...ark.capabilities, budgets };
-  return rateLimited(instrumented({ ...ark, capabilities }, parts.observer), account);
+  return rateLimited(instrumented({ ...ark, capabilities }, deps.observer), account);
 }
 
-function falProvider(settings: FalSettings, parts: ProviderParts): Provider {
+function falProvider(settings: FalSettings, deps: ProviderDeps): Provider {
   const { models, markAttempts: markWithEndUserId, ...own } = settings;
-  const account = accountOf('fal', own.apiKey, parts);
+  const account = accountOf('fal', own.apiKey, deps);
   const fal: Provider = naming('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>
     createFalProvider({
-      ...adapterParts(parts, account, () => fal.capabilities),
+      ...adapterDeps(deps, account, () => fal.capabilities),
       ...{ ...own, markWithEndUserId, models: withOwn(FAL_MODELS, models) },
     }),
   );
-  return rateLimited(instrumented(fal, parts.observer), account);
+  return rateLimited(instrumented(fal, deps.observer), account);
 }
 
-function replicateProvider(settings: ReplicateSettings, parts: ProviderParts): Provider {
+function replicateProvider(settings: ReplicateSettings, deps: ProviderDeps): Provider {
   const { models, ...own } = settings;
-  const account = accountOf('replicate', own.apiToken, parts);
+  const account = accountOf('replicate', own.apiToken, deps);
   const replicate: Provider = createReplicateProvider({
-    ...adapterParts(parts, account, () => replicate.capabilities),
+    ...adapterDeps(deps, account, () => replicate.capabilities),
     ...{ ...own, models: withOwn(REPLICATE_MODELS, models) },
   });
-  return rateLimited(instrumented(replicate, parts.observer), account);
+  return rateLimited(instrumented(replicate, deps.observer), account);
 }
 
-async function comfyuiProvider(settings: ComfyuiSettings, parts: ProviderParts): Promise<Provider> {
+async function comfyuiProvider(settings: ComfyuiSettings, deps: ProviderDeps): Promise<Provider> {
   const { workflowFiles, framesPerSecond, frameStep, ...own } = settings;
   const workflows = await Promise.all(workflowFiles.map(readWorkflow));
   return naming('COMFYUI_WORKFLOWS', () =>
     createComfyuiProvider({
       ...{ ...own, workflows, frameRules: { framesPerSecond, frameStep } },
-      openInput: (objectId) => parts.storage.open(objectId),
-      timeoutSeconds: parts.submitTimeoutSeconds,
+      openInput: (objectId) => deps.storage.open(objectId),
+      timeoutSeconds: deps.submitTimeoutSeconds,
       maxOutputBytes: OUTPUT_BYTES,
-      now: parts.now,
+      now: deps.now,
     }),
   );
 }
@@ -123,14 +123,14 @@ async function readWorkflow(file: string): Promise<{ name: string; text: string 
 }
 
 /** What all adapters of foreign services are given alike. */
-function adapterParts(parts: ProviderParts, account: Account, capabilities: () => Capabilities) {
-  const { guardedFetch, now, submitTimeoutSeconds } = parts;
+function adapterDeps(deps: ProviderDeps, account: Account, capabilities: () => Capabilities) {
+  const { guardedFetch, now, submitTimeoutSeconds } = deps;
   const nextListTurn = listTurns(account, capabilities);
   return { call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn };
 }
 
 /** Two keys may belong to two accounts, each with budgets of its own; the key itself stays here. */
-function accountOf(provider: string, key: string, { db }: ProviderParts): Account {
+function accountOf(provider: string, key: string, { db }: ProviderDeps): Account {
   const hash = createHash('sha256').update(key).digest('hex').slice(0, 12);
   return { db, account: `${provider} ${hash}` };
 }

@@ -121,7 +121,7 @@ async function workQueue(
   });
 }
 
-/** One NOTIFY at a time per queue, in a statement of its own; calls meanwhile share the next one. */
+/** Sends one NOTIFY at a time per queue, outside any transaction; later calls share the next. */
 function coalescedWake(db: Database, log: Log): (queueName: QueueName) => void {
   const state = new Map<QueueName, 'sending' | 'again'>();
   const send = async (queueName: QueueName): Promise<void> => {

@@ -36,15 +36,15 @@ const STILL_WANTED = statement(
  * @throws when its deletion was asked for meanwhile: another worker has taken the task over
  */
 export async function storeFile(
-  parts: { db: Database; storage: Storage },
+  deps: { db: Database; storage: Storage },
   file: { filePath: string; taskId: string; role: ObjectRole; mediaType: string },
 ): Promise<string> {
   const id = newId('object');
   const { size } = await stat(file.filePath);
-  await parts.db.query(REGISTER, [id, file.taskId, file.role, file.mediaType, size]);
-  await parts.storage.put(id, file.filePath);
-  if ((await parts.db.query(STILL_WANTED, [id])).length === 0) {
-    await parts.storage.delete(id); // whoever deleted it may have come before the last byte
+  await deps.db.query(REGISTER, [id, file.taskId, file.role, file.mediaType, size]);
+  await deps.storage.put(id, file.filePath);
+  if ((await deps.db.query(STILL_WANTED, [id])).length === 0) {
+    await deps.storage.delete(id); // whoever deleted it may have come before the last byte
     throw new Error(`${id} was doomed while it was written`);
   }
   return id;
@@ -157,19 +157,19 @@ const DELETED = statement(
  * @returns how many objects were deleted
  * @throws the first failure to delete one, after all others were tried
  */
-export async function deleteDoomed(parts: { db: Database; storage: Storage }): Promise<number> {
-  await parts.db.query(EXPIRE);
-  await parts.db.query(ABANDON);
-  const rows = await parts.db.query<{ id: string }>(DOOMED);
+export async function deleteDoomed(deps: { db: Database; storage: Storage }): Promise<number> {
+  await deps.db.query(EXPIRE);
+  await deps.db.query(ABANDON);
+  const rows = await deps.db.query<{ id: string }>(DOOMED);
   const failures: unknown[] = [];
   for (const { id } of rows) {
-    await deleteObject(parts, id).catch((error: unknown) => failures.push(error));
+    await deleteObject(deps, id).catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
   return rows.length;
 }
 
-async function deleteObject(parts: { db: Database; storage: Storage }, id: string): Promise<void> {
-  await parts.storage.delete(id);
-  await parts.db.query(DELETED, [id]);
+async function deleteObject(deps: { db: Database; storage: Storage }, id: string): Promise<void> {
+  await deps.storage.delete(id);
+  await deps.db.query(DELETED, [id]);
 }

@@ -22,7 +22,7 @@ export interface Worker {
   stop(seconds: number): Promise<void>;
 }
 
-export interface WorkerParts {
+export interface WorkerDeps {
   db: Database;
   queue: Queue;
   log: Log;
@@ -33,8 +33,8 @@ export interface WorkerParts {
  * Works on tasks that the queue announces and, every half second, on those that are due and that
  * nobody works on: later polls and retries, and what a killed process left behind.
  */
-export function createWorker(parts: WorkerParts): Worker {
-  const { db, queue, log, steps } = parts;
+export function createWorker(deps: WorkerDeps): Worker {
+  const { db, queue, log, steps } = deps;
   const pools: Record<WorkerPool, Semaphore> = {
     task: createSemaphore(POOL_SIZES.task),
     ingest: createSemaphore(POOL_SIZES.ingest),
@@ -107,17 +107,17 @@ export interface Advance {
  * Leases a task and does step after step, until it rests or has ended, or the process stops.
  * @returns the worker pool that the task continues in, when that is another one
  */
-export async function advance(parts: Advance, taskId: string): Promise<WorkerPool | undefined> {
-  const { db, leases } = parts;
+export async function advance(deps: Advance, taskId: string): Promise<WorkerPool | undefined> {
+  const { db, leases } = deps;
   let task = await claim(db, taskId);
   if (!task) return undefined;
   const pool = ownPoolOf(task);
   leases.set(task.id, task.lease);
   try {
     while (task) {
-      task = await step(parts, task);
+      task = await step(deps, task);
       const own = task && ownPoolOf(task);
-      if (task && (parts.stopping.aborted || (own && own !== pool))) {
+      if (task && (deps.stopping.aborted || (own && own !== pool))) {
         await release(db, task);
         return own;
       }
@@ -127,8 +127,8 @@ export async function advance(parts: Advance, taskId: string): Promise<WorkerPoo
   }
 }
 
-async function step(parts: Advance, task: Task): Promise<Task | undefined> {
-  const { log, steps } = parts;
+async function step(deps: Advance, task: Task): Promise<Task | undefined> {
+  const { log, steps } = deps;
   try {
     const next = await steps.run(task);
     if (next === 'rest') return undefined;

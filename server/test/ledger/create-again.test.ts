@@ -120,7 +120,7 @@ async function assertOneTask(accountId: string, taskId: string, available = PRIC
 /** Creates through the client's own database connection; `lost` when told to send it again. */
 async function createThrough(client: CutDatabase, binding: Binding): Promise<Created | 'lost'> {
   try {
-    return await createTask({ ...api.parts, db: client.db }, binding, REQUEST, PRICE);
+    return await createTask({ ...api.deps, db: client.db }, binding, REQUEST, PRICE);
   } catch (error) {
     if (error instanceof ApiError && error.code === 'service_busy') return 'lost';
     throw error;

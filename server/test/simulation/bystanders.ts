@@ -31,7 +31,7 @@ async function deliver(world: World, thread: Thread, callback: PendingCallback):
   const { attemptId, jobId, isGenuine } = callback;
   const api = processOn(world, thread, scheduler.newLife());
   const provider = providerFor(world, api);
-  const parts = {
+  const deps = {
     db: api.db,
     log: quiet,
     links: LINKS,
@@ -44,9 +44,9 @@ async function deliver(world: World, thread: Thread, callback: PendingCallback):
     headers: {},
   };
   trace.note(thread.name, `calls about ${trace.nameOf(attemptId)}: ${jobId}`);
-  const hearing = await within(api.life, () => hear(parts, incoming).catch(() => undefined));
+  const hearing = await within(api.life, () => hear(deps, incoming).catch(() => undefined));
   if (hearing && random.chance(0.2)) {
-    await within(api.life, () => tendOrphans(parts).catch(() => {}));
+    await within(api.life, () => tendOrphans(deps).catch(() => {}));
   }
   scheduler.end(api.life);
   return hearing !== undefined;

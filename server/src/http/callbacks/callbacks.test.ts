@@ -25,7 +25,7 @@ const provider: Provider = scriptedProvider({
 before(async () => {
   tested = await openTestApp();
   app = await createApp({
-    ...tested.parts,
+    ...tested.deps,
     providers: new Map([[provider.name, provider]]),
     onCallback: (name, hearing) => heard.push(`${name} ${hearing}`),
   });
@@ -36,16 +36,16 @@ after(async () => {
 });
 
 async function heldAttempt(): Promise<{ path: string }> {
-  const { db, queue } = tested.parts;
-  const parts = { ...tested.parts, providerName: 'scripted' };
+  const { db, queue } = tested.deps;
+  const deps = { ...tested.deps, providerName: 'scripted' };
   const close = async () => {};
   const fixture = {
-    ...{ database: tested.database, db, queue, parts },
+    ...{ database: tested.database, db, queue, deps },
     close,
     closeAudited: close,
   };
   const { attempt } = await makeHeldTask(fixture);
-  return { path: new URL(tested.parts.links.callbackTo('scripted', attempt.id)).pathname };
+  return { path: new URL(tested.deps.links.callbackTo('scripted', attempt.id)).pathname };
 }
 
 async function post(url: string, signature: string, type = 'application/json') {

@@ -9,8 +9,8 @@ interface Balance {
 }
 
 /** GET /credits: the paid balance that the API may spend. */
-export function getCreditsRoute(app: FastifyInstance, parts: { db: Database }): void {
-  const admit = openAdmission<Balance>(parts.db, 'admit_credits', PAID_BALANCE_OF_CALLER);
+export function getCreditsRoute(app: FastifyInstance, deps: { db: Database }): void {
+  const admit = openAdmission<Balance>(deps.db, 'admit_credits', PAID_BALANCE_OF_CALLER);
   app.get(
     '/credits',
     {

@@ -18,8 +18,8 @@ const ID_CHARACTERS = 120;
 type Row = PublicColumns | { id: null };
 
 /** GET /tasks/{id}: authentication, rate window and read in one statement. */
-export function getTaskRoute(app: FastifyInstance, parts: { db: Database; links: Links }): void {
-  const admit = openAdmission<Row>(parts.db, 'admit_task', TASK_OF_CALLER);
+export function getTaskRoute(app: FastifyInstance, deps: { db: Database; links: Links }): void {
+  const admit = openAdmission<Row>(deps.db, 'admit_task', TASK_OF_CALLER);
   app.get<{ Params: { id: string } }>(
     '/tasks/:id',
     {
@@ -41,7 +41,7 @@ export function getTaskRoute(app: FastifyInstance, parts: { db: Database; links:
       const row = await admit({ authorization, argument });
       if ([...id].length > ID_CHARACTERS) throw idTooLong();
       if (row.id === null) throw new ApiError('not_found', 'There is no such task.');
-      return reply.send(videoTask(row, parts.links));
+      return reply.send(videoTask(row, deps.links));
     },
   );
 }

@@ -44,13 +44,13 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   // A guarded fetch of its own: URLs from clients must not reach this address.
   const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
   const { frameRules, openInput, maxOutputBytes: maxBytes } = options;
-  const parts = { server, workflows, frameRules, openInput };
+  const deps = { server, workflows, frameRules, openInput };
   return {
     name: 'comfyui',
     identity: identityOf(server.baseUrl),
     capabilities: capabilitiesOf(workflows, options),
-    prepare: (inputs) => prepare(parts, inputs),
-    submit: (jobSpec, mayStillSend) => submit(parts, jobSpec, mayStillSend),
+    prepare: (inputs) => prepare(deps, inputs),
+    submit: (jobSpec, mayStillSend) => submit(deps, jobSpec, mayStillSend),
     find: (attempt) => find(server, attempt, options.now),
     read: (jobId) => findPrompt(server, jobId),
     openOutput: (output) => openOutput(output, { server, guardedFetch, maxBytes }),

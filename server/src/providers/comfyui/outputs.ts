@@ -63,13 +63,13 @@ const GONE = new Set<unknown>([400, 404, 410]);
 /** @throws OutputGone when the server does not have the file any more */
 export async function openOutput(
   output: OutputReference,
-  parts: { server: ServerAddress; guardedFetch: GuardedFetch; maxBytes: number },
+  deps: { server: ServerAddress; guardedFetch: GuardedFetch; maxBytes: number },
 ): Promise<AsyncIterable<Uint8Array>> {
   if (output.filename === undefined) throw new OutputGone('no file was named');
-  const { server } = parts;
+  const { server } = deps;
   try {
-    const { body } = await parts.guardedFetch.download(server.baseUrl + viewPath(output), {
-      budget: new ByteBudget(parts.maxBytes),
+    const { body } = await deps.guardedFetch.download(server.baseUrl + viewPath(output), {
+      budget: new ByteBudget(deps.maxBytes),
       plainHttpWhereAllowed: true,
       headers: authorizationOf(server),
     });

@@ -18,7 +18,7 @@ import {
 } from './values.ts';
 import { fillWorkflow, type Workflow } from './workflow.ts';
 
-export interface SubmitParts {
+export interface SubmitDeps {
   server: ServerAddress;
   workflows: Workflow[];
   frameRules: FrameRules;
@@ -36,11 +36,11 @@ const OPERATOR_STATUSES = new Set([401, 403, 404, 405, 411, 413, 414, 415, 431])
  * there.
  * @throws ServerTrouble when a file did not arrive
  */
-export async function prepare(parts: SubmitParts, given: ProviderInput[]): Promise<void> {
+export async function prepare(deps: SubmitDeps, given: ProviderInput[]): Promise<void> {
   const inputs = namedInputs(given);
-  const workflow = workflowFor(parts.workflows, inputs);
+  const workflow = workflowFor(deps.workflows, inputs);
   for (const { name, input } of inputs) {
-    if (workflow?.asksFor.has(name)) await upload(parts.server, input, parts.openInput);
+    if (workflow?.asksFor.has(name)) await upload(deps.server, input, deps.openInput);
   }
 }
 
@@ -49,24 +49,24 @@ export async function prepare(parts: SubmitParts, given: ProviderInput[]): Promi
  * posted again, so it is looked up first; until the post itself, nothing is taken.
  */
 export async function submit(
-  parts: SubmitParts,
+  deps: SubmitDeps,
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   const inputs = namedInputs(jobSpec.inputs);
-  const workflow = workflowFor(parts.workflows, inputs);
+  const workflow = workflowFor(deps.workflows, inputs);
   if (!workflow) return operator(`no workflow takes ${wordsFor(inputs)}`);
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
   const jobId = promptIdOf(jobSpec.attemptId);
   let graph: unknown;
   try {
-    graph = await fillIn(parts, workflow, jobSpec, inputs);
-    const { kind } = await findPrompt(parts.server, jobId);
+    graph = await fillIn(deps, workflow, jobSpec, inputs);
+    const { kind } = await findPrompt(deps.server, jobId);
     if (kind !== 'missing') return { kind: 'accepted', jobId };
   } catch (error) {
     return notPosted(error);
   }
-  return post(parts.server, { prompt: graph, prompt_id: jobId }, mayStillSend);
+  return post(deps.server, { prompt: graph, prompt_id: jobId }, mayStillSend);
 }
 
 function wordsFor(inputs: NamedInput[]): string {
@@ -74,17 +74,17 @@ function wordsFor(inputs: NamedInput[]): string {
 }
 
 async function fillIn(
-  parts: SubmitParts,
+  deps: SubmitDeps,
   workflow: Workflow,
   jobSpec: JobSpec,
   inputs: NamedInput[],
 ): Promise<unknown> {
-  const plain = Object.entries(plainValues(jobSpec, parts.frameRules));
+  const plain = Object.entries(plainValues(jobSpec, deps.frameRules));
   const values = new Map<string, string | number | boolean>(plain);
   for (const { name, input } of inputs) {
     values.set(`${name}_url`, input.url);
     if (!workflow.asksFor.has(name)) continue;
-    values.set(name, await upload(parts.server, input, parts.openInput));
+    values.set(name, await upload(deps.server, input, deps.openInput));
   }
   return fillWorkflow(workflow, values);
 }

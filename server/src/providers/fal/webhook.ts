@@ -32,7 +32,7 @@ export function createWebhookReader(settings: FalSettings) {
     maxAgeSeconds: KEYS_MAX_AGE_SECONDS,
   });
   return async (delivery: Delivery): Promise<Callback> => {
-    const signed = signedParts(delivery);
+    const signed = signedDeps(delivery);
     if (!signed) return forged('a signature header is missing');
     if (!signedRecently(signed.timestamp, settings.now())) return forged('not signed just now');
     if (settings.userId !== '' && signed.userId !== settings.userId) return forged('another user');
@@ -42,7 +42,7 @@ export function createWebhookReader(settings: FalSettings) {
   };
 }
 
-function signedParts({ body, headers }: Delivery) {
+function signedDeps({ body, headers }: Delivery) {
   const requestId = headers['x-fal-webhook-request-id'];
   const userId = headers['x-fal-webhook-user-id'];
   const timestamp = headers['x-fal-webhook-timestamp'];

@@ -9,7 +9,7 @@ import {
   PRICE,
   scriptedProvider,
   sql,
-  submitParts,
+  submitDeps,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { UsageError } from '../../kernel/errors.ts';
@@ -24,7 +24,7 @@ import { claim } from '../lease.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import { liveAttempt } from './attempts.ts';
-import { type CallbackParts, hear } from './callback.ts';
+import { type CallbackDeps, hear } from './callback.ts';
 import { noteEvidence } from './evidence.ts';
 import { findJob } from './find-job.ts';
 import { tendOrphans } from './orphans.ts';
@@ -46,7 +46,7 @@ function provider(jobs: Record<string, JobStatus['kind']>, listed: FindOutcome =
   });
 }
 
-function callbackParts(said: Callback): CallbackParts {
+function callbackDeps(said: Callback): CallbackDeps {
   const scripted = scriptedProvider({ readCallback: async () => said });
   return {
     ...{ db: fixture.db, log: quiet, providers: new Map([['scripted', scripted]]) },
@@ -56,7 +56,7 @@ function callbackParts(said: Callback): CallbackParts {
 
 function callBack(attemptId: string, said: Callback) {
   const incoming = { provider: 'scripted', segment: `${attemptId}.token`, body: new Uint8Array() };
-  return hear(callbackParts(said), { ...incoming, headers: {} });
+  return hear(callbackDeps(said), { ...incoming, headers: {} });
 }
 
 const news = (jobId: string | null, verified = false) =>
@@ -65,7 +65,7 @@ const news = (jobId: string | null, verified = false) =>
 async function lookAgain(task: Task, by: Provider): Promise<Task> {
   const attempt = await liveAttempt(fixture.db, task.id);
   assert.ok(attempt);
-  await findJob(submitParts(fixture, by), task, attempt);
+  await findJob(submitDeps(fixture, by), task, attempt);
   return readTask(fixture.db, task.id);
 }
 
@@ -210,7 +210,7 @@ test('strong absence counts only where the attempt was sent, and by our own cloc
   await announce(fixture.db, held.id);
   await freezeClock(fixture.db, 41_000);
   assert.equal((await lookAgain(held, elsewhere)).phase, 'held');
-  const jumped = { ...submitParts(fixture, strong), watch: { secondsSince: () => 0 } };
+  const jumped = { ...submitDeps(fixture, strong), watch: { secondsSince: () => 0 } };
   const late = await liveAttempt(fixture.db, held.id);
   assert.ok(late);
   await findJob(jumped, await readTask(fixture.db, held.id), late);
@@ -232,9 +232,9 @@ test('words that can not be stored as they are do not keep anything from being r
 
 test('a process that does not know the provider does not take its callback', async () => {
   const { attempt } = await makeHeldTask(fixture);
-  const parts = { ...callbackParts(news('job-x')), providers: new Map() };
+  const deps = { ...callbackDeps(news('job-x')), providers: new Map() };
   const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
-  await assert.rejects(hear(parts, { ...incoming, body: new Uint8Array() }), /no provider/);
+  await assert.rejects(hear(deps, { ...incoming, body: new Uint8Array() }), /no provider/);
 });
 
 test('the evidence shows times, bytes and what each look-up said, without repeating itself', async () => {
@@ -326,9 +326,9 @@ test('operator and look-up race: exactly one of them decides', async () => {
   for (let round = 0; round < 10; round += 1) {
     const { held, attempt } = await makeHeldTask(fixture);
     const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
-    const parts = submitParts(fixture, provider({}, found));
+    const deps = submitDeps(fixture, provider({}, found));
     const [automatic, operator] = await Promise.allSettled([
-      findJob(parts, held, attempt),
+      findJob(deps, held, attempt),
       reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'race'),
     ]);
     const { phase } = await readTask(fixture.db, held.id);

@@ -55,7 +55,7 @@ test('nobody counts on the task: it fails with its refund and its key is armed a
   assert.ok(failed !== 'rest');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'not_accepted']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
-  const again = await createTask(fixture.parts, binding, REQUEST, PRICE);
+  const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.equal(again.kind, 'created');
   assert.notEqual(again.task.id, task.id);
 });
@@ -67,7 +67,7 @@ test('an announced task is tried again, its credits stay held', async () => {
   assert.equal(await refuse(task), 'rest');
   assert.equal(await dueInSeconds(task.id), 1);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, reserved: 250 });
-  const replayed = await createTask(fixture.parts, binding, REQUEST, PRICE);
+  const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
 });
 
@@ -106,10 +106,10 @@ test('when the time for tries is over the task fails, and its key answers with i
   assert.ok(failed !== 'rest');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
-  const replayed = await createTask(fixture.parts, binding, REQUEST, PRICE);
+  const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
   const other = bindingFor(task.account_id, binding.idempotencyKey, 'another body');
-  await assert.rejects(createTask(fixture.parts, other, REQUEST, PRICE), {
+  await assert.rejects(createTask(fixture.deps, other, REQUEST, PRICE), {
     code: 'idempotency_conflict',
   });
 });

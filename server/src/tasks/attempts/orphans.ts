@@ -85,7 +85,7 @@ const REPORTED = statement(
    where state = 'confirmed' and reported_at is null returning provider, job_id, task_id, state`,
 );
 
-export interface OrphanParts {
+export interface OrphanDeps {
   db: Database;
   log: Log;
   providers: ReadonlyMap<string, Provider>;
@@ -95,22 +95,22 @@ export interface OrphanParts {
  * Looks at the jobs that unsigned callbacks named for ended tasks (is there such a job at all?) and
  * tells the operator of those that are certain.
  */
-export async function tendOrphans(parts: OrphanParts): Promise<void> {
-  const names = [...parts.providers.keys()];
-  for (const suspect of await parts.db.query<Orphan>(SUSPECTED, [names])) {
-    const provider = parts.providers.get(suspect.provider);
+export async function tendOrphans(deps: OrphanDeps): Promise<void> {
+  const names = [...deps.providers.keys()];
+  for (const suspect of await deps.db.query<Orphan>(SUSPECTED, [names])) {
+    const provider = deps.providers.get(suspect.provider);
     if (!provider) continue;
-    await checkSuspect(parts, provider, suspect).catch((error: Error) => {
-      parts.log.warn({ err: error, job: suspect.job_id }, 'a suspected job can not be checked');
+    await checkSuspect(deps, provider, suspect).catch((error: Error) => {
+      deps.log.warn({ err: error, job: suspect.job_id }, 'a suspected job can not be checked');
     });
   }
-  for (const { provider, job_id: job, task_id: task } of await parts.db.query<Orphan>(REPORTED)) {
-    parts.log.error({ task, job, provider }, 'a job that no task uses has come to light');
+  for (const { provider, job_id: job, task_id: task } of await deps.db.query<Orphan>(REPORTED)) {
+    deps.log.error({ task, job, provider }, 'a job that no task uses has come to light');
   }
 }
 
 async function checkSuspect(
-  { db }: OrphanParts,
+  { db }: OrphanDeps,
   provider: Provider,
   suspect: Orphan,
 ): Promise<void> {

@@ -129,8 +129,8 @@ test('when the time is over the task is announced and answered 202, still proces
 test('at shutdown the waiting creates are announced and answered 202', async () => {
   const stopping = createWaiting({ db: fixture.db, log: quiet });
   const { task } = await makeTask(fixture);
-  const parts = { db: fixture.db, waiting: stopping, createWaitSeconds: 60 };
-  const answered = awaitAnswer(parts, task);
+  const deps = { db: fixture.db, waiting: stopping, createWaitSeconds: 60 };
+  const answered = awaitAnswer(deps, task);
   stopping.stop();
   assert.equal((await answered).phase, 'reserved');
   assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
@@ -156,9 +156,9 @@ test('a failure of ours after the reserve is 503; that credits are held is said 
   const closed = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
   await closed.close();
   const late = createWaiting({ db: closed, log: quiet });
-  const parts = { db: closed, waiting: late, createWaitSeconds: 0.02 };
+  const deps = { db: closed, waiting: late, createWaitSeconds: 0.02 };
   const code = 'service_busy';
-  await assert.rejects(awaitAnswer(parts, task), { code, details: { task_id: task.id } });
+  await assert.rejects(awaitAnswer(deps, task), { code, details: { task_id: task.id } });
   const announced = await announce(fixture.db, task.id);
   assert.ok(announced);
   const details = { task_id: task.id, credits: 'held' };

@@ -23,13 +23,13 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
  * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and `credits` in its details
  */
 export async function awaitAnswer(
-  parts: { db: Database; waiting: Waiting; createWaitSeconds: number },
+  deps: { db: Database; waiting: Waiting; createWaitSeconds: number },
   created: Task,
 ): Promise<Task> {
   try {
-    const decided = await parts.waiting.outcome(created.id, parts.createWaitSeconds);
-    const task = decided ?? (await announceOrRead(parts.db, created));
-    return answerFor(await announceHeld(parts.db, task));
+    const decided = await deps.waiting.outcome(created.id, deps.createWaitSeconds);
+    const task = decided ?? (await announceOrRead(deps.db, created));
+    return answerFor(await announceHeld(deps.db, task));
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
     throw cutOff(created, cause);

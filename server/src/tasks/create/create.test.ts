@@ -28,7 +28,7 @@ before(async () => {
 after(() => fixture.closeAudited());
 
 function create(binding: Binding, request = REQUEST): Promise<Created> {
-  return createTask(fixture.parts, binding, request, PRICE);
+  return createTask(fixture.deps, binding, request, PRICE);
 }
 
 /** Lets a task fail because nobody took it, before anybody was told of it. */
@@ -119,7 +119,7 @@ test('a create that can not be paid binds no key', async () => {
   }
   assert.deepEqual(await tasksOf(accountId), []);
   const other = bindingFor(accountId, key, 'a cheaper body');
-  const cheaper = await createTask(fixture.parts, other, REQUEST, { credits: 10, version: 1 });
+  const cheaper = await createTask(fixture.deps, other, REQUEST, { credits: 10, version: 1 });
   assert.equal(cheaper.kind, 'created');
 });
 
@@ -183,8 +183,8 @@ test('creates that race with the arming of their key end with one live task', as
 test('without time to wait the task is announced from the start', async () => {
   const { accountId } = await makeCustomer(db, 500);
   const waiting = await create(bindingFor(accountId));
-  const parts = { ...fixture.parts, createWaitSeconds: 0 };
-  const atOnce = await createTask(parts, bindingFor(accountId), REQUEST, PRICE);
+  const deps = { ...fixture.deps, createWaitSeconds: 0 };
+  const atOnce = await createTask(deps, bindingFor(accountId), REQUEST, PRICE);
   assert.equal(waiting.task.announced_at, null);
   assert.notEqual(atOnce.task.announced_at, null);
 });
@@ -210,7 +210,7 @@ test('a task, its reservation, its key and its wake-up are committed together or
       throw new Error('the queue is unwell');
     },
   };
-  await assert.rejects(createTask({ ...fixture.parts, queue }, binding, REQUEST, PRICE), {
+  await assert.rejects(createTask({ ...fixture.deps, queue }, binding, REQUEST, PRICE), {
     code: 'service_busy',
   });
   assert.deepEqual(await tasksOf(accountId), []);
@@ -225,14 +225,9 @@ test('when the database is away a create is service_busy, to be sent again', asy
   const closed = openDatabase({
     url: fixture.database.url,
     connections: 1,
-    log: fixture.parts.log,
+    log: fixture.deps.log,
   });
   await closed.close();
-  const attempt = createTask(
-    { ...fixture.parts, db: closed },
-    bindingFor('acct_x'),
-    REQUEST,
-    PRICE,
-  );
+  const attempt = createTask({ ...fixture.deps, db: closed }, bindingFor('acct_x'), REQUEST, PRICE);
   await assert.rejects(attempt, { code: 'service_busy', retryAfterSeconds: 1 });
 });

@@ -9,7 +9,7 @@ import {
   PRICE,
   scriptedProvider,
   sql,
-  submitParts,
+  submitDeps,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { balances } from '../../ledger/ledger.ts';
@@ -19,7 +19,7 @@ import { answerFor } from '../create/answer.ts';
 import { readTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
 import { wakeTask } from '../transitions.ts';
-import { type GenerateParts, generate, recheck } from './generate.ts';
+import { type GenerateDeps, generate, recheck } from './generate.ts';
 import { submit } from './submit.ts';
 
 const RECONCILE_SECONDS = 45;
@@ -32,7 +32,7 @@ before(async () => {
 });
 after(() => fixture.closeAudited());
 
-function partsThatRead(status: JobStatus): GenerateParts {
+function partsThatRead(status: JobStatus): GenerateDeps {
   const provider = scriptedProvider({ read: async () => status });
   return {
     ...{ db: fixture.db, providerOf: () => provider },
@@ -46,7 +46,7 @@ async function generatingTask(seconds: number): Promise<Task> {
   const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   const provider = scriptedProvider({ submit: async () => ({ kind: 'accepted', jobId }) });
-  await submit(submitParts(fixture, provider), task);
+  await submit(submitDeps(fixture, provider), task);
   await freezeClock(fixture.db, seconds);
   return seconds === 0 ? readTask(fixture.db, task.id) : claimTask(fixture.db, task.id);
 }
@@ -133,8 +133,8 @@ test('a callback that comes while a task is moved to rest is not slept over', as
 test('a poll that fails never fails the task', async () => {
   const task = await generatingTask(60);
   const provider = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 500')) });
-  const parts = { ...partsThatRead(WORKING), providerOf: () => provider };
-  await assert.rejects(generate(parts, task), /HTTP 500/);
+  const deps = { ...partsThatRead(WORKING), providerOf: () => provider };
+  await assert.rejects(generate(deps, task), /HTTP 500/);
   assert.equal(await phaseOf(task), 'generating');
 });
 
@@ -175,8 +175,8 @@ test('an operator who named the wrong job can name the right one', async () => {
       return WORKING;
     },
   });
-  const parts = { ...partsThatRead(WORKING), providerOf: () => provider };
-  await generate(parts, await readTask(fixture.db, held.id));
+  const deps = { ...partsThatRead(WORKING), providerOf: () => provider };
+  await generate(deps, await readTask(fixture.db, held.id));
   assert.deepEqual(asked, ['job-typed']);
 });
 

@@ -20,7 +20,7 @@ export const INPUT_BYTES = 268_435_456;
 const SHORT_SIDE = { min: 480, max: 720 };
 const REFERENCE_SECONDS = { min: 2, max: 15 };
 
-export interface IngestParts {
+export interface IngestDeps {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
@@ -40,7 +40,7 @@ class MediaRefused extends Error {
 }
 
 /** Takes up a new task: one without files is ready to be submitted at once. */
-export function begin({ db }: IngestParts, task: Task): Promise<Next> {
+export function begin({ db }: IngestDeps, task: Task): Promise<Next> {
   if (inputsOf(task.request).length > 0) return moveNow(db, task, { to: 'ingesting' });
   return moveNow(db, task, { to: 'submitting', changes: { aspectRatio: chooseRatio(task, []) } });
 }
@@ -50,29 +50,29 @@ export function begin({ db }: IngestParts, task: Task): Promise<Next> {
  * one shared budget, decoded in full, measured, stored. The first refusal stops the others, and the
  * task fails with its refund.
  */
-export async function ingest(parts: IngestParts, task: Task): Promise<Next> {
-  await doomHalfWritten(parts.db, task.id, 'input');
+export async function ingest(deps: IngestDeps, task: Task): Promise<Next> {
+  await doomHalfWritten(deps.db, task.id, 'input');
   try {
-    const inputs = await copyAll(parts, task);
+    const inputs = await copyAll(deps, task);
     const changes = { inputs, aspectRatio: chooseRatio(task, inputs) };
     const ids = inputs.map((input) => input.objectId);
-    return await readyWith(parts.db, { ids, retentionDays: null }, (tx) =>
+    return await readyWith(deps.db, { ids, retentionDays: null }, (tx) =>
       move(tx, task, { to: 'submitting', changes }),
     );
   } catch (error) {
     if (!(error instanceof MediaRefused)) throw error;
     const { message, details } = error;
     const failure = { code: 'invalid_media', message, details } as const;
-    return moveNow(parts.db, task, { to: 'failed', changes: { error: failure } });
+    return moveNow(deps.db, task, { to: 'failed', changes: { error: failure } });
   }
 }
 
-async function copyAll(parts: IngestParts, task: Task): Promise<TaskInput[]> {
+async function copyAll(deps: IngestDeps, task: Task): Promise<TaskInput[]> {
   const budget = new ByteBudget(INPUT_BYTES);
   const stop = new AbortController();
   const copies = inputsOf(task.request).map(async (input) => {
     try {
-      return await copyInput(parts, { task, input, budget, signal: stop.signal });
+      return await copyInput(deps, { task, input, budget, signal: stop.signal });
     } catch (error) {
       stop.abort(error); // the first failure wins; its abort is not the others' own reason
       throw error;
@@ -90,12 +90,12 @@ interface Copy {
   signal: AbortSignal;
 }
 
-function copyInput(parts: IngestParts, copy: Copy): Promise<TaskInput> {
+function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
   const { task, input, signal } = copy;
-  return parts.scratch.withFolder(async (folder) => {
+  return deps.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'input');
-    await fetchTo(filePath, parts.guardedFetch, copy);
-    const measured = await parts.measurer.measure(filePath, input.kind, signal);
+    await fetchTo(filePath, deps.guardedFetch, copy);
+    const measured = await deps.measurer.measure(filePath, input.kind, signal);
     if (measured.kind === 'refused') {
       throw new MediaRefused(input, measured.reason, measured.explanation);
     }
@@ -104,7 +104,7 @@ function copyInput(parts: IngestParts, copy: Copy): Promise<TaskInput> {
     const mediaType = facts.mediaType;
     signal.throwIfAborted();
     const file = { filePath, taskId: task.id, role: 'input', mediaType } as const;
-    const objectId = await storeFile(parts, file);
+    const objectId = await storeFile(deps, file);
     return describe(input, facts, objectId);
   });
 }

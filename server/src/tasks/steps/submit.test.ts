@@ -10,7 +10,7 @@ import {
   SUBMIT_TIMEOUT_SECONDS,
   scriptedProvider,
   sql,
-  submitParts,
+  submitDeps,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
@@ -22,7 +22,7 @@ import { announce } from '../create/announce.ts';
 import { createTask, readTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
 import { type Next, Superseded } from '../transitions.ts';
-import { type SubmitParts, submit } from './submit.ts';
+import { type SubmitDeps, submit } from './submit.ts';
 
 /** A submit's bytes leave within 5 seconds of its record, or not at all. */
 const SEND_SECONDS = 5;
@@ -36,8 +36,8 @@ before(async () => {
 });
 after(() => fixture.closeAudited());
 
-function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitParts {
-  return { ...submitParts(fixture, provider), monotonic };
+function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitDeps {
+  return { ...submitDeps(fixture, provider), monotonic };
 }
 
 function thatSays(outcome: SubmitOutcome): Provider {
@@ -129,7 +129,7 @@ test('a request that the provider refuses fails with its code, message and refun
     );
     assert.equal(await stateOfAttempt(task.id), 'rejected');
     assert.deepEqual(await paid(task), REFUNDED);
-    const replayed = await createTask(fixture.parts, binding, REQUEST, PRICE);
+    const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
     assert.equal(replayed.kind, 'replayed', 'the key stays bound');
   }
 });
@@ -146,7 +146,7 @@ test('not accepted for now, and nobody was told: refund, and the key is armed ag
     const next = moved(await submit(partsWith(thatSays(outcome)), task));
     assert.equal(next.error_code, 'not_accepted');
     assert.equal(await stateOfAttempt(task.id), state);
-    const again = await createTask(fixture.parts, binding, REQUEST, PRICE);
+    const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
     assert.equal(again.kind, 'created');
   }
 });
@@ -294,26 +294,26 @@ async function heldTask() {
 
 test('a held task goes on when its job is found', async () => {
   const { held, attempt } = await heldTask();
-  const parts = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
-  assert.equal(moved(await findJob(parts, held, attempt)).phase, 'generating');
+  const deps = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
+  assert.equal(moved(await findJob(deps, held, attempt)).phase, 'generating');
 });
 
 test('a held task that was announced fails when there is no job, and its key keeps it', async () => {
   const { held, attempt, binding } = await heldTask();
   await announce(db, held.id);
-  const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  const next = moved(await findJob(parts, held, attempt));
+  const deps = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  const next = moved(await findJob(deps, held, attempt));
   assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
   assert.deepEqual(await paid(held), REFUNDED);
-  const replayed = await createTask(fixture.parts, binding, REQUEST, PRICE);
+  const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', held.id]);
 });
 
 test('a held task that nobody was told of fails when there is no job, and arms its key', async () => {
   const { held, attempt, binding } = await heldTask();
-  const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  assert.equal(moved(await findJob(parts, held, attempt)).error_code, 'not_accepted');
-  assert.equal((await createTask(fixture.parts, binding, REQUEST, PRICE)).kind, 'created');
+  const deps = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  assert.equal(moved(await findJob(deps, held, attempt)).error_code, 'not_accepted');
+  assert.equal((await createTask(fixture.deps, binding, REQUEST, PRICE)).kind, 'created');
 });
 
 test('a second attempt is impossible while one is open, unknown or accepted', async () => {
@@ -464,8 +464,8 @@ test('a process without the task’s provider sends nothing and leaves no attemp
   const providerOf = () => {
     throw new Error('this process has no provider named scripted');
   };
-  const parts = { ...partsWith(scriptedProvider({})), providerOf };
-  assert.equal(moved(await submit(parts, task)).error_code, 'not_accepted');
+  const deps = { ...partsWith(scriptedProvider({})), providerOf };
+  assert.equal(moved(await submit(deps, task)).error_code, 'not_accepted');
   assert.deepEqual(await attemptsOf(task.id), []);
 });
 

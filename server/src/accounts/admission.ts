@@ -26,7 +26,7 @@ export interface AdmissionRequest {
 }
 
 /** Requests that share a statement, at most, and statements under way at once. */
-const MOST_TOGETHER = 64;
+const MAX_TOGETHER = 64;
 const TURNS = 3;
 
 /**
@@ -46,7 +46,7 @@ export function openAdmission<Row extends object>(
 ): (request: AdmissionRequest) => Promise<Admitted<Row>> {
   const sql = admittingStatement(name, read);
   const ask = batch({
-    most: MOST_TOGETHER,
+    most: MAX_TOGETHER,
     turns: TURNS,
     keyOf: (asked: Asked) => asked.secret,
     work: (together) => askTogether<Row>(db, sql, together),

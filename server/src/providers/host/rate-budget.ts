@@ -9,7 +9,7 @@ export interface RateBudget {
 }
 
 /** A turn further away was taken by a clock that has been set back since. */
-export const LONGEST_LINE_SECONDS = 60;
+export const MAX_LINE_SECONDS = 60;
 
 // The row's lock puts callers in line, and only its holder looks at the clock: so turns of one
 // account and purpose never lie closer together than the spacing, however many ask at a time.
@@ -19,7 +19,7 @@ const TAKE_TURN = statement(
    values ($1, $2, clock_now() + $3::int8 * interval '1 microsecond')
    on conflict (account, purpose) do update
      set next_free = case
-         when t.next_free > clock_now() + ${LONGEST_LINE_SECONDS} * interval '1 second'
+         when t.next_free > clock_now() + ${MAX_LINE_SECONDS} * interval '1 second'
          then clock_now() else greatest(t.next_free, clock_now())
        end + $3::int8 * interval '1 microsecond'
    returning greatest(0, extract(epoch from

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../database/database.ts';
 import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
-import { LONGEST_LINE_SECONDS, type RateBudget, takeTurn } from './rate-budget.ts';
+import { MAX_LINE_SECONDS, type RateBudget, takeTurn } from './rate-budget.ts';
 
 /** Whose budget is shared, and where: by all processes on one database. */
 export interface Account {
@@ -16,7 +16,7 @@ const SHARE_OF_RATE = 0.9;
 const SHARE_OF_FIND_RATE = 0.75;
 
 /** A submit leaves within 5 s of its record (attempts/attempts.ts); the rest is for connecting. */
-const MOST_WAIT_SECONDS = 4;
+const MAX_WAIT_SECONDS = 4;
 
 /**
  * The provider, whose submits and reads take their turn of the shared budgets first. A submit that
@@ -68,7 +68,7 @@ async function awaitTurn(db: Database, budget: RateBudget): Promise<void> {
 async function awaitNearTurn(db: Database, budget: RateBudget): Promise<SubmitOutcome | undefined> {
   try {
     const seconds = await nearTurn(db, budget);
-    if (seconds > MOST_WAIT_SECONDS) return busy(seconds);
+    if (seconds > MAX_WAIT_SECONDS) return busy(seconds);
     await delay(seconds * 1000);
     return undefined;
   } catch (error) {
@@ -86,7 +86,7 @@ const NEXT = statement(
   'provider_turn_next',
   `select greatest(0, extract(epoch from next_free - clock_now()))::float8 as wait_seconds
    from provider_turns where account = $1 and purpose = $2
-     and next_free <= clock_now() + ${LONGEST_LINE_SECONDS} * interval '1 second'`,
+     and next_free <= clock_now() + ${MAX_LINE_SECONDS} * interval '1 second'`,
 );
 
 /**
@@ -97,5 +97,5 @@ const NEXT = statement(
 async function nearTurn(db: Database, budget: RateBudget): Promise<number> {
   const [next] = await db.query<{ wait_seconds: number }>(NEXT, [budget.account, budget.purpose]);
   const seconds = next?.wait_seconds ?? 0;
-  return seconds > MOST_WAIT_SECONDS ? seconds : takeTurn(db, budget);
+  return seconds > MAX_WAIT_SECONDS ? seconds : takeTurn(db, budget);
 }

@@ -57,7 +57,7 @@ const CAPABILITIES: Capabilities = {
 };
 
 /** A render that was cut short this often is given up: it probably brings its process down. */
-const MOST_RENDERS = 50;
+const MAX_RENDERS = 50;
 const LOOK_SECONDS = 0.25;
 
 /**
@@ -166,7 +166,7 @@ async function render(
   job: LocalJob,
   signal: AbortSignal,
 ): Promise<End | undefined> {
-  if (job.renders > MOST_RENDERS) return { state: 'failed', cause: 'cut short too often' };
+  if (job.renders > MAX_RENDERS) return { state: 'failed', cause: 'cut short too often' };
   const lease = new AbortController();
   const renewing = { name: 'renewing a render', log: deps.log, signal: lease.signal };
   startInterval(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(deps.db, job));

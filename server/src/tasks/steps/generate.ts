@@ -14,7 +14,7 @@ export interface GenerateDeps {
 
 /** Room for the provider's clock and its own tidying up after a job's time is over. */
 const LIMIT_GRACE_SECONDS = 60;
-const LONGEST_REST_SECONDS = 6 * 3600;
+const MAX_REST_SECONDS = 6 * 3600;
 
 /**
  * Reads the accepted job, and moves the task on when the provider is done with it. One that
@@ -37,7 +37,7 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<Next> {
   }
   if (status.kind === 'working' || status.kind === 'missing') {
     const seconds = Math.max(outcomeRestSeconds(deps, task), task.phase_seconds / 60);
-    return postpone(deps.db, task, { seconds: Math.min(seconds, LONGEST_REST_SECONDS) });
+    return postpone(deps.db, task, { seconds: Math.min(seconds, MAX_REST_SECONDS) });
   }
   return moveOn(deps, task, afterJob(status, jobId));
 }
@@ -51,7 +51,7 @@ export function outcomeRestSeconds(
   task: Task,
 ): number {
   const doublings = Math.min(task.outcome_holds, 20);
-  return Math.min(LONGEST_REST_SECONDS, reconcileSeconds * 2 ** doublings);
+  return Math.min(MAX_REST_SECONDS, reconcileSeconds * 2 ** doublings);
 }
 
 async function readJob(deps: GenerateDeps, task: Task) {

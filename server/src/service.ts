@@ -24,7 +24,7 @@ import { OutputGone, type Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
 import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
-import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/objects.ts';
+import { deleteMarked, markHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
 import { tendOrphans } from './tasks/attempts/orphans.ts';
 import { createWatch } from './tasks/attempts/uncertain-since.ts';
@@ -232,7 +232,7 @@ function buildWorker(
       local.start?.();
       await worker.start();
       startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
-        deleteDoomed({ db, storage }),
+        deleteMarked({ db, storage }),
       );
       startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
         scratch.maintain(),
@@ -252,7 +252,7 @@ function localProvider(deps: Basis): Provider {
       open: (objectId) => openRender(storage, objectId),
       async keep(filePath, jobId) {
         const file = { filePath, taskId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
-        await doomHalfWritten(db, jobId, 'render');
+        await markHalfWritten(db, jobId, 'render');
         const objectId = await storeFile({ db, storage }, file);
         await markReady(db, [objectId], RENDER_DAYS);
         return objectId;

@@ -130,10 +130,10 @@ const DAMAGES: Array<{
   {
     title: 'an output that was to be kept is to be deleted',
     damage: ({ completed }) => [
-      `update objects set state = 'doomed', delete_after = null where task_id = $1`,
+      `update objects set state = 'deleting', delete_after = null where task_id = $1`,
       completed.id,
     ],
-    found: ({ completed }) => `${completed.id}: completed, its output is doomed`,
+    found: ({ completed }) => `${completed.id}: completed, its output is deleting`,
   },
   {
     title: 'a task has two provider jobs',
@@ -200,7 +200,7 @@ test('an output past its retention is no damage, once its deletion is on record'
   t.after(() => fixture.close());
   const { id } = await complete(fixture);
   await fixture.database.setClock(2 * 86_400);
-  for (const state of ['doomed', 'deleted']) {
+  for (const state of ['deleting', 'deleted']) {
     await sql(fixture.db, 'update objects set state = $2 where task_id = $1', [id, state]);
     assert.deepEqual(await audit(fixture.db), { ok: true, problems: [] });
   }

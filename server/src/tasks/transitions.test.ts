@@ -199,7 +199,7 @@ test('the inputs of an ended task are asked to be deleted, and the output of a f
   const { accountId } = await makeCustomer(database.db, 100);
   for (const [to, output] of [
     ['completed', 'ready'],
-    ['failed', 'doomed'],
+    ['failed', 'deleting'],
   ] as const) {
     const task = await taskIn('archiving', accountId);
     for (const role of ['input', 'output']) {
@@ -207,7 +207,7 @@ test('the inputs of an ended task are asked to be deleted, and the output of a f
     }
     await go(task, to);
     assert.deepEqual(await database.db.query(STATES, [task.id]), [
-      { role: 'input', state: 'doomed' },
+      { role: 'input', state: 'deleting' },
       { role: 'output', state: output },
     ]);
   }

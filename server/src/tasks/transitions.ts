@@ -8,7 +8,7 @@ import {
 import { jsonText, storable } from '../database/json-text.ts';
 import { settle } from '../ledger/ledger.ts';
 import type { OutputReference } from '../providers/provider.ts';
-import { doom } from '../storage/objects.ts';
+import { markForDeletion } from '../storage/objects.ts';
 import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput } from './task.ts';
 
 /** How long a worker may leave a task without renewing its lease, before another takes it over. */
@@ -130,7 +130,7 @@ function json(value: unknown): string | null {
 async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
   const { id: taskId, account_id: accountId, credits } = task;
   await settle(tx, { accountId, taskId, credits, outcome });
-  await doom(tx, taskId, outcome === 'capture' ? ['input'] : ['input', 'output']);
+  await markForDeletion(tx, taskId, outcome === 'capture' ? ['input'] : ['input', 'output']);
 }
 
 /** {@link move} in a transaction of its own. */

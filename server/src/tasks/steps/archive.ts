@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
-import { doomHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
+import { markHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task } from '../task.ts';
 import { type Move, move, moveNow, type Next } from '../transitions.ts';
@@ -28,7 +28,7 @@ export interface ArchiveDeps {
  * can't be had holds the task.
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<Next> {
-  await doomHalfWritten(deps.db, task.id, 'output');
+  await markHalfWritten(deps.db, task.id, 'output');
   try {
     return await deps.scratch.withFolder((folder) => archiveThrough(folder, deps, task));
   } catch (error) {

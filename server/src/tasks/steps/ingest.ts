@@ -8,7 +8,7 @@ import type { Measurer, MediaFacts } from '../../media/measure.ts';
 import { ByteBudget } from '../../outbound/byte-budget.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
-import { doomHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
+import { markHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { move, moveNow, type Next } from '../transitions.ts';
@@ -51,7 +51,7 @@ export function begin({ db }: IngestDeps, task: Task): Promise<Next> {
  * task fails with its refund.
  */
 export async function ingest(deps: IngestDeps, task: Task): Promise<Next> {
-  await doomHalfWritten(deps.db, task.id, 'input');
+  await markHalfWritten(deps.db, task.id, 'input');
   try {
     const inputs = await copyAll(deps, task);
     const changes = { inputs, aspectRatio: chooseRatio(task, inputs) };

@@ -112,7 +112,7 @@ test('objects of a transaction that does not commit are given up at once', async
   await assertGone(unused);
 });
 
-test('dooming takes the named roles of the one task, whatever their state', async () => {
+test('marking for deletion takes the named roles of the one task, whatever their state', async () => {
   const writing = await store('task_4', 'input');
   const ready = await store('task_4', 'input');
   await markReady(db, [ready], null);

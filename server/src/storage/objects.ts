@@ -103,7 +103,8 @@ const MARK = statement(
 
 const MARK_WRITING = statement(
   'object_mark_writing',
-  `update objects set state = 'deleting' where task_id = $1 and role = $2 and state = 'writing'`,
+  `update objects set state = 'deleting'
+   where task_id = $1 and role = $2 and state = 'writing'`,
 );
 
 /** Asks for the deletion of a task's objects of these roles, within the caller's transaction. */

@@ -136,7 +136,7 @@ test('whoever lost the lease moves nothing any more', async () => {
 const WORK = statement(
   'test_task_work',
   `select due_at is not null as has_work, due_at - clock_now() > interval '1 minute' as rests,
-     leased_until is not null as is_leased, stumbles from tasks where id = $1`,
+     leased_until is not null as is_leased, internal_failures from tasks where id = $1`,
 );
 
 async function workOf(task: Task): Promise<object> {
@@ -158,11 +158,11 @@ test('a step may let its task rest: the lease ends and the next look is later', 
   const rest = { has_work: true, rests: true, is_leased: false };
   const task = await taskIn('submitting', accountId);
   const moved = await moveNow(database.db, task, { to: 'generating', delaySeconds: 120 });
-  assert.deepEqual(await workOf(moved), { ...rest, stumbles: 0 });
-  assert.equal(await postpone(database.db, moved, { seconds: 120, stumbles: 1 }), 'rest');
-  assert.deepEqual(await workOf(moved), { ...rest, stumbles: 1 });
+  assert.deepEqual(await workOf(moved), { ...rest, internal_failures: 0 });
+  assert.equal(await postpone(database.db, moved, { seconds: 120, internalFailures: 1 }), 'rest');
+  assert.deepEqual(await workOf(moved), { ...rest, internal_failures: 1 });
   await go(moved, 'archiving');
-  assert.deepEqual(await workOf(moved), { ...rest, rests: false, stumbles: 0 });
+  assert.deepEqual(await workOf(moved), { ...rest, rests: false, internal_failures: 0 });
 });
 
 const HISTORY = statement(

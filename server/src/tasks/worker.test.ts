@@ -25,7 +25,7 @@ async function startWorker(
     run: async () => {
       throw new Error('no step was expected');
     },
-    stumbled: async (task) => postpone(fixture.db, task, { seconds: 3600, stumbles: 1 }),
+    failed: async (task) => postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 }),
     ...steps,
   };
   const worker = createWorker({ db: fixture.db, queue: fixture.queue, log: quiet, steps: all });
@@ -102,7 +102,7 @@ test('the sweeper finds what has no wake-up: rested tasks and what a dead worker
 
 test('a step that fails is told to the steps, one that was superseded is not', async (t) => {
   const fixture = await openRoom(t);
-  const stumbles: string[] = [];
+  const internalFailures: string[] = [];
   const [broken, taken] = [await makeTask(fixture), await makeTask(fixture)];
   const tried = new Set<string>();
   await startWorker(t, fixture, {
@@ -111,17 +111,17 @@ test('a step that fails is told to the steps, one that was superseded is not', a
       if (task.id === broken.task.id) throw new Error('our own fault');
       throw new Superseded('somebody else was first');
     },
-    stumbled: async (task, error) => {
-      stumbles.push(`${task.id} ${error instanceof Error && error.message}`);
-      return postpone(fixture.db, task, { seconds: 3600, stumbles: 1 });
+    failed: async (task, error) => {
+      internalFailures.push(`${task.id} ${error instanceof Error && error.message}`);
+      return postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 });
     },
   });
   await until(
-    async () => tried.size === 2 && stumbles.length,
+    async () => tried.size === 2 && internalFailures.length,
     (count) => count === 1,
   );
-  assert.deepEqual(stumbles, [`${broken.task.id} our own fault`]);
-  assert.equal((await readTask(fixture.db, broken.task.id)).stumbles, 1);
+  assert.deepEqual(internalFailures, [`${broken.task.id} our own fault`]);
+  assert.equal((await readTask(fixture.db, broken.task.id)).internal_failures, 1);
   assert.ok(tried.has(taken.task.id));
 });
 

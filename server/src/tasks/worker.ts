@@ -142,7 +142,7 @@ async function step(deps: Advance, task: Task): Promise<Task | undefined> {
         { err: error, task: task.id, phase: task.phase },
         'a step failed; it will be tried again',
       );
-      await steps.stumbled(task, error);
+      await steps.failed(task, error);
     }
     return undefined;
   }

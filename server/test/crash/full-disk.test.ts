@@ -62,7 +62,7 @@ test('a disk too full for the output delays the task and loses nothing', { skip 
   });
   const { db } = fixture;
   await until(
-    () => sql(db, "select 1 from tasks where phase = 'archiving' and stumbles > 0"),
+    () => sql(db, "select 1 from tasks where phase = 'archiving' and internal_failures > 0"),
     (rows) => rows.length > 0,
   );
   assert.equal((await customer.task(body.id)).body.status, 'processing');

@@ -67,7 +67,7 @@ function strike(site: Site, attack: Attack, dice: Dice): Promise<void> {
 
 const HURT = statement(
   'test_hurt_by_disk',
-  `select count(*) filter (where phase = 'archiving' and stumbles > 0)::int as hurt,
+  `select count(*) filter (where phase = 'archiving' and internal_failures > 0)::int as hurt,
      count(*) filter (where phase not in ('completed', 'failed', 'held'))::int as moving
    from tasks`,
 );

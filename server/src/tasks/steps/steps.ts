@@ -15,13 +15,13 @@ export interface Steps {
   /** Does the phase's step. It may be done twice: the process can die after any statement. */
   run(task: Task): Promise<Next>;
   /** What follows when a step failed through our own fault. */
-  stumbled(task: Task, error: unknown): Promise<Next>;
+  failed(task: Task, error: unknown): Promise<Next>;
 }
 
 export function createSteps(deps: StepDeps): Steps {
   return {
     run: (task) => runStep(deps, task),
-    stumbled: (task, error) => stumble(deps, task, error),
+    failed: (task, error) => handleFailure(deps, task, error),
   };
 }
 
@@ -46,20 +46,23 @@ function runStep(deps: StepDeps, task: Task): Promise<Next> {
 }
 
 /** Seconds to rest after the n-th failure of ours in one phase: 1, 2, 4 ... 60. */
-function restSeconds(stumbles: number): number {
-  return Math.min(60, 2 ** stumbles);
+function restSeconds(internalFailures: number): number {
+  return Math.min(60, 2 ** internalFailures);
 }
 
 /**
  * Before a submit it is certain that nothing was accepted, so a waiting client hears at once. From
  * the submit on the task only rests: neither a poll's nor our own failure decides its fate.
  */
-function stumble(deps: StepDeps, task: Task, error: unknown): Promise<Next> {
+function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<Next> {
   if (task.phase === 'reserved' || task.phase === 'ingesting') {
     const cause = { failure: String(error) };
     return deps.db.transaction((tx) => notAccepted(tx, task, { ...deps, cause }));
   }
-  return postpone(deps.db, task, { seconds: restSeconds(task.stumbles), stumbles: 1 });
+  return postpone(deps.db, task, {
+    seconds: restSeconds(task.internal_failures),
+    internalFailures: 1,
+  });
 }
 
 /** The provider that a task was given to, by the name recorded with it. */

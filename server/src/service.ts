@@ -121,7 +121,7 @@ async function listenForClients(
     providerName: config.provider,
     allow: config.outboundAllow,
     isReady: () => isReachable(db),
-    onAnswer: metrics.countAnswer,
+    onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });

@@ -21,7 +21,7 @@ export type AppDeps = CreateRouteDeps &
     /** Whether the service can take requests now, for /readyz. */
     isReady(): Promise<boolean>;
     /** Called with the route, status and seconds of every answer. */
-    onAnswer?: ((answer: { route: string; status: number; seconds: number }) => void) | undefined;
+    onResponse?: ((answer: { route: string; status: number; seconds: number }) => void) | undefined;
   };
 
 /** Every request has the time of a slow client to send its body, and no more. */
@@ -44,7 +44,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   app.setErrorHandler((error: Error, request, reply) =>
     handleError(error, { request, reply, log: deps.log }),
   );
-  answerHeaders(app, deps);
+  setResponseHeaders(app, deps);
   refuseUnroutable(app);
   noteRequests(app);
   await app.register(swagger, describeApi());
@@ -63,7 +63,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   return app;
 }
 
-function answerHeaders(app: FastifyInstance, { log, onAnswer }: AppDeps): void {
+function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('cache-control', 'no-store');
   });
@@ -71,7 +71,7 @@ function answerHeaders(app: FastifyInstance, { log, onAnswer }: AppDeps): void {
     const { method, url, id } = request;
     const seconds = reply.elapsedTime / 1000;
     const route = request.routeOptions.url ?? 'unknown';
-    onAnswer?.({ route, status: reply.statusCode, seconds });
+    onResponse?.({ route, status: reply.statusCode, seconds });
     if (!log.isLevelEnabled('debug')) return;
     const status = reply.statusCode;
     log.debug({ request: id, method, url: redact(url), status, seconds }, 'answered');

@@ -276,7 +276,7 @@ test('an answer that is too large is unknown and is not read to its end', async 
       socket.write(Buffer.alloc(2 ** 16));
     }),
   );
-  const outcome = await post(host.url, { maxAnswerBytes: 1000 });
+  const outcome = await post(host.url, { maxResponseBytes: 1000 });
   expectUnknown(outcome, /^HTTP 200, but its body is larger than 1000 bytes$/);
   await host.left(1);
 });

@@ -16,14 +16,14 @@ export interface Call {
   /** Asked once the connection stands, right before the first byte leaves. */
   mayStillSend?: (() => boolean) | undefined;
   /** 1 MB when not given. */
-  maxAnswerBytes?: number | undefined;
+  maxResponseBytes?: number | undefined;
   signal?: AbortSignal | undefined;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
 }
 
 /** Header names are in lower case. */
-export interface CallAnswer {
+export interface CallResponse {
   kind: 'answered';
   status: number;
   headers: Record<string, string>;
@@ -35,14 +35,14 @@ export interface CallAnswer {
  * the host may have done what was asked. `bytesSent` counts what was handed to the connection.
  */
 export type CallOutcome =
-  | CallAnswer
+  | CallResponse
   | { kind: 'not_sent'; cause: string }
   | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
 
 export type CallOnce = (call: Call) => Promise<CallOutcome>;
 
 const CONNECT_SECONDS = 10;
-const ANSWER_BYTES = 2 ** 20;
+const RESPONSE_BYTES = 2 ** 20;
 const HEADERS_BYTES = 16 * 1024;
 
 /**
@@ -109,7 +109,7 @@ async function exchange(socket: Socket, url: URL, call: Call): Promise<CallOutco
   let response: IncomingMessage | undefined;
   try {
     response = await send(socket, url, call, patience.signal);
-    const body = await readBody(response, call.maxAnswerBytes ?? ANSWER_BYTES);
+    const body = await readBody(response, call.maxResponseBytes ?? RESPONSE_BYTES);
     const status = response.statusCode ?? 0;
     return { kind: 'answered', status, headers: headersOf(response), body };
   } catch (failure) {

@@ -58,7 +58,7 @@ const READY = statement(
 
 /**
  * Makes stored objects count. Part of the caller's transaction.
- * @param retentionDays after which they are deleted; null to keep them until they are marked for deletion
+ * @param retentionDays after which they are deleted; null keeps them until they are marked
  * @throws when one of them is not there to be made ready: the transaction must not commit
  */
 export async function markReady(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
-import { errorAnswers } from '../../src/http/public/schemas.ts';
+import { errorResponses } from '../../src/http/public/schemas.ts';
 import { ERROR_STATUS, errorCodesOf } from '../../src/kernel/errors.ts';
 import { FAILURE_CODES, VideoTaskSchema } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';
@@ -213,6 +213,6 @@ test('an error is told whole, with whatever its details have', async () => {
   const details = { reason: 'new', entry: 0, nested: { list: [1, null] }, task_id: 'task_1' };
   for (const status of [400, 503] as const) {
     const body = { error: { code: 'from_tomorrow', message: 'Something.', details } };
-    assert.deepEqual(await sent(errorAnswers(status), status, body), body);
+    assert.deepEqual(await sent(errorResponses(status), status, body), body);
   }
 });

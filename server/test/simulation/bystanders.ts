@@ -1,7 +1,7 @@
 import { statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
 import { type Decision, reconcile } from '../../src/operator/reconcile.ts';
-import { hear } from '../../src/tasks/attempts/callback.ts';
+import { receiveCallback } from '../../src/tasks/attempts/callback.ts';
 import { tendOrphans } from '../../src/tasks/attempts/orphans.ts';
 import { quiet } from '../database.ts';
 import { hasRun, type PendingCallback } from './cloud.ts';
@@ -44,7 +44,9 @@ async function deliver(world: World, thread: Thread, callback: PendingCallback):
     headers: {},
   };
   trace.note(thread.name, `calls about ${trace.nameOf(attemptId)}: ${jobId}`);
-  const hearing = await within(api.life, () => hear(deps, incoming).catch(() => undefined));
+  const hearing = await within(api.life, () =>
+    receiveCallback(deps, incoming).catch(() => undefined),
+  );
   if (hearing && random.chance(0.2)) {
     await within(api.life, () => tendOrphans(deps).catch(() => {}));
   }

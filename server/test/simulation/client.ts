@@ -1,6 +1,6 @@
 import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
-import { awaitAnswer } from '../../src/tasks/create/answer.ts';
+import { awaitResponse } from '../../src/tasks/create/answer.ts';
 import { createTask } from '../../src/tasks/create/create.ts';
 import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting.ts';
 import { publicColumns, readTasks, type Task, videoTask } from '../../src/tasks/task.ts';
@@ -97,7 +97,7 @@ async function post(world: World, api: Api, { key, request }: Order): Promise<To
   try {
     const { kind, task } = await createTask(deps, binding, request, PRICE);
     if (kind === 'replayed') return boundTo(key, task);
-    return boundTo(key, await awaitAnswer({ ...deps, waiting: waitingOf(world, api) }, task));
+    return boundTo(key, await awaitResponse({ ...deps, waiting: waitingOf(world, api) }, task));
   } catch (error) {
     if (error instanceof ApiError) return refusalOf(key, error);
     throw error;

@@ -27,7 +27,7 @@ before(async () => {
   app = await createApp({
     ...tested.deps,
     providers: new Map([[provider.name, provider]]),
-    onCallback: (name, hearing) => heard.push(`${name} ${hearing}`),
+    onCallback: (name, result) => heard.push(`${name} ${result}`),
   });
 });
 after(async () => {

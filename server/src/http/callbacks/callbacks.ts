@@ -1,6 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../../kernel/errors.ts';
-import { type CallbackDeps, type Hearing, hear } from '../../tasks/attempts/callback.ts';
+import {
+  type CallbackDeps,
+  type CallbackResult,
+  receiveCallback,
+} from '../../tasks/attempts/callback.ts';
 
 /** The body of a callback may repeat the whole job with its input. */
 const BODY_BYTES = 2 ** 20;
@@ -11,7 +15,7 @@ interface CallbackRequest {
 
 export interface CallbackRouteDeps extends CallbackDeps {
   /** Told what became of each callback, by provider. */
-  onCallback?: ((provider: string, hearing: Hearing | 'failed') => void) | undefined;
+  onCallback?: ((provider: string, result: CallbackResult | 'failed') => void) | undefined;
 }
 
 /**
@@ -33,29 +37,29 @@ export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDep
     },
     async (request) => {
       const { provider } = request.params;
-      const hearing = await hearRequest(deps, request).catch((cause: unknown) => {
+      const result = await receiveRequest(deps, request).catch((cause: unknown) => {
         deps.onCallback?.(provider, 'failed');
         throw new ApiError('service_busy', 'Send it again later.', {
           cause,
           retryAfterSeconds: 30,
         });
       });
-      deps.onCallback?.(provider, hearing);
-      if (hearing === 'no_such_path') throw noSuchPath();
-      if (hearing === 'forged') throw new ApiError('invalid_request', 'This is not genuine.');
+      deps.onCallback?.(provider, result);
+      if (result === 'no_such_path') throw noSuchPath();
+      if (result === 'forged') throw new ApiError('invalid_request', 'This is not genuine.');
       return { received: true };
     },
   );
 }
 
-function hearRequest(
+function receiveRequest(
   deps: CallbackDeps,
   request: FastifyRequest<CallbackRequest>,
-): Promise<Hearing> {
+): Promise<CallbackResult> {
   const entries = Object.entries(request.headers);
   const headers = Object.fromEntries(entries.map(([name, value]) => [name, value?.toString()]));
   const body = Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
-  return hear(deps, { ...request.params, body, headers });
+  return receiveCallback(deps, { ...request.params, body, headers });
 }
 
 function noSuchPath(): ApiError {

@@ -50,5 +50,5 @@ test('calls of providers and callbacks are counted by what came of them', async 
     shown.get('framewright_provider_call_seconds_count{provider="ark",call="submit"}'),
     2,
   );
-  assert.equal(shown.get('framewright_callbacks_total{provider="ark",hearing="forged"}'), 1);
+  assert.equal(shown.get('framewright_callbacks_total{provider="ark",result="forged"}'), 1);
 });

@@ -9,7 +9,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { AllowList } from '../../outbound/addresses.ts';
 import type { Links } from '../../storage/links.ts';
-import { awaitAnswer } from '../../tasks/create/answer.ts';
+import { awaitResponse } from '../../tasks/create/answer.ts';
 import {
   type CreateDeps,
   createTask,
@@ -21,7 +21,7 @@ import { fingerprintOf, type Json } from '../../tasks/create/fingerprint.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
 import { requireJsonType } from './body.ts';
-import { errorAnswers, IdempotencyKeyHeader } from './schemas.ts';
+import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 
 export interface CreateRouteDeps extends CreateDeps {
   db: Database;
@@ -59,7 +59,7 @@ export function createGenerationRoute(app: FastifyInstance, deps: CreateRouteDep
         response: {
           202: { description: 'A new task was accepted.', ...VideoTaskSchema },
           200: { description: 'The task of an earlier identical request.', ...VideoTaskSchema },
-          ...errorAnswers(400, 401, 402, 409, 413, 429, 503),
+          ...errorResponses(400, 401, 402, 409, 413, 429, 503),
         },
       },
       onRequest: async (request) => {
@@ -77,7 +77,7 @@ export function createGenerationRoute(app: FastifyInstance, deps: CreateRouteDep
       const price = checkRequest(body, deps.allow);
       const created = await createTask(deps, bindingOf(request), body, price);
       if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
-      const task = await awaitAnswer(deps, created.task);
+      const task = await awaitResponse(deps, created.task);
       return reply.code(202).send(videoTask(publicColumns(task), links));
     },
   );

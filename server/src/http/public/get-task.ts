@@ -10,7 +10,7 @@ import {
   VideoTaskSchema,
   videoTask,
 } from '../../tasks/task.ts';
-import { errorAnswers } from './schemas.ts';
+import { errorResponses } from './schemas.ts';
 
 /** Contract, "Limits": the task id in the path, in characters. */
 const ID_CHARACTERS = 120;
@@ -30,7 +30,7 @@ export function getTaskRoute(app: FastifyInstance, deps: { db: Database; links: 
         params: Type.Object({ id: Type.String({ maxLength: ID_CHARACTERS }) }),
         response: {
           200: { description: 'The task.', ...VideoTaskSchema },
-          ...errorAnswers(400, 401, 404, 429, 503),
+          ...errorResponses(400, 401, 404, 429, 503),
         },
       },
     },

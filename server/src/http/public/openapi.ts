@@ -22,7 +22,7 @@ export function describeApi(): FastifyDynamicSwaggerOptions {
       },
       security: [{ apiKey: [] }],
     },
-    transform: ({ schema, url }) => ({ schema: withAnswerHeaders(schema), url }),
+    transform: ({ schema, url }) => ({ schema: withResponseHeaders(schema), url }),
   };
 }
 
@@ -46,7 +46,7 @@ const REPLAYED = {
 };
 
 /** A route's schema as it is described: each answer with the headers that clients may rely on. */
-function withAnswerHeaders(schema: FastifySchema): FastifySchema {
+function withResponseHeaders(schema: FastifySchema): FastifySchema {
   if (schema.response === undefined) return schema;
   const isCreate = schema.operationId === 'createGeneration';
   const answers = Object.entries(Object(schema.response)).map(([status, answer]) => {

@@ -29,7 +29,7 @@ const MEANINGS = {
 };
 
 /** The error answers of a route, for its schema. */
-export function errorAnswers(...statuses: Array<keyof typeof MEANINGS>) {
+export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   const answers = statuses.map((status) => {
     return [status, { description: MEANINGS[status], ...errorEnvelopeSchema(status) }];
   });

@@ -1,7 +1,7 @@
-import type { Call, CallAnswer, CallOnce } from '../../outbound/call.ts';
+import type { Call, CallOnce, CallResponse } from '../../outbound/call.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
-import { getJson, type JsonAnswer, parseJson } from '../kit/json-call.ts';
+import { getJson, type JsonResponse, parseJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import type {
   Callback,
@@ -119,7 +119,7 @@ function openApi(options: ArkOptions) {
   };
 }
 
-function submitted({ status, headers, body }: CallAnswer): SubmitOutcome {
+function submitted({ status, headers, body }: CallResponse): SubmitOutcome {
   const answer = { status, headers, body: parseJson(body) };
   const jobId = status >= 200 && status < 300 ? jobIdIn(answer.body) : null;
   return jobId === null ? refusedSubmit(answer) : { kind: 'accepted', jobId };
@@ -131,7 +131,7 @@ function jobIdIn(json: unknown): string | null {
   return arkJob({ id: json.id, status: '' })?.id ?? null;
 }
 
-function readStatus(jobId: string, answer: JsonAnswer): JobStatus {
+function readStatus(jobId: string, answer: JsonResponse): JobStatus {
   const job = answer.status === 200 ? arkJob(answer.body) : undefined;
   if (job?.id === jobId) return statusOf(job);
   if (isUnknownTask(answer)) return { kind: 'missing' };
@@ -139,12 +139,12 @@ function readStatus(jobId: string, answer: JsonAnswer): JobStatus {
 }
 
 /** A 404 about a model or an endpoint, or a proxy's, says nothing about the task. */
-function isUnknownTask(answer: JsonAnswer): boolean {
+function isUnknownTask(answer: JsonResponse): boolean {
   const error = answer.status === 404 ? errorIn(answer) : undefined;
   return error !== undefined && !/Model|Endpoint/.test(error.code);
 }
 
-function notReadable(answer: JsonAnswer): Error {
+function notReadable(answer: JsonResponse): Error {
   const error = errorIn(answer);
   if (!error) return new Error(`Ark answered HTTP ${answer.status} with something unreadable`);
   const kind = refusalOf(error, answer.status);

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type JsonAnswer, leavesOpen, retryAfterSeconds } from '../kit/json-call.ts';
+import { type JsonResponse, leavesOpen, retryAfterSeconds } from '../kit/json-call.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
@@ -80,7 +80,7 @@ export function causeOf(error: ArkError, status?: number): string {
 }
 
 /** The error in an answer, when it is in Ark's own shape. */
-export function errorIn({ body }: JsonAnswer): ArkError | undefined {
+export function errorIn({ body }: JsonResponse): ArkError | undefined {
   return Value.Check(ErrorBodySchema, body) ? body.error : undefined;
 }
 
@@ -88,7 +88,7 @@ export function errorIn({ body }: JsonAnswer): ArkError | undefined {
  * What an answer without a task id means for a submit: rejected when it is a 4xx in Ark's own
  * shape, else unknown, a 5xx always.
  */
-export function refusedSubmit(answer: JsonAnswer): SubmitOutcome {
+export function refusedSubmit(answer: JsonResponse): SubmitOutcome {
   const { status } = answer;
   const error = errorIn(answer);
   if (!error) return { kind: 'unknown', cause: `HTTP ${status} without a task id` };

@@ -1,4 +1,4 @@
-import type { CallAnswer, CallOnce, CallOutcome } from '../../outbound/call.ts';
+import type { CallOnce, CallOutcome, CallResponse } from '../../outbound/call.ts';
 import { parseJson } from '../kit/json-call.ts';
 
 /** How to reach the one ComfyUI server: several behind one address would not know of each other. */
@@ -31,7 +31,7 @@ export class ServerTrouble extends Error {
 }
 
 /** `/queue` and `/history/{id}` repeat whole graphs; a few hundred waiting jobs must fit. */
-const ANSWER_BYTES = 64 * 2 ** 20;
+const RESPONSE_BYTES = 64 * 2 ** 20;
 
 export function callServer(server: ServerAddress, request: ServerRequest): Promise<CallOutcome> {
   const { body } = request;
@@ -43,7 +43,7 @@ export function callServer(server: ServerAddress, request: ServerRequest): Promi
     body: body?.bytes,
     timeoutSeconds: server.timeoutSeconds,
     mayStillSend: request.mayStillSend,
-    maxAnswerBytes: ANSWER_BYTES,
+    maxResponseBytes: RESPONSE_BYTES,
   });
 }
 
@@ -55,7 +55,7 @@ export function authorizationOf(server: ServerAddress): Record<string, string> {
  * Asks, with a call that changes nothing or can be made twice.
  * @throws ServerTrouble when no whole answer came
  */
-export async function ask(server: ServerAddress, request: ServerRequest): Promise<CallAnswer> {
+export async function ask(server: ServerAddress, request: ServerRequest): Promise<CallResponse> {
   const answer = await callServer(server, request);
   if (answer.kind === 'answered') return answer;
   throw new ServerTrouble(`${request.path}: ${answer.cause}`);

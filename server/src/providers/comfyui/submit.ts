@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { CallAnswer, CallOutcome } from '../../outbound/call.ts';
+import type { CallOutcome, CallResponse } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import { truncate } from '../kit/truncate.ts';
@@ -122,7 +122,7 @@ function outcomeOf(answer: CallOutcome): SubmitOutcome {
 }
 
 /** The id of the answer counts: the server would say so if it went by another than ours. */
-function acceptance(answer: CallAnswer): SubmitOutcome {
+function acceptance(answer: CallResponse): SubmitOutcome {
   const body = parseJson(answer.body);
   const isAcceptance = Value.Check(Type.Object({ prompt_id: JobIdSchema }), body);
   if (isAcceptance) return { kind: 'accepted', jobId: body.prompt_id };
@@ -143,7 +143,7 @@ const RefusalSchema = Type.Object({
  * Whatever the server has against a graph (a node it lacks, a model that is not there, a value out
  * of a node's range), the operator's template or set-up is to blame: the client wrote no graph.
  */
-function refusal(answer: CallAnswer): SubmitOutcome {
+function refusal(answer: CallResponse): SubmitOutcome {
   const body = parseJson(answer.body);
   if (!Value.Check(RefusalSchema, body)) {
     return { kind: 'unknown', cause: 'HTTP 400, but not in ComfyUI’s words' };

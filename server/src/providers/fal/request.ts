@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonAnswer } from '../kit/json-call.ts';
+import type { JsonResponse } from '../kit/json-call.ts';
 import type { JobStatus } from '../provider.ts';
 import { causeOf, errorWords, falErrorIn, jobFailureOf } from './errors.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
@@ -41,7 +41,7 @@ interface SaidFailure {
   error: unknown;
 }
 
-function resultOf(answer: JsonAnswer, said: SaidFailure | undefined): JobStatus {
+function resultOf(answer: JsonResponse, said: SaidFailure | undefined): JobStatus {
   if (isSuccess(answer) && Value.Check(ResultSchema, answer.body)) {
     return { kind: 'succeeded', output: { url: answer.body.video.url } };
   }
@@ -55,24 +55,24 @@ function resultOf(answer: JsonAnswer, said: SaidFailure | undefined): JobStatus 
 }
 
 /** A 422 is a model's. Others without a word of fal's may be a proxy's or "still in progress". */
-function isOwnError(answer: JsonAnswer, words: string[]): boolean {
+function isOwnError(answer: JsonResponse, words: string[]): boolean {
   return answer.status === 422 || words.length > 0;
 }
 
-function failureCause(answer: JsonAnswer, said: SaidFailure | undefined): string {
+function failureCause(answer: JsonResponse, said: SaidFailure | undefined): string {
   const status = said ? `${String(said.error ?? '')} ${said.words.join(' ')}; ` : '';
   return `${status}${causeOf(answer.status, falErrorIn(answer.body))}`;
 }
 
-function isSuccess({ status }: JsonAnswer): boolean {
+function isSuccess({ status }: JsonResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-function isNotFound(answer: JsonAnswer): boolean {
+function isNotFound(answer: JsonResponse): boolean {
   return answer.status === 404 && falErrorIn(answer.body) !== undefined;
 }
 
-function unclear(what: string, answer: JsonAnswer): Error {
+function unclear(what: string, answer: JsonResponse): Error {
   return new Error(
     `fal's ${what} can not be read: ${causeOf(answer.status, falErrorIn(answer.body))}`,
   );

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonAnswer } from '../kit/json-call.ts';
+import type { JsonResponse } from '../kit/json-call.ts';
 import type { JobStatus, OutputReference } from '../provider.ts';
 import { causeOf, jobEndOf, jobFailureOf, replicateErrorIn } from './errors.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
@@ -42,11 +42,11 @@ function referenceTo(output: unknown): OutputReference {
   return typeof output === 'string' ? { url: output } : {};
 }
 
-function isNotFound(answer: JsonAnswer): boolean {
+function isNotFound(answer: JsonResponse): boolean {
   return answer.status === 404 && replicateErrorIn(answer.body) !== undefined;
 }
 
-function unclear(answer: JsonAnswer): Error {
+function unclear(answer: JsonResponse): Error {
   const cause = causeOf(answer.status, replicateErrorIn(answer.body));
   return new Error(`A prediction can not be read: ${cause}`);
 }

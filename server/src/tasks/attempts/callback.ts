@@ -26,7 +26,7 @@ export interface IncomingCallback {
  * What became of a callback. `no_such_path`: the address is none of ours. `forged`: the address is
  * right, the signature or the body is not.
  */
-export type Hearing = 'heard' | 'no_such_path' | 'forged';
+export type CallbackResult = 'received' | 'no_such_path' | 'forged';
 
 /**
  * Takes a provider's callback. It is written down and wakes the task's next step, which reads the
@@ -34,7 +34,10 @@ export type Hearing = 'heard' | 'no_such_path' | 'forged';
  * ended, or has another job, it is late evidence.
  * @throws Error when the signature can't be checked now: the provider should send it again
  */
-export async function hear(deps: CallbackDeps, incoming: IncomingCallback): Promise<Hearing> {
+export async function receiveCallback(
+  deps: CallbackDeps,
+  incoming: IncomingCallback,
+): Promise<CallbackResult> {
   const { links, db, log } = deps;
   const attemptId = links.attemptOf(incoming.provider, incoming.segment);
   if (attemptId === undefined) return 'no_such_path';
@@ -49,7 +52,7 @@ export async function hear(deps: CallbackDeps, incoming: IncomingCallback): Prom
     return 'forged';
   }
   await take(db, { attemptId, taskId }, said);
-  return 'heard';
+  return 'received';
 }
 
 /** @throws Error when this process can't read it: another may, or this one once it is configured */

@@ -24,7 +24,7 @@ import { claim } from '../lease.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import { liveAttempt } from './attempts.ts';
-import { type CallbackDeps, hear } from './callback.ts';
+import { type CallbackDeps, receiveCallback } from './callback.ts';
 import { noteEvidence } from './evidence.ts';
 import { findJob } from './find-job.ts';
 import { tendOrphans } from './orphans.ts';
@@ -56,7 +56,7 @@ function callbackDeps(said: Callback): CallbackDeps {
 
 function callBack(attemptId: string, said: Callback) {
   const incoming = { provider: 'scripted', segment: `${attemptId}.token`, body: new Uint8Array() };
-  return hear(callbackDeps(said), { ...incoming, headers: {} });
+  return receiveCallback(callbackDeps(said), { ...incoming, headers: {} });
 }
 
 const news = (jobId: string | null, verified = false) =>
@@ -83,7 +83,7 @@ test('a callback wakes its task at once, and the job it names is adopted once re
   await freezeClock(fixture.db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
   assert.equal((await lookAgain(held, provider({}))).phase, 'held');
-  assert.equal(await callBack(attempt.id, news('job-1')), 'heard');
+  assert.equal(await callBack(attempt.id, news('job-1')), 'received');
   const woken = await claimTask(fixture.db, held.id);
   assert.equal((await lookAgain(woken, provider({ 'job-1': 'working' }))).phase, 'generating');
   const [shownAttempt] = (await shown(held.id)).attempts;
@@ -234,7 +234,10 @@ test('a process that does not know the provider does not take its callback', asy
   const { attempt } = await makeHeldTask(fixture);
   const deps = { ...callbackDeps(news('job-x')), providers: new Map() };
   const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
-  await assert.rejects(hear(deps, { ...incoming, body: new Uint8Array() }), /no provider/);
+  await assert.rejects(
+    receiveCallback(deps, { ...incoming, body: new Uint8Array() }),
+    /no provider/,
+  );
 });
 
 test('the evidence shows times, bytes and what each look-up said, without repeating itself', async () => {

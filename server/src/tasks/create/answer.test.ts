@@ -13,7 +13,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { FailureCode, Phase, Task } from '../task.ts';
 import { announce } from './announce.ts';
-import { awaitAnswer } from './answer.ts';
+import { awaitResponse } from './answer.ts';
 import { readTask } from './create.ts';
 import { createWaiting, type Waiting } from './waiting.ts';
 
@@ -28,7 +28,7 @@ after(() => fixture.close());
 
 /** What the POST of a task answers; it waits at most so long. */
 function answer(task: Task, createWaitSeconds = 60): Promise<Task> {
-  return awaitAnswer({ db: fixture.db, waiting, createWaitSeconds }, task);
+  return awaitResponse({ db: fixture.db, waiting, createWaitSeconds }, task);
 }
 
 async function refusal(task: Task): Promise<ApiError> {
@@ -130,7 +130,7 @@ test('at shutdown the waiting creates are announced and answered 202', async () 
   const stopping = createWaiting({ db: fixture.db, log: quiet });
   const { task } = await makeTask(fixture);
   const deps = { db: fixture.db, waiting: stopping, createWaitSeconds: 60 };
-  const answered = awaitAnswer(deps, task);
+  const answered = awaitResponse(deps, task);
   stopping.stop();
   assert.equal((await answered).phase, 'reserved');
   assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
@@ -143,7 +143,7 @@ test('a task that fails just when the time is over is told as what became of it'
   const late = createWaiting({ db: fixture.db, log: quiet });
   late.stop();
   await assert.rejects(
-    awaitAnswer({ db: fixture.db, waiting: late, createWaitSeconds: 60 }, task),
+    awaitResponse({ db: fixture.db, waiting: late, createWaitSeconds: 60 }, task),
     {
       code: 'service_busy',
       details: { task_id: task.id, credits: 'refunded' },
@@ -158,7 +158,7 @@ test('a failure of ours after the reserve is 503; that credits are held is said 
   const late = createWaiting({ db: closed, log: quiet });
   const deps = { db: closed, waiting: late, createWaitSeconds: 0.02 };
   const code = 'service_busy';
-  await assert.rejects(awaitAnswer(deps, task), { code, details: { task_id: task.id } });
+  await assert.rejects(awaitResponse(deps, task), { code, details: { task_id: task.id } });
   const announced = await announce(fixture.db, task.id);
   assert.ok(announced);
   const details = { task_id: task.id, credits: 'held' };
@@ -167,5 +167,5 @@ test('a failure of ours after the reserve is 503; that credits are held is said 
     ...busyLate,
     waiting: { ...late, outcome: () => Promise.reject(new Error()) },
   };
-  await assert.rejects(awaitAnswer(readFails, announced), { code, details });
+  await assert.rejects(awaitResponse(readFails, announced), { code, details });
 });

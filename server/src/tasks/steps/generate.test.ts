@@ -15,7 +15,7 @@ import {
 import { balances } from '../../ledger/ledger.ts';
 import { reconcile } from '../../operator/reconcile.ts';
 import type { JobStatus } from '../../providers/provider.ts';
-import { answerFor } from '../create/answer.ts';
+import { responseFor } from '../create/answer.ts';
 import { readTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
 import { wakeTask } from '../transitions.ts';
@@ -158,7 +158,7 @@ test('refused after it was accepted, the waiting client gets the failed task and
   const task = await generatingTask(60);
   const failure = { code: 'content_refused', message: 'Not that.', billed: false } as const;
   await generate(partsThatRead({ kind: 'failed', ...failure }), task);
-  assert.equal(answerFor(await readTask(fixture.db, task.id)).phase, 'failed');
+  assert.equal(responseFor(await readTask(fixture.db, task.id)).phase, 'failed');
 });
 
 test('an operator who named the wrong job can name the right one', async () => {

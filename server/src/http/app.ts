@@ -21,7 +21,9 @@ export type AppDeps = CreateRouteDeps &
     /** Whether the service can take requests now, for /readyz. */
     isReady(): Promise<boolean>;
     /** Called with the route, status and seconds of every answer. */
-    onResponse?: ((answer: { route: string; status: number; seconds: number }) => void) | undefined;
+    onResponse?:
+      | ((response: { route: string; status: number; seconds: number }) => void)
+      | undefined;
   };
 
 /** Every request has the time of a slow client to send its body, and no more. */

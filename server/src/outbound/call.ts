@@ -24,7 +24,7 @@ export interface Call {
 
 /** Header names are in lower case. */
 export interface CallResponse {
-  kind: 'answered';
+  kind: 'responded';
   status: number;
   headers: Record<string, string>;
   body: Uint8Array;
@@ -111,7 +111,7 @@ async function exchange(socket: Socket, url: URL, call: Call): Promise<CallOutco
     response = await send(socket, url, call, patience.signal);
     const body = await readBody(response, call.maxResponseBytes ?? RESPONSE_BYTES);
     const status = response.statusCode ?? 0;
-    return { kind: 'answered', status, headers: headersOf(response), body };
+    return { kind: 'responded', status, headers: headersOf(response), body };
   } catch (failure) {
     const reason = wordsOf(patience.signal.aborted ? patience.signal.reason : failure);
     const cause = response ? `HTTP ${response.statusCode}, but ${reason}` : reason;
@@ -137,9 +137,9 @@ async function send(
     maxHeaderSize: HEADERS_BYTES,
   });
   request.on('error', () => {}); // what comes after the answer began is heard by the body's reader
-  const answered = once(request, 'response', { signal }); // a 101 ends the request without an error
+  const responded = once(request, 'response', { signal }); // a 101 ends it without an error
   request.end(call.body);
-  const [response] = await answered;
+  const [response] = await responded;
   return response;
 }
 

@@ -95,12 +95,12 @@ test('a name that changes between check and connect is dialled where it was chec
   t.after(inner.close);
   inner.serve('/a.png', { kind: 'bytes', bytes: Buffer.from('secret') });
   host.serve('/again', { kind: 'redirect', to: '/a.png' });
-  const answers = ['127.0.0.1', ELSEWHERE, ELSEWHERE];
-  const resolve = async () => [{ address: answers.shift() ?? ELSEWHERE, family: 4 }];
+  const responses = ['127.0.0.1', ELSEWHERE, ELSEWHERE];
+  const resolve = async () => [{ address: responses.shift() ?? ELSEWHERE, family: 4 }];
   const rebound = guardedFetch(`127.0.0.1:${host.port}`, { resolve });
   assert.deepEqual((await get(rebound, host.url('/a.png', 'media.test'))).bytes, BYTES);
   await assert.rejects(get(rebound, host.url('/a.png', 'media.test')), refused('not_public'));
-  answers.unshift('127.0.0.1');
+  responses.unshift('127.0.0.1');
   const hop = get(rebound, host.url('/again', 'media.test'));
   await assert.rejects(hop, refused('not_public', { redirects: 1 }));
   assert.equal(inner.connectionCount(), 0);

@@ -3,7 +3,7 @@ import { type AllowList, checkUrl } from './addresses.ts';
 import { counted, openBody, type Pace } from './body.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';
-import { type Answer, ask, type HopRules, type Resolve } from './hop.ts';
+import { ask, type HopResponse, type HopRules, type Resolve } from './hop.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 export interface GuardedFetchOptions {
@@ -108,9 +108,9 @@ async function startDownload(
   session: DownloadSession,
 ): Promise<Download> {
   try {
-    const { finalUrl, answer } = await follow(url, wishes, rules, session);
-    const body = openBody(answer, wishes.budget);
-    const contentType = answer.headers['content-type'];
+    const { finalUrl, response } = await follow(url, wishes, rules, session);
+    const body = openBody(response, wishes.budget);
+    const contentType = response.headers['content-type'];
     return {
       finalUrl: finalUrl.href,
       contentType: typeof contentType === 'string' ? contentType : null,
@@ -136,10 +136,10 @@ async function follow(
       const url = checkUrl(target, rules.allow, wishes);
       origin ??= url.origin;
       const headers = url.origin === origin ? (wishes.headers ?? {}) : {};
-      const answer = await ask(url, headers, rules, session);
-      const location = redirectLocation(answer);
-      if (location === undefined) return { finalUrl: url, answer: requireFile(answer) };
-      await answer.close();
+      const response = await ask(url, headers, rules, session);
+      const location = redirectLocation(response);
+      if (location === undefined) return { finalUrl: url, response: requireFile(response) };
+      await response.close();
       target = URL.parse(location, url)?.href ?? location;
     } catch (failure) {
       const refusal = refusalFor(failure);
@@ -151,14 +151,14 @@ async function follow(
   throw new OutboundError('too_many_redirects', words, { details: { limit: MAX_REDIRECTS } });
 }
 
-function redirectLocation(answer: Answer): string | undefined {
-  const { location } = answer.headers;
-  return REDIRECTS.has(answer.status) && typeof location === 'string' ? location : undefined;
+function redirectLocation(response: HopResponse): string | undefined {
+  const { location } = response.headers;
+  return REDIRECTS.has(response.status) && typeof location === 'string' ? location : undefined;
 }
 
-function requireFile(answer: Answer): Answer {
-  const { status } = answer;
-  if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return answer;
+function requireFile(response: HopResponse): HopResponse {
+  const { status } = response;
+  if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return response;
   const words = `The host answered with HTTP status ${status}`;
   throw new OutboundError('not_reachable', words, { details: { http_status: status } });
 }

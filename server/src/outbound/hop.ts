@@ -21,7 +21,7 @@ export interface HopRules {
 }
 
 /** A host's answer, its body not yet read. Header names are in lower case. */
-export interface Answer {
+export interface HopResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Readable;
@@ -42,7 +42,7 @@ export async function ask(
   headers: Record<string, string>,
   rules: HopRules,
   session: DownloadSession,
-): Promise<Answer> {
+): Promise<HopResponse> {
   const addresses = await findAddresses(url, rules, session.signal);
   const client = connectTo(url, addresses, rules);
   session.keep(client);
@@ -82,8 +82,8 @@ async function findAddresses(
 }
 
 async function lookUp(host: string, rules: HopRules, signal: AbortSignal) {
-  const answered = new AbortController();
-  const patience = AbortSignal.any([signal, answered.signal]);
+  const responded = new AbortController();
+  const patience = AbortSignal.any([signal, responded.signal]);
   const tooSlow = delay(rules.connectTimeoutSeconds * 1000, undefined, { signal: patience });
   try {
     return await Promise.race([
@@ -93,7 +93,7 @@ async function lookUp(host: string, rules: HopRules, signal: AbortSignal) {
       }),
     ]);
   } finally {
-    answered.abort();
+    responded.abort();
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
-import { awaitResponse } from '../../src/tasks/create/answer.ts';
 import { createTask } from '../../src/tasks/create/create.ts';
+import { awaitResponse } from '../../src/tasks/create/response.ts';
 import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting.ts';
 import { publicColumns, readTasks, type Task, videoTask } from '../../src/tasks/task.ts';
 import { quiet } from '../database.ts';

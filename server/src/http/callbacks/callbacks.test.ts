@@ -50,8 +50,8 @@ async function heldAttempt(): Promise<{ path: string }> {
 
 async function post(url: string, signature: string, type = 'application/json') {
   const headers = { 'content-type': type, signature };
-  const answer = await app.inject({ method: 'POST', url, headers, payload: '{"id":"job-1" }' });
-  return { status: answer.statusCode, code: answer.json().error?.code };
+  const response = await app.inject({ method: 'POST', url, headers, payload: '{"id":"job-1" }' });
+  return { status: response.statusCode, code: response.json().error?.code };
 }
 
 test('the provider reads the raw bytes and the headers, whatever the type says', async () => {

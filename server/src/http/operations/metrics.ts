@@ -8,7 +8,7 @@ import { gaugeTasks } from './task-gauges.ts';
 /** What the service counts, and the small server that shows it to Prometheus. */
 export interface Metrics {
   app: FastifyInstance;
-  countResponse(answer: { route: string; status: number; seconds: number }): void;
+  countResponse(response: { route: string; status: number; seconds: number }): void;
   countProviderCall(call: ProviderCall): void;
   countCallback(provider: string, result: CallbackResult | 'failed'): void;
 }
@@ -35,7 +35,7 @@ export function createMetrics(db: Database): Metrics {
 }
 
 function responseCounter(registers: Registry[]): Metrics['countResponse'] {
-  const answers = new Counter({
+  const responses = new Counter({
     name: 'framewright_http_responses_total',
     help: 'Responses, by route and status',
     labelNames: ['route', 'status'],
@@ -48,9 +48,9 @@ function responseCounter(registers: Registry[]): Metrics['countResponse'] {
     buckets: RESPONSE_BUCKETS,
     registers,
   });
-  return (answer) => {
-    answers.inc({ route: answer.route, status: answer.status });
-    seconds.observe({ route: answer.route }, answer.seconds);
+  return (response) => {
+    responses.inc({ route: response.route, status: response.status });
+    seconds.observe({ route: response.route }, response.seconds);
   };
 }
 

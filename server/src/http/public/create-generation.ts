@@ -9,7 +9,6 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { AllowList } from '../../outbound/addresses.ts';
 import type { Links } from '../../storage/links.ts';
-import { awaitResponse } from '../../tasks/create/answer.ts';
 import {
   type CreateDeps,
   createTask,
@@ -18,6 +17,7 @@ import {
   replay,
 } from '../../tasks/create/create.ts';
 import { fingerprintOf, type Json } from '../../tasks/create/fingerprint.ts';
+import { awaitResponse } from '../../tasks/create/response.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
 import { requireJsonType } from './body.ts';

@@ -49,10 +49,10 @@ const REPLAYED = {
 function withResponseHeaders(schema: FastifySchema): FastifySchema {
   if (schema.response === undefined) return schema;
   const isCreate = schema.operationId === 'createGeneration';
-  const answers = Object.entries(Object(schema.response)).map(([status, answer]) => {
-    return [status, { ...Object(answer), headers: headersOf(Number(status), isCreate) }];
+  const responses = Object.entries(Object(schema.response)).map(([status, response]) => {
+    return [status, { ...Object(response), headers: headersOf(Number(status), isCreate) }];
   });
-  return { ...schema, response: Object.fromEntries(answers) };
+  return { ...schema, response: Object.fromEntries(responses) };
 }
 
 function headersOf(status: number, isCreate: boolean): object {

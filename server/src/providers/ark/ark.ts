@@ -86,7 +86,7 @@ export function createArkProvider(options: ArkOptions): Provider {
     async submit(jobSpec, mayStillSend) {
       const body = createBody(jobSpec, models, markerOf(jobSpec));
       const outcome = await api.post(TASKS, jobSpec.attemptId, body, mayStillSend);
-      return outcome.kind === 'answered' ? submitted(outcome) : outcome;
+      return outcome.kind === 'responded' ? submitted(outcome) : outcome;
     },
     find: (attempt) => findJob({ models, isMarking, scan, now }, attempt),
     read: async (jobId) =>
@@ -120,9 +120,9 @@ function openApi(options: ArkOptions) {
 }
 
 function submitted({ status, headers, body }: CallResponse): SubmitOutcome {
-  const answer = { status, headers, body: parseJson(body) };
-  const jobId = status >= 200 && status < 300 ? jobIdIn(answer.body) : null;
-  return jobId === null ? refusedSubmit(answer) : { kind: 'accepted', jobId };
+  const response = { status, headers, body: parseJson(body) };
+  const jobId = status >= 200 && status < 300 ? jobIdIn(response.body) : null;
+  return jobId === null ? refusedSubmit(response) : { kind: 'accepted', jobId };
 }
 
 /** The create's answer is `{id}` alone; a callback's is a whole task. */
@@ -131,30 +131,30 @@ function jobIdIn(json: unknown): string | null {
   return arkJob({ id: json.id, status: '' })?.id ?? null;
 }
 
-function readStatus(jobId: string, answer: JsonResponse): JobStatus {
-  const job = answer.status === 200 ? arkJob(answer.body) : undefined;
+function readStatus(jobId: string, response: JsonResponse): JobStatus {
+  const job = response.status === 200 ? arkJob(response.body) : undefined;
   if (job?.id === jobId) return statusOf(job);
-  if (isUnknownTask(answer)) return { kind: 'missing' };
-  throw notReadable(answer);
+  if (isUnknownTask(response)) return { kind: 'missing' };
+  throw notReadable(response);
 }
 
 /** A 404 about a model or an endpoint, or a proxy's, says nothing about the task. */
-function isUnknownTask(answer: JsonResponse): boolean {
-  const error = answer.status === 404 ? errorIn(answer) : undefined;
+function isUnknownTask(response: JsonResponse): boolean {
+  const error = response.status === 404 ? errorIn(response) : undefined;
   return error !== undefined && !/Model|Endpoint/.test(error.code);
 }
 
-function notReadable(answer: JsonResponse): Error {
-  const error = errorIn(answer);
-  if (!error) return new Error(`Ark answered HTTP ${answer.status} with something unreadable`);
-  const kind = refusalOf(error, answer.status);
-  return new Error(`Ark answered (${kind}) ${causeOf(error, answer.status)}`);
+function notReadable(response: JsonResponse): Error {
+  const error = errorIn(response);
+  if (!error) return new Error(`Ark answered HTTP ${response.status} with something unreadable`);
+  const kind = refusalOf(error, response.status);
+  return new Error(`Ark answered (${kind}) ${causeOf(error, response.status)}`);
 }
 
 async function pageOf(api: Api, query: string): Promise<Page> {
-  const answer = await api.get(`${TASKS}?${query}`);
-  if (answer.status !== 200) throw notReadable(answer);
-  return listPage(answer.body);
+  const response = await api.get(`${TASKS}?${query}`);
+  if (response.status !== 200) throw notReadable(response);
+  return listPage(response.body);
 }
 
 /** Ark signs nothing: whoever knows the attempt's path can send this, so it is but a wake-up. */

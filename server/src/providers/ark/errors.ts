@@ -88,16 +88,16 @@ export function errorIn({ body }: JsonResponse): ArkError | undefined {
  * What an answer without a task id means for a submit: rejected when it is a 4xx in Ark's own
  * shape, else unknown, a 5xx always.
  */
-export function refusedSubmit(answer: JsonResponse): SubmitOutcome {
-  const { status } = answer;
-  const error = errorIn(answer);
+export function refusedSubmit(response: JsonResponse): SubmitOutcome {
+  const { status } = response;
+  const error = errorIn(response);
   if (!error) return { kind: 'unknown', cause: `HTTP ${status} without a task id` };
   const cause = causeOf(error, status);
   // Ark documents no 409: nobody can say what it would be about.
   if (leavesOpen(status) || status === 409) return { kind: 'unknown', cause };
   const refusal = refusalOf(error, status);
   if (refusal === 'busy' || refusal === 'operator') {
-    const seconds = retryAfterSeconds(answer.headers);
+    const seconds = retryAfterSeconds(response.headers);
     const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
     return { kind: 'rejected', fault: refusal, cause, ...wait };
   }

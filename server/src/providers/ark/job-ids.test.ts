@@ -30,11 +30,11 @@ function ark() {
 
 test('an answer with an id that is none of Ark’s leaves the outcome of a submit open', async () => {
   for (const id of BAD_IDS) {
-    host.answer(TASKS, { json: { id } });
+    host.respond(TASKS, { json: { id } });
     const outcome = await ark().submit(jobSpec(), () => true);
     assert.equal(outcome.kind, 'unknown', JSON.stringify(id));
   }
-  host.answer(TASKS, { json: { id: 'cgt-1' } });
+  host.respond(TASKS, { json: { id: 'cgt-1' } });
   const accepted = { kind: 'accepted', jobId: 'cgt-1' };
   assert.deepEqual(await ark().submit(jobSpec(), () => true), accepted);
 });
@@ -42,7 +42,7 @@ test('an answer with an id that is none of Ark’s leaves the outcome of a submi
 test('a task in the list with such an id is passed over', async () => {
   const mark = { safety_identifier: jobSpec().attemptId };
   const items = [...BAD_IDS, 'cgt-1'].map((id) => ({ id, status: 'running', ...mark }));
-  host.answer(TASKS, { json: { items, total: items.length } });
+  host.respond(TASKS, { json: { items, total: items.length } });
   const outcome = await ark().find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
 });

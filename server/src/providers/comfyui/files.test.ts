@@ -159,13 +159,13 @@ test('a result is cut off at the most bytes that are taken', async () => {
 
 /** A server of the test's own, and what it was sent as Authorization. */
 async function withServer(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  respond: (request: IncomingMessage, response: ServerResponse) => void,
   work: (options: ComfyuiOptions, authorizations: Array<string | undefined>) => Promise<void>,
 ): Promise<void> {
   const authorizations: Array<string | undefined> = [];
   const server = createServer((request, response) => {
     authorizations.push(request.headers.authorization);
-    request.resume().once('end', () => answer(request, response));
+    request.resume().once('end', () => respond(request, response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

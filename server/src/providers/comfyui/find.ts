@@ -13,13 +13,13 @@ import { ask, getJson, notUnderstood, type ServerAddress } from './server.ts';
  */
 export async function findPrompt(server: ServerAddress, id: string): Promise<JobStatus> {
   const path = `/api/jobs/${encodeURIComponent(id)}`;
-  const answer = await ask(server, { method: 'GET', path });
-  const body = parseJson(answer.body);
-  if (answer.status === 404)
+  const response = await ask(server, { method: 'GET', path });
+  const body = parseJson(response.body);
+  if (response.status === 404)
     return isJobsWord(body) ? { kind: 'missing' } : olderLookUp(server, id);
-  const status = answer.status === 200 ? statusOfJob(body, id) : undefined;
+  const status = response.status === 200 ? statusOfJob(body, id) : undefined;
   if (status) return status;
-  throw notUnderstood(path, answer.status);
+  throw notUnderstood(path, response.status);
 }
 
 /** `{"error": "Job not found"}`; a route that does not exist is answered in plain text. */
@@ -79,11 +79,11 @@ const JobListSchema = Type.Object({
  */
 async function memoryAgeSeconds(server: ServerAddress): Promise<number> {
   const path = '/api/jobs?sort_by=created_at&sort_order=asc&limit=1';
-  const answer = await ask(server, { method: 'GET', path });
-  if (answer.status === 404) return 0;
-  const list = answer.status === 200 ? parseJson(answer.body) : undefined;
-  if (!Value.Check(JobListSchema, list)) throw notUnderstood(path, answer.status);
+  const response = await ask(server, { method: 'GET', path });
+  if (response.status === 404) return 0;
+  const list = response.status === 200 ? parseJson(response.body) : undefined;
+  if (!Value.Check(JobListSchema, list)) throw notUnderstood(path, response.status);
   const oldest = list.jobs[0]?.create_time;
-  const serverNow = Date.parse(answer.headers.date ?? '');
+  const serverNow = Date.parse(response.headers.date ?? '');
   return oldest === undefined || Number.isNaN(serverNow) ? 0 : (serverNow - oldest) / 1000;
 }

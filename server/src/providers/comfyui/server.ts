@@ -56,9 +56,9 @@ export function authorizationOf(server: ServerAddress): Record<string, string> {
  * @throws ServerTrouble when no whole answer came
  */
 export async function ask(server: ServerAddress, request: ServerRequest): Promise<CallResponse> {
-  const answer = await callServer(server, request);
-  if (answer.kind === 'answered') return answer;
-  throw new ServerTrouble(`${request.path}: ${answer.cause}`);
+  const response = await callServer(server, request);
+  if (response.kind === 'responded') return response;
+  throw new ServerTrouble(`${request.path}: ${response.cause}`);
 }
 
 /**
@@ -66,10 +66,10 @@ export async function ask(server: ServerAddress, request: ServerRequest): Promis
  * @throws ServerTrouble for every other answer
  */
 export async function getJson(server: ServerAddress, path: string): Promise<unknown> {
-  const answer = await ask(server, { method: 'GET', path });
-  const body = parseJson(answer.body);
-  if (answer.status === 200 && body !== undefined) return body;
-  throw notUnderstood(path, answer.status);
+  const response = await ask(server, { method: 'GET', path });
+  const body = parseJson(response.body);
+  if (response.status === 200 && body !== undefined) return body;
+  throw notUnderstood(path, response.status);
 }
 
 export function notUnderstood(path: string, status: number): ServerTrouble {

@@ -70,13 +70,13 @@ test('an answer with a prompt_id that can not be one leaves the outcome open', a
   t.after(() => provider.stop?.());
   const jobSpec = jobSpecOf();
   const jobPath = `/api/jobs/${promptIdOf(jobSpec.attemptId)}`;
-  host.answer(jobPath, { status: 404, json: { error: 'Job not found' } });
+  host.respond(jobPath, { status: 404, json: { error: 'Job not found' } });
   for (const prompt_id of ['', '..', '../queue', 'a\u0000', 'x'.repeat(201), 7]) {
-    host.answer('/prompt', { json: { prompt_id, number: 1, node_errors: {} } });
+    host.respond('/prompt', { json: { prompt_id, number: 1, node_errors: {} } });
     const outcome = await provider.submit(jobSpec, always);
     assert.equal(outcome.kind, 'unknown', JSON.stringify(prompt_id));
   }
-  host.answer('/prompt', { json: { prompt_id: 'an-id' } });
+  host.respond('/prompt', { json: { prompt_id: 'an-id' } });
   const accepted = { kind: 'accepted', jobId: 'an-id' };
   assert.deepEqual(await provider.submit(jobSpec, always), accepted);
 });

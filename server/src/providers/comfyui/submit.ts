@@ -107,26 +107,26 @@ async function post(
   );
 }
 
-function outcomeOf(answer: CallOutcome): SubmitOutcome {
-  if (answer.kind !== 'answered') return answer;
-  if (answer.status >= 200 && answer.status < 300) return acceptance(answer);
-  if (answer.status === 400) return refusal(answer);
-  const cause = `HTTP ${answer.status}`;
-  if (answer.status === 429) {
-    const seconds = retryAfterSeconds(answer.headers);
+function outcomeOf(response: CallOutcome): SubmitOutcome {
+  if (response.kind !== 'responded') return response;
+  if (response.status >= 200 && response.status < 300) return acceptance(response);
+  if (response.status === 400) return refusal(response);
+  const cause = `HTTP ${response.status}`;
+  if (response.status === 429) {
+    const seconds = retryAfterSeconds(response.headers);
     const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
     return { kind: 'rejected', fault: 'busy', cause, ...wait };
   }
-  const isRefused = OPERATOR_STATUSES.has(answer.status) && !leavesOpen(answer.status);
+  const isRefused = OPERATOR_STATUSES.has(response.status) && !leavesOpen(response.status);
   return isRefused ? operator(cause) : { kind: 'unknown', cause };
 }
 
 /** The id of the answer counts: the server would say so if it went by another than ours. */
-function acceptance(answer: CallResponse): SubmitOutcome {
-  const body = parseJson(answer.body);
+function acceptance(response: CallResponse): SubmitOutcome {
+  const body = parseJson(response.body);
   const isAcceptance = Value.Check(Type.Object({ prompt_id: JobIdSchema }), body);
   if (isAcceptance) return { kind: 'accepted', jobId: body.prompt_id };
-  return { kind: 'unknown', cause: `HTTP ${answer.status} without a prompt_id` };
+  return { kind: 'unknown', cause: `HTTP ${response.status} without a prompt_id` };
 }
 
 /** A 400 of ComfyUI's own; `node_errors` names what a node did not like. */
@@ -143,8 +143,8 @@ const RefusalSchema = Type.Object({
  * Whatever the server has against a graph (a node it lacks, a model that is not there, a value out
  * of a node's range), the operator's template or set-up is to blame: the client wrote no graph.
  */
-function refusal(answer: CallResponse): SubmitOutcome {
-  const body = parseJson(answer.body);
+function refusal(response: CallResponse): SubmitOutcome {
+  const body = parseJson(response.body);
   if (!Value.Check(RefusalSchema, body)) {
     return { kind: 'unknown', cause: 'HTTP 400, but not in ComfyUI’s words' };
   }

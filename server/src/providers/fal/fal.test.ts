@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { jwks, signedDelivery, USER_ID } from '../../../../simulators/fal/webhook.ts';
 import {
-  type CannedAnswer,
   type CannedHost,
+  type CannedResponse,
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
@@ -43,17 +43,17 @@ function fal(changes: Partial<FalOptions> = {}) {
   });
 }
 
-function submitted(answer: CannedAnswer) {
-  host.answer(SUBMIT, answer);
+function submitted(response: CannedResponse) {
+  host.respond(SUBMIT, response);
   return fal().submit(jobSpec(), () => true);
 }
 
-function modelError(type: string, msg = 'said by the model'): CannedAnswer {
+function modelError(type: string, msg = 'said by the model'): CannedResponse {
   return { status: 422, json: { detail: [{ loc: ['body', 'prompt'], msg, type, input: 'x' }] } };
 }
 
 test('a submit names the webhook, bounds an orphan and keeps what was sent', async () => {
-  host.answer(SUBMIT, {
+  host.respond(SUBMIT, {
     json: {
       status: 'IN_QUEUE',
       request_id: ID,
@@ -77,14 +77,14 @@ test('a submit names the webhook, bounds an orphan and keeps what was sent', asy
 });
 
 test('the mark of the attempt can be switched off', async () => {
-  host.answer(SUBMIT, { json: { request_id: ID } });
+  host.respond(SUBMIT, { json: { request_id: ID } });
   await fal({ markWithEndUserId: false }).submit(jobSpec(), () => true);
   assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), modelInput(jobSpec()));
 });
 
 test("a refusal in fal's own words is put down to whoever can mend it", async () => {
-  const refused = async (answer: CannedAnswer) => {
-    const outcome = await submitted(answer);
+  const refused = async (response: CannedResponse) => {
+    const outcome = await submitted(response);
     assert.ok(outcome.kind === 'rejected', JSON.stringify(outcome));
     return outcome.fault === 'request' ? outcome.code : outcome.fault;
   };
@@ -118,7 +118,7 @@ test('Retry-After is handed on', async () => {
 
 test("whatever is not a complete refusal of fal's own leaves the outcome open", async () => {
   const flat = { detail: 'x', error_type: 'internal_error' };
-  const open: CannedAnswer[] = [
+  const open: CannedResponse[] = [
     { status: 200, text: '<html>' },
     { status: 200, json: { status: 'IN_QUEUE' } },
     { status: 200, json: { request_id: '../../other' } },
@@ -133,9 +133,9 @@ test("whatever is not a complete refusal of fal's own leaves the outcome open", 
     { status: 503, json: flat },
     { status: 504, text: '' },
   ];
-  for (const answer of open) {
-    const outcome = await submitted(answer);
-    assert.equal(outcome.kind, 'unknown', JSON.stringify(answer));
+  for (const response of open) {
+    const outcome = await submitted(response);
+    assert.equal(outcome.kind, 'unknown', JSON.stringify(response));
   }
   assert.equal(host.requests.length, open.length);
 });
@@ -147,9 +147,9 @@ test("models of several apps are refused at once: a job's id would not say where
 
 const COMPLETED = { json: { status: 'COMPLETED', metrics: { inference_time: 90.1 } } };
 
-function read(status: CannedAnswer, result: CannedAnswer = { status: 500, text: '' }) {
-  host.answer(`${REQUEST}/status`, status);
-  host.answer(REQUEST, result);
+function read(status: CannedResponse, result: CannedResponse = { status: 500, text: '' }) {
+  host.respond(`${REQUEST}/status`, status);
+  host.respond(REQUEST, result);
   return fal().read('r-1');
 }
 
@@ -171,7 +171,7 @@ test('a completed request that failed says why and, where known, that it costs n
     const headers = { 'x-fal-error-type': word };
     return { status, headers, json: { detail: 'words', error_type: word } };
   };
-  const ended = async (result: CannedAnswer, status: CannedAnswer = COMPLETED) => {
+  const ended = async (result: CannedResponse, status: CannedResponse = COMPLETED) => {
     const outcome = await read(status, result);
     assert.ok(outcome.kind === 'failed', JSON.stringify(outcome));
     return [outcome.code, outcome.billed];
@@ -213,7 +213,7 @@ test('only fal itself can say that it does not know a request', async () => {
 });
 
 test('an answer that says nothing of the request is a passing failure', async () => {
-  const nothing: CannedAnswer[] = [
+  const nothing: CannedResponse[] = [
     { status: 200, text: '<html>' },
     { status: 400, json: { detail: 'Request is still in progress' } },
     { status: 401, json: { detail: 'Authentication is required' } },
@@ -221,9 +221,9 @@ test('an answer that says nothing of the request is a passing failure', async ()
     { status: 500, text: '' },
     { status: 503, json: { detail: "no word of fal's own" } },
   ];
-  for (const answer of nothing) {
-    await assert.rejects(read(answer), JSON.stringify(answer));
-    await assert.rejects(read(COMPLETED, answer), JSON.stringify(answer));
+  for (const response of nothing) {
+    await assert.rejects(read(response), JSON.stringify(response));
+    await assert.rejects(read(COMPLETED, response), JSON.stringify(response));
   }
 });
 
@@ -241,7 +241,7 @@ function row(id: string, changes: Record<string, unknown> = {}) {
 }
 
 function found(rows: unknown[], options: { taken?: string[] } = {}) {
-  host.answer(HISTORY, { json: { items: rows, next_cursor: null, has_more: false } });
+  host.respond(HISTORY, { json: { items: rows, next_cursor: null, has_more: false } });
   return fal().find(findInput(jobSpec(), NOW - 4000, options.taken));
 }
 
@@ -274,7 +274,7 @@ test('a link to an input tells requests apart although it is signed anew', async
     row('r-1', { json_input: modelInput(own('first')) }),
     row('r-2', { json_input: modelInput(own('first', 'b')) }),
   ];
-  host.answer(HISTORY, { json: { items: rows, next_cursor: null } });
+  host.respond(HISTORY, { json: { items: rows, next_cursor: null } });
   const outcome = await fal().find(findInput(own('second'), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
 });
@@ -303,7 +303,7 @@ test('an absent request is only a hint, since unfinished ones may not be shown',
 });
 
 test('the history is asked for up to the end of the longest run, however long ago that was', async () => {
-  host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
+  host.respond(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
   const dayLater = { now: () => NOW + 86_400_000, startTimeoutSeconds: 600 };
   const outcome = await fal(dayLater).find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
@@ -322,7 +322,7 @@ test('every page of the history is read, each in its turn, before anything is sa
   const nextListTurn = async () => {
     turns += 1;
   };
-  host.answer(
+  host.respond(
     HISTORY,
     { json: { items: [row('r-2', { json_input: {} })], next_cursor: 'second' } },
     { json: { items: [row('r-1')], next_cursor: null } },
@@ -335,10 +335,14 @@ test('every page of the history is read, each in its turn, before anything is sa
 
 test('a history that can not be read to its end says nothing', async () => {
   const find = () => fal().find(findInput(jobSpec(), NOW - 4000));
-  host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: 'again' } });
+  host.respond(HISTORY, { json: { items: [row('r-1')], next_cursor: 'again' } });
   await assert.rejects(find, /more than 20 pages/);
-  for (const answer of [{ text: '<html>' }, { json: { items: [{}] } }, { status: 403, json: {} }]) {
-    host.answer(HISTORY, answer);
+  for (const response of [
+    { text: '<html>' },
+    { json: { items: [{}] } },
+    { status: 403, json: {} },
+  ]) {
+    host.respond(HISTORY, response);
     await assert.rejects(find, /can not be read/);
   }
 });
@@ -355,7 +359,7 @@ function callBack(
 const NEWS = { request_id: ID, gateway_request_id: 'another', status: 'OK', payload: { seed: 1 } };
 
 test('a signed webhook is news of the request that it names, each time it is delivered', async () => {
-  host.answer(JWKS, { json: jwks() });
+  host.respond(JWKS, { json: jwks() });
   const delivery = signedDelivery(NEWS, { signedAt: NOW });
   const news = { kind: 'news', jobId: ID, verified: true };
   const provider = fal({ userId: USER_ID });
@@ -366,14 +370,14 @@ test('a signed webhook is news of the request that it names, each time it is del
 });
 
 test('a signed webhook with an id that is none of fal’s is news of nothing', async () => {
-  host.answer(JWKS, { json: jwks() });
+  host.respond(JWKS, { json: jwks() });
   const news = { ...NEWS, request_id: '../../other' };
   const callback = await callBack(signedDelivery(news, { signedAt: NOW }));
   assert.deepEqual(callback, { kind: 'news', jobId: null, verified: true });
 });
 
 test('a webhook is forged when body, time, user or signature is not as signed', async () => {
-  host.answer(JWKS, { json: jwks() });
+  host.respond(JWKS, { json: jwks() });
   const good = signedDelivery(NEWS, { signedAt: NOW });
   const header = (name: string, value: string) => ({
     ...good,
@@ -395,6 +399,6 @@ test('a webhook is forged when body, time, user or signature is not as signed', 
 });
 
 test('a webhook is not judged while the keys can not be read', async () => {
-  host.answer(JWKS, { status: 503, text: '' });
+  host.respond(JWKS, { status: 503, text: '' });
   await assert.rejects(callBack(signedDelivery(NEWS, { signedAt: NOW })), /keys can not be read/);
 });

@@ -54,13 +54,13 @@ async function* readHistory(settings: FalSettings, input: FindJobInput): AsyncGe
   for (let page = 0; page < MAX_PAGES; page += 1) {
     await settings.nextListTurn();
     const url = historyUrl(settings, input, cursor ?? undefined);
-    const answer = await getFromFal(settings, url);
-    if (answer.status !== 200 || !Value.Check(PageSchema, answer.body)) {
-      const cause = causeOf(answer.status, falErrorIn(answer.body));
+    const response = await getFromFal(settings, url);
+    if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
+      const cause = causeOf(response.status, falErrorIn(response.body));
       throw new Error(`fal's request history can not be read: ${cause}`);
     }
-    yield* answer.body.items;
-    cursor = answer.body.next_cursor;
+    yield* response.body.items;
+    cursor = response.body.next_cursor;
     if (!cursor) return;
   }
   throw new Error(`fal's request history has more than ${MAX_PAGES} pages`);

@@ -26,7 +26,7 @@ export async function submit(
   const marker = settings.markWithEndUserId ? { end_user_id: attemptId } : {};
   const url = new URL(`${settings.queueUrl}/${endpointOf(jobSpec, settings.models)}`);
   url.searchParams.set('fal_webhook', callbackUrl);
-  const answer = await settings.call({
+  const response = await settings.call({
     url: url.href,
     method: 'POST',
     headers: submitHeaders(settings),
@@ -34,7 +34,7 @@ export async function submit(
     timeoutSeconds: settings.submitTimeoutSeconds,
     mayStillSend,
   });
-  return outcomeOf(answer);
+  return outcomeOf(response);
 }
 
 function submitHeaders(settings: FalSettings): Record<string, string> {
@@ -50,10 +50,10 @@ function submitHeaders(settings: FalSettings): Record<string, string> {
   };
 }
 
-function outcomeOf(answer: CallOutcome): SubmitOutcome {
-  if (answer.kind !== 'answered') return answer;
-  const { status, headers } = answer;
-  const body = parseJson(answer.body);
+function outcomeOf(response: CallOutcome): SubmitOutcome {
+  if (response.kind !== 'responded') return response;
+  const { status, headers } = response;
+  const body = parseJson(response.body);
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && Value.Check(AcceptedSchema, body)) {
     return { kind: 'accepted', jobId: body.request_id };

@@ -66,11 +66,11 @@ function forged(cause: string): Callback {
 
 async function askForKeys(settings: FalSettings): Promise<KeyObject[]> {
   const { call, jwksUrl: url, readTimeoutSeconds: timeoutSeconds } = settings;
-  const answer = await getJson(call, { url, headers: {}, timeoutSeconds });
-  if (answer.status !== 200 || !Value.Check(JwksSchema, answer.body)) {
-    throw new Error(`fal's webhook keys can not be read: HTTP ${answer.status}`);
+  const response = await getJson(call, { url, headers: {}, timeoutSeconds });
+  if (response.status !== 200 || !Value.Check(JwksSchema, response.body)) {
+    throw new Error(`fal's webhook keys can not be read: HTTP ${response.status}`);
   }
-  return answer.body.keys
+  return response.body.keys
     .filter(({ kty }) => kty === 'OKP')
     .map(({ x }) =>
       createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: x ?? '' }, format: 'jwk' }),

@@ -18,9 +18,10 @@ export async function getJson(
   call: CallOnce,
   request: { url: string; headers: Record<string, string>; timeoutSeconds: number },
 ): Promise<JsonResponse> {
-  const answer = await call({ ...request, method: 'GET', maxResponseBytes: RESPONSE_BYTES });
-  if (answer.kind !== 'answered') throw new Error(`No answer from the provider: ${answer.cause}`);
-  return { status: answer.status, headers: answer.headers, body: parseJson(answer.body) };
+  const response = await call({ ...request, method: 'GET', maxResponseBytes: RESPONSE_BYTES });
+  if (response.kind !== 'responded')
+    throw new Error(`No answer from the provider: ${response.cause}`);
+  return { status: response.status, headers: response.headers, body: parseJson(response.body) };
 }
 
 /** What a body says, or undefined when it is not JSON in UTF-8. */

@@ -45,7 +45,7 @@ function row(id: string, changes: Record<string, unknown> = {}) {
 }
 
 function found(rows: unknown[], changes: Partial<ReplicateOptions> = {}, taken: string[] = []) {
-  host.answer(PREDICTIONS, { json: { previous: null, next: null, results: rows } });
+  host.respond(PREDICTIONS, { json: { previous: null, next: null, results: rows } });
   return replicate(changes).find(findInput(jobSpec(), NOW - 4000, taken));
 }
 
@@ -86,7 +86,7 @@ test('a link to an input is a mark, although it is signed anew', async () => {
     row('a', { input: modelInput(own('first')) }),
     row('b', { input: modelInput(own('first', 'b')) }),
   ];
-  host.answer(PREDICTIONS, { json: { next: null, results: rows } });
+  host.respond(PREDICTIONS, { json: { next: null, results: rows } });
   const outcome = await replicate().find(findInput(own('second'), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
 });
@@ -135,9 +135,9 @@ test('a prediction with all the same words and another link may be the one', asy
     jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id)] });
   const find = () => replicate({ listLagSeconds: 60 }).find(findInput(own('a'), NOW - 4000));
   const sent = modelInput(own('b'));
-  host.answer(PREDICTIONS, { json: { results: [row('a', { input: sent })] } });
+  host.respond(PREDICTIONS, { json: { results: [row('a', { input: sent })] } });
   assert.deepEqual(await find(), { kind: 'absent', proof: 'weak' });
-  host.answer(PREDICTIONS, { json: { results: [row('a', { input: { ...sent, seed: 1 } })] } });
+  host.respond(PREDICTIONS, { json: { results: [row('a', { input: { ...sent, seed: 1 } })] } });
   assert.deepEqual(await find(), { kind: 'absent', proof: 'strong' });
 });
 
@@ -155,7 +155,7 @@ test('every page of the list is read, each in its turn, before anything is said'
     turns += 1;
   };
   const next = `${host.url}${PREDICTIONS}?cursor=second`;
-  host.answer(
+  host.respond(
     PREDICTIONS,
     { json: { next, results: [row('b', { input: { prompt: 'another' } })] } },
     { json: { next: null, results: [row('a')] } },
@@ -169,16 +169,16 @@ test('every page of the list is read, each in its turn, before anything is said'
 test('a list that can not be read to its end says nothing, and our token stays at home', async () => {
   const find = () => replicate().find(findInput(jobSpec(), NOW - 4000));
   const next = `${host.url}${PREDICTIONS}?cursor=again`;
-  host.answer(PREDICTIONS, { json: { next, results: [row('a')] } });
+  host.respond(PREDICTIONS, { json: { next, results: [row('a')] } });
   await assert.rejects(find, /more than 20 pages/);
-  host.answer(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
+  host.respond(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
   await assert.rejects(find, /goes on elsewhere/);
-  for (const answer of [
+  for (const response of [
     { text: '<html>' },
     { json: { results: [{}] } },
     { status: 401, json: {} },
   ]) {
-    host.answer(PREDICTIONS, answer);
+    host.respond(PREDICTIONS, response);
     await assert.rejects(find, /can not be read/);
   }
 });

@@ -91,14 +91,14 @@ async function* readList(settings: ReplicateSettings, input: FindJobInput): Asyn
   let url = firstPage(settings, input);
   for (let page = 0; page < MAX_PAGES; page += 1) {
     await settings.nextListTurn();
-    const answer = await getFromReplicate(settings, url);
-    if (answer.status !== 200 || !Value.Check(PageSchema, answer.body)) {
-      const cause = causeOf(answer.status, replicateErrorIn(answer.body));
+    const response = await getFromReplicate(settings, url);
+    if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
+      const cause = causeOf(response.status, replicateErrorIn(response.body));
       throw new Error(`The list of predictions can not be read: ${cause}`);
     }
-    yield* answer.body.results;
-    if (!answer.body.next) return;
-    url = nextPage(settings, answer.body.next);
+    yield* response.body.results;
+    if (!response.body.next) return;
+    url = nextPage(settings, response.body.next);
   }
   throw new Error(`The list of predictions has more than ${MAX_PAGES} pages`);
 }

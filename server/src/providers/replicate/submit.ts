@@ -25,7 +25,7 @@ export async function submit(
     const cause = `Replicate has no model configured for ${jobSpec.model}`;
     return { kind: 'rejected', fault: 'operator', cause };
   }
-  const answer = await settings.call({
+  const response = await settings.call({
     url: `${settings.baseUrl}/v1/models/${model}/predictions`,
     method: 'POST',
     headers: {
@@ -41,7 +41,7 @@ export async function submit(
     timeoutSeconds: settings.submitTimeoutSeconds,
     mayStillSend,
   });
-  return outcomeOf(answer);
+  return outcomeOf(response);
 }
 
 /** As the documented example has it, `1m`. */
@@ -50,10 +50,10 @@ function asDuration(seconds: number): string {
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
 }
 
-function outcomeOf(answer: CallOutcome): SubmitOutcome {
-  if (answer.kind !== 'answered') return answer;
-  const { status, headers } = answer;
-  const body = parseJson(answer.body);
+function outcomeOf(response: CallOutcome): SubmitOutcome {
+  if (response.kind !== 'responded') return response;
+  const { status, headers } = response;
+  const body = parseJson(response.body);
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && Value.Check(AcceptedSchema, body)) return { kind: 'accepted', jobId: body.id };
   const error = replicateErrorIn(body);

@@ -15,8 +15,8 @@ import {
 import { balances } from '../../ledger/ledger.ts';
 import { reconcile } from '../../operator/reconcile.ts';
 import type { JobStatus } from '../../providers/provider.ts';
-import { responseFor } from '../create/answer.ts';
 import { readTask } from '../create/create.ts';
+import { responseFor } from '../create/response.ts';
 import type { Task } from '../task.ts';
 import { wakeTask } from '../transitions.ts';
 import { type GenerateDeps, generate, recheck } from './generate.ts';

@@ -13,8 +13,8 @@ import { ApiError } from '../../kernel/errors.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { FailureCode, Phase, Task } from '../task.ts';
 import { announce } from './announce.ts';
-import { awaitResponse } from './answer.ts';
 import { readTask } from './create.ts';
+import { awaitResponse } from './response.ts';
 import { createWaiting, type Waiting } from './waiting.ts';
 
 let fixture: TaskFixture;

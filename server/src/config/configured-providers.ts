@@ -12,7 +12,7 @@ import { createComfyuiProvider } from '../providers/comfyui/comfyui.ts';
 import { createFalProvider } from '../providers/fal/fal.ts';
 import { FAL_MODELS } from '../providers/fal/model-input.ts';
 import { instrumented, type Observer } from '../providers/host/instrumented.ts';
-import { type Account, listTurns, rateLimited } from '../providers/host/rate-limited.ts';
+import { listTurns, type Quota, rateLimited } from '../providers/host/rate-limited.ts';
 import { OUTPUT_BYTES } from '../providers/kit/open-output.ts';
 import type { Capabilities, Provider } from '../providers/provider.ts';
 import { REPLICATE_MODELS } from '../providers/replicate/model-input.ts';
@@ -63,9 +63,9 @@ export async function createProviders(
 
 function arkProvider(settings: ArkSettings, deps: ProviderDeps): Provider {
   const { apiKey, baseUrl, models, markAttempts, submitsPerMinute } = settings;
-  const account = accountOf('ark', apiKey, deps);
+  const quota = quotaOf('ark', apiKey, deps);
   const ark: Provider = createArkProvider({
-    ...adapterDeps(deps, account, () => ark.capabilities),
+    ...adapterDeps(deps, quota, () => ark.capabilities),
     ...{ apiKey, baseUrl, markAttempts, maxOutputBytes: OUTPUT_BYTES },
     models: withOwn(modelsFor(baseUrl), models),
   });
@@ -74,29 +74,29 @@ function arkProvider(settings: ArkSettings, deps: ProviderDeps): Provider {
     submit: { callsPerSecond: submitsPerMinute / 60 },
   };
   const capabilities = { ...ark.capabilities, budgets };
-  return rateLimited(instrumented({ ...ark, capabilities }, deps.observer), account);
+  return rateLimited(instrumented({ ...ark, capabilities }, deps.observer), quota);
 }
 
 function falProvider(settings: FalSettings, deps: ProviderDeps): Provider {
   const { models, markAttempts: markWithEndUserId, ...own } = settings;
-  const account = accountOf('fal', own.apiKey, deps);
+  const quota = quotaOf('fal', own.apiKey, deps);
   const fal: Provider = naming('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>
     createFalProvider({
-      ...adapterDeps(deps, account, () => fal.capabilities),
+      ...adapterDeps(deps, quota, () => fal.capabilities),
       ...{ ...own, markWithEndUserId, models: withOwn(FAL_MODELS, models) },
     }),
   );
-  return rateLimited(instrumented(fal, deps.observer), account);
+  return rateLimited(instrumented(fal, deps.observer), quota);
 }
 
 function replicateProvider(settings: ReplicateSettings, deps: ProviderDeps): Provider {
   const { models, ...own } = settings;
-  const account = accountOf('replicate', own.apiToken, deps);
+  const quota = quotaOf('replicate', own.apiToken, deps);
   const replicate: Provider = createReplicateProvider({
-    ...adapterDeps(deps, account, () => replicate.capabilities),
+    ...adapterDeps(deps, quota, () => replicate.capabilities),
     ...{ ...own, models: withOwn(REPLICATE_MODELS, models) },
   });
-  return rateLimited(instrumented(replicate, deps.observer), account);
+  return rateLimited(instrumented(replicate, deps.observer), quota);
 }
 
 async function comfyuiProvider(settings: ComfyuiSettings, deps: ProviderDeps): Promise<Provider> {
@@ -123,16 +123,16 @@ async function readWorkflow(file: string): Promise<{ name: string; text: string 
 }
 
 /** What all adapters of foreign services are given alike. */
-function adapterDeps(deps: ProviderDeps, account: Account, capabilities: () => Capabilities) {
+function adapterDeps(deps: ProviderDeps, quota: Quota, capabilities: () => Capabilities) {
   const { guardedFetch, now, submitTimeoutSeconds } = deps;
-  const nextListTurn = listTurns(account, capabilities);
+  const nextListTurn = listTurns(quota, capabilities);
   return { call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn };
 }
 
 /** Two keys may belong to two accounts, each with budgets of its own; the key itself stays here. */
-function accountOf(provider: string, key: string, { db }: ProviderDeps): Account {
+function quotaOf(provider: string, key: string, { db }: ProviderDeps): Quota {
   const hash = createHash('sha256').update(key).digest('hex').slice(0, 12);
-  return { db, account: `${provider} ${hash}` };
+  return { db, quota: `${provider} ${hash}` };
 }
 
 function withOwn<Id>(models: Record<keyof OwnModels, Id>, own: OwnModels) {

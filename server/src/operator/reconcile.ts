@@ -18,7 +18,7 @@ import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 
 /** What an operator knows of a held task, for example from the provider's console. */
-export type Decision =
+export type OperatorDecision =
   | { kind: 'accepted'; jobId: string }
   | { kind: 'not_accepted' }
   | { kind: 'failed' };
@@ -41,7 +41,7 @@ const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
 export function reconcile(
   db: Database,
   taskId: string,
-  decision: Decision,
+  decision: OperatorDecision,
   reason: string,
 ): Promise<{ task_id: string; phase: string }> {
   return db.transaction(async (tx) => {
@@ -76,7 +76,7 @@ async function notHeld(tx: Transaction, taskId: string): Promise<UsageError> {
 }
 
 interface Verdict {
-  decision: Decision;
+  decision: OperatorDecision;
   reason: string;
 }
 

@@ -1,6 +1,6 @@
 import { statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
-import { type Decision, reconcile } from '../../src/operator/reconcile.ts';
+import { type OperatorDecision, reconcile } from '../../src/operator/reconcile.ts';
 import { receiveCallback } from '../../src/tasks/attempts/callback.ts';
 import { tendOrphans } from '../../src/tasks/attempts/orphans.ts';
 import { quiet } from '../database.ts';
@@ -82,7 +82,10 @@ export async function operate(world: World, thread: Thread): Promise<void> {
 }
 
 /** An operator knows what the console shows and is never wrong about it. */
-function decisionOn({ cloud, scheduler, random }: World, held: HeldTask): Decision | undefined {
+function decisionOn(
+  { cloud, scheduler, random }: World,
+  held: HeldTask,
+): OperatorDecision | undefined {
   if (held.held_cause === 'outcome' || random.chance(0.1)) return { kind: 'failed' };
   const nowMs = scheduler.nowMs();
   const job = cloud.jobs.find(({ attemptId }) => attemptId === held.attempt_id);
@@ -90,7 +93,7 @@ function decisionOn({ cloud, scheduler, random }: World, held: HeldTask): Decisi
   return held.is_settled ? { kind: 'not_accepted' } : undefined;
 }
 
-async function decide(world: World, thread: Thread, held: HeldTask, decision: Decision) {
+async function decide(world: World, thread: Thread, held: HeldTask, decision: OperatorDecision) {
   const console = processOn(world, thread, world.scheduler.newLife());
   world.trace.note(thread.name, `decides ${world.trace.nameOf(held.id)}: ${decision.kind}`);
   await within(console.life, () =>

@@ -129,9 +129,9 @@ test('names say what a thing is', () => {
 
 test('a statement name is used once', () => {
   const names = product.flatMap(({ text }) =>
-    [...text.matchAll(/(?:statement\(|openAdmission<\w+>\([\w.]+,)\s*'([^']+)'/g)].map(
-      ([, name]) => name,
-    ),
+    [
+      ...text.matchAll(/(?:(?:s|namedS)tatement\(\s*|openAdmission<\w+>\([\w.]+,)\s*'([^']+)'/g),
+    ].map(([, name]) => name),
   );
   assert.deepEqual(
     names.filter((name, i) => names.indexOf(name) !== i),

@@ -237,6 +237,17 @@ test('a default in code type is what the service takes when the variable is not 
   assert.ok(checked >= 20, `only ${checked}`);
 });
 
+test('the shares of a rate limit on the page are those of the code', async () => {
+  const host = 'server/src/providers/host';
+  const files = await Promise.all((await namesUnder(host)).map(read));
+  const percent = (name: string) => {
+    const [share] = groups(files.join('\n'), new RegExp(`const ${name} = ([\\d.]+);`, 'g'));
+    return `${Math.round(Number(share) * 100)} %`;
+  };
+  const told = groups(page('docs/operations/README.md'), /(\d+ %) of\s(?:a provider's|its) limit/g);
+  assert.deepEqual(told, [percent('SHARE_OF_RATE'), percent('SHARE_OF_FIND_RATE')]);
+});
+
 test('the page of comfyui has every placeholder', () => {
   const told = groups(page(pageOfProvider('comfyui')), /\{\{(\w+)\}\}/g);
   for (const placeholder of PLACEHOLDERS) assert.ok(told.includes(placeholder), placeholder);

@@ -64,7 +64,7 @@ test('all commands work beside a running service on its embedded database', asyn
     embedded,
     `credits grant ${account} 1000 --kind paid --reference invoice-1`,
   );
-  assert.deepEqual(granted.paid, { available: 1000, held: 0 });
+  assert.deepEqual(granted.paid, { available: 1000, reserved: 0 });
   const key = await ask(embedded, 'keys create ada@example.com --name laptop');
   const api = client(service.url, String(key.secret));
   assert.equal((await api.credits()).body.available_credits, 1000);
@@ -83,7 +83,7 @@ test('all commands work beside a running service on its embedded database', asyn
   );
   assert.deepEqual((await ask(embedded, 'credits show ada@example.com')).paid, {
     available: 900,
-    held: 0,
+    reserved: 0,
   });
   assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
   await ask(embedded, `keys revoke ${key.key_id}`);
@@ -99,7 +99,7 @@ test('the first command of all makes the embedded database, the next finds it ag
   await ask(embedded, 'accounts create grace@example.com');
   const shown = await ask(embedded, 'credits show grace@example.com');
   assert.equal((await run(embedded, 'audit')).err, '');
-  const nothing = { available: 0, held: 0 };
+  const nothing = { available: 0, reserved: 0 };
   assert.deepEqual(shown, { paid: nothing, promotional: nothing });
 });
 
@@ -107,7 +107,7 @@ test('an audit that finds damage says so and exits 1', async (t) => {
   const damaged = await createTestDatabase();
   t.after(() => damaged.close());
   await createAccount(damaged.db, 'ada@example.com');
-  await sql(damaged.db, 'update ledger_accounts set available = 5, granted = 5');
+  await sql(damaged.db, 'update ledger_balances set available = 5, granted = 5');
   const found = await ask({ DATABASE_URL: damaged.url }, 'audit', 1);
   assert.equal(found.ok, false);
   assert.ok(Array.isArray(found.problems) && found.problems.length > 0);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { makeHeldTask, makeTask, openTaskRoom, sql } from '../../test/task-fixtures.ts';
+import { makeHeldTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { parseCommandLine } from './command-line.ts';
@@ -27,7 +27,7 @@ test('a grant sent again is booked once, and refused with other values', async (
   assert.equal((await does(line)).booked, true);
   const again = await does(line);
   assert.equal(again.booked, false);
-  assert.deepEqual(again.paid, { available: 500, held: 0 });
+  assert.deepEqual(again.paid, { available: 500, reserved: 0 });
   await assert.rejects(does(line.replace('500', '501')), /"grant:r1" was used with other values/);
   await assert.rejects(does(line.replace('paid', 'promotional')), UsageError);
 });
@@ -36,12 +36,12 @@ test('an adjustment goes up or down, once per reference, with its reason on reco
   await does('accounts create grace@example.com');
   await does('credits grant grace@example.com 500 --kind paid --reference r2');
   const down = 'credits adjust grace@example.com -480 --kind paid --reference r2 --reason typo';
-  assert.deepEqual((await does(down)).paid, { available: 20, held: 0 });
+  assert.deepEqual((await does(down)).paid, { available: 20, reserved: 0 });
   assert.equal((await does(down)).booked, false);
   await assert.rejects(does(down.replace('typo', 'other')), UsageError);
   await assert.rejects(does(down.replace('r2', 'r3')), /fewer available credits/);
   const up = 'credits adjust grace@example.com +20 --kind promotional --reference r4 --reason gift';
-  assert.deepEqual((await does(up)).promotional, { available: 20, held: 0 });
+  assert.deepEqual((await does(up)).promotional, { available: 20, reserved: 0 });
   const [row] = await sql<{ note: string }>(
     db,
     `select note from ledger_transfers where reference = 'adjust:r2'`,
@@ -70,15 +70,15 @@ test('an account is disabled by its address or id', async () => {
 });
 
 test('tasks are listed by phase and account, and shown with all that is known', async (t) => {
-  const room = await openTaskRoom();
-  t.after(() => room.close());
-  const [first, second] = [(await makeTask(room)).task, (await makeTask(room)).task];
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const [first, second] = [(await makeTask(fixture)).task, (await makeTask(fixture)).task];
   const ids = async (line: string) =>
-    (await does(line, room.db)).map((row: { id: string }) => row.id).sort();
+    (await does(line, fixture.db)).map((row: { id: string }) => row.id).sort();
   assert.deepEqual(await ids('tasks list'), [first.id, second.id].sort());
   assert.deepEqual(await ids(`tasks list --account ${first.account_id}`), [first.id]);
   assert.deepEqual(await ids('tasks list --phase completed'), []);
-  const shown = await does(`tasks show ${first.id}`, room.db);
+  const shown = await does(`tasks show ${first.id}`, fixture.db);
   assert.deepEqual([shown.id, shown.phase, shown.attempts], [first.id, 'reserved', []]);
 });
 
@@ -138,13 +138,13 @@ test('reconcile wants exactly one decision, a job id that can be one, and a reas
 });
 
 test('reconcile decides a held task, and orphans list shows what comes to light', async (t) => {
-  const room = await openTaskRoom();
-  t.after(() => room.close());
-  const { held } = await makeHeldTask(room);
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { held } = await makeHeldTask(fixture);
   const line = `reconcile ${held.id} --not-accepted --reason console`;
-  assert.deepEqual(await does(line, room.db), { task_id: held.id, phase: 'failed' });
-  assert.deepEqual(await does('orphans list', room.db), []);
-  await assert.rejects(does(line, room.db), /is failed, not held/);
+  assert.deepEqual(await does(line, fixture.db), { task_id: held.id, phase: 'failed' });
+  assert.deepEqual(await does('orphans list', fixture.db), []);
+  await assert.rejects(does(line, fixture.db), /is failed, not held/);
 });
 
 test('a command cut short names what it could be', async () => {

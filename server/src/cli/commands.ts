@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { adjust, balances, type CreditKind, grant } from '../ledger/ledger.ts';
 import { audit } from '../operator/audit.ts';
-import { type Decision, reconcile } from '../operator/reconcile.ts';
+import { type OperatorDecision, reconcile } from '../operator/reconcile.ts';
 import { listTasks, showTask } from '../operator/task-listing.ts';
 import { isJobId } from '../providers/kit/job-id.ts';
 import { listOrphans } from '../tasks/attempts/orphans.ts';
@@ -50,7 +50,7 @@ function knownPhase(text: string | undefined): string | undefined {
   throw new UsageError(`--phase wants one of ${phases.join(', ')}`);
 }
 
-function decision(options: Arguments['options']): Decision {
+function decision(options: Arguments['options']): OperatorDecision {
   const given = ['accepted', 'not-accepted', 'failed'].filter(
     (name) => options[name] !== undefined,
   );
@@ -150,7 +150,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     usage: 'credits show ACCOUNT',
-    summary: 'Show available and held credits, paid and promotional',
+    summary: 'Show available and reserved credits, paid and promotional',
     options: [],
     run: async (db, { words: [account = ''] }) => balances(db, await findAccount(db, account)),
   },

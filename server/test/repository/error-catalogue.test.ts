@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
-import { errorAnswers } from '../../src/http/public/schemas.ts';
+import { errorResponses } from '../../src/http/public/schemas.ts';
 import { ERROR_STATUS, errorCodesOf } from '../../src/kernel/errors.ts';
 import { FAILURE_CODES, VideoTaskSchema } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';
@@ -77,8 +77,8 @@ const sources = (await Promise.all(ROOMS.map(readRoom))).flat().join('\n');
 /** The ledger gives members of `details` too; its own `reason` is that of a transfer. */
 const givingDetails = [sources, ...(await readRoom('ledger'))].join('\n');
 
-async function readRoom(room: string): Promise<string[]> {
-  const folder = new URL(`../../src/${room}/`, import.meta.url);
+async function readRoom(fixture: string): Promise<string[]> {
+  const folder = new URL(`../../src/${fixture}/`, import.meta.url);
   const names = await readdir(folder, { recursive: true });
   const product = names.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   return Promise.all(product.map((name) => readFile(new URL(name, folder), 'utf8')));
@@ -215,6 +215,6 @@ test('an error is told whole, with whatever its details have', async () => {
   const details = { reason: 'new', entry: 0, nested: { list: [1, null] }, task_id: 'task_1' };
   for (const status of [400, 503] as const) {
     const body = { error: { code: 'from_tomorrow', message: 'Something.', details } };
-    assert.deepEqual(await sent(errorAnswers(status), status, body), body);
+    assert.deepEqual(await sent(errorResponses(status), status, body), body);
   }
 });

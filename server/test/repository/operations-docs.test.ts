@@ -69,8 +69,8 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
   const metrics = createMetrics(db);
   const call = { provider: 'ark', call: 'submit', outcome: 'accepted', seconds: 1 } as const;
   metrics.countProviderCall(call);
-  metrics.countCallback('ark', 'heard');
-  metrics.countAnswer({ route: '/', status: 200, seconds: 1 });
+  metrics.countCallback('ark', 'received');
+  metrics.countResponse({ route: '/', status: 200, seconds: 1 });
   const { body } = await metrics.app.inject('/metrics');
   const series = [...body.matchAll(/^(framewright_\w+)\{(.*)\} /gm)];
   return new Map(
@@ -115,11 +115,11 @@ test('every metric is explained, with all its labels', () => {
 
 test('the rules ask for values that there are', async () => {
   const known =
-    (await read('server/src/providers/host/watched.ts')) +
+    (await read('server/src/providers/host/instrumented.ts')) +
     (await read('server/src/tasks/attempts/callback.ts'));
   const rules = page('docs/operations/alerts.yml');
   for (const phase of groups(rules, /phase="(\w+)"/g)) assert.ok(phase in TRANSITIONS, phase);
-  const words = groups(rules, /(?:outcome|hearing|call)!?="(\w+)"/g).filter(
+  const words = groups(rules, /(?:outcome|result|call)!?="(\w+)"/g).filter(
     (word) => word !== 'failed',
   );
   for (const word of words) assert.match(known, new RegExp(`[\`']${word}[\`']`), word);

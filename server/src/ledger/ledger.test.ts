@@ -108,10 +108,10 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
 test('any sequence of movements leaves the books as a single-threaded model keeps them', async () => {
   const sequences = fc.array(fc.oneof(commands, repeatsOf(commands)), { maxLength: 40 });
   await fc.assert(
-    fc.asyncProperty(sequences, async (deps) => {
+    fc.asyncProperty(sequences, async (movements) => {
       const accountId = await openAccount();
       const model = new LedgerModel();
-      for (const command of deps.flat()) {
+      for (const command of movements.flat()) {
         const result = await carryOut(accountId, command, (task) => model.heldFor(task));
         assert.equal(result, model.apply(command), JSON.stringify(command));
         assert.deepEqual(await balances(db, accountId), model.balances);

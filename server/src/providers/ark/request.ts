@@ -18,7 +18,10 @@ export const VOLCENGINE_MODELS: ArkModels = {
  * The ids that fit a base URL, so that an operator of either house need not name them.
  * @param own ids that take their place
  */
-export function modelsFor(baseUrl: string, own: Partial<ArkModels> = {}): ArkModels {
+export function modelsFor(
+  baseUrl: string,
+  own: Partial<Record<JobSpec['model'], string | undefined>> = {},
+): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   const theirs = host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
   return {

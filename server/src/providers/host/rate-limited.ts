@@ -46,7 +46,7 @@ export function listTurns(quota: Quota, capabilities: () => Capabilities): () =>
   };
 }
 
-type Budgets = Partial<Record<RateBudget['purpose'], RateBudget>>;
+type Budgets = Record<RateBudget['purpose'], RateBudget | undefined>;
 
 function budgetsOf({ quota }: Quota, { budgets }: Capabilities): Budgets {
   const budgetFor = (purpose: RateBudget['purpose'], share: number): RateBudget | undefined => {

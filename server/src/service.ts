@@ -26,8 +26,8 @@ import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteMarked, markHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
-import { tendOrphans } from './tasks/attempts/orphans.ts';
-import { createWatch } from './tasks/attempts/uncertain-since.ts';
+import { createFirstSeen } from './tasks/attempts/first-seen.ts';
+import { checkOrphans } from './tasks/attempts/orphans.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
@@ -217,7 +217,7 @@ function buildWorker(
     outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
     monotonic,
-    watch: createWatch(monotonic),
+    firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
   const worker = createWorker({ ...basis, steps });
@@ -238,7 +238,7 @@ function buildWorker(
         scratch.maintain(),
       );
       startInterval(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
-        tendOrphans({ db, log, providers }),
+        checkOrphans({ db, log, providers }),
       );
     },
   };

@@ -11,9 +11,9 @@ import {
   liveAttempt,
   recordOutcome,
 } from '../tasks/attempts/attempts.ts';
-import { noteEvidence } from '../tasks/attempts/evidence.ts';
+import { recordEvidence } from '../tasks/attempts/evidence.ts';
 import { notAccepted } from '../tasks/attempts/not-accepted.ts';
-import { adoptOrphan, noteOrphans } from '../tasks/attempts/orphans.ts';
+import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 
@@ -48,7 +48,7 @@ export function reconcile(
     const attempt = await lockAttempt(tx, taskId);
     const [task] = await tx.query<Task>(TAKE, [taskId]);
     if (!task || !attempt) throw await notHeld(tx, taskId);
-    await noteEvidence(tx, attempt.id, 'operator', { decision, reason });
+    await recordEvidence(tx, attempt.id, 'operator', { decision, reason });
     const phase = await decide(tx, task, attempt, { decision, reason });
     return { task_id: taskId, phase };
   });
@@ -94,10 +94,10 @@ async function decide(
       if (attempt.state === 'accepted') throw wasAccepted(task, attempt);
       await recordOutcome(tx, attempt.id, { state: 'absent', by: 'operator', cause });
       const next = await notAccepted(tx, task, { submitRetrySeconds: 0, cause });
-      return next === 'rest' ? 'held' : next.phase;
+      return next === 'postponed' ? 'held' : next.phase;
     }
     case 'failed':
-      return giveUp(tx, task, attempt, cause);
+      return failTask(tx, task, attempt, cause);
   }
 }
 
@@ -126,13 +126,13 @@ async function adopt(
     if (violatedConstraint(error) !== 'one_attempt_per_job') throw error;
     throw new UsageError(`job ${jobId} belongs to another task already`);
   });
-  await adoptOrphan(tx, attempt.provider, jobId);
+  await removeOrphan(tx, attempt.provider, jobId);
   const moved = await move(tx, task, { to: 'generating', cause: { ...cause, job: jobId } });
   return moved.phase;
 }
 
 /** The client is refunded; a job that shows up all the same is an orphan, the operator's loss. */
-async function giveUp(
+async function failTask(
   tx: Transaction,
   task: Task,
   attempt: Attempt,
@@ -142,7 +142,7 @@ async function giveUp(
   const error = { code: codeOf(task), message } as const;
   const billed = task.provider_output === null ? {} : { providerBilled: true };
   const failed = await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });
-  await noteOrphans(tx, attempt.id);
+  await recordOrphans(tx, attempt.id);
   return failed.phase;
 }
 

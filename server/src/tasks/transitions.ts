@@ -139,7 +139,7 @@ export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
 }
 
 /** What a step leaves: the moved task, for the next step to go on with, or `rest` until due. */
-export type Next = Task | 'rest';
+export type StepResult = Task | 'postponed';
 
 const POSTPONE = statement(
   'task_postpone',
@@ -169,8 +169,8 @@ export async function postpone(
   db: Queryable,
   task: Task,
   wait: { seconds: number; internalFailures?: 0 | 1 },
-): Promise<'rest'> {
+): Promise<'postponed'> {
   const values = [task.id, task.lease, wait.seconds, wait.internalFailures ?? 0, task.now_seconds];
   await db.query(POSTPONE, values);
-  return 'rest';
+  return 'postponed';
 }

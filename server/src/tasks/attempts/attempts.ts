@@ -5,7 +5,7 @@ import type { Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import type { EvidenceSource } from './evidence.ts';
-import { noteOrphans } from './orphans.ts';
+import { recordOrphans } from './orphans.ts';
 
 /** One try to hand a task to a provider. */
 export interface Attempt {
@@ -19,7 +19,7 @@ export interface Attempt {
   /** Seconds since `send_before`, by the database's clock: no byte leaves after that moment. */
   seconds_past_sending: number;
   /** Milliseconds since 1970, by the database's clock. */
-  opened_at_ms: number;
+  created_at_ms: number;
   now_ms: number;
 }
 
@@ -28,11 +28,11 @@ export const SEND_WITHIN_SECONDS = 5;
 
 const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
   extract(epoch from clock_now() - send_before)::float8 as seconds_past_sending,
-  extract(epoch from created_at)::float8 * 1000 as opened_at_ms,
+  extract(epoch from created_at)::float8 * 1000 as created_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 
-const OPEN = statement(
-  'attempt_open',
+const INSERT = statement(
+  'attempt_insert',
   `insert into attempts (id, task_id, provider, provider_identity, send_before)
    select $1, id, provider, $5, clock_now() + $4 * interval '1 second' from tasks
    where id = $2 and phase = 'submitting' and lease = $3 for update
@@ -44,13 +44,13 @@ const OPEN = statement(
  * @throws Superseded when the task is not this worker's any more; a unique index refuses a second
  * live attempt in any case
  */
-export async function openAttempt(
+export async function insertAttempt(
   tx: Transaction,
   task: Task,
   providerIdentity: string,
 ): Promise<Attempt> {
   const values = [newId('attempt'), task.id, task.lease, SEND_WITHIN_SECONDS, providerIdentity];
-  const [attempt] = await tx.query<Attempt>(OPEN, values);
+  const [attempt] = await tx.query<Attempt>(INSERT, values);
   if (!attempt) throw new Superseded(`${task.id} is not being submitted by this worker any more`);
   return attempt;
 }
@@ -80,8 +80,8 @@ export async function takenJobs(db: Queryable, provider: string, jobIds: string[
   return new Set(rows.map((row) => row.job_id));
 }
 
-const TWIN = statement(
-  'attempt_twin',
+const OVERLAPPING = statement(
+  'attempt_overlapping',
   `select from attempts mine join attempts other on other.provider = mine.provider
      and other.id <> mine.id and (other.state in ('in_flight', 'unknown')
        or (other.state = 'absent' and other.outcome_by = 'operator'))
@@ -99,13 +99,13 @@ const CLOCK_SECONDS = 150;
  * asked for is not compared: what makes jobs look alike is each provider's own.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still make a job
  */
-export async function hasTwin(
+export async function hasOverlappingAttempt(
   db: Queryable,
   attemptId: string,
   submitTimeoutSeconds: number,
 ): Promise<boolean> {
   const values = [attemptId, submitTimeoutSeconds + CLOCK_SECONDS];
-  return (await db.query(TWIN, values)).length > 0;
+  return (await db.query(OVERLAPPING, values)).length > 0;
 }
 
 const RESOLVE = statement(
@@ -131,7 +131,7 @@ export async function recordOutcome(tx: Transaction, attemptId: string, to: Atte
   const cause = to.cause === undefined ? null : jsonText(to.cause);
   const rows = await tx.query(RESOLVE, [attemptId, to.state, to.jobId ?? null, cause, to.by]);
   if (rows.length === 0) throw new Superseded(`${attemptId} is resolved already`);
-  if (to.state !== 'unknown') await noteOrphans(tx, attemptId);
+  if (to.state !== 'unknown') await recordOrphans(tx, attemptId);
 }
 
 const CORRECT = statement(

@@ -14,7 +14,7 @@ export interface Orphan {
 
 // A job that an attempt has adopted, this one or another, is none.
 const NOTE = statement(
-  'orphan_note',
+  'orphan_record',
   `insert into orphan_jobs as o (provider, job_id, attempt_id, task_id, source, state)
    select a.provider, e.finding->>'job', a.id, a.task_id, min(e.source),
      case when bool_or((e.finding->>'verified')::boolean) then 'confirmed' else 'suspected' end
@@ -32,17 +32,21 @@ const NOTE = statement(
  * Records the jobs that were named for an attempt and that it can't adopt any more: late evidence
  * (design decision 16). Nothing is cancelled: at some providers that deletes a finished result.
  */
-export async function noteOrphans(tx: Transaction, attemptId: string): Promise<void> {
+export async function recordOrphans(tx: Transaction, attemptId: string): Promise<void> {
   await tx.query(NOTE, [attemptId]);
 }
 
 const ADOPT = statement(
-  'orphan_adopt',
+  'orphan_remove',
   'delete from orphan_jobs where provider = $1 and job_id = $2',
 );
 
 /** A job that a task uses after all, by an operator's word. */
-export async function adoptOrphan(tx: Transaction, provider: string, jobId: string): Promise<void> {
+export async function removeOrphan(
+  tx: Transaction,
+  provider: string,
+  jobId: string,
+): Promise<void> {
   await tx.query(ADOPT, [provider, jobId]);
 }
 
@@ -95,7 +99,7 @@ export interface OrphanDeps {
  * Looks at the jobs that unsigned callbacks named for ended tasks (is there such a job at all?) and
  * tells the operator of those that are certain.
  */
-export async function tendOrphans(deps: OrphanDeps): Promise<void> {
+export async function checkOrphans(deps: OrphanDeps): Promise<void> {
   const names = [...deps.providers.keys()];
   for (const suspect of await deps.db.query<Orphan>(SUSPECTED, [names])) {
     const provider = deps.providers.get(suspect.provider);

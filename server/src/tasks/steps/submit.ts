@@ -8,21 +8,21 @@ import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.
 import {
   type Attempt,
   type AttemptOutcome,
+  insertAttempt,
   liveAttempt,
-  openAttempt,
   recordOutcome,
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
-import { noteEvidence } from '../attempts/evidence.ts';
-import { type FindDeps, findJob, holdForEvidence } from '../attempts/find-job.ts';
+import { recordEvidence } from '../attempts/evidence.ts';
+import { type FindDeps, findJobOf, holdForEvidence } from '../attempts/find-job.ts';
 import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
-import { noteOrphans } from '../attempts/orphans.ts';
-import { takeBack } from '../lease.ts';
+import { recordOrphans } from '../attempts/orphans.ts';
+import { reclaimLease } from '../lease.ts';
 import type { Task } from '../task.ts';
-import { move, type Next, Superseded } from '../transitions.ts';
+import { move, type StepResult, Superseded } from '../transitions.ts';
 
-export interface SubmitDeps extends FindDeps {
+export interface SubmitStepDeps extends FindDeps {
   log: Log;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
@@ -34,9 +34,9 @@ export interface SubmitDeps extends FindDeps {
  * Hands a task to its provider, once. An attempt that another worker left behind is never sent
  * again: it is looked up first, and held when the look-up can't tell.
  */
-export async function submit(deps: SubmitDeps, task: Task): Promise<Next> {
+export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
   const left = await liveAttempt(deps.db, task.id);
-  if (left) return findJob(deps, task, left);
+  if (left) return findJobOf(deps, task, left);
   let provider: Provider;
   try {
     provider = deps.providerOf(task);
@@ -46,12 +46,12 @@ export async function submit(deps: SubmitDeps, task: Task): Promise<Next> {
   }
   await provider.prepare?.(inputsFor(deps, task)).catch(() => {}); // the submit will tell
   const askedAt = deps.monotonic();
-  const attempt = await deps.db.transaction((tx) => openAttempt(tx, task, provider.identity));
+  const attempt = await deps.db.transaction((tx) => insertAttempt(tx, task, provider.identity));
   // Counted from before the record was made, so this clock runs out no later than send_before.
   const mayStillSend = () => deps.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
   const jobSpec = jobSpecOf(deps, task, attempt);
   const outcome = await submitOnce(provider, jobSpec, mayStillSend);
-  tell(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
+  logOutcome(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
   return record(deps, task, attempt, outcome);
 }
 
@@ -68,7 +68,7 @@ async function submitOnce(
 }
 
 /** What an operator should know of at once. */
-function tell(log: Log, outcome: SubmitOutcome, who: object): void {
+function logOutcome(log: Log, outcome: SubmitOutcome, who: object): void {
   if (outcome.kind === 'unknown') {
     log.warn({ ...who, cause: outcome.cause }, 'it is not known whether the provider took a task');
   }
@@ -79,17 +79,17 @@ function tell(log: Log, outcome: SubmitOutcome, who: object): void {
 
 /** Makes sure that an answer is not forgotten: it can't be had again. */
 async function record(
-  deps: SubmitDeps,
+  deps: SubmitStepDeps,
   task: Task,
   attempt: Attempt,
   outcome: SubmitOutcome,
-): Promise<Next> {
+): Promise<StepResult> {
   try {
     return await whenReachable(deps, () =>
       deps.db.transaction((tx) => recordAndFollow(deps, tx, task, { attempt, outcome })),
     );
   } catch (failure) {
-    if (failure instanceof Superseded) await comeTooLate(deps, attempt, outcome);
+    if (failure instanceof Superseded) await recordLateOutcome(deps, attempt, outcome);
     if (failure instanceof Superseded || outcome.kind !== 'accepted') throw failure;
     const { jobId } = outcome;
     if (violatedConstraint(failure) === 'one_attempt_per_job') {
@@ -104,7 +104,7 @@ async function record(
 const RECORD_SECONDS = 120;
 const RECORD_PAUSE_SECONDS = 0.5;
 
-async function whenReachable<T>(deps: SubmitDeps, work: () => Promise<T>): Promise<T> {
+async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): Promise<T> {
   const startedAt = deps.monotonic();
   for (;;) {
     try {
@@ -121,16 +121,16 @@ async function whenReachable<T>(deps: SubmitDeps, work: () => Promise<T>): Promi
  * The task is past the question; what the sender knows is evidence all the same. A job was found
  * already, or it is an orphan.
  */
-async function comeTooLate(
-  deps: SubmitDeps,
+async function recordLateOutcome(
+  deps: SubmitStepDeps,
   attempt: Attempt,
   outcome: SubmitOutcome,
 ): Promise<void> {
   const finding = outcome.kind === 'accepted' ? { job: outcome.jobId, verified: true } : outcome;
   await whenReachable(deps, () =>
     deps.db.transaction(async (tx) => {
-      await noteEvidence(tx, attempt.id, 'sender', finding);
-      await noteOrphans(tx, attempt.id);
+      await recordEvidence(tx, attempt.id, 'sender', finding);
+      await recordOrphans(tx, attempt.id);
     }),
   );
 }
@@ -139,20 +139,20 @@ type KnownOutcome = Exclude<SubmitOutcome, { kind: 'unknown' }>;
 
 /** What is known for certain is recorded whoever holds the task now: nobody knows better. */
 async function recordAndFollow(
-  deps: SubmitDeps,
+  deps: SubmitStepDeps,
   tx: Transaction,
   task: Task,
   { attempt, outcome }: { attempt: Attempt; outcome: SubmitOutcome },
-): Promise<Next> {
+): Promise<StepResult> {
   const cause = { attempt: attempt.id, ...outcome };
   if (outcome.kind === 'unknown') {
-    await noteEvidence(tx, attempt.id, 'sender', outcome);
+    await recordEvidence(tx, attempt.id, 'sender', outcome);
     return holdForEvidence(tx, task, attempt, { by: 'sender', cause });
   }
   await recordOutcome(tx, attempt.id, attemptOutcomeOf(outcome, cause));
-  const current = await takeBack(tx, task);
+  const current = await reclaimLease(tx, task);
   const next = await follow(deps, tx, current, outcome, cause);
-  return current === task ? next : 'rest';
+  return current === task ? next : 'postponed';
 }
 
 function attemptOutcomeOf(outcome: KnownOutcome, cause: Record<string, unknown>): AttemptOutcome {
@@ -162,12 +162,12 @@ function attemptOutcomeOf(outcome: KnownOutcome, cause: Record<string, unknown>)
 }
 
 async function follow(
-  deps: SubmitDeps,
+  deps: SubmitStepDeps,
   tx: Transaction,
   task: Task,
   outcome: KnownOutcome,
   cause: { attempt: string },
-): Promise<Next> {
+): Promise<StepResult> {
   switch (outcome.kind) {
     case 'accepted':
       return move(tx, task, { to: 'generating', cause });

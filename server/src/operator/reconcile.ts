@@ -5,14 +5,9 @@ import {
   violatedConstraint,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import {
-  type Attempt,
-  correctJob,
-  liveAttempt,
-  recordOutcome,
-} from '../tasks/attempts/attempts.ts';
+import { type AttemptOutcome, applyOutcome } from '../tasks/attempts/apply-outcome.ts';
+import { type Attempt, correctJob, liveAttempt } from '../tasks/attempts/attempts.ts';
 import { recordEvidence } from '../tasks/attempts/evidence.ts';
-import { notAccepted } from '../tasks/attempts/not-accepted.ts';
 import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
@@ -92,9 +87,7 @@ async function decide(
       return adopt(tx, task, attempt, { jobId: decision.jobId, cause });
     case 'not_accepted': {
       if (attempt.state === 'accepted') throw wasAccepted(task, attempt);
-      await recordOutcome(tx, attempt.id, { state: 'absent', by: 'operator', cause });
-      const next = await notAccepted(tx, task, { submitRetrySeconds: 0, cause });
-      return next === 'postponed' ? 'held' : next.phase;
+      return applyDecided(tx, task, attempt, { outcome: { kind: 'absent' }, cause });
     }
     case 'failed':
       return failTask(tx, task, attempt, cause);
@@ -110,24 +103,51 @@ function wasAccepted(task: Task, attempt: Attempt): UsageError {
   );
 }
 
-/** Only a job id that an operator gave can be replaced: he may have mistaken it. */
+/** An operator decision is final: nothing is submitted again. */
+async function applyDecided(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  decided: { outcome: AttemptOutcome; cause: Record<string, unknown> },
+): Promise<string> {
+  const known = { ...decided, by: 'operator', submitRetrySeconds: 0 } as const;
+  const result = await applyOutcome(tx, task, attempt, known);
+  return result === 'postponed' ? task.phase : result.phase;
+}
+
+/** Only a job id that an operator gave can be replaced: it may have been a mistake. */
 async function adopt(
   tx: Transaction,
   task: Task,
   attempt: Attempt,
   { jobId, cause }: { jobId: string; cause: Record<string, unknown> },
 ): Promise<string> {
-  const isMistaken = attempt.state === 'accepted' && attempt.outcome_by === 'operator';
-  if (attempt.state === 'accepted' && !isMistaken) throw wasAccepted(task, attempt);
-  const adopted = isMistaken
-    ? correctJob(tx, attempt.id, jobId)
-    : recordOutcome(tx, attempt.id, { state: 'accepted', by: 'operator', jobId });
-  await adopted.catch((error: unknown) => {
+  const isCorrection = attempt.state === 'accepted' && attempt.outcome_by === 'operator';
+  if (attempt.state === 'accepted' && !isCorrection) throw wasAccepted(task, attempt);
+  const decided = {
+    outcome: { kind: 'accepted', jobId },
+    cause: { ...cause, job: jobId },
+  } as const;
+  const adopting = isCorrection
+    ? replaceJob(tx, task, attempt, decided)
+    : applyDecided(tx, task, attempt, decided);
+  const phase = await adopting.catch((error: unknown) => {
     if (violatedConstraint(error) !== 'one_attempt_per_job') throw error;
     throw new UsageError(`job ${jobId} belongs to another task already`);
   });
   await removeOrphan(tx, attempt.provider, jobId);
-  const moved = await move(tx, task, { to: 'generating', cause: { ...cause, job: jobId } });
+  return phase;
+}
+
+/** The attempt keeps its outcome and gets another job. */
+async function replaceJob(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  { outcome, cause }: { outcome: { jobId: string }; cause: Record<string, unknown> },
+): Promise<string> {
+  await correctJob(tx, attempt.id, outcome.jobId);
+  const moved = await move(tx, task, { to: 'generating', cause });
   return moved.phase;
 }
 

@@ -1,11 +1,9 @@
 import { type Queryable, statement, type Transaction } from '../../database/database.ts';
-import { jsonText } from '../../database/json-text.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import type { EvidenceSource } from './evidence.ts';
-import { recordOrphans } from './orphans.ts';
 
 /** One try to hand a task to a provider. */
 export interface Attempt {
@@ -106,32 +104,6 @@ export async function hasOverlappingAttempt(
 ): Promise<boolean> {
   const values = [attemptId, submitTimeoutSeconds + CLOCK_SECONDS];
   return (await db.query(OVERLAPPING, values)).length > 0;
-}
-
-const RESOLVE = statement(
-  'attempt_resolve',
-  `update attempts set state = $2, job_id = $3, cause = $4, outcome_by = $5,
-     outcome_at = clock_now()
-   where id = $1 and state in ('in_flight', 'unknown') returning id`,
-);
-
-export interface AttemptOutcome {
-  state: 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
-  by: EvidenceSource;
-  jobId?: string;
-  cause?: Record<string, unknown>;
-}
-
-/**
- * Records what became of an attempt: a compare-and-set, whoever comes first. Jobs that were named
- * for it and are not its own come to light here.
- * @throws Superseded when it was resolved by somebody else
- */
-export async function recordOutcome(tx: Transaction, attemptId: string, to: AttemptOutcome) {
-  const cause = to.cause === undefined ? null : jsonText(to.cause);
-  const rows = await tx.query(RESOLVE, [attemptId, to.state, to.jobId ?? null, cause, to.by]);
-  if (rows.length === 0) throw new Superseded(`${attemptId} is resolved already`);
-  if (to.state !== 'unknown') await recordOrphans(tx, attemptId);
 }
 
 const CORRECT = statement(

@@ -1,14 +1,9 @@
 import type { Database, Transaction } from '../../database/database.ts';
 import type { FindOutcome, Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
-import { move, postpone, type StepResult } from '../transitions.ts';
-import {
-  type Attempt,
-  hasOverlappingAttempt,
-  liveAttempt,
-  recordOutcome,
-  takenJobs,
-} from './attempts.ts';
+import { postpone, type StepResult } from '../transitions.ts';
+import { type AttemptOutcome, applyOutcome } from './apply-outcome.ts';
+import { type Attempt, hasOverlappingAttempt, liveAttempt, takenJobs } from './attempts.ts';
 import {
   type EvidenceSource,
   isNamedElsewhere,
@@ -18,7 +13,6 @@ import {
 } from './evidence.ts';
 import type { FirstSeen } from './first-seen.ts';
 import { findJobInput, type JobSpecDeps } from './job-spec.ts';
-import { notAccepted } from './not-accepted.ts';
 
 export interface FindDeps extends JobSpecDeps {
   db: Database;
@@ -28,11 +22,13 @@ export interface FindDeps extends JobSpecDeps {
   firstSeen: FirstSeen;
 }
 
-/** What is known of an attempt's job, and who said so. */
-type Finding =
-  | { kind: 'found'; jobId: string; by: EvidenceSource; found: object }
-  | { kind: 'absent'; found: FindOutcome }
-  | { kind: 'inconclusive'; found: FindOutcome };
+/** What a find learned about an attempt: `unknown` when it was inconclusive. */
+interface Finding {
+  outcome: Extract<AttemptOutcome, { kind: 'accepted' | 'absent' | 'unknown' }>;
+  by: EvidenceSource;
+  /** The callback or the provider's response that it rests on, kept as evidence. */
+  found: object;
+}
 
 /** A task held because nobody knows whether its provider took it. */
 export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResult> {
@@ -53,50 +49,28 @@ export async function findJobOf(deps: FindDeps, task: Task, attempt: Attempt): P
   });
   return deps.db.transaction(async (tx) => {
     await recordEvidence(tx, attempt.id, 'find', finding.found);
-    return follow(deps, tx, task, { attempt, finding });
+    return applyFinding(deps, tx, task, { attempt, finding });
   });
 }
 
-async function follow(
-  deps: FindDeps,
+function applyFinding(
+  { submitRetrySeconds, reconcileSeconds }: FindDeps,
   tx: Transaction,
   task: Task,
   { attempt, finding }: { attempt: Attempt; finding: Finding },
 ): Promise<StepResult> {
-  const cause = { attempt: attempt.id, find: finding.found };
-  switch (finding.kind) {
-    case 'found': {
-      const { jobId, by } = finding;
-      await recordOutcome(tx, attempt.id, { state: 'accepted', jobId, by });
-      return move(tx, task, { to: 'generating', cause: { ...cause, job: jobId } });
-    }
-    case 'absent':
-      await recordOutcome(tx, attempt.id, { state: 'absent', by: 'find', cause });
-      return notAccepted(tx, task, { ...deps, cause });
-    case 'inconclusive':
-      if (task.phase === 'submitting') {
-        return holdForEvidence(tx, task, attempt, { by: 'find', cause });
-      }
-      return postpone(tx, task, { seconds: delaySeconds(deps, task) });
+  const { outcome, by, found } = finding;
+  if (outcome.kind === 'unknown' && task.phase === 'held') {
+    return postpone(tx, task, { seconds: delaySeconds(reconcileSeconds, task) });
   }
-}
-
-/** Holds the task, its credits and its inputs until evidence comes. */
-export async function holdForEvidence(
-  tx: Transaction,
-  task: Task,
-  attempt: Attempt,
-  { by, cause }: { by: EvidenceSource; cause: Record<string, unknown> },
-): Promise<StepResult> {
-  if (attempt.state === 'in_flight') {
-    await recordOutcome(tx, attempt.id, { state: 'unknown', by, cause });
-  }
-  return move(tx, task, { to: 'held', changes: { heldCause: 'acceptance' }, cause });
+  const job = outcome.kind === 'accepted' ? { job: outcome.jobId } : {};
+  const cause = { attempt: attempt.id, find: found, ...job };
+  return applyOutcome(tx, task, attempt, { outcome, by, cause, submitRetrySeconds });
 }
 
 /** Look-ups cost calls of a shared budget: in time they become rarer, and callbacks still wake. */
-function delaySeconds(deps: FindDeps, task: Task): number {
-  return Math.max(deps.reconcileSeconds, task.phase_seconds / 60);
+function delaySeconds(reconcileSeconds: number, task: Task): number {
+  return Math.max(reconcileSeconds, task.phase_seconds / 60);
 }
 
 async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise<Finding> {
@@ -104,15 +78,15 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
   const { named, failure } = await findNamedJob(deps, task, attempt);
   if (named) {
     const found = { callback: named.job_id, verified: named.verified };
-    return { kind: 'found', jobId: named.job_id, by: 'callback', found };
+    return { outcome: { kind: 'accepted', jobId: named.job_id }, by: 'callback', found };
   }
   const found = await deps.providerOf(task).find(findJobInput(deps, task, attempt));
   if (found.kind === 'found' && (await isOurs(deps, attempt, found))) {
-    return { kind: 'found', jobId: found.jobId, by: 'find', found };
+    return { outcome: { kind: 'accepted', jobId: found.jobId }, by: 'find', found };
   }
   if (failure !== undefined) throw failure;
   const isAbsent = provesAbsence(deps, task, { attempt, found, observedSeconds });
-  return { kind: isAbsent ? 'absent' : 'inconclusive', found };
+  return { outcome: { kind: isAbsent ? 'absent' : 'unknown' }, by: 'find', found };
 }
 
 type Found = Extract<FindOutcome, { kind: 'found' }>;

@@ -56,8 +56,9 @@ function retryDelaySeconds(internalFailures: number): number {
  */
 function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<StepResult> {
   if (task.phase === 'reserved' || task.phase === 'ingesting') {
+    const { submitRetrySeconds } = deps;
     const cause = { failure: String(error) };
-    return deps.db.transaction((tx) => notAccepted(tx, task, { ...deps, cause }));
+    return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
   }
   return postpone(deps.db, task, {
     seconds: retryDelaySeconds(task.internal_failures),

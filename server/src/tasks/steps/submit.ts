@@ -5,22 +5,20 @@ import {
 } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
+import { applyOutcome } from '../attempts/apply-outcome.ts';
 import {
   type Attempt,
-  type AttemptOutcome,
   insertAttempt,
   liveAttempt,
-  recordOutcome,
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
 import { recordEvidence } from '../attempts/evidence.ts';
-import { type FindDeps, findJobOf, holdForEvidence } from '../attempts/find-job.ts';
+import { type FindDeps, findJobOf } from '../attempts/find-job.ts';
 import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import { recordOrphans } from '../attempts/orphans.ts';
-import { reclaimLease } from '../lease.ts';
 import type { Task } from '../task.ts';
-import { move, type StepResult, Superseded } from '../transitions.ts';
+import { type StepResult, Superseded } from '../transitions.ts';
 
 export interface SubmitStepDeps extends FindDeps {
   log: Log;
@@ -41,8 +39,9 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
   try {
     provider = deps.providerOf(task);
   } catch (error) {
+    const { submitRetrySeconds } = deps;
     const cause = { failure: String(error) };
-    return deps.db.transaction((tx) => notAccepted(tx, task, { ...deps, cause }));
+    return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
   }
   await provider.prepare?.(inputsFor(deps, task)).catch(() => {}); // the submit will tell
   const askedAt = deps.monotonic();
@@ -86,7 +85,7 @@ async function record(
 ): Promise<StepResult> {
   try {
     return await whenReachable(deps, () =>
-      deps.db.transaction((tx) => recordAndFollow(deps, tx, task, { attempt, outcome })),
+      deps.db.transaction((tx) => applySubmitOutcome(deps, tx, task, { attempt, outcome })),
     );
   } catch (failure) {
     if (failure instanceof Superseded) await recordLateOutcome(deps, attempt, outcome);
@@ -135,51 +134,13 @@ async function recordLateOutcome(
   );
 }
 
-type KnownOutcome = Exclude<SubmitOutcome, { kind: 'unknown' }>;
-
-/** What is known for certain is recorded whoever holds the task now: nobody knows better. */
-async function recordAndFollow(
-  deps: SubmitStepDeps,
+async function applySubmitOutcome(
+  { submitRetrySeconds }: SubmitStepDeps,
   tx: Transaction,
   task: Task,
   { attempt, outcome }: { attempt: Attempt; outcome: SubmitOutcome },
 ): Promise<StepResult> {
+  if (outcome.kind === 'unknown') await recordEvidence(tx, attempt.id, 'sender', outcome);
   const cause = { attempt: attempt.id, ...outcome };
-  if (outcome.kind === 'unknown') {
-    await recordEvidence(tx, attempt.id, 'sender', outcome);
-    return holdForEvidence(tx, task, attempt, { by: 'sender', cause });
-  }
-  await recordOutcome(tx, attempt.id, attemptOutcomeOf(outcome, cause));
-  const current = await reclaimLease(tx, task);
-  const next = await follow(deps, tx, current, outcome, cause);
-  return current === task ? next : 'postponed';
-}
-
-function attemptOutcomeOf(outcome: KnownOutcome, cause: Record<string, unknown>): AttemptOutcome {
-  return outcome.kind === 'accepted'
-    ? { state: 'accepted', by: 'sender', jobId: outcome.jobId }
-    : { state: outcome.kind, by: 'sender', cause };
-}
-
-async function follow(
-  deps: SubmitStepDeps,
-  tx: Transaction,
-  task: Task,
-  outcome: KnownOutcome,
-  cause: { attempt: string },
-): Promise<StepResult> {
-  switch (outcome.kind) {
-    case 'accepted':
-      return move(tx, task, { to: 'generating', cause });
-    case 'not_sent':
-      return notAccepted(tx, task, { ...deps, cause });
-    case 'rejected': {
-      if (outcome.fault !== 'request') {
-        const { retryAfterSeconds } = outcome;
-        return notAccepted(tx, task, { ...deps, cause, retryAfterSeconds });
-      }
-      const { code, message } = outcome;
-      return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });
-    }
-  }
+  return applyOutcome(tx, task, attempt, { outcome, by: 'sender', cause, submitRetrySeconds });
 }

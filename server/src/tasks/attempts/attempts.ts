@@ -1,4 +1,9 @@
-import { type Queryable, statement, type Transaction } from '../../database/database.ts';
+import {
+  namedStatement,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
@@ -29,11 +34,12 @@ const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
   extract(epoch from created_at)::float8 * 1000 as created_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 
-const INSERT = statement(
+const INSERT = namedStatement(
   'attempt_insert',
+  ['id', 'task_id', 'lease', 'identity', 'send_within_seconds'],
   `insert into attempts (id, task_id, provider, provider_identity, send_before)
-   select $1, id, provider, $5, clock_now() + $4 * interval '1 second' from tasks
-   where id = $2 and phase = 'submitting' and lease = $3 for update
+   select :id, id, provider, :identity, clock_now() + :send_within_seconds * interval '1 second'
+   from tasks where id = :task_id and phase = 'submitting' and lease = :lease for update
    returning ${COLUMNS}`,
 );
 
@@ -47,7 +53,13 @@ export async function insertAttempt(
   task: Task,
   providerIdentity: string,
 ): Promise<Attempt> {
-  const values = [newId('attempt'), task.id, task.lease, SEND_WITHIN_SECONDS, providerIdentity];
+  const values = INSERT.values({
+    id: newId('attempt'),
+    task_id: task.id,
+    lease: task.lease,
+    identity: providerIdentity,
+    send_within_seconds: SEND_WITHIN_SECONDS,
+  });
   const [attempt] = await tx.query<Attempt>(INSERT, values);
   if (!attempt) throw new Superseded(`${task.id} is not being submitted by this worker any more`);
   return attempt;

@@ -27,7 +27,7 @@ import { type Links, openLinks } from './storage/links.ts';
 import { deleteMarked, markHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
 import { createFirstSeen } from './tasks/attempts/first-seen.ts';
-import { checkOrphans } from './tasks/attempts/orphans.ts';
+import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
@@ -237,7 +237,7 @@ function buildWorker(
       startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
         scratch.maintain(),
       );
-      startInterval(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
+      startInterval(config.reconcileSeconds, { name: 'orphan check', log, signal }, () =>
         checkOrphans({ db, log, providers }),
       );
     },

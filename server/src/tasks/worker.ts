@@ -22,7 +22,7 @@ export interface Worker {
   stop(seconds: number): Promise<void>;
 }
 
-export interface WorkerDeps {
+interface WorkerDeps {
   db: Database;
   queue: Queue;
   log: Log;

@@ -2,7 +2,7 @@ import { statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
 import { type OperatorDecision, reconcile } from '../../src/operator/reconcile.ts';
 import { receiveCallback } from '../../src/tasks/attempts/callback.ts';
-import { checkOrphans } from '../../src/tasks/attempts/orphans.ts';
+import { checkOrphans } from '../../src/tasks/attempts/orphan-check.ts';
 import { quiet } from '../database.ts';
 import { hasRun, type PendingCallback } from './cloud.ts';
 import { type Thread, within } from './scheduler.ts';

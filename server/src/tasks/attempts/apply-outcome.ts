@@ -20,7 +20,7 @@ export type AttemptOutcome =
   | { kind: 'absent' }
   | { kind: 'unknown' };
 
-export interface KnownOutcome {
+interface KnownOutcome {
   outcome: AttemptOutcome;
   by: EvidenceSource;
   /** For operators: kept in the task's history and, unless a job was accepted, with the attempt. */

@@ -14,7 +14,7 @@ export interface CallbackDeps {
 }
 
 /** A POST to an address under `/callbacks/`. Header names are in lower case. */
-export interface IncomingCallback {
+interface IncomingCallback {
   provider: string;
   /** The last part of the address: the attempt and its token. */
   segment: string;

@@ -27,7 +27,7 @@ import { liveAttempt } from './attempts.ts';
 import { type CallbackDeps, receiveCallback } from './callback.ts';
 import { recordEvidence } from './evidence.ts';
 import { findJobOf } from './find-job.ts';
-import { checkOrphans } from './orphans.ts';
+import { checkOrphans } from './orphan-check.ts';
 
 let fixture: TaskFixture;
 

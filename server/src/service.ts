@@ -210,9 +210,12 @@ function buildWorker(
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
   const { db, storage, log, scratch, local, providers } = basis;
+  const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
+  const { pollMinSeconds, pollMaxSeconds, retentionDays } = config;
   const steps = createSteps({
-    ...config,
-    ...basis,
+    ...{ db, storage, log, scratch, links: basis.links, guardedFetch: basis.guardedFetch },
+    ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
+    ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
     measurer: createMeasurer(),
     outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
@@ -220,11 +223,11 @@ function buildWorker(
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({ ...basis, steps });
+  const worker = createWorker({ db, queue: basis.queue, log, steps });
   closers.push(() => worker.stop(config.shutdownSeconds));
-  const tidying = new AbortController();
-  const { signal } = tidying;
-  closers.push(async () => tidying.abort());
+  const upkeep = new AbortController();
+  const { signal } = upkeep;
+  closers.push(async () => upkeep.abort());
   return {
     stopClaiming: () => worker.stopClaiming(),
     async start() {
@@ -237,7 +240,7 @@ function buildWorker(
       startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
         scratch.maintain(),
       );
-      startInterval(config.reconcileSeconds, { name: 'orphan check', log, signal }, () =>
+      startInterval(reconcileSeconds, { name: 'orphan check', log, signal }, () =>
         checkOrphans({ db, log, providers }),
       );
     },

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { askChild, type ChildOutcome } from '../kernel/child.ts';
-import { createTurnstile } from '../kernel/turnstile.ts';
+import { createSemaphore } from '../kernel/semaphore.ts';
 import { readAnswer } from './answer.ts';
 import { type Measurement, type MediaBounds, type Question, refused } from './measurement.ts';
 
@@ -58,7 +58,7 @@ const CHILD_FLAGS = [
     .map((readable) => `--allow-fs-read=${readable}`),
 ];
 
-/** The first folder on Node's way that holds node-av; its binaries are beside it. */
+/** The folder in which Node finds node-av. The packages with its binaries are in it too. */
 function packagesFolder(): string {
   const searched = createRequire(import.meta.url).resolve.paths('node-av') ?? [];
   const found = searched.find((folder) => existsSync(path.join(folder, 'node-av')));
@@ -69,10 +69,10 @@ function packagesFolder(): string {
 export function createMeasurer(options: MeasurerOptions = {}): Measurer {
   const limits = { ...DEFAULTS, ...options };
   const bounds = { ...BOUNDS, ...options.bounds };
-  const turnstile = createTurnstile(limits.concurrency);
+  const semaphore = createSemaphore(limits.concurrency);
   return {
     measure: (path, expected, signal) =>
-      turnstile.pass(signal, async () => {
+      semaphore.run(signal, async () => {
         const outcome = await askAbout(path, { expected, bounds }, { ...limits, signal });
         return judge(outcome, signal);
       }),

@@ -52,13 +52,13 @@ const FLOORS = [
 ];
 
 function roomOf(file: string): string {
-  const [room = '', ...rest] = path.relative(SOURCE, file).split(path.sep);
-  return rest.length === 0 || room === 'cli' ? 'top' : room;
+  const [fixture = '', ...rest] = path.relative(SOURCE, file).split(path.sep);
+  return rest.length === 0 || fixture === 'cli' ? 'top' : fixture;
 }
 
-function floorOf(room: string): number {
-  const floor = FLOORS.findIndex((rooms) => rooms.includes(room));
-  return room === 'top' ? FLOORS.length : floor;
+function floorOf(fixture: string): number {
+  const floor = FLOORS.findIndex((rooms) => rooms.includes(fixture));
+  return fixture === 'top' ? FLOORS.length : floor;
 }
 
 function importsOf({ name, text }: Source): string[] {
@@ -69,10 +69,10 @@ function importsOf({ name, text }: Source): string[] {
 
 test('imports stay in their room or go to a lower floor', () => {
   const wrong = product.flatMap((source) => {
-    const room = roomOf(path.join(ROOT, source.name));
-    assert.notEqual(floorOf(room), -1, `${source.name} is in a room without a floor`);
+    const fixture = roomOf(path.join(ROOT, source.name));
+    assert.notEqual(floorOf(fixture), -1, `${source.name} is in a room without a floor`);
     return importsOf(source)
-      .filter((target) => roomOf(target) !== room && floorOf(roomOf(target)) >= floorOf(room))
+      .filter((target) => roomOf(target) !== fixture && floorOf(roomOf(target)) >= floorOf(fixture))
       .map((target) => `${source.name} imports ${path.relative(ROOT, target)}`);
   });
   assert.deepEqual(wrong, []);
@@ -129,9 +129,9 @@ test('names say what a thing is', () => {
 
 test('a statement name is used once', () => {
   const names = product.flatMap(({ text }) =>
-    [...text.matchAll(/(?:statement\(|openAdmission<\w+>\([\w.]+,)\s*'([^']+)'/g)].map(
-      ([, name]) => name,
-    ),
+    [
+      ...text.matchAll(/(?:(?:s|namedS)tatement\(\s*|openAdmission<\w+>\([\w.]+,)\s*'([^']+)'/g),
+    ].map(([, name]) => name),
   );
   assert.deepEqual(
     names.filter((name, i) => names.indexOf(name) !== i),

@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { type Database, statement } from '../../src/database/database.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { showTask } from '../../src/operator/task-listing.ts';
-import { type DoorWishes, startService } from '../../src/service.ts';
+import { type GuardedFetchSettings, startService } from '../../src/service.ts';
 import { type Client, client } from '../client.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 import { makeCustomer, serviceEnvironment, temporaryFolder, until } from '../service.ts';
@@ -13,7 +13,7 @@ import { makeImage, makeVideo, type TestVideo } from './media-files.ts';
 import { type MediaHost, startMediaHost, TEST_CA_FILE } from './media-host.ts';
 
 /** The whole service in this process, and a host that it may download from. */
-export interface MediaRoom {
+export interface MediaFixture {
   database: TestDatabase;
   db: Database;
   host: MediaHost;
@@ -22,7 +22,7 @@ export interface MediaRoom {
   customer(credits: number): Promise<Client>;
   /** Waits for the task to rest in one of these phases, `completed` or `failed` when not given. */
   settled(taskId: string, ...phases: string[]): Promise<ShownTask>;
-  /** Files in the storage and in the spool. */
+  /** Files in the storage and in the scratch directory. */
   storedFiles(): Promise<string[]>;
   /** Checks the books, and stops. */
   close(): Promise<void>;
@@ -55,10 +55,14 @@ const NAMES: Record<string, string[]> = {
   'unique-local.test': ['fd00::1'],
 };
 
-/** What is not described of the door and of the environment is as for every service of a test. */
-export async function openMediaRoom(
-  wish: { door?: DoorWishes; environment?: Record<string, string>; dataDir?: string } = {},
-): Promise<MediaRoom> {
+/** What is not set for the guarded fetch and the environment is as for every service of a test. */
+export async function openMediaFixture(
+  wish: {
+    guardedFetch?: GuardedFetchSettings;
+    environment?: Record<string, string>;
+    dataDir?: string;
+  } = {},
+): Promise<MediaFixture> {
   const [database, host, folder, ca] = await Promise.all([
     createTestDatabase(),
     startMediaHost(),
@@ -75,8 +79,8 @@ export async function openMediaRoom(
     ...wish.environment,
   });
   const opened = { url: databaseUrl, db, created: false, onExit: () => {}, close: async () => {} };
-  const door = { ca, resolve, ...wish.door };
-  const service = await startService(readConfig(environment), opened, quiet, door);
+  const guardedFetch = { ca, resolve, ...wish.guardedFetch };
+  const service = await startService(readConfig(environment), opened, quiet, guardedFetch);
   return {
     ...{ database, db, host, dataDir },
     customer: async (credits) => {
@@ -86,7 +90,7 @@ export async function openMediaRoom(
     settled: (taskId, ...phases) => settled(db, taskId, phases),
     storedFiles: async () => [
       ...(await filesIn(path.join(dataDir, 'objects'))),
-      ...(await filesIn(path.join(dataDir, 'spool'))),
+      ...(await filesIn(path.join(dataDir, 'scratch'))),
     ],
     async close() {
       await service.stop();
@@ -128,11 +132,15 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 /** Waits until an ended task has none of its inputs left, or no object at all. */
-export async function deleted(room: MediaRoom, taskId: string, ...roles: string[]): Promise<void> {
+export async function deleted(
+  fixture: MediaFixture,
+  taskId: string,
+  ...roles: string[]
+): Promise<void> {
   const text = `select id, role, state from objects where task_id = $1 and state <> 'deleted'
     and (cardinality($2::text[]) = 0 or role = any($2))`;
   await until(
-    () => sql<{ id: string }>(room.db, text, [taskId, roles]),
+    () => sql<{ id: string }>(fixture.db, text, [taskId, roles]),
     (left) => left.length === 0,
   );
 }
@@ -168,7 +176,7 @@ export async function madeBytes(
  * @returns the path
  */
 export function betweenRenderAndArchive(
-  { db, dataDir }: MediaRoom,
+  { db, dataDir }: MediaFixture,
   taskId: string,
   work: (file: string) => Promise<void>,
 ): Promise<string> {

@@ -1,10 +1,10 @@
 /** Lets at most so many pieces of work run at a time; the others wait in order of arrival. */
-export interface Turnstile {
+export interface Semaphore {
   /** @throws the signal's reason when it is aborted while waiting */
-  pass<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
+  run<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
 }
 
-export function createTurnstile(places: number): Turnstile {
+export function createSemaphore(places: number): Semaphore {
   let free = places;
   const waiting = new Set<() => void>();
   const enter = (signal: AbortSignal | undefined) =>
@@ -24,7 +24,7 @@ export function createTurnstile(places: number): Turnstile {
       signal?.addEventListener('abort', leave, { once: true });
     });
   return {
-    async pass(signal, work) {
+    async run(signal, work) {
       signal?.throwIfAborted();
       await enter(signal);
       try {

@@ -5,12 +5,12 @@ import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
   makeHeldTask,
-  openTaskRoom,
+  openTaskFixture,
   PRICE,
   scriptedProvider,
   sql,
-  submitParts,
-  type TaskRoom,
+  submitDeps,
+  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -24,17 +24,17 @@ import { claim } from '../lease.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import { liveAttempt } from './attempts.ts';
-import { type CallbackParts, hear } from './callback.ts';
+import { type CallbackDeps, receiveCallback } from './callback.ts';
 import { noteEvidence } from './evidence.ts';
-import { lookUp } from './look-up.ts';
+import { findJob } from './find-job.ts';
 import { tendOrphans } from './orphans.ts';
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 
 before(async () => {
-  room = await openTaskRoom();
+  fixture = await openTaskFixture();
 });
-after(() => room.closeAudited());
+after(() => fixture.closeAudited());
 
 const ABSENT: FindOutcome = { kind: 'absent', proof: 'weak' };
 
@@ -46,55 +46,55 @@ function provider(jobs: Record<string, JobStatus['kind']>, listed: FindOutcome =
   });
 }
 
-function callbackParts(said: Callback): CallbackParts {
+function callbackDeps(said: Callback): CallbackDeps {
   const scripted = scriptedProvider({ readCallback: async () => said });
   return {
-    ...{ db: room.db, log: quiet, providers: new Map([['scripted', scripted]]) },
+    ...{ db: fixture.db, log: quiet, providers: new Map([['scripted', scripted]]) },
     links: { attemptOf: (_provider, segment) => segment.split('.')[0] },
   };
 }
 
 function callBack(attemptId: string, said: Callback) {
   const incoming = { provider: 'scripted', segment: `${attemptId}.token`, body: new Uint8Array() };
-  return hear(callbackParts(said), { ...incoming, headers: {} });
+  return receiveCallback(callbackDeps(said), { ...incoming, headers: {} });
 }
 
 const news = (jobId: string | null, verified = false) =>
   ({ kind: 'news', jobId, verified }) as const;
 
 async function lookAgain(task: Task, by: Provider): Promise<Task> {
-  const attempt = await liveAttempt(room.db, task.id);
+  const attempt = await liveAttempt(fixture.db, task.id);
   assert.ok(attempt);
-  await lookUp(submitParts(room, by), task, attempt);
-  return readTask(room.db, task.id);
+  await findJob(submitDeps(fixture, by), task, attempt);
+  return readTask(fixture.db, task.id);
 }
 
 interface Shown {
-  attempts: { state: string; resolved_by: string; job_id: string; evidence: object[] }[];
+  attempts: { state: string; outcome_by: string; job_id: string; evidence: object[] }[];
   orphan_jobs: { job_id: string; state: string; source: string }[];
   history: { cause: object }[];
 }
 
 async function shown(taskId: string): Promise<Shown> {
-  return (await showTask(room.db, taskId)) as Shown;
+  return (await showTask(fixture.db, taskId)) as Shown;
 }
 
 test('a callback wakes its task at once, and the job it names is adopted once read back', async () => {
-  await freezeClock(room.db, 0);
-  const { held, attempt } = await makeHeldTask(room);
+  await freezeClock(fixture.db, 0);
+  const { held, attempt } = await makeHeldTask(fixture);
   assert.equal((await lookAgain(held, provider({}))).phase, 'held');
-  assert.equal(await callBack(attempt.id, news('job-1')), 'heard');
-  const woken = await claimTask(room.db, held.id);
+  assert.equal(await callBack(attempt.id, news('job-1')), 'received');
+  const woken = await claimTask(fixture.db, held.id);
   assert.equal((await lookAgain(woken, provider({ 'job-1': 'working' }))).phase, 'generating');
   const [shownAttempt] = (await shown(held.id)).attempts;
-  assert.equal(shownAttempt?.resolved_by, 'callback');
+  assert.equal(shownAttempt?.outcome_by, 'callback');
   assert.equal(shownAttempt?.job_id, 'job-1');
 });
 
 test('a callback that comes while the look-up is under way is not slept over', async () => {
-  await freezeClock(room.db, 0);
-  const { held, attempt } = await makeHeldTask(room);
-  await freezeClock(room.db, 1);
+  await freezeClock(fixture.db, 0);
+  const { held, attempt } = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 1);
   const hearsMeanwhile = scriptedProvider({
     find: async () => {
       await callBack(attempt.id, news('job-meanwhile'));
@@ -102,41 +102,41 @@ test('a callback that comes while the look-up is under way is not slept over', a
     },
   });
   assert.equal((await lookAgain(held, hearsMeanwhile)).phase, 'held');
-  assert.equal((await claimTask(room.db, held.id)).phase, 'held', 'it is due at once');
+  assert.equal((await claimTask(fixture.db, held.id)).phase, 'held', 'it is due at once');
 });
 
 test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
-  const { held, attempt } = await makeHeldTask(room);
+  const { held, attempt } = await makeHeldTask(fixture);
   await callBack(attempt.id, news('job-invented'));
   assert.equal((await lookAgain(held, provider({}))).phase, 'held');
 });
 
 test('a signed callback is believed without another look', async () => {
-  const { held, attempt } = await makeHeldTask(room);
+  const { held, attempt } = await makeHeldTask(fixture);
   await callBack(attempt.id, news('job-signed', true));
   assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
 });
 
 test('a job that another attempt has is not adopted by a callback', async () => {
-  const first = await makeHeldTask(room);
+  const first = await makeHeldTask(fixture);
   await callBack(first.attempt.id, news('job-owned', true));
   assert.equal((await lookAgain(first.held, provider({}))).phase, 'generating');
-  const second = await makeHeldTask(room);
+  const second = await makeHeldTask(fixture);
   await callBack(second.attempt.id, news('job-owned', true));
   assert.equal((await lookAgain(second.held, provider({}))).phase, 'held');
 });
 
 test('a job that is certain to be an orphan is not adopted by a callback', async () => {
-  const first = await makeHeldTask(room);
+  const first = await makeHeldTask(fixture);
   await callBack(first.attempt.id, news('job-orphan', true));
-  await reconcile(room.db, first.held.id, { kind: 'failed' }, 'the customer can not wait');
-  const second = await makeHeldTask(room);
+  await reconcile(fixture.db, first.held.id, { kind: 'failed' }, 'the customer can not wait');
+  const second = await makeHeldTask(fixture);
   await callBack(second.attempt.id, news('job-orphan', true));
   assert.equal((await lookAgain(second.held, provider({}))).phase, 'held');
 });
 
 test('forged callbacks and unknown addresses are not heard', async () => {
-  const { held, attempt } = await makeHeldTask(room);
+  const { held, attempt } = await makeHeldTask(fixture);
   assert.equal(await callBack(attempt.id, { kind: 'forged', cause: 'bad signature' }), 'forged');
   assert.equal(await callBack('att_unknown', news('job-x', true)), 'no_such_path');
   assert.equal((await lookAgain(held, provider({}))).phase, 'held');
@@ -144,41 +144,41 @@ test('forged callbacks and unknown addresses are not heard', async () => {
 
 test('a job that only looks alike is taken when no other attempt can have it', async () => {
   const found = { kind: 'found', jobId: 'job-alike', by: 'likeness' } as const;
-  await freezeClock(room.db, 10_000);
-  const first = await makeHeldTask(room);
-  await freezeClock(room.db, 10_100);
-  const second = await makeHeldTask(room);
+  await freezeClock(fixture.db, 10_000);
+  const first = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 10_100);
+  const second = await makeHeldTask(fixture);
   const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
-  await sql(room.db, other, [second.held.id]);
+  await sql(fixture.db, other, [second.held.id]);
   assert.equal((await lookAgain(first.held, provider({}, found))).phase, 'held');
-  await reconcile(room.db, second.held.id, { kind: 'not_accepted' }, 'mistaken, may be');
-  const again = await readTask(room.db, first.held.id);
+  await reconcile(fixture.db, second.held.id, { kind: 'not_accepted' }, 'mistaken, may be');
+  const again = await readTask(fixture.db, first.held.id);
   assert.equal(
     (await lookAgain(again, provider({}, found))).phase,
     'held',
     'it may be the other’s',
   );
-  const proven = `update attempts set resolved_by = 'look_up' where id = $1`;
-  await sql(room.db, proven, [second.attempt.id]);
+  const proven = `update attempts set outcome_by = 'find' where id = $1`;
+  await sql(fixture.db, proven, [second.attempt.id]);
   assert.equal((await lookAgain(again, provider({}, found))).phase, 'generating');
 });
 
 test('a job that a callback named for another attempt is not taken by likeness', async () => {
   const found = { kind: 'found', jobId: 'job-named', by: 'likeness' } as const;
-  await freezeClock(room.db, 20_000);
-  const { held } = await makeHeldTask(room);
-  await freezeClock(room.db, 30_000);
-  const other = await makeHeldTask(room);
+  await freezeClock(fixture.db, 20_000);
+  const { held } = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 30_000);
+  const other = await makeHeldTask(fixture);
   await callBack(other.attempt.id, news('job-named'));
   assert.equal((await lookAgain(held, provider({}, found))).phase, 'held');
 });
 
 test('however often look-ups fail, each in its own words, a callback is heard', async () => {
-  const { held, attempt } = await makeHeldTask(room);
+  const { held, attempt } = await makeHeldTask(fixture);
   for (let n = 0; n < 101; n += 1) {
-    await noteEvidence(room.db, attempt.id, 'look_up', { failure: `HTTP 500, request ${n}` });
+    await noteEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
   }
-  await noteEvidence(room.db, attempt.id, 'look_up', { failure: 'HTTP 500, request 7' });
+  await noteEvidence(fixture.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
   await callBack(attempt.id, news('job-heard', true));
   assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
   const { evidence } = (await shown(held.id)).attempts[0] ?? { evidence: [] };
@@ -187,13 +187,13 @@ test('however often look-ups fail, each in its own words, a callback is heard', 
 });
 
 test('a named job that can not be read does not keep the list from being asked', async () => {
-  const { held, attempt } = await makeHeldTask(room);
+  const { held, attempt } = await makeHeldTask(fixture);
   await callBack(attempt.id, news('job-unreadable'));
   const unreadable = { read: () => Promise.reject(new Error('HTTP 500')) };
   const found = { kind: 'found', jobId: 'job-listed', by: 'mark' } as const;
   const lists = scriptedProvider({ ...unreadable, find: async () => found });
   assert.equal((await lookAgain(held, lists)).phase, 'generating');
-  const second = await makeHeldTask(room);
+  const second = await makeHeldTask(fixture);
   await callBack(second.attempt.id, news('job-unreadable-2'));
   const absent = scriptedProvider({
     ...unreadable,
@@ -205,23 +205,23 @@ test('a named job that can not be read does not keep the list from being asked',
 test('strong absence counts only where the attempt was sent, and by our own clock too', async () => {
   const strong = provider({}, { kind: 'absent', proof: 'strong' });
   const elsewhere = { ...strong, identity: 'another account' };
-  await freezeClock(room.db, 40_000);
-  const { held, attempt } = await makeHeldTask(room);
-  await announce(room.db, held.id);
-  await freezeClock(room.db, 41_000);
+  await freezeClock(fixture.db, 40_000);
+  const { held, attempt } = await makeHeldTask(fixture);
+  await announce(fixture.db, held.id);
+  await freezeClock(fixture.db, 41_000);
   assert.equal((await lookAgain(held, elsewhere)).phase, 'held');
-  const jumped = { ...submitParts(room, strong), watch: { secondsSince: () => 0 } };
-  const late = await liveAttempt(room.db, held.id);
+  const jumped = { ...submitDeps(fixture, strong), watch: { secondsSince: () => 0 } };
+  const late = await liveAttempt(fixture.db, held.id);
   assert.ok(late);
-  await lookUp(jumped, await readTask(room.db, held.id), late);
-  assert.equal((await readTask(room.db, held.id)).phase, 'held');
-  await lookAgain(await readTask(room.db, held.id), strong);
-  assert.equal((await readTask(room.db, held.id)).phase, 'failed');
+  await findJob(jumped, await readTask(fixture.db, held.id), late);
+  assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
+  await lookAgain(await readTask(fixture.db, held.id), strong);
+  assert.equal((await readTask(fixture.db, held.id)).phase, 'failed');
   assert.equal(attempt.provider_identity, 'test');
 });
 
 test('words that can not be stored as they are do not keep anything from being recorded', async () => {
-  const { held, attempt } = await makeHeldTask(room);
+  const { held, attempt } = await makeHeldTask(fixture);
   const failure = `cut ${'🎬'.slice(0, 1)}, ended \0`;
   const failing = scriptedProvider({ find: () => Promise.reject(new Error(failure)) });
   await assert.rejects(lookAgain(held, failing), { message: failure });
@@ -231,16 +231,19 @@ test('words that can not be stored as they are do not keep anything from being r
 });
 
 test('a process that does not know the provider does not take its callback', async () => {
-  const { attempt } = await makeHeldTask(room);
-  const parts = { ...callbackParts(news('job-x')), providers: new Map() };
+  const { attempt } = await makeHeldTask(fixture);
+  const deps = { ...callbackDeps(news('job-x')), providers: new Map() };
   const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
-  await assert.rejects(hear(parts, { ...incoming, body: new Uint8Array() }), /no provider/);
+  await assert.rejects(
+    receiveCallback(deps, { ...incoming, body: new Uint8Array() }),
+    /no provider/,
+  );
 });
 
 test('the evidence shows times, bytes and what each look-up said, without repeating itself', async () => {
-  const { held, attempt } = await makeHeldTask(room);
+  const { held, attempt } = await makeHeldTask(fixture);
   await lookAgain(held, provider({}));
-  await lookAgain(await readTask(room.db, held.id), provider({}));
+  await lookAgain(await readTask(fixture.db, held.id), provider({}));
   await callBack(attempt.id, news(null));
   const [one] = (await shown(held.id)).attempts;
   const evidence = one?.evidence.map((row) => {
@@ -250,46 +253,50 @@ test('the evidence shows times, bytes and what each look-up said, without repeat
   const sender = { kind: 'unknown', cause: 'timed out', bytesSent: 700 };
   assert.deepEqual(evidence, [
     { source: 'sender', finding: sender, times: 1 },
-    { source: 'look_up', finding: ABSENT, times: 2 },
+    { source: 'find', finding: ABSENT, times: 2 },
     { source: 'callback', finding: { job: null, verified: false }, times: 1 },
   ]);
 });
 
 test('an operator adopts a job, once, with a reason that is kept', async () => {
-  const { held } = await makeHeldTask(room);
+  const { held } = await makeHeldTask(fixture);
   const decision = { kind: 'accepted', jobId: 'job-console' } as const;
-  const done = await reconcile(room.db, held.id, decision, 'seen in the console');
+  const done = await reconcile(fixture.db, held.id, decision, 'seen in the console');
   assert.deepEqual(done, { task_id: held.id, phase: 'generating' });
   const { attempts, history } = await shown(held.id);
-  assert.equal(attempts[0]?.resolved_by, 'operator');
+  assert.equal(attempts[0]?.outcome_by, 'operator');
   assert.match(JSON.stringify(history.at(-1)), /seen in the console/);
-  const again = reconcile(room.db, held.id, { kind: 'failed' }, 'twice');
+  const again = reconcile(fixture.db, held.id, { kind: 'failed' }, 'twice');
   await assert.rejects(again, { name: 'UsageError', message: /is generating, not held/ });
 });
 
 test('an operator’s refusal refunds, and a job that shows up later is an orphan', async () => {
-  const { held, attempt } = await makeHeldTask(room);
-  await announce(room.db, held.id);
-  await reconcile(room.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
-  const refunded = { available: PRICE.credits, held: 0 };
-  assert.deepEqual((await balances(room.db, held.account_id)).paid, refunded);
+  const { held, attempt } = await makeHeldTask(fixture);
+  await announce(fixture.db, held.id);
+  await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
+  const refunded = { available: PRICE.credits, reserved: 0 };
+  assert.deepEqual((await balances(fixture.db, held.account_id)).paid, refunded);
   await callBack(attempt.id, news('job-late'));
   await callBack(attempt.id, news('job-false'));
   const providers = new Map([['scripted', provider({ 'job-late': 'working' })]]);
-  await tendOrphans({ db: room.db, log: quiet, providers });
+  await tendOrphans({ db: fixture.db, log: quiet, providers });
   const { orphan_jobs: orphans } = await shown(held.id);
   assert.deepEqual(Object.fromEntries(orphans.map(({ job_id, state }) => [job_id, state])), {
     'job-late': 'confirmed',
     'job-false': 'unknown_there',
   });
-  assert.equal((await readTask(room.db, held.id)).phase, 'failed', 'an ended task never changes');
+  assert.equal(
+    (await readTask(fixture.db, held.id)).phase,
+    'failed',
+    'an ended task never changes',
+  );
 });
 
 test('suspects of a provider that is not configured keep no others from being asked about', async () => {
-  const { held, attempt } = await makeHeldTask(room);
-  await reconcile(room.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
+  const { held, attempt } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
   await sql(
-    room.db,
+    fixture.db,
     `insert into orphan_jobs (provider, job_id, attempt_id, task_id, source, state, found_at)
      select 'gone', 'job-gone-' || n, $1, $2, 'callback', 'suspected', '-infinity'
      from generate_series(1, 30) n`,
@@ -300,17 +307,17 @@ test('suspects of a provider that is not configured keep no others from being as
   const told: unknown[] = [];
   const log = { ...quiet, error: (fields: unknown) => told.push(fields) } as unknown as Log;
   for (let round = 0; round < 2; round += 1) {
-    await tendOrphans({ db: room.db, log, providers });
+    await tendOrphans({ db: fixture.db, log, providers });
   }
   const ours = told.filter((fields) => JSON.stringify(fields).includes(held.id));
   assert.deepEqual(ours, [{ task: held.id, job: 'job-asked', provider: 'scripted' }], 'once');
 });
 
 test('given up without knowing, the client is refunded and the named job is an orphan', async () => {
-  const { held, attempt } = await makeHeldTask(room);
+  const { held, attempt } = await makeHeldTask(fixture);
   await callBack(attempt.id, news('job-doubtful', true));
-  await reconcile(room.db, held.id, { kind: 'failed' }, 'the customer can not wait');
-  assert.equal((await readTask(room.db, held.id)).error_code, 'provider_unavailable');
+  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'the customer can not wait');
+  assert.equal((await readTask(fixture.db, held.id)).error_code, 'provider_unavailable');
   const { orphan_jobs: orphans } = await shown(held.id);
   assert.deepEqual(
     orphans.map(({ job_id }) => job_id),
@@ -320,14 +327,14 @@ test('given up without knowing, the client is refunded and the named job is an o
 
 test('operator and look-up race: exactly one of them decides', async () => {
   for (let round = 0; round < 10; round += 1) {
-    const { held, attempt } = await makeHeldTask(room);
+    const { held, attempt } = await makeHeldTask(fixture);
     const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
-    const parts = submitParts(room, provider({}, found));
+    const deps = submitDeps(fixture, provider({}, found));
     const [automatic, operator] = await Promise.allSettled([
-      lookUp(parts, held, attempt),
-      reconcile(room.db, held.id, { kind: 'not_accepted' }, 'race'),
+      findJob(deps, held, attempt),
+      reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'race'),
     ]);
-    const { phase } = await readTask(room.db, held.id);
+    const { phase } = await readTask(fixture.db, held.id);
     if (phase === 'generating') {
       assert.ok(operator.status === 'rejected' && operator.reason instanceof UsageError);
     } else {
@@ -338,40 +345,40 @@ test('operator and look-up race: exactly one of them decides', async () => {
 });
 
 test('what an operator decides is free for the next worker, and a slow look-up has no say', async () => {
-  const { held } = await makeHeldTask(room);
+  const { held } = await makeHeldTask(fixture);
   let taken: Task | undefined;
   const slow = scriptedProvider({
     find: async () => {
-      await reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-known' }, 'seen');
-      taken = await claimTask(room.db, held.id);
+      await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-known' }, 'seen');
+      taken = await claimTask(fixture.db, held.id);
       return ABSENT;
     },
   });
   assert.equal((await lookAgain(held, slow)).phase, 'generating');
   assert.equal(taken?.phase, 'generating');
-  assert.equal(await claim(room.db, held.id), undefined, 'who took it still has it');
+  assert.equal(await claim(fixture.db, held.id), undefined, 'who took it still has it');
 });
 
 test('two operators race: one decides, the other is told', async () => {
-  const { held } = await makeHeldTask(room);
-  const decide = () => reconcile(room.db, held.id, { kind: 'failed' }, 'race');
+  const { held } = await makeHeldTask(fixture);
+  const decide = () => reconcile(fixture.db, held.id, { kind: 'failed' }, 'race');
   const results = await Promise.allSettled([decide(), decide()]);
   assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
   const transfers = await sql(
-    room.db,
-    `select 1 from task_holds where task_id = $1 and outcome = 'refund'`,
+    fixture.db,
+    `select 1 from task_reservations where task_id = $1 and outcome = 'refund'`,
     [held.id],
   );
   assert.equal(transfers.length, 1);
 });
 
 test('a decision about something else than what is held is refused and changes nothing', async () => {
-  const { held } = await makeHeldTask(room);
-  const taken = await makeHeldTask(room);
-  await reconcile(room.db, taken.held.id, { kind: 'accepted', jobId: 'job-mine' }, 'seen');
-  const steal = reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-mine' }, 'mistaken');
+  const { held } = await makeHeldTask(fixture);
+  const taken = await makeHeldTask(fixture);
+  await reconcile(fixture.db, taken.held.id, { kind: 'accepted', jobId: 'job-mine' }, 'seen');
+  const steal = reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-mine' }, 'mistaken');
   await assert.rejects(steal, { message: 'job job-mine belongs to another task already' });
-  const nothing = reconcile(room.db, 'task_none', { kind: 'failed' }, 'x');
+  const nothing = reconcile(fixture.db, 'task_none', { kind: 'failed' }, 'x');
   await assert.rejects(nothing, { message: 'there is no task "task_none"' });
-  assert.equal((await readTask(room.db, held.id)).phase, 'held');
+  assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
 });

@@ -6,29 +6,29 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../../test/media/media-host.ts';
 import { parseAllowList } from './addresses.ts';
-import { ByteBudget } from './budget.ts';
-import { createDoor, type Door, type DownloadOptions } from './door.ts';
+import { ByteBudget } from './byte-budget.ts';
+import { createGuardedFetch, type DownloadOptions, type GuardedFetch } from './guarded-fetch.ts';
 import { OutboundError } from './refusal.ts';
 
 let host: MediaHost;
 let ca: string;
-let door: Door;
+let guardedFetch: GuardedFetch;
 
 before(async () => {
   ca = await readFile(TEST_CA_FILE, 'utf8');
   host = await startMediaHost();
   host.serve('/endless', { kind: 'endless' });
   host.serve('/stall', { kind: 'stall' });
-  door = openDoor(host);
+  guardedFetch = openDoor(host);
 });
 
 after(async () => {
-  await door.close();
+  await guardedFetch.close();
   await host.close();
 });
 
-function openDoor(to: MediaHost): Door {
-  return createDoor({ allow: parseAllowList(`localhost:${to.port}`), ca });
+function openDoor(to: MediaHost): GuardedFetch {
+  return createGuardedFetch({ allow: parseAllowList(`localhost:${to.port}`), ca });
 }
 
 function wishes(options: Partial<DownloadOptions> = {}): DownloadOptions {
@@ -40,7 +40,7 @@ async function drain(body: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 test('leaving the body early closes the connection', async () => {
-  const { body } = await door.download(host.url('/endless'), wishes());
+  const { body } = await guardedFetch.download(host.url('/endless'), wishes());
   for await (const chunk of body) {
     assert.ok(chunk.length > 0);
     break;
@@ -51,7 +51,7 @@ test('leaving the body early closes the connection', async () => {
 test('an abort while headers are awaited rejects with its reason and closes the connection', async () => {
   const stop = new AbortController();
   const path = '/stall?abort';
-  const attempt = door.download(host.url(path), wishes({ signal: stop.signal }));
+  const attempt = guardedFetch.download(host.url(path), wishes({ signal: stop.signal }));
   const outcome = assert.rejects(attempt, new Error('enough'));
   await host.requested(path);
   stop.abort(new Error('enough'));
@@ -61,7 +61,10 @@ test('an abort while headers are awaited rejects with its reason and closes the 
 
 test('an abort in mid-body ends the reading with its reason and closes the connection', async () => {
   const stop = new AbortController();
-  const { body } = await door.download(host.url('/endless'), wishes({ signal: stop.signal }));
+  const { body } = await guardedFetch.download(
+    host.url('/endless'),
+    wishes({ signal: stop.signal }),
+  );
   const reading = (async () => {
     for await (const _ of body) stop.abort(new Error('enough'));
   })();
@@ -72,7 +75,7 @@ test('an abort in mid-body ends the reading with its reason and closes the conne
 test('an abort before the start connects to nothing', async () => {
   const before = host.connectionCount();
   const signal = AbortSignal.abort(new Error('enough'));
-  const attempt = door.download(host.url('/endless'), wishes({ signal }));
+  const attempt = guardedFetch.download(host.url('/endless'), wishes({ signal }));
   await assert.rejects(attempt, new Error('enough'));
   assert.equal(host.connectionCount(), before);
 });
@@ -84,7 +87,7 @@ test('an abort during the look-up is heard at once', async () => {
     asked.resolve();
     return new Promise<never>(() => {});
   };
-  const waiting = createDoor({ allow: parseAllowList(''), resolve });
+  const waiting = createGuardedFetch({ allow: parseAllowList(''), resolve });
   const attempt = waiting.download('https://media.test/', wishes({ signal: stop.signal }));
   const outcome = assert.rejects(attempt, new Error('enough'));
   await asked.promise;
@@ -93,7 +96,10 @@ test('an abort during the look-up is heard at once', async () => {
 });
 
 test('a body that nobody reads is given up at the deadline, and a late reader hears why', async () => {
-  const { body } = await door.download(host.url('/endless'), wishes({ deadlineSeconds: 1.5 }));
+  const { body } = await guardedFetch.download(
+    host.url('/endless'),
+    wishes({ deadlineSeconds: 1.5 }),
+  );
   await host.idle();
   const late = (error: unknown) => error instanceof OutboundError && error.reason === 'too_slow';
   await assert.rejects(drain(body), late);
@@ -113,7 +119,7 @@ test('a finished download leaves no listener behind on the signal of the caller'
     listened.pop();
     remove(type, listener);
   };
-  await drain((await door.download(url, wishes({ signal }))).body);
+  await drain((await guardedFetch.download(url, wishes({ signal }))).body);
   assert.deepEqual(listened, []);
 });
 
@@ -156,7 +162,7 @@ async function steady(read: () => number, limit: number): Promise<number> {
 
 test('memory stays flat over an endless body, up to a budget of 50 MB', async () => {
   const budget = new ByteBudget(50_000_000);
-  const { body } = await door.download(host.url('/endless'), wishes({ budget }));
+  const { body } = await guardedFetch.download(host.url('/endless'), wishes({ budget }));
   const start = await retainedBytes();
   let most = 0;
   let looked = 0;

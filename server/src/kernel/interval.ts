@@ -5,7 +5,7 @@ import type { Log } from './log.ts';
  * Does `work` again and again, `seconds` after it last ended, until the signal aborts. A failure is
  * logged and the work goes on at its next turn.
  */
-export function every(
+export function startInterval(
   seconds: number,
   options: { name: string; log: Log; signal: AbortSignal },
   work: () => Promise<unknown>,

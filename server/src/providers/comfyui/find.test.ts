@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import {
+  findJobInput,
+  jobSpecOf,
   type Rig,
-  soughtAttempt,
   startRig,
-  submissionOf,
 } from '../../../test/providers/comfyui-rig.ts';
 import { promptIdOf } from './prompt-id.ts';
 
@@ -18,7 +18,7 @@ beforeEach(() => rig.simulator.clearPlans());
 
 /** Has the server take a job, and says which. */
 async function takenJob(): Promise<string> {
-  const outcome = await rig.provider.submit(submissionOf(), () => true);
+  const outcome = await rig.provider.submit(jobSpecOf(), () => true);
   assert.ok(outcome.kind === 'accepted');
   return outcome.jobId;
 }
@@ -47,40 +47,40 @@ async function rememberOldJob(): Promise<void> {
 
 test('absence is weak while the server remembers no job from before the attempt', async () => {
   await rig.restart();
-  const sought = soughtAttempt(submissionOf(), 3600);
-  assert.deepEqual(await rig.provider.find(sought), { kind: 'absent', proof: 'weak' });
+  const input = findJobInput(jobSpecOf(), 3600);
+  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
   await takenJob();
-  assert.deepEqual(await rig.provider.find(sought), { kind: 'absent', proof: 'weak' });
+  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
 test('absence is strong while the server remembers a job from before the attempt', async () => {
   await rememberOldJob();
   await takenJob();
   const strong = { kind: 'absent', proof: 'strong' };
-  assert.deepEqual(await rig.provider.find(soughtAttempt(submissionOf(), 3600)), strong);
+  assert.deepEqual(await rig.provider.find(findJobInput(jobSpecOf(), 3600)), strong);
 });
 
 test('a job that is only a little older than the attempt proves nothing', async () => {
   await rig.restart();
   await rememberOldJob();
-  const sought = soughtAttempt(submissionOf(), 2 * 3600 - 30);
-  assert.deepEqual(await rig.provider.find(sought), { kind: 'absent', proof: 'weak' });
+  const input = findJobInput(jobSpecOf(), 2 * 3600 - 30);
+  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
 test('a restart makes absence weak, and a job of the attempt itself unfindable', async () => {
   await rememberOldJob();
-  const submission = submissionOf();
-  const outcome = await rig.provider.submit(submission, () => true);
+  const jobSpec = jobSpecOf();
+  const outcome = await rig.provider.submit(jobSpec, () => true);
   assert.equal(outcome.kind, 'accepted');
   await rig.restart();
   await takenJob();
-  const sought = soughtAttempt(submission, 3600);
-  assert.deepEqual(await rig.provider.find(sought), { kind: 'absent', proof: 'weak' });
+  const input = findJobInput(jobSpec, 3600);
+  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
 test('the proof is asked for after the look-up: a restart in between makes it weak', async () => {
   const seen = (await rig.simulator.requests()).length;
-  await rig.provider.find(soughtAttempt(submissionOf()));
+  await rig.provider.find(findJobInput(jobSpecOf()));
   const calls = (await rig.simulator.requests()).slice(seen).map(({ call }) => call);
   assert.deepEqual(calls, ['read', 'find']);
 });
@@ -96,18 +96,18 @@ for (const [on, fault] of [
   test(`a look-up that meets ${fault.kind} at ${on} says nothing`, async () => {
     await rememberOldJob();
     await rig.simulator.plan({ on, faults: [fault] });
-    const sought = soughtAttempt(submissionOf(), 3600);
-    await assert.rejects(rig.provider.find(sought), { name: 'ServerTrouble' });
-    assert.deepEqual(await rig.provider.find(sought), { kind: 'absent', proof: 'strong' });
+    const input = findJobInput(jobSpecOf(), 3600);
+    await assert.rejects(rig.provider.find(input), { name: 'ServerTrouble' });
+    assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'strong' });
   });
 }
 
 test('a job is found and read on a server from before /api/jobs', async () => {
   await becomeOld();
-  const submission = submissionOf();
-  const jobId = promptIdOf(submission.attemptId);
-  assert.deepEqual(await rig.provider.submit(submission, () => true), { kind: 'accepted', jobId });
-  const found = await rig.provider.find(soughtAttempt(submission));
+  const jobSpec = jobSpecOf();
+  const jobId = promptIdOf(jobSpec.attemptId);
+  assert.deepEqual(await rig.provider.submit(jobSpec, () => true), { kind: 'accepted', jobId });
+  const found = await rig.provider.find(findJobInput(jobSpec));
   assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
   for (const { word, kind } of WORDS) {
     await rig.simulator.changeJob(jobId, { forcedStatus: word });
@@ -118,8 +118,8 @@ test('a job is found and read on a server from before /api/jobs', async () => {
 test('absence is weak on a server from before /api/jobs, which tells no age', async () => {
   await rememberOldJob();
   await becomeOld();
-  const sought = soughtAttempt(submissionOf(), 3600);
-  assert.deepEqual(await rig.provider.find(sought), { kind: 'absent', proof: 'weak' });
+  const input = findJobInput(jobSpecOf(), 3600);
+  assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
 test('an older server is asked for queue, history and queue before a job is missing', async () => {

@@ -2,32 +2,32 @@ import type { Client } from 'undici';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 /** One download from first look-up to last byte: everything that must end when it ends. */
-export interface Visit {
-  /** Aborts when the caller gives up, the deadline passes or the door closes. */
+export interface DownloadSession {
+  /** Aborts when the caller gives up, the deadline passes or the guarded fetch closes. */
   signal: AbortSignal;
-  /** Hands over a connection, to be closed with the visit at the latest. */
+  /** Hands over a connection, to be closed with the session at the latest. */
   keep(client: Client): void;
   /** Closes one connection; resolves when its socket is gone. */
   drop(client: Client): Promise<void>;
-  /** Ends the visit, with a reason when it is cut short; resolves when its sockets are gone. */
+  /** Ends the session, with a reason when it is cut short; resolves when its sockets are gone. */
   end(reason?: unknown): Promise<void>;
-  /** What a failure means: why the visit was cut short if it was, or the network's fault. */
-  verdict(failure: unknown): unknown;
+  /** What a failure means: why the session was cut short if it was, or the network's fault. */
+  failureOf(failure: unknown): unknown;
 }
 
-export function beginVisit(options: {
+export function beginDownloadSession(options: {
   signal?: AbortSignal | undefined;
   deadlineSeconds: number;
-  onEnd: (visit: Visit) => void;
-}): Visit {
+  onEnd: (session: DownloadSession) => void;
+}): DownloadSession {
   const stop = new AbortController();
   const clients = new Set<Client>();
   const deadline = setTimeout(
-    () => visit.end(deadlinePassed(options.deadlineSeconds)),
+    () => session.end(deadlinePassed(options.deadlineSeconds)),
     options.deadlineSeconds * 1000,
   );
-  const callerGaveUp = () => void visit.end(options.signal?.reason);
-  const visit: Visit = {
+  const callerGaveUp = () => void session.end(options.signal?.reason);
+  const session: DownloadSession = {
     signal: stop.signal,
     keep: (client) => clients.add(client),
     async drop(client) {
@@ -39,13 +39,13 @@ export function beginVisit(options: {
       options.signal?.removeEventListener('abort', callerGaveUp);
       if (reason !== undefined) stop.abort(reason);
       await Promise.all([...clients].map((client) => client.destroy()));
-      options.onEnd(visit);
+      options.onEnd(session);
     },
-    verdict: (failure) => (stop.signal.aborted ? stop.signal.reason : refusalFor(failure)),
+    failureOf: (failure) => (stop.signal.aborted ? stop.signal.reason : refusalFor(failure)),
   };
   if (options.signal?.aborted) callerGaveUp();
   else options.signal?.addEventListener('abort', callerGaveUp);
-  return visit;
+  return session;
 }
 
 function deadlinePassed(deadlineSeconds: number): OutboundError {

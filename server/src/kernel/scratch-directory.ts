@@ -5,22 +5,22 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** A spool whose process has not said for so long that it lives belongs to a killed one. */
+/** Not touched for this long: its process is dead. */
 const LEFTOVER_SECONDS = 600;
 
 /** A local folder for files on their way: downloads before they are checked, renders, outputs. */
-export interface Spool {
+export interface ScratchDirectory {
   /** Gives `work` the path of a new, empty folder and removes it afterwards with all it holds. */
   withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
   /**
    * Says that this process lives, and removes what killed ones left behind. To be called every
    * minute: the others look at how long ago that was.
    */
-  tend(): Promise<void>;
+  maintain(): Promise<void>;
 }
 
-/** Opens a spool under `root`, which processes may share: each has a folder of its own in it. */
-export function openSpool(root: string): Spool {
+/** Opens a scratch directory under `root`. Processes may share `root`: each has its own folder. */
+export function openScratchDirectory(root: string): ScratchDirectory {
   const own = path.join(root, randomUUID());
   return {
     async withFolder(work) {
@@ -32,7 +32,7 @@ export function openSpool(root: string): Spool {
         await rm(folder, { recursive: true, force: true });
       }
     },
-    async tend() {
+    async maintain() {
       await mkdir(own, { recursive: true, mode: 0o700 });
       await utimes(own, new Date(), new Date());
       await removeLeftovers(root);

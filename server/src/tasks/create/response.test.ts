@@ -4,31 +4,31 @@ import { quiet } from '../../../test/database.ts';
 import {
   makeSubmittingTask,
   makeTask,
-  openTaskRoom,
+  openTaskFixture,
   sql,
-  type TaskRoom,
+  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { FailureCode, Phase, Task } from '../task.ts';
 import { announce } from './announce.ts';
-import { awaitAnswer } from './answer.ts';
 import { readTask } from './create.ts';
+import { awaitResponse } from './response.ts';
 import { createWaiting, type Waiting } from './waiting.ts';
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 let waiting: Waiting;
 
 before(async () => {
-  room = await openTaskRoom();
-  waiting = createWaiting({ db: room.db, log: quiet });
+  fixture = await openTaskFixture();
+  waiting = createWaiting({ db: fixture.db, log: quiet });
 });
-after(() => room.close());
+after(() => fixture.close());
 
 /** What the POST of a task answers; it waits at most so long. */
 function answer(task: Task, createWaitSeconds = 60): Promise<Task> {
-  return awaitAnswer({ db: room.db, waiting, createWaitSeconds }, task);
+  return awaitResponse({ db: fixture.db, waiting, createWaitSeconds }, task);
 }
 
 async function refusal(task: Task): Promise<ApiError> {
@@ -49,9 +49,9 @@ interface Ended {
 }
 
 async function taskThatIs({ phase, cause, code, details }: Ended): Promise<Task> {
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   await sql(
-    room.db,
+    fixture.db,
     `update tasks set phase = $2, held_cause = $3, error_code = $4, error_message = $5,
        error_details = $6, output_object_id = case when $2 = 'completed' then 'obj_x' end,
        due_at = case when $2 not in ('completed', 'failed') then due_at end
@@ -113,7 +113,7 @@ test('uncertain acceptance is 503 with the credits held, and announced before it
   assert.equal(error.code, 'service_busy');
   assert.ok(error.retryAfterSeconds);
   assert.deepEqual(error.details, { task_id: task.id, credits: 'held' });
-  assert.notEqual((await readTask(room.db, task.id)).announced_at, null);
+  assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
 });
 
 test('when the time is over the task is announced and answered 202, still processing', async () => {
@@ -122,41 +122,44 @@ test('when the time is over the task is announced and answered 202, still proces
     const answered = await answer(task, 0.02);
     assert.equal(answered.phase, phase);
     assert.notEqual(answered.announced_at, null);
-    assert.notEqual((await readTask(room.db, task.id)).announced_at, null);
+    assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
   }
 });
 
 test('at shutdown the waiting creates are announced and answered 202', async () => {
-  const stopping = createWaiting({ db: room.db, log: quiet });
-  const { task } = await makeTask(room);
-  const parts = { db: room.db, waiting: stopping, createWaitSeconds: 60 };
-  const answered = awaitAnswer(parts, task);
+  const stopping = createWaiting({ db: fixture.db, log: quiet });
+  const { task } = await makeTask(fixture);
+  const deps = { db: fixture.db, waiting: stopping, createWaitSeconds: 60 };
+  const answered = awaitResponse(deps, task);
   stopping.stop();
   assert.equal((await answered).phase, 'reserved');
-  assert.notEqual((await readTask(room.db, task.id)).announced_at, null);
+  assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
 });
 
 test('a task that fails just when the time is over is told as what became of it', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const options = { submitRetrySeconds: 600, cause: {} };
-  await room.db.transaction((tx) => notAccepted(tx, task, options));
-  const late = createWaiting({ db: room.db, log: quiet });
+  await fixture.db.transaction((tx) => notAccepted(tx, task, options));
+  const late = createWaiting({ db: fixture.db, log: quiet });
   late.stop();
-  await assert.rejects(awaitAnswer({ db: room.db, waiting: late, createWaitSeconds: 60 }, task), {
-    code: 'service_busy',
-    details: { task_id: task.id, credits: 'refunded' },
-  });
+  await assert.rejects(
+    awaitResponse({ db: fixture.db, waiting: late, createWaitSeconds: 60 }, task),
+    {
+      code: 'service_busy',
+      details: { task_id: task.id, credits: 'refunded' },
+    },
+  );
 });
 
 test('a failure of ours after the reserve is 503; that credits are held is said of announced tasks', async () => {
-  const { task } = await makeTask(room);
-  const closed = openDatabase({ url: room.database.url, connections: 1, log: quiet });
+  const { task } = await makeTask(fixture);
+  const closed = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
   await closed.close();
   const late = createWaiting({ db: closed, log: quiet });
-  const parts = { db: closed, waiting: late, createWaitSeconds: 0.02 };
+  const deps = { db: closed, waiting: late, createWaitSeconds: 0.02 };
   const code = 'service_busy';
-  await assert.rejects(awaitAnswer(parts, task), { code, details: { task_id: task.id } });
-  const announced = await announce(room.db, task.id);
+  await assert.rejects(awaitResponse(deps, task), { code, details: { task_id: task.id } });
+  const announced = await announce(fixture.db, task.id);
   assert.ok(announced);
   const details = { task_id: task.id, credits: 'held' };
   const busyLate = { db: closed, waiting: late, createWaitSeconds: 0.02 };
@@ -164,5 +167,5 @@ test('a failure of ours after the reserve is 503; that credits are held is said 
     ...busyLate,
     waiting: { ...late, outcome: () => Promise.reject(new Error()) },
   };
-  await assert.rejects(awaitAnswer(readFails, announced), { code, details });
+  await assert.rejects(awaitResponse(readFails, announced), { code, details });
 });

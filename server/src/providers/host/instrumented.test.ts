@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { soughtAttempt, submissionOf } from '../../../test/providers/comfyui-rig.ts';
+import { findJobInput, jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from '../provider.ts';
-import { type ProviderCall, watched } from './watched.ts';
+import { instrumented, type ProviderCall } from './instrumented.ts';
 
 type Script = Parameters<typeof scriptedProvider>[0];
 
 /** The provider of a script, watched, and what was told. */
 function subject(script: Script) {
   const told: ProviderCall[] = [];
-  const provider = watched(scriptedProvider(script), { called: (call) => told.push(call) });
+  const provider = instrumented(scriptedProvider(script), { called: (call) => told.push(call) });
   return { provider, told };
 }
 
@@ -33,7 +33,7 @@ const SUBMITS: Array<[SubmitOutcome, string]> = [
 test('each call is told with its outcome, and answers as it would unwatched', async () => {
   for (const [outcome, told] of SUBMITS) {
     const seen = subject({ submit: async () => outcome });
-    assert.equal(await seen.provider.submit(submissionOf(), () => true), outcome);
+    assert.equal(await seen.provider.submit(jobSpecOf(), () => true), outcome);
     assert.deepEqual(outcomes(seen.told), [`submit ${told}`]);
     assert.ok((seen.told[0]?.seconds ?? -1) >= 0);
   }
@@ -45,7 +45,7 @@ test('each call is told with its outcome, and answers as it would unwatched', as
     read: async () => working,
     openOutput: async () => output,
   });
-  assert.equal(await seen.provider.find(soughtAttempt(submissionOf())), absent);
+  assert.equal(await seen.provider.find(findJobInput(jobSpecOf())), absent);
   assert.equal(await seen.provider.read('job'), working);
   assert.equal(await seen.provider.openOutput({}), output);
   assert.deepEqual(outcomes(seen.told), ['find absent', 'read working', 'open_output opened']);

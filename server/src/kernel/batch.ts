@@ -6,7 +6,7 @@ interface Call<Item, Result> {
   reject(error: unknown): void;
 }
 
-export interface Gathering<Item, Result> {
+export interface BatchOptions<Item, Result> {
   /** The most calls that share one turn. */
   most: number;
   /** Turns under way at a time. */
@@ -21,8 +21,8 @@ export interface Gathering<Item, Result> {
  * Makes single calls share their work: what arrives in one tick, or while all turns are under way,
  * is done together. A lone call waits for nobody. When the work fails, each call of the turn does.
  */
-export function gather<Item, Result>(
-  gathering: Gathering<Item, Result>,
+export function batch<Item, Result>(
+  options: BatchOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
   let waiting: Call<Item, Result>[] = [];
   let underWay = 0;
@@ -30,12 +30,12 @@ export function gather<Item, Result>(
 
   const takeTurn = async () => {
     scheduled = false;
-    if (waiting.length === 0 || underWay === gathering.turns) return;
-    const { turn, rest } = divide(waiting, gathering.most);
+    if (waiting.length === 0 || underWay === options.turns) return;
+    const { turn, rest } = divide(waiting, options.most);
     waiting = rest;
     underWay += 1;
     if (rest.length > 0) schedule();
-    await settle(turn, gathering.work);
+    await settle(turn, options.work);
     underWay -= 1;
     schedule();
   };
@@ -46,7 +46,7 @@ export function gather<Item, Result>(
   };
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, key: gathering.keyOf(item), resolve, reject });
+      waiting.push({ item, key: options.keyOf(item), resolve, reject });
       schedule();
     });
 }

@@ -3,14 +3,14 @@ import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../../test/service.ts';
-import { openSpool, writeStream } from './spool.ts';
+import { openScratchDirectory, writeStream } from './scratch-directory.ts';
 
 test('each piece of work has a new, empty, private folder that goes away with it', async () => {
   await using home = await temporaryFolder();
-  const spool = openSpool(path.join(home.path, 'spool'));
+  const scratch = openScratchDirectory(path.join(home.path, 'scratch'));
   const folders = await Promise.all(
     [1, 2].map(() =>
-      spool.withFolder(async (folder) => {
+      scratch.withFolder(async (folder) => {
         assert.deepEqual(await readdir(folder), []);
         assert.equal((await stat(folder)).mode & 0o777, 0o700);
         await writeFile(path.join(folder, 'file'), 'bytes');
@@ -25,7 +25,7 @@ test('each piece of work has a new, empty, private folder that goes away with it
 test('the folder goes away also when the work fails', async () => {
   await using home = await temporaryFolder();
   let seen = '';
-  const failing = openSpool(home.path).withFolder(async (folder) => {
+  const failing = openScratchDirectory(home.path).withFolder(async (folder) => {
     seen = folder;
     throw new Error('no');
   });
@@ -35,15 +35,15 @@ test('the folder goes away also when the work fails', async () => {
 
 test('tending removes what a killed process left, never what a living one works on', async () => {
   await using home = await temporaryFolder();
-  const [living, dead] = [openSpool(home.path), openSpool(home.path)];
-  await dead.tend();
+  const [living, dead] = [openScratchDirectory(home.path), openScratchDirectory(home.path)];
+  await dead.maintain();
   const [left = ''] = await readdir(home.path);
   const longAgo = new Date(Date.now() - 3_600_000);
   await living.withFolder(async (folder) => {
     await writeFile(path.join(folder, 'file'), 'bytes');
     await utimes(path.join(home.path, left), longAgo, longAgo);
     await utimes(folder, longAgo, longAgo);
-    await living.tend();
+    await living.maintain();
     assert.equal(await readFile(path.join(folder, 'file'), 'utf8'), 'bytes');
     assert.ok(!(await readdir(home.path)).includes(left));
   });

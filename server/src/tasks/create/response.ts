@@ -22,14 +22,14 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
  * @returns the task, for 202: accepted, or the time is over and the work goes on
  * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and `credits` in its details
  */
-export async function awaitAnswer(
-  parts: { db: Database; waiting: Waiting; createWaitSeconds: number },
+export async function awaitResponse(
+  deps: { db: Database; waiting: Waiting; createWaitSeconds: number },
   created: Task,
 ): Promise<Task> {
   try {
-    const decided = await parts.waiting.outcome(created.id, parts.createWaitSeconds);
-    const task = decided ?? (await announceOrRead(parts.db, created));
-    return answerFor(await announceHeld(parts.db, task));
+    const decided = await deps.waiting.outcome(created.id, deps.createWaitSeconds);
+    const task = decided ?? (await announceOrRead(deps.db, created));
+    return responseFor(await announceHeld(deps.db, task));
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
     throw cutOff(created, cause);
@@ -58,7 +58,7 @@ async function announceHeld(db: Database, task: Task): Promise<Task> {
 }
 
 /** What a task that was waited for is answered with; exported for its tests. */
-export function answerFor(task: Task): Task {
+export function responseFor(task: Task): Task {
   if (task.phase === 'held' && task.held_cause === 'acceptance') throw busy(task, 'held');
   if (task.accepted_at !== null) return task; // also when it has failed since
   const code = task.error_code === null ? undefined : REFUSALS[task.error_code];

@@ -7,8 +7,13 @@ import { promisify } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../../test/media/media-host.ts';
 import { parseAllowList } from './addresses.ts';
-import { ByteBudget } from './budget.ts';
-import { createDoor, type Door, type DoorOptions, type DownloadOptions } from './door.ts';
+import { ByteBudget } from './byte-budget.ts';
+import {
+  createGuardedFetch,
+  type DownloadOptions,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from './guarded-fetch.ts';
 import { OutboundError } from './refusal.ts';
 
 /** A second loopback address, to play the private one. */
@@ -17,7 +22,7 @@ const BYTES = Buffer.from('not really a picture');
 
 let host: MediaHost;
 let ca: string;
-const doors: Door[] = [];
+const guardedFetches: GuardedFetch[] = [];
 
 before(async () => {
   ca = await readFile(TEST_CA_FILE, 'utf8');
@@ -26,17 +31,17 @@ before(async () => {
 });
 
 after(async () => {
-  await Promise.all(doors.map((door) => door.close()));
+  await Promise.all(guardedFetches.map((guardedFetch) => guardedFetch.close()));
   await host.close();
 });
 
-function door(allow: string, options: Partial<DoorOptions> = {}): Door {
-  const made = createDoor({ allow: parseAllowList(allow), ca, ...options });
-  doors.push(made);
+function guardedFetch(allow: string, options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
+  const made = createGuardedFetch({ allow: parseAllowList(allow), ca, ...options });
+  guardedFetches.push(made);
   return made;
 }
 
-async function get(through: Door, url: string, options: Partial<DownloadOptions> = {}) {
+async function get(through: GuardedFetch, url: string, options: Partial<DownloadOptions> = {}) {
   const budget = new ByteBudget(1_000_000);
   const download = await through.download(url, { budget, ...options });
   const bytes = Buffer.concat(await Array.fromAsync(download.body));
@@ -54,7 +59,7 @@ function refused(reason: string, details: Record<string, unknown> = {}) {
 
 test('the bytes, the claimed type and the final URL come back, and little is said of us', async () => {
   const url = host.url('/a.png?x=1#y');
-  const got = await get(door(`localhost:${host.port}`), url);
+  const got = await get(guardedFetch(`localhost:${host.port}`), url);
   assert.deepEqual(got.bytes, BYTES);
   assert.equal(got.contentType, 'image/png');
   assert.equal(got.finalUrl, host.url('/a.png?x=1'));
@@ -71,7 +76,7 @@ test('without the allow list a private host is not even connected to', async () 
   const before = host.connectionCount();
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   for (const name of ['localhost', '127.0.0.1', 'media.test']) {
-    const attempt = get(door('', { resolve }), host.url('/a.png', name));
+    const attempt = get(guardedFetch('', { resolve }), host.url('/a.png', name));
     await assert.rejects(attempt, refused('not_public'), name);
   }
   assert.equal(host.connectionCount(), before);
@@ -79,9 +84,9 @@ test('without the allow list a private host is not even connected to', async () 
 
 test('an allowed address lets the names through that resolve to it, on its port only', async () => {
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
-  const allowed = door(`127.0.0.1:${host.port}`, { resolve });
+  const allowed = guardedFetch(`127.0.0.1:${host.port}`, { resolve });
   assert.deepEqual((await get(allowed, host.url('/a.png', 'media.test.'))).bytes, BYTES);
-  const other = door(`127.0.0.1:${host.port + 1}`, { resolve });
+  const other = guardedFetch(`127.0.0.1:${host.port + 1}`, { resolve });
   await assert.rejects(get(other, host.url('/a.png', 'media.test')), refused('not_public'));
 });
 
@@ -90,12 +95,12 @@ test('a name that changes between check and connect is dialled where it was chec
   t.after(inner.close);
   inner.serve('/a.png', { kind: 'bytes', bytes: Buffer.from('secret') });
   host.serve('/again', { kind: 'redirect', to: '/a.png' });
-  const answers = ['127.0.0.1', ELSEWHERE, ELSEWHERE];
-  const resolve = async () => [{ address: answers.shift() ?? ELSEWHERE, family: 4 }];
-  const rebound = door(`127.0.0.1:${host.port}`, { resolve });
+  const responses = ['127.0.0.1', ELSEWHERE, ELSEWHERE];
+  const resolve = async () => [{ address: responses.shift() ?? ELSEWHERE, family: 4 }];
+  const rebound = guardedFetch(`127.0.0.1:${host.port}`, { resolve });
   assert.deepEqual((await get(rebound, host.url('/a.png', 'media.test'))).bytes, BYTES);
   await assert.rejects(get(rebound, host.url('/a.png', 'media.test')), refused('not_public'));
-  answers.unshift('127.0.0.1');
+  responses.unshift('127.0.0.1');
   const hop = get(rebound, host.url('/again', 'media.test'));
   await assert.rejects(hop, refused('not_public', { redirects: 1 }));
   assert.equal(inner.connectionCount(), 0);
@@ -107,7 +112,10 @@ test('one private address among the answers refuses the host, and none is dialle
     { address: '127.0.0.1', family: 4 },
     { address: '10.0.0.1', family: 4 },
   ];
-  const mixed = get(door(`127.0.0.1:${host.port}`, { resolve }), host.url('/a.png', 'media.test'));
+  const mixed = get(
+    guardedFetch(`127.0.0.1:${host.port}`, { resolve }),
+    host.url('/a.png', 'media.test'),
+  );
   await assert.rejects(mixed, refused('not_public'));
   assert.equal(host.connectionCount(), before);
 });
@@ -117,7 +125,7 @@ test('when a checked address is dead the next one is dialled', async () => {
     { address: ELSEWHERE, family: ELSEWHERE.includes(':') ? 6 : 4 },
     { address: '127.0.0.1', family: 4 },
   ];
-  const allowed = door(`media.test:${host.port}`, { resolve });
+  const allowed = guardedFetch(`media.test:${host.port}`, { resolve });
   assert.deepEqual((await get(allowed, host.url('/a.png', 'media.test'))).bytes, BYTES);
 });
 
@@ -130,7 +138,7 @@ test('five redirects are followed and a sixth is not', async () => {
       status: [301, 302, 303, 307, 308][step % 5],
     });
   }
-  const allowed = door(`localhost:${host.port}`);
+  const allowed = guardedFetch(`localhost:${host.port}`);
   assert.equal((await get(allowed, host.url('/step5'))).finalUrl, host.url('/a.png'));
   await assert.rejects(
     get(allowed, host.url('/step6')),
@@ -143,7 +151,7 @@ test('each hop is checked anew: scheme, credentials, address', async (t) => {
   t.after(plain.close);
   const inner = await startMediaHost();
   t.after(inner.close);
-  const allowed = door(`localhost:${host.port},localhost:${plain.port}`);
+  const allowed = guardedFetch(`localhost:${host.port},localhost:${plain.port}`);
   const targets: [string, string][] = [
     [plain.url('/a.png'), 'not_https'],
     ['http://example.com/', 'not_https'],
@@ -166,7 +174,7 @@ test('plain http is spoken only to an allowed host, with permission', async (t) 
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
   const url = plain.serve('/a.png', { kind: 'bytes', bytes: BYTES });
-  const allowed = door(`localhost:${plain.port}`);
+  const allowed = guardedFetch(`localhost:${plain.port}`);
   await assert.rejects(get(allowed, url), refused('not_https'));
   assert.deepEqual((await get(allowed, url, { plainHttpWhereAllowed: true })).bytes, BYTES);
 });
@@ -177,7 +185,7 @@ test('headers of the caller go to the first origin and to no other', async (t) =
   other.serve('/a.png', { kind: 'bytes', bytes: BYTES });
   host.serve('/same', { kind: 'redirect', to: '/over' });
   host.serve('/over', { kind: 'redirect', to: other.url('/a.png') });
-  const allowed = door(`localhost:${host.port},localhost:${other.port}`);
+  const allowed = guardedFetch(`localhost:${host.port},localhost:${other.port}`);
   await get(allowed, host.url('/same'), { headers: { authorization: 'Bearer x' } });
   const seen = [...host.requests.slice(-2), ...other.requests];
   assert.deepEqual(
@@ -193,7 +201,7 @@ test('headers of the caller go to the first origin and to no other', async (t) =
 test('an encoded body arrives decoded, and the budget counts what it decodes to', async () => {
   const bytes = Buffer.alloc(100_000, 'abc');
   const encoders = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
-  const allowed = door(`localhost:${host.port}`);
+  const allowed = guardedFetch(`localhost:${host.port}`);
   for (const [encoding, encode] of Object.entries(encoders)) {
     const headers = { 'content-encoding': encoding };
     const url = host.serve('/encoded', { kind: 'bytes', bytes: encode(bytes), headers });
@@ -206,7 +214,7 @@ test('an encoded body arrives decoded, and the budget counts what it decodes to'
 test('several downloads share one budget', async () => {
   const url = host.serve('/ten', { kind: 'bytes', bytes: Buffer.alloc(10) });
   const budget = new ByteBudget(25);
-  const allowed = door(`localhost:${host.port}`);
+  const allowed = guardedFetch(`localhost:${host.port}`);
   await Promise.all([get(allowed, url, { budget }), get(allowed, url, { budget })]);
   assert.equal(budget.usedBytes, 20);
   await assert.rejects(get(allowed, url, { budget }), refused('too_large', { limit_bytes: 25 }));
@@ -214,11 +222,11 @@ test('several downloads share one budget', async () => {
 
 test('the test authority is trusted by NODE_EXTRA_CA_CERTS alone, and not without it', async () => {
   const script = `
-    import { createDoor } from '${new URL('./door.ts', import.meta.url)}';
-    import { ByteBudget } from '${new URL('./budget.ts', import.meta.url)}';
-    const door = createDoor({ allow: new Set(['localhost:${host.port}']) });
+    import { createGuardedFetch } from '${new URL('./guarded-fetch.ts', import.meta.url)}';
+    import { ByteBudget } from '${new URL('./byte-budget.ts', import.meta.url)}';
+    const guardedFetch = createGuardedFetch({ allow: new Set(['localhost:${host.port}']) });
     try {
-      const { body } = await door.download('${host.url('/a.png')}', { budget: new ByteBudget(99) });
+      const { body } = await guardedFetch.download('${host.url('/a.png')}', { budget: new ByteBudget(99) });
       process.stdout.write(Buffer.concat(await Array.fromAsync(body)));
     } catch (error) {
       process.stdout.write(error.reason + ' ' + error.message);

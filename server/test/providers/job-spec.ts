@@ -1,7 +1,7 @@
-import type { ProviderInput, SoughtAttempt, Submission } from '../../src/providers/provider.ts';
+import type { FindJobInput, JobSpec, ProviderInput } from '../../src/providers/provider.ts';
 
 /** A plain text-to-video submission, with the changes that a test cares about. */
-export function submission(changes: Partial<Submission> = {}): Submission {
+export function jobSpec(changes: Partial<JobSpec> = {}): JobSpec {
   return {
     attemptId: 'att_1',
     mode: 'text-to-video',
@@ -30,13 +30,13 @@ export function input(
 }
 
 /** An attempt to look for, whose submit took the second before `sentAt`. */
-export function sought(
-  attempt: Submission,
+export function findInput(
+  attempt: JobSpec,
   sentAt: number,
   takenJobIds: string[] = [],
-): SoughtAttempt {
+): FindJobInput {
   return {
-    submission: attempt,
+    jobSpec: attempt,
     sentBetween: { from: sentAt - 1000, to: sentAt },
     takenJobIds: async (ids) => new Set(ids.filter((id) => takenJobIds.includes(id))),
   };

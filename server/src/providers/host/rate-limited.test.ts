@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
-import { submissionOf } from '../../../test/providers/comfyui-rig.ts';
+import { jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import { openDatabase, statement } from '../../database/database.ts';
 import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
-import { listTurns, paced } from './paced.ts';
+import { listTurns, rateLimited } from './rate-limited.ts';
 
 const FORGET = statement('test_forget_turns', 'truncate provider_turns');
 const NEXT_FREE = statement(
@@ -38,7 +38,7 @@ function subject(budgets: Capabilities['budgets']) {
 }
 
 function send(provider: Provider): Promise<SubmitOutcome> {
-  return provider.submit(submissionOf(), () => true);
+  return provider.submit(jobSpecOf(), () => true);
 }
 
 /** How long after `startedAt` the last of these calls came, in seconds. */
@@ -60,17 +60,17 @@ test('a submit that waited for its turn may still be told not to send', async ()
   const { provider } = subject({ submit: SOON });
   const asking: Provider = {
     ...provider,
-    submit: async (_submission, mayStillSend) =>
+    submit: async (_jobSpec, mayStillSend) =>
       mayStillSend() ? { kind: 'accepted', jobId: 'job' } : { kind: 'not_sent', cause: 'late' },
   };
-  const own = paced(asking, { db: database.db, account: 'ark 1' });
-  assert.equal((await own.submit(submissionOf(), () => false)).kind, 'not_sent');
+  const own = rateLimited(asking, { db: database.db, quota: 'ark 1' });
+  assert.equal((await own.submit(jobSpecOf(), () => false)).kind, 'not_sent');
 });
 
 test('reads and submits keep to 90 % of the rate, over all who share an account', async () => {
   const { provider, calls } = subject({ submit: SOON, read: SOON });
-  const [one, other] = ['ark 1', 'ark 1'].map((account) =>
-    paced(provider, { db: database.db, account }),
+  const [one, other] = ['ark 1', 'ark 1'].map((quota) =>
+    rateLimited(provider, { db: database.db, quota }),
   );
   assert.ok(one && other);
   const readFrom = performance.now();
@@ -85,7 +85,7 @@ test('reads and submits keep to 90 % of the rate, over all who share an account'
 
 test('a submit whose turn is far away is busy and takes none: the line stays short', async () => {
   const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
-  const own = paced(provider, { db: database.db, account: 'ark 1' });
+  const own = rateLimited(provider, { db: database.db, quota: 'ark 1' });
   assert.equal((await send(own)).kind, 'accepted');
   for (let tries = 0; tries < 20; tries += 1) {
     const outcome = await send(own);
@@ -102,7 +102,7 @@ test('without a database a submit is not sent, and a read fails', async () => {
   const { provider, calls } = subject({ submit: SOON, read: SOON });
   const db = openDatabase({ url: database.url, connections: 1, log: quiet });
   await db.close();
-  const own = paced(provider, { db, account: 'ark 1' });
+  const own = rateLimited(provider, { db, quota: 'ark 1' });
   assert.equal((await send(own)).kind, 'not_sent');
   await assert.rejects(own.read('job'));
   assert.deepEqual(calls, []);
@@ -110,8 +110,8 @@ test('without a database a submit is not sent, and a read fails', async () => {
 
 test('an account does not wait for another, nor for a budget that there is not', async () => {
   const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
-  const [one, other] = ['ark 1', 'ark 2'].map((account) =>
-    paced(provider, { db: database.db, account }),
+  const [one, other] = ['ark 1', 'ark 2'].map((quota) =>
+    rateLimited(provider, { db: database.db, quota }),
   );
   assert.ok(one && other);
   const outcomes = await Promise.all([send(one), send(other)]);
@@ -125,8 +125,8 @@ test('an account does not wait for another, nor for a budget that there is not',
 
 test('pages of a list are asked for at 90 % of the rate', async () => {
   const { provider } = subject({ find: SOON });
-  const account = { db: database.db, account: 'ark 1' };
-  const nextTurn = listTurns(account, () => provider.capabilities);
+  const quota = { db: database.db, quota: 'ark 1' };
+  const nextTurn = listTurns(quota, () => provider.capabilities);
   const startedAt = performance.now();
   for (let page = 0; page < 3; page += 1) await nextTurn();
   assert.ok(lastAfter(startedAt, [performance.now()]) > leastSeconds(3, 18));

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { parseJson } from '../kit/json-call.ts';
-import type { FindOutcome, JobStatus, SoughtAttempt } from '../provider.ts';
+import type { FindJobInput, FindOutcome, JobStatus } from '../provider.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { ask, getJson, notUnderstood, type ServerAddress } from './server.ts';
@@ -11,15 +11,15 @@ import { ask, getJson, notUnderstood, type ServerAddress } from './server.ts';
  * it, `/queue`, `/history/{id}` and `/queue` again.
  * @throws ServerTrouble when it can't be told
  */
-export async function lookUp(server: ServerAddress, id: string): Promise<JobStatus> {
+export async function findPrompt(server: ServerAddress, id: string): Promise<JobStatus> {
   const path = `/api/jobs/${encodeURIComponent(id)}`;
-  const answer = await ask(server, { method: 'GET', path });
-  const body = parseJson(answer.body);
-  if (answer.status === 404)
+  const response = await ask(server, { method: 'GET', path });
+  const body = parseJson(response.body);
+  if (response.status === 404)
     return isJobsWord(body) ? { kind: 'missing' } : olderLookUp(server, id);
-  const status = answer.status === 200 ? statusOfJob(body, id) : undefined;
+  const status = response.status === 200 ? statusOfJob(body, id) : undefined;
   if (status) return status;
-  throw notUnderstood(path, answer.status);
+  throw notUnderstood(path, response.status);
 }
 
 /** `{"error": "Job not found"}`; a route that does not exist is answered in plain text. */
@@ -51,11 +51,11 @@ async function isInQueue(server: ServerAddress, id: string): Promise<boolean> {
  */
 export async function find(
   server: ServerAddress,
-  attempt: SoughtAttempt,
+  attempt: FindJobInput,
   now: () => number,
 ): Promise<FindOutcome> {
-  const jobId = promptIdOf(attempt.submission.attemptId);
-  const status = await lookUp(server, jobId);
+  const jobId = promptIdOf(attempt.jobSpec.attemptId);
+  const status = await findPrompt(server, jobId);
   if (status.kind !== 'missing') return { kind: 'found', jobId, by: 'mark' };
   // Only now: memory that is old after the look-up was as old during it.
   const attemptAgeSeconds = (now() - attempt.sentBetween.from) / 1000;
@@ -79,11 +79,11 @@ const JobListSchema = Type.Object({
  */
 async function memoryAgeSeconds(server: ServerAddress): Promise<number> {
   const path = '/api/jobs?sort_by=created_at&sort_order=asc&limit=1';
-  const answer = await ask(server, { method: 'GET', path });
-  if (answer.status === 404) return 0;
-  const list = answer.status === 200 ? parseJson(answer.body) : undefined;
-  if (!Value.Check(JobListSchema, list)) throw notUnderstood(path, answer.status);
+  const response = await ask(server, { method: 'GET', path });
+  if (response.status === 404) return 0;
+  const list = response.status === 200 ? parseJson(response.body) : undefined;
+  if (!Value.Check(JobListSchema, list)) throw notUnderstood(path, response.status);
   const oldest = list.jobs[0]?.create_time;
-  const serverNow = Date.parse(answer.headers.date ?? '');
+  const serverNow = Date.parse(response.headers.date ?? '');
   return oldest === undefined || Number.isNaN(serverNow) ? 0 : (serverNow - oldest) / 1000;
 }

@@ -24,7 +24,7 @@ export interface Observer {
 }
 
 /** The provider, each of whose calls is told to the observer once it is over. */
-export function watched(provider: Provider, observer: Observer): Provider {
+export function instrumented(provider: Provider, observer: Observer): Provider {
   const { name } = provider;
   const tell = async <Result>(
     call: ProviderCall['call'],

@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import { type AllowList, checkUrl } from './addresses.ts';
 import { counted, openBody, type Pace } from './body.ts';
-import type { ByteBudget } from './budget.ts';
-import { type Answer, ask, type HopRules, type Resolve } from './hop.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import { beginDownloadSession, type DownloadSession } from './download-session.ts';
+import { ask, type HopResponse, type HopRules, type Resolve } from './hop.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
-import { beginVisit, type Visit } from './visit.ts';
 
-export interface DoorOptions {
+export interface GuardedFetchOptions {
   /** Hosts reachable although not public; see {@link AllowList}. */
   allow: AllowList;
   /** All addresses of a host name; the system's look-up when not given. */
@@ -29,7 +29,7 @@ export interface DownloadOptions {
   signal?: AbortSignal | undefined;
   /** Counts the bytes of the body, after any content decoding. */
   budget: ByteBudget;
-  /** For this download, its reader's pauses included; the door's when not given. */
+  /** For the whole download, pauses of its reader included; the guarded fetch has a default. */
   deadlineSeconds?: number | undefined;
   /** Lets a `host:port` on the allow list be asked by plain http. */
   plainHttpWhereAllowed?: boolean | undefined;
@@ -46,8 +46,8 @@ export interface Download {
   body: AsyncIterable<Uint8Array>;
 }
 
-/** The one door out to hosts that others name. */
-export interface Door {
+/** The only way to fetch from hosts that clients or providers name. */
+export interface GuardedFetch {
   /**
    * Gets a file by https from a public host, following at most 5 redirects, each hop checked anew
    * (design section 7). A body that is never read is given up at the deadline.
@@ -67,29 +67,29 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 /** No content, reset content, partial content: none of them is the file. */
 const NOT_THE_FILE = new Set([204, 205, 206]);
 
-export function createDoor(options: DoorOptions): Door {
+export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const rules = rulesOf(options);
-  const visits = new Set<Visit>();
+  const sessions = new Set<DownloadSession>();
   let closed = false;
   return {
     async download(url, wishes) {
       if (closed) throw doorClosed();
-      const visit = beginVisit({
+      const session = beginDownloadSession({
         signal: wishes.signal,
         deadlineSeconds: wishes.deadlineSeconds ?? options.deadlineSeconds ?? 300,
-        onEnd: (ended) => visits.delete(ended),
+        onEnd: (ended) => sessions.delete(ended),
       });
-      visits.add(visit);
-      return startDownload(url, wishes, rules, visit);
+      sessions.add(session);
+      return startDownload(url, wishes, rules, session);
     },
     async close() {
       closed = true;
-      await Promise.all([...visits].map((visit) => visit.end(doorClosed())));
+      await Promise.all([...sessions].map((session) => session.end(doorClosed())));
     },
   };
 }
 
-function rulesOf(options: DoorOptions): DoorRules {
+function rulesOf(options: GuardedFetchOptions): DoorRules {
   return {
     allow: options.allow,
     resolve: options.resolve ?? ((host) => lookup(host, { all: true })),
@@ -105,25 +105,30 @@ async function startDownload(
   url: string,
   wishes: DownloadOptions,
   rules: DoorRules,
-  visit: Visit,
+  session: DownloadSession,
 ): Promise<Download> {
   try {
-    const { finalUrl, answer } = await follow(url, wishes, rules, visit);
-    const body = openBody(answer, wishes.budget);
-    const contentType = answer.headers['content-type'];
+    const { finalUrl, response } = await follow(url, wishes, rules, session);
+    const body = openBody(response, wishes.budget);
+    const contentType = response.headers['content-type'];
     return {
       finalUrl: finalUrl.href,
       contentType: typeof contentType === 'string' ? contentType : null,
-      body: counted(body, wishes.budget, visit, rules.pace),
+      body: counted(body, wishes.budget, session, rules.pace),
     };
   } catch (failure) {
-    const verdict = visit.verdict(failure);
-    await visit.end();
-    throw verdict;
+    const failureOf = session.failureOf(failure);
+    await session.end();
+    throw failureOf;
   }
 }
 
-async function follow(start: string, wishes: DownloadOptions, rules: HopRules, visit: Visit) {
+async function follow(
+  start: string,
+  wishes: DownloadOptions,
+  rules: HopRules,
+  session: DownloadSession,
+) {
   let target = start;
   let origin: string | undefined;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -131,10 +136,10 @@ async function follow(start: string, wishes: DownloadOptions, rules: HopRules, v
       const url = checkUrl(target, rules.allow, wishes);
       origin ??= url.origin;
       const headers = url.origin === origin ? (wishes.headers ?? {}) : {};
-      const answer = await ask(url, headers, rules, visit);
-      const location = redirectLocation(answer);
-      if (location === undefined) return { finalUrl: url, answer: requireFile(answer) };
-      await answer.close();
+      const response = await ask(url, headers, rules, session);
+      const location = redirectLocation(response);
+      if (location === undefined) return { finalUrl: url, response: requireFile(response) };
+      await response.close();
       target = URL.parse(location, url)?.href ?? location;
     } catch (failure) {
       const refusal = refusalFor(failure);
@@ -146,14 +151,14 @@ async function follow(start: string, wishes: DownloadOptions, rules: HopRules, v
   throw new OutboundError('too_many_redirects', words, { details: { limit: MAX_REDIRECTS } });
 }
 
-function redirectLocation(answer: Answer): string | undefined {
-  const { location } = answer.headers;
-  return REDIRECTS.has(answer.status) && typeof location === 'string' ? location : undefined;
+function redirectLocation(response: HopResponse): string | undefined {
+  const { location } = response.headers;
+  return REDIRECTS.has(response.status) && typeof location === 'string' ? location : undefined;
 }
 
-function requireFile(answer: Answer): Answer {
-  const { status } = answer;
-  if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return answer;
+function requireFile(response: HopResponse): HopResponse {
+  const { status } = response;
+  if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return response;
   const words = `The host answered with HTTP status ${status}`;
   throw new OutboundError('not_reachable', words, { details: { http_status: status } });
 }

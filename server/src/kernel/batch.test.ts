@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gather } from './gather.ts';
+import { batch } from './batch.ts';
 
-/** A gathering whose turns end when the test says so. */
+/** A batch whose turns end when the test says so. */
 function controlled(options: { most: number; turns: number }) {
   const turns: Array<{ items: string[]; end: () => void; fail: (error: Error) => void }> = [];
-  const ask = gather({
+  const ask = batch({
     ...options,
     keyOf: (item: string) => item,
     work: (items) =>

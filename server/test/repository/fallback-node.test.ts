@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import {
   chmod,
   cp,
@@ -156,16 +157,22 @@ async function makeProject(folder: string): Promise<void> {
   await writeFile(path.join(folder, 'package.json'), JSON.stringify(project));
 }
 
+/** The folders of the machine's own commands, without those that npm adds. */
 function machinePath(): string[] {
   const inherited = (process.env.PATH ?? '').split(':');
   return inherited.filter((entry) => !entry.endsWith('node_modules/.bin'));
 }
 
-/** The running Node, which claims to have this version. */
+/** A folder with npm and one Node: the running one, which claims to have this version. */
 async function makeMachine(folder: string, version: string): Promise<string[]> {
   const claim = `[ "$1" = --version ] && { echo ${version}; exit; }`;
   await writeScript(path.join(folder, 'node'), `${claim}; exec '${process.execPath}' "$@"`);
-  return [folder, ...machinePath()];
+  for (const command of ['npm', 'npx', 'sh']) {
+    const found = machinePath().find((entry) => existsSync(path.join(entry, command)));
+    assert.ok(found, `${command} is on the PATH`);
+    await symlink(path.join(found, command), path.join(folder, command));
+  }
+  return [folder];
 }
 
 test('npm links the fallback, not the package node', { skip: LINUX_ONLY }, async (t) => {

@@ -65,36 +65,36 @@ const MOVE = namedStatement(
     'from',
     'lease',
     'to',
-    'held_cause',
-    'aspect_ratio',
+    'heldCause',
+    'aspectRatio',
     'inputs',
-    'provider_output',
-    'output_object_id',
-    'output_facts',
-    'error_code',
-    'error_message',
-    'error_details',
-    'provider_billed',
+    'providerOutput',
+    'outputObjectId',
+    'outputFacts',
+    'errorCode',
+    'errorMessage',
+    'errorDetails',
+    'providerBilled',
     'cause',
-    'delay_seconds',
-    'seen_at',
+    'delaySeconds',
+    'seenAt',
   ],
   `with moved as (
      update tasks set
-       phase = :to, held_cause = :held_cause,
-       aspect_ratio = coalesce(:aspect_ratio, aspect_ratio), inputs = coalesce(:inputs, inputs),
-       provider_output = coalesce(:provider_output, provider_output),
-       output_object_id = coalesce(:output_object_id, output_object_id),
-       output_facts = coalesce(:output_facts, output_facts),
-       error_code = :error_code, error_message = :error_message, error_details = :error_details,
-       provider_billed = :provider_billed,
+       phase = :to, held_cause = :heldCause,
+       aspect_ratio = coalesce(:aspectRatio, aspect_ratio), inputs = coalesce(:inputs, inputs),
+       provider_output = coalesce(:providerOutput, provider_output),
+       output_object_id = coalesce(:outputObjectId, output_object_id),
+       output_facts = coalesce(:outputFacts, output_facts),
+       error_code = :errorCode, error_message = :errorMessage, error_details = :errorDetails,
+       provider_billed = :providerBilled,
        accepted_at = case when :to = 'generating' then coalesce(accepted_at, clock_now())
          else accepted_at end,
-       outcome_holds = outcome_holds + case when :held_cause = 'outcome' then 1 else 0 end,
+       outcome_holds = outcome_holds + case when :heldCause = 'outcome' then 1 else 0 end,
        due_at = case when :to in ('completed', 'failed') then null
-         when :delay_seconds > 0 and due_at > to_timestamp(:seen_at) then due_at
-         else clock_now() + :delay_seconds * interval '1 second' end,
-       leased_until = case when :delay_seconds = 0 and :to not in ('completed', 'failed')
+         when :delaySeconds > 0 and due_at > to_timestamp(:seenAt) then due_at
+         else clock_now() + :delaySeconds * interval '1 second' end,
+       leased_until = case when :delaySeconds = 0 and :to not in ('completed', 'failed')
          then leased_until end,
        internal_failures = 0, refused_at = null, updated_at = clock_now()
      where id = :id and phase = :from and lease = :lease
@@ -127,19 +127,19 @@ function moveValues(task: Task, { to, changes = {}, cause, delaySeconds = 0 }: M
     from: task.phase,
     lease: task.lease,
     to,
-    held_cause: changes.heldCause ?? null,
-    aspect_ratio: changes.aspectRatio ?? null,
+    heldCause: changes.heldCause ?? null,
+    aspectRatio: changes.aspectRatio ?? null,
     inputs: json(changes.inputs),
-    provider_output: json(changes.providerOutput),
-    output_object_id: changes.outputObjectId ?? null,
-    output_facts: json(changes.outputFacts),
-    error_code: error?.code ?? null,
-    error_message: error === undefined ? null : storable(error.message),
-    error_details: json(error?.details),
-    provider_billed: changes.providerBilled ?? null,
+    providerOutput: json(changes.providerOutput),
+    outputObjectId: changes.outputObjectId ?? null,
+    outputFacts: json(changes.outputFacts),
+    errorCode: error?.code ?? null,
+    errorMessage: error === undefined ? null : storable(error.message),
+    errorDetails: json(error?.details),
+    providerBilled: changes.providerBilled ?? null,
     cause: json(cause),
-    delay_seconds: delaySeconds,
-    seen_at: task.now_seconds,
+    delaySeconds,
+    seenAt: task.now_seconds,
   });
 }
 
@@ -163,10 +163,10 @@ export type StepResult = Task | 'postponed';
 
 const POSTPONE = namedStatement(
   'task_postpone',
-  ['id', 'lease', 'seconds', 'internal_failures', 'seen_at'],
+  ['id', 'lease', 'seconds', 'internalFailures', 'seenAt'],
   `update tasks set leased_until = null,
-     internal_failures = internal_failures + :internal_failures,
-     due_at = case when due_at > to_timestamp(:seen_at) then due_at
+     internal_failures = internal_failures + :internalFailures,
+     due_at = case when due_at > to_timestamp(:seenAt) then due_at
        else clock_now() + :seconds * interval '1 second' end
    where id = :id and lease = :lease and due_at is not null`,
 );
@@ -196,8 +196,8 @@ export async function postpone(
     id: task.id,
     lease: task.lease,
     seconds: wait.seconds,
-    internal_failures: wait.internalFailures ?? 0,
-    seen_at: task.now_seconds,
+    internalFailures: wait.internalFailures ?? 0,
+    seenAt: task.now_seconds,
   });
   await db.query(POSTPONE, values);
   return 'postponed';

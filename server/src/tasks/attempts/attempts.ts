@@ -36,10 +36,10 @@ const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
 
 const INSERT = namedStatement(
   'attempt_insert',
-  ['id', 'task_id', 'lease', 'identity', 'send_within_seconds'],
+  ['id', 'taskId', 'lease', 'identity', 'sendWithinSeconds'],
   `insert into attempts (id, task_id, provider, provider_identity, send_before)
-   select :id, id, provider, :identity, clock_now() + :send_within_seconds * interval '1 second'
-   from tasks where id = :task_id and phase = 'submitting' and lease = :lease for update
+   select :id, id, provider, :identity, clock_now() + :sendWithinSeconds * interval '1 second'
+   from tasks where id = :taskId and phase = 'submitting' and lease = :lease for update
    returning ${COLUMNS}`,
 );
 
@@ -55,10 +55,10 @@ export async function insertAttempt(
 ): Promise<Attempt> {
   const values = INSERT.values({
     id: newId('attempt'),
-    task_id: task.id,
+    taskId: task.id,
     lease: task.lease,
     identity: providerIdentity,
-    send_within_seconds: SEND_WITHIN_SECONDS,
+    sendWithinSeconds: SEND_WITHIN_SECONDS,
   });
   const [attempt] = await tx.query<Attempt>(INSERT, values);
   if (!attempt) throw new Superseded(`${task.id} is not being submitted by this worker any more`);

@@ -153,20 +153,20 @@ const INSERT = namedStatement(
   'task_insert',
   [
     'id',
-    'account_id',
-    'key',
+    'accountId',
+    'idempotencyKey',
     'request',
     'seed',
     'credits',
-    'price_version',
+    'priceVersion',
     'provider',
-    'wait_seconds',
+    'waitSeconds',
   ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      price_version, provider, wait_until, announced_at, due_at)
-   values (:id, :account_id, '${SURFACE}', :key, 'reserved', :request, :seed, :credits,
-     :price_version, :provider, clock_now() + :wait_seconds * interval '1 second',
-     case when :wait_seconds = 0 then clock_now() end, clock_now())
+   values (:id, :accountId, '${SURFACE}', :idempotencyKey, 'reserved', :request, :seed, :credits,
+     :priceVersion, :provider, clock_now() + :waitSeconds * interval '1 second',
+     case when :waitSeconds = 0 then clock_now() end, clock_now())
    returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds,
      null as accepted_seconds`,
 );
@@ -183,14 +183,14 @@ async function insertTask(
   const seed = drawn ? randomInt(SEEDS) : request.seed;
   const values = INSERT.values({
     id: task.id,
-    account_id: binding.accountId,
-    key: binding.idempotencyKey,
+    accountId: binding.accountId,
+    idempotencyKey: binding.idempotencyKey,
     request: JSON.stringify(request),
     seed,
     credits: price.credits,
-    price_version: price.version,
+    priceVersion: price.version,
     provider: providerName,
-    wait_seconds: createWaitSeconds,
+    waitSeconds: createWaitSeconds,
   });
   const [inserted] = await tx.query<Task>(INSERT, values);
   if (!inserted) throw new Error(`${task.id} was not inserted`);

@@ -38,7 +38,7 @@ after(() => fixture.closeAudited());
 
 const ABSENT: FindOutcome = { kind: 'absent', proof: 'weak' };
 
-/** A provider that knows these jobs, and whose list shows what is said. */
+/** A provider that knows these jobs and whose `find` returns `listed`. */
 function provider(jobs: Record<string, JobStatus['kind']>, listed: FindOutcome = ABSENT): Provider {
   return scriptedProvider({
     find: async () => listed,
@@ -62,7 +62,7 @@ function callBack(attemptId: string, said: Callback) {
 const news = (jobId: string | null, verified = false) =>
   ({ kind: 'news', jobId, verified }) as const;
 
-async function lookAgain(task: Task, by: Provider): Promise<Task> {
+async function findAgain(task: Task, by: Provider): Promise<Task> {
   const attempt = await liveAttempt(fixture.db, task.id);
   assert.ok(attempt);
   await findJobOf(submitDeps(fixture, by), task, attempt);
@@ -79,70 +79,70 @@ async function shown(taskId: string): Promise<Shown> {
   return (await showTask(fixture.db, taskId)) as Shown;
 }
 
-test('a callback wakes its task at once, and the job it names is adopted once read back', async () => {
+test('a callback wakes its task, and the job it names is adopted when the provider knows it', async () => {
   await freezeClock(fixture.db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
-  assert.equal((await lookAgain(held, provider({}))).phase, 'held');
+  assert.equal((await findAgain(held, provider({}))).phase, 'held');
   assert.equal(await callBack(attempt.id, news('job-1')), 'received');
   const woken = await claimTask(fixture.db, held.id);
-  assert.equal((await lookAgain(woken, provider({ 'job-1': 'working' }))).phase, 'generating');
+  assert.equal((await findAgain(woken, provider({ 'job-1': 'working' }))).phase, 'generating');
   const [shownAttempt] = (await shown(held.id)).attempts;
   assert.equal(shownAttempt?.outcome_by, 'callback');
   assert.equal(shownAttempt?.job_id, 'job-1');
 });
 
-test('a callback that comes while the look-up is under way is not slept over', async () => {
+test('a callback during a find is kept: the task is due at once', async () => {
   await freezeClock(fixture.db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
   await freezeClock(fixture.db, 1);
-  const hearsMeanwhile = scriptedProvider({
+  const callsBackMeanwhile = scriptedProvider({
     find: async () => {
       await callBack(attempt.id, news('job-meanwhile'));
       return ABSENT;
     },
   });
-  assert.equal((await lookAgain(held, hearsMeanwhile)).phase, 'held');
+  assert.equal((await findAgain(held, callsBackMeanwhile)).phase, 'held');
   assert.equal((await claimTask(fixture.db, held.id)).phase, 'held', 'it is due at once');
 });
 
 test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   await callBack(attempt.id, news('job-invented'));
-  assert.equal((await lookAgain(held, provider({}))).phase, 'held');
+  assert.equal((await findAgain(held, provider({}))).phase, 'held');
 });
 
-test('a signed callback is believed without another look', async () => {
+test('a job that a signed callback named is adopted without asking the provider', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   await callBack(attempt.id, news('job-signed', true));
-  assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
+  assert.equal((await findAgain(held, provider({}))).phase, 'generating');
 });
 
-test('a job that another attempt has is not adopted by a callback', async () => {
+test('a callback does not adopt a job of another attempt', async () => {
   const first = await makeHeldTask(fixture);
   await callBack(first.attempt.id, news('job-owned', true));
-  assert.equal((await lookAgain(first.held, provider({}))).phase, 'generating');
+  assert.equal((await findAgain(first.held, provider({}))).phase, 'generating');
   const second = await makeHeldTask(fixture);
   await callBack(second.attempt.id, news('job-owned', true));
-  assert.equal((await lookAgain(second.held, provider({}))).phase, 'held');
+  assert.equal((await findAgain(second.held, provider({}))).phase, 'held');
 });
 
-test('a job that is certain to be an orphan is not adopted by a callback', async () => {
+test('a callback does not adopt a confirmed orphan job', async () => {
   const first = await makeHeldTask(fixture);
   await callBack(first.attempt.id, news('job-orphan', true));
-  await reconcile(fixture.db, first.held.id, { kind: 'failed' }, 'the customer can not wait');
+  await reconcile(fixture.db, first.held.id, { kind: 'failed' }, 'the customer can’t wait');
   const second = await makeHeldTask(fixture);
   await callBack(second.attempt.id, news('job-orphan', true));
-  assert.equal((await lookAgain(second.held, provider({}))).phase, 'held');
+  assert.equal((await findAgain(second.held, provider({}))).phase, 'held');
 });
 
-test('forged callbacks and unknown addresses are not heard', async () => {
+test('forged callbacks and unknown addresses change nothing', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   assert.equal(await callBack(attempt.id, { kind: 'forged', cause: 'bad signature' }), 'forged');
   assert.equal(await callBack('att_unknown', news('job-x', true)), 'no_such_path');
-  assert.equal((await lookAgain(held, provider({}))).phase, 'held');
+  assert.equal((await findAgain(held, provider({}))).phase, 'held');
 });
 
-test('a job that only looks alike is taken when no other attempt can have it', async () => {
+test('a job found by likeness is adopted only if no other attempt can own it', async () => {
   const found = { kind: 'found', jobId: 'job-alike', by: 'likeness' } as const;
   await freezeClock(fixture.db, 10_000);
   const first = await makeHeldTask(fixture);
@@ -150,87 +150,91 @@ test('a job that only looks alike is taken when no other attempt can have it', a
   const second = await makeHeldTask(fixture);
   const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
   await sql(fixture.db, other, [second.held.id]);
-  assert.equal((await lookAgain(first.held, provider({}, found))).phase, 'held');
-  await reconcile(fixture.db, second.held.id, { kind: 'not_accepted' }, 'mistaken, may be');
+  assert.equal((await findAgain(first.held, provider({}, found))).phase, 'held');
+  await reconcile(fixture.db, second.held.id, { kind: 'not_accepted' }, 'may be a mistake');
   const again = await readTask(fixture.db, first.held.id);
   assert.equal(
-    (await lookAgain(again, provider({}, found))).phase,
+    (await findAgain(again, provider({}, found))).phase,
     'held',
-    'it may be the other’s',
+    'it may belong to the other attempt',
   );
   const proven = `update attempts set outcome_by = 'find' where id = $1`;
   await sql(fixture.db, proven, [second.attempt.id]);
-  assert.equal((await lookAgain(again, provider({}, found))).phase, 'generating');
+  assert.equal((await findAgain(again, provider({}, found))).phase, 'generating');
 });
 
-test('a job that a callback named for another attempt is not taken by likeness', async () => {
+test('a job that a callback named for another attempt is not adopted by likeness', async () => {
   const found = { kind: 'found', jobId: 'job-named', by: 'likeness' } as const;
   await freezeClock(fixture.db, 20_000);
   const { held } = await makeHeldTask(fixture);
   await freezeClock(fixture.db, 30_000);
   const other = await makeHeldTask(fixture);
   await callBack(other.attempt.id, news('job-named'));
-  assert.equal((await lookAgain(held, provider({}, found))).phase, 'held');
+  assert.equal((await findAgain(held, provider({}, found))).phase, 'held');
 });
 
-test('however often look-ups fail, each in its own words, a callback is heard', async () => {
+test('a callback is recorded however many different failures of finds there are', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   for (let n = 0; n < 101; n += 1) {
     await recordEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
   }
   await recordEvidence(fixture.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
-  await callBack(attempt.id, news('job-heard', true));
-  assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
+  await callBack(attempt.id, news('job-recorded', true));
+  assert.equal((await findAgain(held, provider({}))).phase, 'generating');
   const { evidence } = (await shown(held.id)).attempts[0] ?? { evidence: [] };
-  assert.equal(evidence.length, 1 + 100 + 1, 'the sender’s, the look-ups’ and the callback’s');
-  assert.match(JSON.stringify(evidence), /"times": ?2/, 'one that is known counts up all the same');
+  assert.equal(evidence.length, 1 + 100 + 1, 'the sender’s, the finds’ and the callback’s');
+  assert.match(JSON.stringify(evidence), /"times": ?2/, 'a repeated failure is still counted');
 });
 
-test('a named job that can not be read does not keep the list from being asked', async () => {
+test('a named job that can’t be read does not stop the provider’s find', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   await callBack(attempt.id, news('job-unreadable'));
   const unreadable = { read: () => Promise.reject(new Error('HTTP 500')) };
   const found = { kind: 'found', jobId: 'job-listed', by: 'mark' } as const;
   const lists = scriptedProvider({ ...unreadable, find: async () => found });
-  assert.equal((await lookAgain(held, lists)).phase, 'generating');
+  assert.equal((await findAgain(held, lists)).phase, 'generating');
   const second = await makeHeldTask(fixture);
   await callBack(second.attempt.id, news('job-unreadable-2'));
   const absent = scriptedProvider({
     ...unreadable,
     find: async () => ({ ...ABSENT, proof: 'final' }),
   });
-  await assert.rejects(lookAgain(second.held, absent), /HTTP 500/, 'it may be the job');
+  await assert.rejects(
+    findAgain(second.held, absent),
+    /HTTP 500/,
+    'the unreadable job may be the one',
+  );
 });
 
-test('strong absence counts only where the attempt was sent, and by our own clock too', async () => {
+test('strong absence counts only where the attempt was sent, and only by the process’s own clock too', async () => {
   const strong = provider({}, { kind: 'absent', proof: 'strong' });
   const elsewhere = { ...strong, identity: 'another account' };
   await freezeClock(fixture.db, 40_000);
   const { held, attempt } = await makeHeldTask(fixture);
   await announce(fixture.db, held.id);
   await freezeClock(fixture.db, 41_000);
-  assert.equal((await lookAgain(held, elsewhere)).phase, 'held');
+  assert.equal((await findAgain(held, elsewhere)).phase, 'held');
   const jumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
   const late = await liveAttempt(fixture.db, held.id);
   assert.ok(late);
   await findJobOf(jumped, await readTask(fixture.db, held.id), late);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
-  await lookAgain(await readTask(fixture.db, held.id), strong);
+  await findAgain(await readTask(fixture.db, held.id), strong);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'failed');
   assert.equal(attempt.provider_identity, 'test');
 });
 
-test('words that can not be stored as they are do not keep anything from being recorded', async () => {
+test('text that Postgres can’t store is replaced in evidence, and the evidence is recorded', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   const failure = `cut ${'🎬'.slice(0, 1)}, ended \0`;
   const failing = scriptedProvider({ find: () => Promise.reject(new Error(failure)) });
-  await assert.rejects(lookAgain(held, failing), { message: failure });
+  await assert.rejects(findAgain(held, failing), { message: failure });
   await callBack(attempt.id, news('job-odd', true));
   const [{ evidence } = { evidence: [] }] = (await shown(held.id)).attempts;
   assert.match(JSON.stringify(evidence), /cut �, ended �/);
 });
 
-test('a process that does not know the provider does not take its callback', async () => {
+test('a process without the provider rejects its callback, so that it is sent again', async () => {
   const { attempt } = await makeHeldTask(fixture);
   const deps = { ...callbackDeps(news('job-x')), providers: new Map() };
   const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
@@ -240,10 +244,10 @@ test('a process that does not know the provider does not take its callback', asy
   );
 });
 
-test('the evidence shows times, bytes and what each look-up said, without repeating itself', async () => {
+test('the evidence has counts, bytes sent and each different finding once', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await lookAgain(held, provider({}));
-  await lookAgain(await readTask(fixture.db, held.id), provider({}));
+  await findAgain(held, provider({}));
+  await findAgain(await readTask(fixture.db, held.id), provider({}));
   await callBack(attempt.id, news(null));
   const [one] = (await shown(held.id)).attempts;
   const evidence = one?.evidence.map((row) => {
@@ -258,7 +262,7 @@ test('the evidence shows times, bytes and what each look-up said, without repeat
   ]);
 });
 
-test('an operator adopts a job, once, with a reason that is kept', async () => {
+test('an operator’s job is adopted once, and the reason is kept', async () => {
   const { held } = await makeHeldTask(fixture);
   const decision = { kind: 'accepted', jobId: 'job-console' } as const;
   const done = await reconcile(fixture.db, held.id, decision, 'seen in the console');
@@ -270,10 +274,10 @@ test('an operator adopts a job, once, with a reason that is kept', async () => {
   await assert.rejects(again, { name: 'UsageError', message: /is generating, not held/ });
 });
 
-test('an operator’s refusal refunds, and a job that shows up later is an orphan', async () => {
+test('not accepted by an operator decision: refunded, and a job that shows up later is an orphan', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   await announce(fixture.db, held.id);
-  await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
+  await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'not in the console');
   const refunded = { available: PRICE.credits, reserved: 0 };
   assert.deepEqual((await balances(fixture.db, held.account_id)).paid, refunded);
   await callBack(attempt.id, news('job-late'));
@@ -292,9 +296,9 @@ test('an operator’s refusal refunds, and a job that shows up later is an orpha
   );
 });
 
-test('suspects of a provider that is not configured keep no others from being asked about', async () => {
+test('suspected orphans of a provider that is not configured do not stop the check of others', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'the console shows none');
+  await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'not in the console');
   await sql(
     fixture.db,
     `insert into orphan_jobs (provider, job_id, attempt_id, task_id, source, state, found_at)
@@ -304,19 +308,19 @@ test('suspects of a provider that is not configured keep no others from being as
   );
   await callBack(attempt.id, news('job-asked'));
   const providers = new Map([['scripted', provider({ 'job-asked': 'working' })]]);
-  const told: unknown[] = [];
-  const log = { ...quiet, error: (fields: unknown) => told.push(fields) } as unknown as Log;
+  const logged: unknown[] = [];
+  const log = { ...quiet, error: (fields: unknown) => logged.push(fields) } as unknown as Log;
   for (let round = 0; round < 2; round += 1) {
     await checkOrphans({ db: fixture.db, log, providers });
   }
-  const ours = told.filter((fields) => JSON.stringify(fields).includes(held.id));
+  const ours = logged.filter((fields) => JSON.stringify(fields).includes(held.id));
   assert.deepEqual(ours, [{ task: held.id, job: 'job-asked', provider: 'scripted' }], 'once');
 });
 
-test('given up without knowing, the client is refunded and the named job is an orphan', async () => {
+test('failed by an operator decision: refunded, and the job that a callback named is an orphan', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   await callBack(attempt.id, news('job-doubtful', true));
-  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'the customer can not wait');
+  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'the customer can’t wait');
   assert.equal((await readTask(fixture.db, held.id)).error_code, 'provider_unavailable');
   const { orphan_jobs: orphans } = await shown(held.id);
   assert.deepEqual(
@@ -325,7 +329,7 @@ test('given up without knowing, the client is refunded and the named job is an o
   );
 });
 
-test('operator and look-up race: exactly one of them decides', async () => {
+test('of an operator decision and a find at the same time exactly one applies', async () => {
   for (let round = 0; round < 10; round += 1) {
     const { held, attempt } = await makeHeldTask(fixture);
     const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
@@ -344,7 +348,7 @@ test('operator and look-up race: exactly one of them decides', async () => {
   }
 });
 
-test('what an operator decides is free for the next worker, and a slow look-up has no say', async () => {
+test('after a decision the next worker may go on, and a slow find changes nothing', async () => {
   const { held } = await makeHeldTask(fixture);
   let taken: Task | undefined;
   const slow = scriptedProvider({
@@ -354,12 +358,16 @@ test('what an operator decides is free for the next worker, and a slow look-up h
       return ABSENT;
     },
   });
-  assert.equal((await lookAgain(held, slow)).phase, 'generating');
+  assert.equal((await findAgain(held, slow)).phase, 'generating');
   assert.equal(taken?.phase, 'generating');
-  assert.equal(await claim(fixture.db, held.id), undefined, 'who took it still has it');
+  assert.equal(
+    await claim(fixture.db, held.id),
+    undefined,
+    'the worker that claimed it still has it',
+  );
 });
 
-test('two operators race: one decides, the other is told', async () => {
+test('of two operator decisions at the same time one applies, the other is refused', async () => {
   const { held } = await makeHeldTask(fixture);
   const decide = () => reconcile(fixture.db, held.id, { kind: 'failed' }, 'race');
   const results = await Promise.allSettled([decide(), decide()]);
@@ -372,12 +380,17 @@ test('two operators race: one decides, the other is told', async () => {
   assert.equal(transfers.length, 1);
 });
 
-test('a decision about something else than what is held is refused and changes nothing', async () => {
+test('a decision that does not fit the held task is refused and changes nothing', async () => {
   const { held } = await makeHeldTask(fixture);
   const taken = await makeHeldTask(fixture);
   await reconcile(fixture.db, taken.held.id, { kind: 'accepted', jobId: 'job-mine' }, 'seen');
-  const steal = reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-mine' }, 'mistaken');
-  await assert.rejects(steal, { message: 'job job-mine belongs to another task already' });
+  const wrong = reconcile(
+    fixture.db,
+    held.id,
+    { kind: 'accepted', jobId: 'job-mine' },
+    'a mistake',
+  );
+  await assert.rejects(wrong, { message: 'job job-mine belongs to another task already' });
   const nothing = reconcile(fixture.db, 'task_none', { kind: 'failed' }, 'x');
   await assert.rejects(nothing, { message: 'there is no task "task_none"' });
   assert.equal((await readTask(fixture.db, held.id)).phase, 'held');

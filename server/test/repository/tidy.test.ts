@@ -27,15 +27,21 @@ async function filesUnder(folder: string, ending: string): Promise<Source[]> {
   );
 }
 
-const all = [
-  ...(await filesUnder(path.join(ROOT, 'server'), '.ts')),
-  ...(await filesUnder(path.join(ROOT, 'acceptance'), '.ts')),
-  ...(await filesUnder(path.join(ROOT, 'bench'), '.ts')),
-];
-const product = all.filter(({ name }) => name.startsWith('server/src/') && !isTest(name));
+/** npm workspaces that know nothing of tasks, and the acceptance suite: each is self-contained. */
+const WORKSPACES = ['embedded-postgres'];
+const SELF_CONTAINED = [...WORKSPACES, 'acceptance'];
+
+const folders = ['server', 'bench', ...SELF_CONTAINED];
+const sources = folders.map((folder) => filesUnder(path.join(ROOT, folder), '.ts'));
+const all = (await Promise.all(sources)).flat();
+const server = all.filter(({ name }) => name.startsWith('server/src/') && !isTest(name));
+const product = all.filter(
+  ({ name }) =>
+    !isTest(name) && ['server/src', ...WORKSPACES].some((at) => name.startsWith(`${at}/`)),
+);
 
 function isTest(name: string): boolean {
-  return name.endsWith('.test.ts');
+  return name.endsWith('.test.ts') || /^[\w-]+\/test\//.test(name);
 }
 
 /** Rooms by floor: an import goes within its room or to a lower floor (design, "Rooms"). */
@@ -68,7 +74,7 @@ function importsOf({ name, text }: Source): string[] {
 }
 
 test('imports stay in their room or go to a lower floor', () => {
-  const wrong = product.flatMap((source) => {
+  const wrong = server.flatMap((source) => {
     const room = roomOf(path.join(ROOT, source.name));
     assert.notEqual(floorOf(room), -1, `${source.name} is in a room without a floor`);
     return importsOf(source)
@@ -94,17 +100,31 @@ test('ledger tables are named only in the ledger room', () => {
   );
 });
 
-test('the acceptance suite imports nothing of the server', () => {
-  const wrong = all.filter(
-    (source) =>
-      source.name.startsWith('acceptance/') &&
-      importsOf(source).some((target) => !target.startsWith(path.join(ROOT, 'acceptance'))),
-  );
-  assert.deepEqual(
-    wrong.map(({ name }) => name),
-    [],
-  );
-});
+for (const folder of SELF_CONTAINED) {
+  test(`${folder}/ imports only its own files and npm packages, tests included`, () => {
+    const own = path.join(ROOT, folder) + path.sep;
+    const wrong = all
+      .filter(({ name }) => name.startsWith(`${folder}/`))
+      .filter((source) => importsOf(source).some((target) => !target.startsWith(own)));
+    assert.deepEqual(
+      wrong.map(({ name }) => name),
+      [],
+    );
+  });
+}
+
+for (const workspace of WORKSPACES) {
+  test(`${workspace}/ does not import the server's package`, () => {
+    const wrong = all.filter(
+      ({ name, text }) =>
+        name.startsWith(`${workspace}/`) && /(?:from|import\()\s*'framewright['/]/.test(text),
+    );
+    assert.deepEqual(
+      wrong.map(({ name }) => name),
+      [],
+    );
+  });
+}
 
 test('files have at most 400 lines of at most 100 columns, in folders at most 4 deep', () => {
   const wrong = product.flatMap(({ name, text }) => {

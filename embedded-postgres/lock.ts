@@ -1,24 +1,25 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { UsageError } from '../errors.ts';
+import { EmbeddedPostgresError } from './error.ts';
 
 const SQLITE_BUSY = 5;
 
 /**
- * Takes a lock that only one process at a time can hold and that the kernel gives back when its
- * holder dies, however it dies. Node offers no file lock of its own; SQLite's exclusive
- * transaction on an empty file is one (POSIX record locks), without pids to compare or stale
- * files to judge.
- * @returns the function that gives the lock back
- * @throws UsageError when another process kept it for `timeoutSeconds`
+ * Takes an exclusive lock between processes. The operating system releases it when its holder dies,
+ * even by SIGKILL. Node has no file lock; an exclusive SQLite transaction on an empty file is one
+ * (POSIX record locks), and needs no pid comparison and no check for stale lock files.
+ * @returns the function that releases the lock
+ * @throws EmbeddedPostgresError when another process held it for `timeoutSeconds`
  */
 export async function takeLock(path: string, timeoutSeconds: number): Promise<() => void> {
   const file = new DatabaseSync(path, { timeout: 0 });
   const deadline = performance.now() + timeoutSeconds * 1000;
   try {
-    while (!isTaken(file)) {
+    while (!tryLock(file)) {
       if (performance.now() > deadline) {
-        throw new UsageError(`another process kept ${path} for ${timeoutSeconds} s`);
+        throw new EmbeddedPostgresError(
+          `another process held the lock ${path} for ${timeoutSeconds} s`,
+        );
       }
       await delay(20);
     }
@@ -29,9 +30,9 @@ export async function takeLock(path: string, timeoutSeconds: number): Promise<()
   return () => file.close();
 }
 
-function isTaken(file: DatabaseSync): boolean {
+function tryLock(file: DatabaseSync): boolean {
   try {
-    // Nothing is ever written, so no journal is needed beside the lock.
+    // Nothing is ever written, so no journal file is needed.
     file.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
     return true;
   } catch (error) {

@@ -1,45 +1,46 @@
 import { execFile } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { UsageError } from '../errors.ts';
-import { randomBase62 } from '../ids.ts';
-import { type Account, commandAs, lastWords } from './account.ts';
 import type { Binaries } from './binaries.ts';
+import { EmbeddedPostgresError } from './error.ts';
 import type { DatabaseFolder } from './folder.ts';
+import { commandAs, lastErrorLines, type OsUser } from './os-user.ts';
 
-/** The superuser that initdb makes, and the one the service connects as. */
+/** The superuser that initdb creates and that the service connects as. */
 export const ROLE = 'framewright';
+const PASSWORD_BYTES = 24;
 
 /**
- * Makes the cluster if there is none: UTF-8, locale C, passwords by SCRAM only. It is made under
- * another name and renamed when whole, so that a killed start leaves nothing half made.
- * @returns true when it was made just now
- * @throws UsageError with initdb's last words
+ * Creates the cluster if it is missing: UTF-8, locale C, passwords by SCRAM only. initdb writes
+ * under a temporary name, which is renamed at the end, so that a killed start leaves no partial
+ * cluster.
+ * @returns true when this call created it
+ * @throws EmbeddedPostgresError with initdb's last output
  */
 export async function ensureCluster(
   folder: DatabaseFolder,
-  account: Account,
+  osUser: OsUser,
   binaries: Binaries,
   durable: boolean,
 ): Promise<boolean> {
   if (existsSync(join(folder.cluster, 'PG_VERSION'))) return false;
   await removeUnfinished(folder);
-  await ensurePassword(folder, account);
-  // A fresh name, because an initdb whose starter was killed may still write under the old one.
+  await ensurePassword(folder, osUser);
+  // A new name each time: an initdb that outlived its killed parent may still write under the old.
   const unfinished = `${folder.cluster}.new-${randomUUID()}`;
   const flags = [`--pwfile=${folder.password}`, '-U', ROLE, '-A', 'scram-sha-256'];
   const encoding = ['-E', 'UTF8', '--locale=C', ...(durable ? [] : ['--no-sync'])];
   const { file, args, options } = commandAs(
-    account,
+    osUser,
     [binaries.initdb, '-D', unfinished, ...flags, ...encoding],
     folder.path,
   );
   await promisify(execFile)(file, args, options).catch((error: unknown) => {
-    throw new UsageError(
-      `the embedded database can't be made: ${lastWords(error)} (or set DATABASE_URL)`,
+    throw new EmbeddedPostgresError(
+      `the embedded database can't be created: ${lastErrorLines(error)} (or set DATABASE_URL)`,
     );
   });
   await rename(unfinished, folder.cluster);
@@ -47,21 +48,23 @@ export async function ensureCluster(
   return true;
 }
 
-/** The role's password. @throws UsageError when the file is not there */
+/** The role's password. @throws EmbeddedPostgresError when the file can't be read */
 export async function readPassword(folder: DatabaseFolder): Promise<string> {
   const text = await readFile(folder.password, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`the embedded database's password can't be read: ${String(error)}`);
+    throw new EmbeddedPostgresError(
+      `the embedded database's password can't be read: ${String(error)}`,
+    );
   });
   return text.trim();
 }
 
-async function ensurePassword(folder: DatabaseFolder, account: Account): Promise<void> {
+async function ensurePassword(folder: DatabaseFolder, osUser: OsUser): Promise<void> {
   if (existsSync(folder.password)) return;
   const unfinished = `${folder.password}.new-${randomUUID()}`;
   const file = await open(unfinished, 'wx', 0o600);
   try {
-    if (account.kind !== 'self') await file.chown(account.uid, account.gid);
-    await file.writeFile(`${randomBase62(32)}\n`);
+    if (osUser.kind !== 'self') await file.chown(osUser.uid, osUser.gid);
+    await file.writeFile(`${randomBytes(PASSWORD_BYTES).toString('base64url')}\n`);
     await file.sync();
   } finally {
     await file.close();

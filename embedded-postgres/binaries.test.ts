@@ -4,25 +4,25 @@ import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { UsageError } from '../errors.ts';
 import { findBinaries, linkLibraries } from './binaries.ts';
+import { EmbeddedPostgresError } from './error.ts';
 
-test('a platform without a packaged Postgres is told to set DATABASE_URL', async () => {
+test('on a platform without a packaged Postgres the error says to set DATABASE_URL', async () => {
   await assert.rejects(findBinaries('plan9', 'mips'), (error: unknown) => {
-    assert.ok(error instanceof UsageError);
+    assert.ok(error instanceof EmbeddedPostgresError);
     assert.match(error.message, /plan9-mips.*DATABASE_URL/);
     return true;
   });
 });
 
-test('the server runs from a package whose install script did not run', async (t) => {
+test('Postgres runs from a package whose install script did not run', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'embedded package '));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const native = join(folder, 'native');
   const { postgres } = await findBinaries();
   await cp(dirname(dirname(postgres)), native, {
     recursive: true,
-    // As npm unpacks it: without links.
+    // Without links, as npm unpacks it.
     filter: (source) =>
       !/\.so(\.\d+)?$/.test(source) ||
       /lib(crypto|ssl|z|xml2|lzma|xslt|ossp)/.test(source) ||

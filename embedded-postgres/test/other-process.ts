@@ -3,33 +3,32 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** For tests: another process that has the embedded database open. */
+/** Another process that has the embedded database open. */
 export interface OtherProcess {
   child: ChildProcess;
   url: string;
   startedHere: boolean;
   created: boolean;
-  /** Lets it close the database and end. */
+  /** Makes it close the database and end. */
   close(): Promise<void>;
   kill(): Promise<void>;
 }
 
 const PROGRAM = `
-  import { openEmbeddedDatabase } from '${new URL('../embedded.ts', import.meta.url).href}';
-  import { createLog } from '${new URL('../log.ts', import.meta.url).href}';
+  import { openEmbeddedDatabase } from '${new URL('../embedded-postgres.ts', import.meta.url).href}';
+  import { silentLog as log } from '${new URL('./silent-log.ts', import.meta.url).href}';
   const [dataDir] = process.argv.slice(-1);
-  const say = (answer) => process.stdout.write(JSON.stringify(answer) + '\\n');
+  const print = (answer) => process.stdout.write(JSON.stringify(answer) + '\\n');
   try {
-    const log = createLog({ level: 'silent' });
     const database = await openEmbeddedDatabase({ dataDir, log, settings: { fsync: 'off' } });
-    say(database);
+    print(database);
     process.stdin.once('end', () => database.close()).resume();
   } catch (error) {
-    say({ refusal: error.name + ': ' + error.message });
+    print({ refusal: error.name + ': ' + error.message });
   }
 `;
 
-/** Starts a process that opens the database; it may not have begun yet. */
+/** Starts a process that opens the database. Does not wait until it is open. */
 export function spawnOpener(dataDir: string, uid?: number): ChildProcess {
   return spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM, '--', dataDir], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -39,7 +38,7 @@ export function spawnOpener(dataDir: string, uid?: number): ChildProcess {
   });
 }
 
-/** Opens the database in another process, as another user where `uid` says so (root only). */
+/** Opens the database in another process; with `uid` as that OS user (root only). */
 export async function openInOtherProcess(dataDir: string, uid?: number): Promise<OtherProcess> {
   const child = spawnOpener(dataDir, uid);
   const ended = once(child, 'exit');
@@ -62,10 +61,10 @@ export async function openInOtherProcess(dataDir: string, uid?: number): Promise
 async function firstLine(child: ChildProcess) {
   if (child.stdout === null) throw new Error('the other process has no standard output');
   for await (const line of createInterface({ input: child.stdout })) return JSON.parse(line);
-  throw new Error('the other process said nothing');
+  throw new Error('the other process printed nothing');
 }
 
-/** Looks every 10 ms until the condition holds. */
+/** Checks every 10 ms until the condition holds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await delay(10);
 }

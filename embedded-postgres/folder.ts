@@ -1,39 +1,39 @@
 import { mkdir, realpath, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { UsageError } from '../errors.ts';
+import { EmbeddedPostgresError } from './error.ts';
 
-/** Where everything of the embedded database lies: `<data folder>/postgres/`. */
+/** The paths of the embedded database, all in `<data folder>/postgres/`. */
 export interface DatabaseFolder {
   path: string;
-  /** Postgres' own data directory; absent until it was made whole. */
+  /** The data directory of Postgres; it exists only when it is complete. */
   cluster: string;
   /** The password of the role `framewright`, mode 0600. */
   password: string;
-  /** Held by whoever is opening, starting or closing; see `lock.ts`. */
+  /** The file locked while a process opens or closes the database; see `lock.ts`. */
   lock: string;
-  /** The named pipe its users hold open; see `lease.ts`. */
-  users: string;
-  /** What Postgres says; kept under two times `LOG_BYTES`. */
+  /** The named pipe that every member process keeps open; see `membership.ts`. */
+  pipe: string;
+  /** The log of Postgres; with its backup it stays below about twice `MAX_LOG_BYTES`. */
   log: string;
 }
 
 /**
- * Makes the data folder and the database's folder in it where they are missing.
- * As root others may pass through a new data folder (not list it), so that the unprivileged user
- * who runs Postgres reaches his part of it.
- * @throws UsageError when they can't be made
+ * Creates the data folder and the database's folder in it if they are missing.
+ * A data folder created by root can be entered, but not listed, by other OS users, so that the
+ * unprivileged OS user that runs Postgres reaches the database's folder.
+ * @throws EmbeddedPostgresError when they can't be created
  */
 export async function makeFolder(dataDir: string): Promise<DatabaseFolder> {
   const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
   const path = await makePath(dataDir, mode).catch((error: unknown) => {
-    throw new UsageError(`the data folder ${dataDir} can't be used: ${String(error)}`);
+    throw new EmbeddedPostgresError(`the data folder ${dataDir} can't be used: ${String(error)}`);
   });
   return {
     path,
     cluster: join(path, 'cluster'),
     password: join(path, 'password'),
     lock: join(path, 'lock'),
-    users: join(path, 'users'),
+    pipe: join(path, 'users'),
     log: join(path, 'postgres.log'),
   };
 }
@@ -45,7 +45,7 @@ async function makePath(dataDir: string, mode: number): Promise<string> {
   return path;
 }
 
-/** The user id that owns a file or folder; `undefined` when there is none. */
+/** The id of the OS user that owns a file or folder; `undefined` when the path does not exist. */
 export async function ownerOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.uid;
 }

@@ -3,19 +3,20 @@ import { closeSync } from 'node:fs';
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { type Account, commandAs, oneLine } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import type { DatabaseFolder } from './folder.ts';
-import { type Lease, makePipe, openBothEnds } from './lease.ts';
+import { type Membership, makePipe, openBothEnds } from './membership.ts';
+import { commandAs, lastLinesOf, type OsUser } from './os-user.ts';
 
 const LOG_TAIL_BYTES = 4096;
 
 /**
- * The shell beside Postgres, in a session of its own: a terminal's Ctrl-C does not reach it, and
- * it outlives whoever started it. It reads the pipe of users (its standard input), answers each
- * who joins with a file, and at the end of file, when no user is left, stops Postgres. It repeats
- * the signal because a Postgres that has only just begun to start ignores the first. Postgres is
- * its own child, whose number can't become another's before it has seen the end.
+ * The guard: a shell that runs Postgres, in a session of its own, so that a terminal's Ctrl-C does
+ * not reach it and it outlives the process that started it. It reads the members' pipe (its
+ * standard input) and creates a file to confirm each process that joins. At end of file, when no
+ * member is left, it stops Postgres. It repeats the signal because Postgres ignores it early in
+ * its start. Postgres is the guard's own child, so its pid can't be reused before the guard has
+ * seen its end.
  */
 const GUARD = `
 umask 077; trap '' HUP INT QUIT TERM
@@ -30,7 +31,7 @@ wait $postgres; status=$?
 kill -KILL $watch 2>/dev/null
 exit $status`;
 
-/** For a small service on one machine; what the caller hands in comes after and wins. */
+/** For a small service on one machine. The caller's settings override these. */
 const SETTINGS: Record<string, string> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -41,40 +42,40 @@ const SETTINGS: Record<string, string> = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_checkpoints: 'off',
-  // Values of clients' requests stay out of the log: no statements, no details.
+  // Keeps values of clients' requests out of the log: no statements, no details.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
 };
 
-/** A server on its way up. */
+/** A server that is starting. */
 export interface Startup {
-  lease: Lease;
+  membership: Membership;
   port: number;
   /** Whether its process still runs. */
   isAlive(): boolean;
-  /** What it said since it was started, the last lines on one line. */
-  lastWords(): Promise<string>;
+  /** The last lines it has logged since it was started, on one line. */
+  lastLogLines(): Promise<string>;
 }
 
 export interface StartOptions {
   folder: DatabaseFolder;
-  account: Account;
+  osUser: OsUser;
   binaries: Binaries;
   settings: Record<string, string>;
   port: number;
 }
 
-/** Starts Postgres under its guard and does not wait for it to be ready. */
+/** Starts Postgres under its guard. Does not wait until it is ready. */
 export async function startServer(options: StartOptions): Promise<Startup> {
-  const { folder, account, port } = options;
-  await makePipe(folder, account);
-  await removeAnswers(folder);
+  const { folder, osUser, port } = options;
+  await makePipe(folder, osUser);
+  await removeConfirmations(folder);
   const logStart = (await stat(folder.log).catch(() => undefined))?.size ?? 0;
-  const { lease, readingEnd } = openBothEnds(folder);
-  const { file, args, options: how } = guardCommand(options);
+  const { membership, readingEnd } = openBothEnds(folder);
+  const { file, args, options: spawnOptions } = guardCommand(options);
   let isAlive = true;
   const guard = spawn(file, args, {
-    ...how,
+    ...spawnOptions,
     detached: true,
     stdio: [readingEnd, 'ignore', 'ignore'],
   });
@@ -86,25 +87,25 @@ export async function startServer(options: StartOptions): Promise<Startup> {
   }
   guard.unref();
   return {
-    lease,
+    membership,
     port,
     isAlive: () => isAlive,
-    lastWords: async () => oneLine(await readFrom(folder.log, logStart)),
+    lastLogLines: async () => lastLinesOf(await readFrom(folder.log, logStart)),
   };
 }
 
-function guardCommand({ folder, account, binaries, settings, port }: StartOptions) {
+function guardCommand({ folder, osUser, binaries, settings, port }: StartOptions) {
   const all = { ...SETTINGS, port: String(port), ...settings };
   const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return commandAs(
-    account,
+    osUser,
     ['/bin/sh', '-c', GUARD, 'sh', binaries.postgres, '-D', folder.cluster, ...flags],
     folder.path,
   );
 }
 
-/** Answers that nobody fetched, because he died while joining. */
-async function removeAnswers(folder: DatabaseFolder): Promise<void> {
+/** Removes the confirmations for processes that died while joining. */
+async function removeConfirmations(folder: DatabaseFolder): Promise<void> {
   for (const name of await readdir(folder.path)) {
     if (name.startsWith('joined-')) await rm(join(folder.path, name), { force: true });
   }
@@ -123,14 +124,14 @@ async function readFrom(path: string, start: number): Promise<string> {
 }
 
 /**
- * A loopback port nobody listens on: the preferred one if that is free, so that after a crash the
- * connections of those who were using the database find it again.
+ * A free loopback port: the preferred one if possible, so that after a crash the other members'
+ * connections find the database at the same address.
  */
 export async function freePort(preferred: number): Promise<number> {
   return (await boundPort(preferred)) ?? (await boundPort(0)) ?? preferred;
 }
 
-/** Whether a loopback port can be listened on. */
+/** Whether a loopback port is free. */
 export async function isFree(port: number): Promise<boolean> {
   return (await boundPort(port)) !== undefined;
 }

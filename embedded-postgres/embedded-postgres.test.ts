@@ -7,12 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { Client } from 'pg';
-import { openInOtherProcess, spawnOpener, until } from './embedded/other-process.ts';
-import { openEmbeddedDatabase } from './embedded.ts';
-import { UsageError } from './errors.ts';
-import { createLog } from './log.ts';
+import { openEmbeddedDatabase } from './embedded-postgres.ts';
+import { EmbeddedPostgresError } from './error.ts';
+import { openInOtherProcess, spawnOpener, until } from './test/other-process.ts';
+import { silentLog as log } from './test/silent-log.ts';
 
-const log = createLog({ level: 'silent' });
 const settings = { fsync: 'off' };
 
 async function emptyFolder(t: TestContext): Promise<string> {
@@ -30,7 +29,7 @@ before(async () => {
 
 after(() => rm(template, { recursive: true, force: true }));
 
-/** A copy of a cluster made once; run by root it is root's, like data restored from a backup. */
+/** A copy of a template. If root runs the tests, root owns it, like data restored from a backup. */
 async function dataFolder(t: TestContext): Promise<string> {
   const folder = await emptyFolder(t);
   await cp(template, folder, { recursive: true });
@@ -71,7 +70,7 @@ async function parentOf(pid: number): Promise<number> {
   return Number(/^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-test('what was written before the close is there after the next start', async (t) => {
+test('data written before the close is there after the next start', async (t) => {
   const dataDir = await emptyFolder(t);
   const first = await open(t, dataDir);
   assert.deepEqual([first.startedHere, first.created], [true, true]);
@@ -105,20 +104,20 @@ test('the cluster is UTF-8 with locale C, on loopback only, behind a password', 
   assert.equal((await stat(join(dataDir, 'postgres', 'password'))).mode & 0o777, 0o600);
 });
 
-test('a second process joins, the starter may leave, and the last one stops it', async (t) => {
+test('a second process joins, the first may leave, and the last one stops the server', async (t) => {
   const dataDir = await dataFolder(t);
-  const starter = await openInOtherProcess(dataDir);
-  assert.equal(starter.startedHere, true);
+  const first = await openInOtherProcess(dataDir);
+  assert.equal(first.startedHere, true);
   const joiner = await open(t, dataDir);
-  assert.deepEqual([joiner.startedHere, joiner.url], [false, starter.url]);
+  assert.deepEqual([joiner.startedHere, joiner.url], [false, first.url]);
   const pid = await postmasterPid(dataDir);
-  await starter.close();
+  await first.close();
   assert.deepEqual(await query(joiner.url, 'select 1 as one'), [{ one: 1 }]);
   await joiner.close();
   assert.equal(isAlive(pid), false);
 });
 
-test('two opens in one process count as two users', async (t) => {
+test('two opens in one process count as two members', async (t) => {
   const dataDir = await dataFolder(t);
   const [first, second] = await Promise.all([open(t, dataDir), open(t, dataDir)]);
   assert.notEqual(first.startedHere, second.startedHere);
@@ -126,7 +125,7 @@ test('two opens in one process count as two users', async (t) => {
   assert.equal((await query(second.url, 'select 1')).length, 1);
 });
 
-test('of processes that open an empty folder at the same moment exactly one starts', async (t) => {
+test('of processes that open an empty folder at the same moment exactly one starts a server', async (t) => {
   const dataDir = await emptyFolder(t);
   const all = await Promise.all([1, 2, 3, 4].map(() => openInOtherProcess(dataDir)));
   assert.equal(all.filter((each) => each.startedHere).length, 1);
@@ -139,7 +138,7 @@ test('of processes that open an empty folder at the same moment exactly one star
 
 test('processes that open and close at the same time never lose the database', async (t) => {
   const dataDir = await dataFolder(t);
-  const user = async () => {
+  const closer = async () => {
     for (let round = 0; round < 6; round += 1) {
       const database = await openEmbeddedDatabase({ dataDir, log, settings });
       assert.equal((await query(database.url, 'select 1')).length, 1);
@@ -153,27 +152,27 @@ test('processes that open and close at the same time never lose the database', a
       await other.kill();
     }
   };
-  await Promise.all([user(), user(), killed()]);
+  await Promise.all([closer(), closer(), killed()]);
 });
 
-test('a killed starter leaves its data, and the server stops by itself', async (t) => {
+test('after its only member was killed the server stops by itself and keeps the data', async (t) => {
   const dataDir = await dataFolder(t);
-  const starter = await openInOtherProcess(dataDir);
-  await query(starter.url, 'create table kept as select 7 as answer');
+  const first = await openInOtherProcess(dataDir);
+  await query(first.url, 'create table kept as select 7 as answer');
   const pid = await postmasterPid(dataDir);
-  await starter.kill();
+  await first.kill();
   await until(() => !isAlive(pid));
   const next = await open(t, dataDir);
   assert.equal(next.startedHere, true);
   assert.deepEqual(await query(next.url, 'select answer from kept'), [{ answer: 7 }]);
 });
 
-test('a killed starter does not take the database from under another user', async (t) => {
+test('a killed first member does not stop the server of another member', async (t) => {
   const dataDir = await dataFolder(t);
-  const starter = await openInOtherProcess(dataDir);
+  const first = await openInOtherProcess(dataDir);
   const joiner = await open(t, dataDir);
   const pid = await postmasterPid(dataDir);
-  await starter.kill();
+  await first.kill();
   const third = await openInOtherProcess(dataDir);
   assert.equal(third.startedHere, false);
   await third.kill();
@@ -182,11 +181,11 @@ test('a killed starter does not take the database from under another user', asyn
   assert.equal(isAlive(pid), false);
 });
 
-test('an open just after a kill gets a server that lasts, not the one about to stop', async (t) => {
+test('an open just after a kill gets a server that lasts, not the one that is stopping', async (t) => {
   const dataDir = await dataFolder(t);
   for (let round = 0; round < 4; round += 1) {
-    const starter = await openInOtherProcess(dataDir);
-    starter.child.kill('SIGKILL');
+    const first = await openInOtherProcess(dataDir);
+    first.child.kill('SIGKILL');
     const next = await openEmbeddedDatabase({ dataDir, log, settings });
     const client = new Client({ connectionString: next.url });
     await client.connect();
@@ -196,15 +195,15 @@ test('an open just after a kill gets a server that lasts, not the one about to s
   }
 });
 
-test('a server whose guard was killed too is taken over', {
+test('a server whose guard was killed is joined', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const dataDir = await dataFolder(t);
-  const starter = await openInOtherProcess(dataDir);
+  const first = await openInOtherProcess(dataDir);
   const pid = await postmasterPid(dataDir);
   for (const guard of await guardsOf(pid)) process.kill(guard, 'SIGKILL');
-  await rm(join(dataDir, 'postgres', 'users')); // nor need the pipe be there
-  await starter.kill();
+  await rm(join(dataDir, 'postgres', 'users')); // the pipe may be missing as well
+  await first.kill();
   const next = await open(t, dataDir);
   assert.deepEqual([next.startedHere, await postmasterPid(dataDir)], [false, pid]);
   assert.equal((await query(next.url, 'select 1')).length, 1);
@@ -212,10 +211,10 @@ test('a server whose guard was killed too is taken over', {
   await next.close();
   assert.equal((await query(other.url, 'select 1')).length, 1);
   await other.close();
-  await until(() => !isAlive(pid)); // init, not the guard, sees its end
+  await until(() => !isAlive(pid)); // init, not the guard, reaps it
 });
 
-/** The guard is Postgres' parent; its watch is the parent's other child. */
+/** The guard is the parent of Postgres; its reading subshell is the parent's other child. */
 async function guardsOf(postmaster: number): Promise<number[]> {
   const guard = await parentOf(postmaster);
   const children = await readFile(`/proc/${guard}/task/${guard}/children`, 'utf8');
@@ -223,7 +222,7 @@ async function guardsOf(postmaster: number): Promise<number[]> {
   return [guard, ...watches.filter((pid) => pid !== postmaster)];
 }
 
-test('a start killed at any moment leaves nothing in the way of the next', async (t) => {
+test('a start that is killed at any moment does not prevent the next start', async (t) => {
   const dataDir = await emptyFolder(t);
   const moments = [
     () => seen(dataDir, /^cluster\.new-/),
@@ -251,32 +250,32 @@ function seen(dataDir: string, name: RegExp): boolean {
   }
 }
 
-test('a stale postmaster.pid is no obstacle, also with the number of a stranger', async (t) => {
+test('a stale postmaster.pid does not prevent a start, even if its pid belongs to another program', async (t) => {
   const dataDir = await dataFolder(t);
   await (await open(t, dataDir)).close();
   const { uid } = await stat(join(dataDir, 'postgres', 'cluster'));
   const asOwner = process.getuid?.() === 0 ? { uid, gid: uid } : {};
-  const stranger = spawn('/bin/sleep', ['600'], { ...asOwner, cwd: '/', stdio: 'ignore' });
-  t.after(() => stranger.kill('SIGKILL'));
-  await once(stranger, 'spawn');
+  const otherProgram = spawn('/bin/sleep', ['600'], { ...asOwner, cwd: '/', stdio: 'ignore' });
+  t.after(() => otherProgram.kill('SIGKILL'));
+  await once(otherProgram, 'spawn');
   const cluster = join(dataDir, 'postgres', 'cluster');
   const lines = [cluster, 1700000000, 5432, '', '127.0.0.1', '  1 2', 'ready   '].join('\n');
-  for (const stale of [`${stranger.pid}\n${lines}\n`, `999999\n${lines}\n`, '']) {
+  for (const stale of [`${otherProgram.pid}\n${lines}\n`, `999999\n${lines}\n`, '']) {
     await writeFile(pidFile(dataDir), stale);
     const database = await openEmbeddedDatabase({ dataDir, log, settings });
     assert.equal(database.startedHere, true);
     assert.equal((await query(database.url, 'select 1')).length, 1);
     await database.close();
   }
-  assert.equal(stranger.exitCode ?? stranger.signalCode, null);
+  assert.equal(otherProgram.exitCode ?? otherProgram.signalCode, null);
 });
 
-test('its users hear when the server dies, and the next open brings it back', async (t) => {
+test('onExit reports that the server died, and the next open starts it again', async (t) => {
   const dataDir = await dataFolder(t);
   const database = await open(t, dataDir);
-  const told = new Promise<string>((resolve) => database.onExit(resolve));
+  const reported = new Promise<string>((resolve) => database.onExit(resolve));
   process.kill(await postmasterPid(dataDir), 'SIGKILL');
-  assert.match(await told, /postgres\.log/);
+  assert.match(await reported, /postgres\.log/);
   const again = await open(t, dataDir);
   assert.deepEqual([again.startedHere, again.url], [true, database.url]);
   await again.close();
@@ -284,18 +283,18 @@ test('its users hear when the server dies, and the next open brings it back', as
   await database.close();
 });
 
-test('a start that fails says in one line what Postgres said, and blocks nobody', async (t) => {
+test('the error of a failed start is one line with the cause from Postgres, and does not block the next', async (t) => {
   const dataDir = await dataFolder(t);
   const failed = openEmbeddedDatabase({ dataDir, log, settings: { ...settings, bogus: '1' } });
   await assert.rejects(failed, (error: unknown) => {
-    assert.ok(error instanceof UsageError);
+    assert.ok(error instanceof EmbeddedPostgresError);
     assert.match(error.message, /^[^\n]*unrecognized configuration parameter "bogus"[^\n]*$/);
     return true;
   });
   assert.equal((await open(t, dataDir)).startedHere, true);
 });
 
-test('closing is quiet when the server and its folder are gone', async (t) => {
+test('close succeeds when the server and its folder are gone', async (t) => {
   const dataDir = await dataFolder(t);
   const database = await open(t, dataDir);
   const pid = await postmasterPid(dataDir);

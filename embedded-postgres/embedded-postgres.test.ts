@@ -104,7 +104,7 @@ test('the cluster is UTF-8 with locale C, on loopback only, behind a password', 
   assert.equal((await stat(join(dataDir, 'postgres', 'password'))).mode & 0o777, 0o600);
 });
 
-test('a second process joins, the first may leave, and the last one stops the server', async (t) => {
+test('a second process joins, the first may leave, the last one stops the server', async (t) => {
   const dataDir = await dataFolder(t);
   const first = await openInOtherProcess(dataDir);
   assert.equal(first.startedHere, true);
@@ -125,7 +125,7 @@ test('two opens in one process count as two members', async (t) => {
   assert.equal((await query(second.url, 'select 1')).length, 1);
 });
 
-test('of processes that open an empty folder at the same moment exactly one starts a server', async (t) => {
+test('of processes that open an empty folder together exactly one starts a server', async (t) => {
   const dataDir = await emptyFolder(t);
   const all = await Promise.all([1, 2, 3, 4].map(() => openInOtherProcess(dataDir)));
   assert.equal(all.filter((each) => each.startedHere).length, 1);
@@ -155,7 +155,7 @@ test('processes that open and close at the same time never lose the database', a
   await Promise.all([closer(), closer(), killed()]);
 });
 
-test('after its only member was killed the server stops by itself and keeps the data', async (t) => {
+test('when its only member is killed the server stops and keeps the data', async (t) => {
   const dataDir = await dataFolder(t);
   const first = await openInOtherProcess(dataDir);
   await query(first.url, 'create table kept as select 7 as answer');
@@ -181,7 +181,7 @@ test('a killed first member does not stop the server of another member', async (
   assert.equal(isAlive(pid), false);
 });
 
-test('an open just after a kill gets a server that lasts, not the one that is stopping', async (t) => {
+test('an open just after a kill does not get the server that is stopping', async (t) => {
   const dataDir = await dataFolder(t);
   for (let round = 0; round < 4; round += 1) {
     const first = await openInOtherProcess(dataDir);
@@ -250,7 +250,7 @@ function seen(dataDir: string, name: RegExp): boolean {
   }
 }
 
-test('a stale postmaster.pid does not prevent a start, even if its pid belongs to another program', async (t) => {
+test('a stale postmaster.pid prevents no start, even with the pid of another program', async (t) => {
   const dataDir = await dataFolder(t);
   await (await open(t, dataDir)).close();
   const { uid } = await stat(join(dataDir, 'postgres', 'cluster'));
@@ -283,7 +283,7 @@ test('onExit reports that the server died, and the next open starts it again', a
   await database.close();
 });
 
-test('the error of a failed start is one line with the cause from Postgres, and does not block the next', async (t) => {
+test('a failed start is a one-line error with the cause, and does not block the next', async (t) => {
   const dataDir = await dataFolder(t);
   const failed = openEmbeddedDatabase({ dataDir, log, settings: { ...settings, bogus: '1' } });
   await assert.rejects(failed, (error: unknown) => {

@@ -16,10 +16,12 @@ const COVERAGE = [
   '--experimental-test-coverage',
   '--test-coverage-include=server/src/**/*.ts',
   '--test-coverage-include=embedded-postgres/*.ts',
+  '--test-coverage-include=local-renderer/**/*.ts',
+  '--test-coverage-exclude=**/test/**',
   '--test-coverage-exclude=**/*.test.ts',
 ];
 const ALL = [
-  [...COVERAGE, 'server/src/**/*.test.ts', 'embedded-postgres/**/*.test.ts'],
+  [...COVERAGE, '{server/src,embedded-postgres,local-renderer}/**/*.test.ts'],
   ['simulators/**/*.test.ts', 'server/test/**/*.test.ts'],
 ];
 

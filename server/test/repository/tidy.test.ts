@@ -28,7 +28,7 @@ async function filesUnder(folder: string, ending: string): Promise<Source[]> {
 }
 
 /** npm workspaces that know nothing of tasks, and the acceptance suite: each is self-contained. */
-const WORKSPACES = ['embedded-postgres'];
+const WORKSPACES = ['embedded-postgres', 'local-renderer'];
 const SELF_CONTAINED = [...WORKSPACES, 'acceptance'];
 
 const folders = ['server', 'bench', ...SELF_CONTAINED];

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** One soft light of the backdrop, drifting round its home. Lengths are parts of the frame. */
+/**
+ * One soft light of the backdrop, drifting round its centre. Lengths are fractions of the frame.
+ */
 export interface Light {
   /** Red, green, blue, 0 to 1. */
   colour: readonly [number, number, number];
-  home: { x: number; y: number };
+  centre: { x: number; y: number };
   drift: { x: number; y: number };
   turnsPerSecond: number;
   phase: number;
@@ -32,9 +34,9 @@ const CHORDS = [
   [0, 9, 12, 16],
 ] as const;
 
-/** The look of a prompt and seed: always the same for the same two, and different otherwise. */
+/** The look of a prompt and seed: the same for the same prompt and seed, otherwise different. */
 export function lookOf(prompt: string, seed: number): Look {
-  const next = drawer(JSON.stringify([prompt, seed]));
+  const next = seededRandom(JSON.stringify([prompt, seed]));
   const hue = next() * 360;
   const spread = 40 + next() * 50;
   return {
@@ -46,14 +48,14 @@ export function lookOf(prompt: string, seed: number): Look {
 }
 
 function light(hue: number, spread: number, index: number, next: () => number): Light {
-  // one light of a distant hue keeps the frame from looking like a single wash
+  // One light has a distant hue, so that the frame does not look like a single colour.
   const tint =
     index === LIGHTS - 1
       ? hue + 110 + next() * 40
       : hue + (index / (LIGHTS - 2) - 0.5) * 2 * spread;
   return {
     colour: fromHsl(tint, 0.55 + next() * 0.2, 0.3 + next() * 0.18),
-    home: { x: (index + 0.2 + next() * 0.6) / LIGHTS, y: 0.1 + next() * 0.8 },
+    centre: { x: (index + 0.2 + next() * 0.6) / LIGHTS, y: 0.1 + next() * 0.8 },
     drift: { x: 0.12 + next() * 0.2, y: 0.12 + next() * 0.2 },
     turnsPerSecond: (0.05 + next() * 0.08) * (next() < 0.5 ? -1 : 1),
     phase: next(),
@@ -67,12 +69,12 @@ function chord(next: () => number): number[] {
   return steps.map((semitones) => root * 2 ** (semitones / 12));
 }
 
-/** Numbers from 0 up to 1, drawn from a hash of the text. */
-function drawer(text: string): () => number {
+/** Random numbers from 0 up to 1, always the same for the same text. */
+function seededRandom(text: string): () => number {
   const key = createHash('sha256').update(text, 'utf8').digest();
-  let drawn = 0;
+  let count = 0;
   return () => {
-    const block = createHash('sha256').update(key).update(String(drawn++)).digest();
+    const block = createHash('sha256').update(key).update(String(count++)).digest();
     return block.readUInt32LE(0) / 2 ** 32;
   };
 }

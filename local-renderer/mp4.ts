@@ -9,7 +9,7 @@ import {
   Rational,
 } from 'node-av';
 
-/** Sound to go with the pictures: two planes of 32-bit floats for the samples asked for. */
+/** The audio: two planes of 32-bit floats for the requested samples. */
 export interface Sound {
   samplesPerSecond: number;
   samples: (firstSample: number, count: number) => Buffer;
@@ -17,14 +17,14 @@ export interface Sound {
 
 const KEYFRAME_SECONDS = 2;
 
-/** Two on every machine: the number of threads changes the bytes. */
+/** The same on every machine, because the number of threads changes the bytes. */
 const ENCODER_THREADS = 2;
 const AAC_FRAME_SAMPLES = 1024;
 const STEREO_SAMPLE_BYTES = 8;
 
 /**
- * Writes frames, and sound of exactly the same length, as an MP4 that can play before it is
- * loaded whole. Holds as many frames as the encoder looks ahead. Frees the frames.
+ * Writes frames, and sound of exactly the same length, as an MP4 that can start to play before it
+ * is fully downloaded. Keeps only as many frames as the encoder looks ahead. Frees the frames.
  */
 export async function writeMp4(
   path: string,
@@ -52,10 +52,10 @@ export async function writeMp4(
   await audio?.finish();
 }
 
-/** One stream of the file. Times are in ticks of its encoder. */
+/** One stream of the file. Times are in units of its encoder's time base. */
 interface Track {
   write: (frame: Frame) => Promise<void>;
-  /** Writes what the encoder still holds; the stream ends there, also when that is longer. */
+  /** Writes what the encoder has buffered and cuts the stream at `length`. */
   finish: (length: bigint) => Promise<void>;
 }
 
@@ -78,7 +78,7 @@ function track(muxer: Muxer, encoder: Encoder): Track {
   return { write: (frame) => encode(frame, null), finish };
 }
 
-/** AAC comes in whole frames: the last one is filled up with silence, and ends early. */
+/** AAC has whole frames of 1024 samples: the last one is padded with silence and its length cut. */
 function soundTrack(track: Track, sound: Sound) {
   let written = 0;
   const write = async (samples: Buffer, count: number) => {
@@ -107,7 +107,7 @@ function soundTrack(track: Track, sound: Sound) {
   return { writeUntil, finish };
 }
 
-/** The quickest preset: half the work of the next but one, for twice the bytes (1 MB at 720p). */
+/** The fastest preset: half the work of `veryfast`, for twice the bytes (1 MB at 720p). */
 function videoEncoder(framesPerSecond: number): Promise<Encoder> {
   return Encoder.create(FF_ENCODER_LIBX264, {
     context: {

@@ -2,8 +2,8 @@ import { FFmpegError, Frame } from 'node-av';
 import type { FrameShape } from './filter-chain.ts';
 
 /**
- * A frame with a copy of packed pixels. (`Frame.fromVideoBuffer` of node-av 6.1 only points at
- * the bytes handed to it, and they are gone before the filters read them.)
+ * A frame with a copy of packed pixels. (`Frame.fromVideoBuffer` of node-av 6.1 keeps only a
+ * pointer to the given bytes, which are freed before the filters read them.)
  */
 export function packedFrame(shape: FrameShape, pixels: Buffer): Frame {
   const frame = new Frame();

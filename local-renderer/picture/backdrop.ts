@@ -1,12 +1,13 @@
-import type { FrameSize } from '../../catalog/frame-size.ts';
-import type { Light, Look } from './look.ts';
+import type { FrameSize } from '../frame-size.ts';
+import type { Light, Look } from '../look.ts';
 
 const LONG_SIDE = 96;
-const MOST = 65535;
+const MAX_CHANNEL = 65535;
 
 /**
- * The size the backdrop is drawn at: it is soft, so a small one scaled up looks the same. A
- * multiple of 8, because FFmpeg's scaler takes colour from pairs of pixels, also past the edge.
+ * The size at which the backdrop is drawn. It has no sharp edges, so a small one scaled up looks
+ * the same. A multiple of 8, because FFmpeg's scaler takes colour from pairs of pixels, also past
+ * the edge.
  */
 export function backdropSize(frame: FrameSize): FrameSize {
   const scale = LONG_SIDE / Math.max(frame.width, frame.height);
@@ -16,11 +17,11 @@ export function backdropSize(frame: FrameSize): FrameSize {
 
 /**
  * Draws the drifting lights at one moment as packed 16-bit RGB, little endian, rows top to bottom.
- * 16 bits, because 8 would show as steps once scaled up.
+ * 16 bits, because 8 bits would show visible steps after scaling.
  */
 export function drawBackdrop(look: Look, size: FrameSize, atSeconds: number): Buffer {
   const pixels = new Uint16Array(size.width * size.height * 3);
-  const lights = look.lights.map((light) => ({ ...light, at: whereIs(light, atSeconds) }));
+  const lights = look.lights.map((light) => ({ ...light, at: positionOf(light, atSeconds) }));
   const aspect = size.width / size.height;
   for (let row = 0, offset = 0; row < size.height; row++) {
     const y = (row + 0.5) / size.height;
@@ -31,21 +32,21 @@ export function drawBackdrop(look: Look, size: FrameSize, atSeconds: number): Bu
   return Buffer.from(pixels.buffer);
 }
 
-function whereIs(light: Light, atSeconds: number) {
+function positionOf(light: Light, atSeconds: number) {
   const turn = 2 * Math.PI * (light.phase + light.turnsPerSecond * atSeconds);
   return {
-    x: light.home.x + light.drift.x * Math.cos(turn),
-    y: light.home.y + light.drift.y * Math.sin(turn),
+    x: light.centre.x + light.drift.x * Math.cos(turn),
+    y: light.centre.y + light.drift.y * Math.sin(turn),
   };
 }
 
-type PlacedLight = Light & { at: { x: number; y: number } };
+type PositionedLight = Light & { at: { x: number; y: number } };
 
 function paint(
   pixels: Uint16Array,
   offset: number,
   ground: Look['ground'],
-  lights: PlacedLight[],
+  lights: PositionedLight[],
   x: number,
   y: number,
   aspect: number,
@@ -59,7 +60,7 @@ function paint(
     green += (light.colour[1] - green) * weight;
     blue += (light.colour[2] - blue) * weight;
   }
-  pixels[offset] = red * MOST;
-  pixels[offset + 1] = green * MOST;
-  pixels[offset + 2] = blue * MOST;
+  pixels[offset] = red * MAX_CHANNEL;
+  pixels[offset + 1] = green * MAX_CHANNEL;
+  pixels[offset + 2] = blue * MAX_CHANNEL;
 }

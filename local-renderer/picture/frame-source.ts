@@ -1,12 +1,12 @@
 import { AV_PIX_FMT_RGB48LE, type Frame } from 'node-av';
-import type { FrameSize } from '../../catalog/frame-size.ts';
+import type { FrameSize } from '../frame-size.ts';
+import type { Look } from '../look.ts';
 import { backdropSize, drawBackdrop } from './backdrop.ts';
 import type { FrameShape } from './filter-chain.ts';
 import { copyOf, type Fit, fittedImage, playingClip } from './fitting.ts';
-import type { Look } from './look.ts';
 import { packedFrame } from './packed-frame.ts';
 
-/** Something that is seen for the whole video: one frame for each tick. */
+/** A layer that is visible for the whole video: one frame for each tick. */
 export interface FrameSource {
   shape: FrameShape;
   /** The frame of the next tick; the caller frees it. */
@@ -14,7 +14,7 @@ export interface FrameSource {
   close: () => Promise<void>;
 }
 
-/** The drifting lights, small: scale them up. */
+/** The drifting lights at a small size, to be scaled up. */
 export function backdropSource(look: Look, frame: FrameSize, framesPerSecond: number): FrameSource {
   const shape = { ...backdropSize(frame), format: AV_PIX_FMT_RGB48LE };
   let tick = 0;
@@ -22,13 +22,13 @@ export function backdropSource(look: Look, frame: FrameSize, framesPerSecond: nu
   return { shape, next, close: async () => {} };
 }
 
-/** An image, still. @throws when the file can't be decoded */
+/** A still image. @throws when the file can't be decoded */
 export async function imageSource(path: string, box: FrameSize, fit: Fit): Promise<FrameSource> {
   const image = await fittedImage(path, box, fit);
   return { shape: image, next: async () => copyOf(image), close: async () => image.free() };
 }
 
-/** A clip, playing. @throws when the file can't be decoded */
+/** A playing clip. @throws when the file can't be decoded */
 export async function clipSource(
   path: string,
   box: FrameSize,
@@ -42,14 +42,14 @@ export async function clipSource(
     return value;
   };
   const first = await take();
-  let waiting: Frame | null = copyOf(first);
+  let unread: Frame | null = copyOf(first);
   const next = async () => {
-    const frame = waiting ?? (await take());
-    waiting = null;
+    const frame = unread ?? (await take());
+    unread = null;
     return frame;
   };
   const close = async () => {
-    waiting?.free();
+    unread?.free();
     first.free();
     await clip.return();
   };

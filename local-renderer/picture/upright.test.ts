@@ -12,7 +12,7 @@ function matrix(a: number, b: number, c: number, d: number): Buffer {
   return bytes;
 }
 
-test('each way a camera can be held, mirrored or not, has its filters', () => {
+test('each camera orientation, mirrored or not, gives its filters', () => {
   assert.deepEqual(uprightSteps(null), []);
   assert.deepEqual(uprightSteps(matrix(1, 0, 0, 1)), []);
   assert.deepEqual(uprightSteps(matrix(0, 1, -1, 0)), [['transpose', { dir: 'clock' }]]);
@@ -27,7 +27,7 @@ test('each way a camera can be held, mirrored or not, has its filters', () => {
   assert.deepEqual(uprightSteps(matrix(0, -1, -1, 0)), [['transpose', { dir: 'clock_flip' }]]);
 });
 
-test('a matrix of nothing turns nothing', () => {
+test('an invalid matrix gives no filters', () => {
   assert.deepEqual(uprightSteps(matrix(0, 0, 0, 0)), []);
   assert.deepEqual(uprightSteps(Buffer.alloc(4)), []);
 });

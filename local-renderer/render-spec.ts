@@ -1,4 +1,4 @@
-/** A video to make. */
+/** The video to render. */
 export interface RenderSpec {
   prompt: string;
   seed: number;
@@ -6,7 +6,7 @@ export interface RenderSpec {
   width: number;
   /** Even. */
   height: number;
-  /** Whole, 4 to 15. */
+  /** A multiple of 1/24 s: the video has 24 frames a second. */
   durationSeconds: number;
   generateAudio: boolean;
   mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
@@ -14,10 +14,4 @@ export interface RenderSpec {
   lastFramePath?: string;
   referenceImagePaths: string[];
   referenceVideoPaths: string[];
-}
-
-/** What the parent sends to the child that renders. */
-export interface RenderJob {
-  spec: RenderSpec;
-  outputPath: string;
 }

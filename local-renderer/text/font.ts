@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** A font file and how wide its characters are. */
+/** A font file and the widths of its characters. */
 export interface Font {
   path: string;
-  /** Width of a character in ems (parts of the font size), or null when the font lacks it. */
+  /** Width of a character in ems (fractions of the font size), or null if the font lacks it. */
   widthOf(codePoint: number): number | null;
 }
 
-/** Loads the text font that is installed with the server. */
+/** Loads the text font, DejaVu Sans, from its npm package. */
 export function loadFont(): Font {
   const path = createRequire(import.meta.url).resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
   const bytes = readFileSync(path);
@@ -39,7 +39,9 @@ function tablesOf(font: Buffer): (tag: string) => Buffer {
   };
 }
 
-/** The glyph of a code point, 0 for none. Source: OpenType specification, `cmap` format 12. */
+/**
+ * The glyph of a code point, 0 if it has none. Source: OpenType specification, `cmap` format 12.
+ */
 function characterMap(cmap: Buffer): (codePoint: number) => number {
   const groups = fullMap(cmap);
   const count = groups.readUInt32BE(12);

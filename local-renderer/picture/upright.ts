@@ -1,10 +1,10 @@
-/** A filter and what it is set to. */
+/** A filter and its options. */
 export type Step = readonly [name: string, options: Record<string, string | number>];
 
 /**
- * The filters that turn a picture the way it is meant to be seen. Cameras store the sensor's
- * rows and a matrix beside them; mirrored ones come from front cameras.
- * Source: FFmpeg's `libavutil/display.h` and how its own program turns pictures.
+ * The filters that turn a picture upright. Cameras store the rows of the sensor and a display
+ * matrix; mirrored matrices come from front cameras.
+ * Source: FFmpeg's `libavutil/display.h` and the autorotation of its `ffmpeg` program.
  */
 export function uprightSteps(displayMatrix: Buffer | null): Step[] {
   if (!displayMatrix || displayMatrix.length < 36) return [];
@@ -21,7 +21,7 @@ export function uprightSteps(displayMatrix: Buffer | null): Step[] {
   return d < 0 ? [...mirrored, ['vflip', {}]] : mirrored;
 }
 
-/** Whether those filters swap width and height. */
+/** Whether the filters swap width and height. */
 export function swapsSides(steps: Step[]): boolean {
   return steps.some(([name]) => name === 'transpose');
 }

@@ -11,12 +11,12 @@ import {
   type Frame,
 } from 'node-av';
 
-/** A decoded picture; whoever gets it frees the frame. */
+/** A decoded picture; the caller frees the frame. */
 export interface Picture {
   frame: Frame;
-  /** When it is shown, on the file's own clock. */
+  /** When it is shown, in the file's own time. */
   atSeconds: number;
-  /** How it has to be turned: nine 16.16 numbers as in the file, or null for not at all. */
+  /** Rotation to apply: nine 16.16 numbers as in the file, or null for no rotation. */
   displayMatrix: Buffer | null;
 }
 
@@ -29,8 +29,8 @@ const FORMATS = {
 } as const;
 
 /**
- * Decodes the pictures of an image or video file in order, one at a time. The decoder reads this
- * one file: the format comes from its first bytes, and nothing else can be opened from inside it.
+ * Decodes the pictures of an image or video file in order, one at a time. The format comes from the
+ * file's first bytes, and the file can't make the decoder open another file or address.
  * @throws when the file can't be decoded
  */
 export async function* pictures(path: string): AsyncGenerator<Picture> {
@@ -42,12 +42,12 @@ export async function* pictures(path: string): AsyncGenerator<Picture> {
       { format, options: { protocol_whitelist: 'none', format_whitelist: FORMATS[format] } },
     );
     const video = input.video();
-    if (!video) throw new Error('no picture in the file');
-    const turned = video.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
+    if (!video) throw new Error('the file has no picture');
+    const streamMatrix = video.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
     using decoder = await Decoder.create(video, { context: { threadCount: 1 } });
     for await (const frame of decoder.frames(input.packets(video.index))) {
       if (frame === null) return;
-      const displayMatrix = frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX) ?? turned;
+      const displayMatrix = frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX) ?? streamMatrix;
       yield { frame, atSeconds: shownAt(frame), displayMatrix };
     }
   } finally {
@@ -69,7 +69,7 @@ function formatOf(head: Buffer): keyof typeof FORMATS {
   if (text.startsWith('RIFF') && text.slice(8, 12) === 'WEBP') return 'webp_pipe';
   if (text.startsWith('\x1a\x45\xdf\xa3')) return 'matroska';
   if (/^....(ftyp|moov|mdat|free|wide|skip)/s.test(text)) return 'mov';
-  throw new Error('neither an image nor a video that is supported');
+  throw new Error('the file is not a supported image or video');
 }
 
 function openFile(path: string) {

@@ -7,16 +7,14 @@ import {
   type Frame,
   Rational,
 } from 'node-av';
-import { FilterChain } from './filter-chain.ts';
-import { pictures } from './media-file.ts';
-import { writeMp4 } from './mp4.ts';
-import { packedFrame } from './packed-frame.ts';
-
-// Files to render from and ways to look at what was rendered, for the tests of this folder.
+import { writeMp4 } from '../mp4.ts';
+import { FilterChain } from '../picture/filter-chain.ts';
+import { pictures } from '../picture/media-file.ts';
+import { packedFrame } from '../picture/packed-frame.ts';
 
 export type Colour = readonly [red: number, green: number, blue: number];
 
-/** Says the colour of a place, both 0 up to 1. */
+/** The colour at a position; both coordinates are 0 up to 1. */
 export type Paint = (x: number, y: number) => Colour;
 
 /** Writes a PNG or JPEG. */
@@ -29,7 +27,7 @@ export async function writeImage(path: string, width: number, height: number, pa
   await writeFile(path, await Encoder.encodeOne(codec, frame, { context, autoFormat: true }));
 }
 
-/** Writes an MP4 of one colour after the other, each for one second at 30 frames a second. */
+/** Writes an MP4 that shows each colour for one second, at 30 frames a second. */
 export async function writeClip(path: string, width: number, height: number, colours: Colour[]) {
   async function* frames() {
     for (const colour of colours) {
@@ -42,22 +40,22 @@ export async function writeClip(path: string, width: number, height: number, col
   await writeMp4(path, frames(), 30, null);
 }
 
-/** The decoded frames of a video that `wanted` names by number, as RGB; and how many there are. */
-export async function seenFrames(path: string, wanted: number[]) {
-  const seen = new Map<number, Picture>();
+/** Decodes a video: the number of its frames, and those whose index is in `wanted`, as RGB. */
+export async function decodeFrames(path: string, wanted: number[]) {
+  const decoded = new Map<number, Picture>();
   let count = 0;
   for await (const { frame } of pictures(path)) {
     using source = frame;
-    if (wanted.includes(count)) seen.set(count, await asRgb(source));
+    if (wanted.includes(count)) decoded.set(count, await asRgb(source));
     count++;
   }
-  return { count, frame: (index: number) => seen.get(index) ?? fail(`no frame ${index}`) };
+  return { count, frame: (index: number) => decoded.get(index) ?? fail(`no frame ${index}`) };
 }
 
 export interface Picture {
   width: number;
   height: number;
-  /** The colour of a place, both 0 up to 1. */
+  /** The colour at a position; both coordinates are 0 up to 1. */
   at: (x: number, y: number) => Colour;
 }
 

@@ -1,6 +1,6 @@
 import type { Font } from './font.ts';
 
-/** Lines of text that fit a box, and the size they fit at. */
+/** Lines of text that fit a box, and the font size at which they fit. */
 export interface Typeset {
   lines: string[];
   fontPixels: number;
@@ -10,32 +10,36 @@ export interface Typeset {
 export interface TextBox {
   width: number;
   height: number;
-  /** Sizes to try, largest first. */
+  /** Font sizes to try, largest first. */
   fontPixels: number[];
 }
 
 const LEADING = 1.35;
-/** Joined and right-to-left letters are drawn a little wider or narrower than their sum. */
+/**
+ * Joined and right-to-left letters are drawn a little wider or narrower than the sum of their
+ * widths.
+ */
 const SLACK = 0.97;
 const MISSING = '□';
 const ELLIPSIS = '…';
 
 /**
- * Sets any text into a box: at the largest size that holds all of it, or at the smallest one, cut
- * with an ellipsis. Line breaks of the text are kept, blank lines are not; characters that the
- * font lacks become □. Gives no lines for text without anything to see.
+ * Sets any text into a box, at the largest font size at which all of it fits. If it does not fit at
+ * the smallest size, it is truncated with an ellipsis. Keeps the text's line breaks, drops blank
+ * lines, and replaces characters that the font lacks by □. Returns no lines for text without
+ * visible characters.
  */
 export function typeset(text: string, font: Font, box: TextBox): Typeset {
   const paragraphs = paragraphsOf(text, font);
   let set: Typeset = { lines: [], fontPixels: 0, linePixels: 0 };
   for (const fontPixels of box.fontPixels) {
     const linePixels = Math.round(fontPixels * LEADING);
-    const room = Math.max(1, Math.floor(box.height / linePixels));
-    const lines = wrapped(paragraphs, font, (box.width * SLACK) / fontPixels, room + 1);
-    set = { lines: lines.slice(0, room), fontPixels, linePixels };
-    if (lines.length <= room) return set;
+    const maxLines = Math.max(1, Math.floor(box.height / linePixels));
+    const lines = wrapped(paragraphs, font, (box.width * SLACK) / fontPixels, maxLines + 1);
+    set = { lines: lines.slice(0, maxLines), fontPixels, linePixels };
+    if (lines.length <= maxLines) return set;
   }
-  return { ...set, lines: cut(set.lines) };
+  return { ...set, lines: truncate(set.lines) };
 }
 
 /** The width of a line in ems. */
@@ -53,7 +57,7 @@ function paragraphsOf(text: string, font: Font): string[][] {
     .filter((words) => words.length > 0);
 }
 
-/** Only characters the font can draw: no controls, joiners, selectors or direction marks. */
+/** Removes controls, joiners, selectors and direction marks; replaces what the font lacks by □. */
 function drawable(text: string, font: Font): string {
   const plain = text.normalize('NFC').replace(/\s/gu, ' ');
   const visible = plain.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu, '');
@@ -62,7 +66,7 @@ function drawable(text: string, font: Font): string {
   );
 }
 
-function wrapped(paragraphs: string[][], font: Font, ems: number, most: number): string[] {
+function wrapped(paragraphs: string[][], font: Font, ems: number, maxLines: number): string[] {
   const lines: string[] = [];
   for (const words of paragraphs) {
     let line = '';
@@ -73,14 +77,14 @@ function wrapped(paragraphs: string[][], font: Font, ems: number, most: number):
         lines.push(line);
         line = word;
       }
-      if (lines.length >= most) return lines;
+      if (lines.length >= maxLines) return lines;
     }
     lines.push(line);
   }
-  return lines.slice(0, most);
+  return lines.slice(0, maxLines);
 }
 
-/** A word, or its parts when it is wider than a line. */
+/** The word, split into parts if it is wider than a line. */
 function pieces(word: string, font: Font, ems: number): string[] {
   if (lineEms(word, font) <= ems) return [word];
   const parts: string[] = [];
@@ -95,7 +99,7 @@ function pieces(word: string, font: Font, ems: number): string[] {
   return [...parts, part];
 }
 
-function cut(lines: string[]): string[] {
+function truncate(lines: string[]): string[] {
   const last = lines.at(-1) ?? '';
   const shorter = last.includes(' ') ? last.slice(0, last.lastIndexOf(' ')) : dropLast(last);
   return [...lines.slice(0, -1), shorter.replace(/[\s.,;:]+$/u, '') + ELLIPSIS];

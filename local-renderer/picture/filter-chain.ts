@@ -10,10 +10,13 @@ import {
   Frame,
 } from 'node-av';
 
-/** What a filter is set to. Handed over as values, never parsed, so text stays text. */
+/**
+ * Options of a filter. FFmpeg gets them as values and does not parse them, so text needs no
+ * escaping.
+ */
 export type FilterOptions = Record<string, string | number>;
 
-/** What the frames given to an input look like. A frame itself will do. */
+/** Size and pixel format of the frames pushed to an input. A `Frame` fits this type. */
 export interface FrameShape {
   width: number;
   height: number;
@@ -24,13 +27,14 @@ export interface FrameShape {
 
 export interface FrameInput {
   output: FilterContext;
-  /** Gives a frame to the chain for one tick; the caller still frees its own hold on it. */
+  /** Pushes the frame of one tick. The caller still frees its own reference to the frame. */
   push: (frame: Frame, tick: number) => Promise<void>;
 }
 
 /**
- * A graph of filters: built filter by filter, started, then fed and drained. All its frames tick
- * at one rate. Uses two threads on every machine, so that the same input gives the same output.
+ * A graph of FFmpeg filters. Add filters and inputs, start it, then push frames and take results.
+ * All its frames have the same rate. Uses two threads on every machine, so that the same input
+ * gives the same output.
  */
 export class FilterChain {
   #graph = new FilterGraph();
@@ -43,7 +47,7 @@ export class FilterChain {
     this.#graph.nbThreads = 2;
   }
 
-  /** Adds a filter behind the given ones. @throws when FFmpeg refuses an option */
+  /** Adds a filter that reads from the given ones. @throws when FFmpeg rejects an option */
   add(name: string, options: FilterOptions, ...sources: FilterContext[]): FilterContext {
     const filter = Filter.getByName(name);
     const context = filter && this.#graph.allocFilter(filter, `${name}-${this.#filters++}`);
@@ -56,7 +60,7 @@ export class FilterChain {
     return context;
   }
 
-  /** Adds a way in for frames of one shape. */
+  /** Adds an input for frames of one size and format. */
   input(shape: FrameShape): FrameInput {
     const output = this.add('buffer', {
       video_size: `${shape.width}x${shape.height}`,
@@ -68,13 +72,13 @@ export class FilterChain {
     });
     const push = async (frame: Frame, tick: number) => {
       frame.pts = BigInt(tick);
-      FFmpegError.throwIfError(await output.buffersrcAddFrame(frame), 'give a frame');
+      FFmpegError.throwIfError(await output.buffersrcAddFrame(frame), 'push a frame');
     };
     return { output, push };
   }
 
-  /** Ends the building. The returned function takes the next finished frame out, if any. */
-  async start(last: FilterContext): Promise<() => Promise<Frame | 'hungry' | 'ended'>> {
+  /** Starts the graph. The returned function takes the next finished frame; the caller frees it. */
+  async start(last: FilterContext): Promise<() => Promise<Frame | 'needs_input' | 'ended'>> {
     const sink = this.add('buffersink', {}, last);
     FFmpegError.throwIfError(await this.#graph.config(), 'configure filters');
     return async () => {
@@ -83,7 +87,7 @@ export class FilterChain {
       const code = await sink.buffersinkGetFrame(frame);
       if (code >= 0) return frame;
       frame.free();
-      if (code === AVERROR_EAGAIN) return 'hungry';
+      if (code === AVERROR_EAGAIN) return 'needs_input';
       if (code === AVERROR_EOF) return 'ended';
       throw new FFmpegError(code);
     };

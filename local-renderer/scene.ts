@@ -1,53 +1,58 @@
 import type { FilterContext, Frame } from 'node-av';
-import { FilterChain, type FrameInput } from './filter-chain.ts';
-import { scaleTo } from './fitting.ts';
-import { loadFont } from './font.ts';
-import { backdropSource, clipSource, type FrameSource, imageSource } from './frame-source.ts';
-import type { Lettering } from './lettering.ts';
+import { type Look, lookOf } from './look.ts';
+import { FilterChain, type FrameInput } from './picture/filter-chain.ts';
+import { scaleTo } from './picture/fitting.ts';
+import {
+  backdropSource,
+  clipSource,
+  type FrameSource,
+  imageSource,
+} from './picture/frame-source.ts';
+import { type Box, tileBoxes } from './picture/tiles.ts';
+import type { RenderSpec } from './render-spec.ts';
+import { loadFont } from './text/font.ts';
+import type { Lettering } from './text/lettering.ts';
 import {
   captionHeight,
   drawCaption,
   drawPrompt,
   drawSmallPrompt,
   sideMargin,
-} from './lettering.ts';
-import { type Look, lookOf } from './look.ts';
-import type { RenderSpec } from './render-spec.ts';
-import { type Box, tileBoxes } from './tiles.ts';
+} from './text/lettering.ts';
 
 export const FRAMES_PER_SECOND = 24;
 
-/** What is seen: its frames in order, each to be freed by the taker. */
+/** The frames of a video in order; the caller frees each. */
 export interface Scene {
   frames: () => AsyncGenerator<Frame>;
   close: () => Promise<void>;
 }
 
-/** A scene while it is put together. */
+/** A scene that is being built. */
 interface Stage extends Lettering {
   spec: RenderSpec;
   look: Look;
-  parts: { source: FrameSource; input: FrameInput }[];
+  inputs: { source: FrameSource; input: FrameInput }[];
 }
 
 /**
- * Puts together what a spec asks to be seen. Memory holds a few frames, however long the video.
+ * Builds the pictures of a spec. Keeps only a few frames in memory, for any length of video.
  * @throws when an image or clip can't be decoded
  */
 export async function openScene(spec: RenderSpec): Promise<Scene> {
   const look = lookOf(spec.prompt, spec.seed);
   const chain = new FilterChain(FRAMES_PER_SECOND);
-  const stage: Stage = { spec, look, chain, frame: spec, font: loadFont(), parts: [] };
+  const stage: Stage = { spec, look, chain, frame: spec, font: loadFont(), inputs: [] };
   const picture = drawProgress(stage, await drawPicture(stage));
   const captioned = drawCaption(stage, picture, factsOf(spec));
-  const square = chain.add('setsar', { sar: '1' }, captioned); // a fitted image is a little off
+  const square = chain.add('setsar', { sar: '1' }, captioned); // a fitted image is slightly off
   const tagged = chain.add('setparams', OUTPUT_TAGS, square);
   const take = await chain.start(chain.add('format', { pix_fmts: 'yuv420p' }, tagged));
   const close = async () => {
-    for (const { source } of stage.parts) await source.close();
+    for (const { source } of stage.inputs) await source.close();
     chain[Symbol.dispose]();
   };
-  return { frames: () => played(stage, take), close };
+  return { frames: () => framesOf(stage, take), close };
 }
 
 const OUTPUT_TAGS = {
@@ -57,13 +62,13 @@ const OUTPUT_TAGS = {
   range: 'tv',
 };
 
-async function* played(stage: Stage, take: Awaited<ReturnType<FilterChain['start']>>) {
+async function* framesOf(stage: Stage, take: Awaited<ReturnType<FilterChain['start']>>) {
   const frameCount = stage.spec.durationSeconds * FRAMES_PER_SECOND;
-  let given = 0;
+  let pushed = 0;
   for (let taken = 0; taken < frameCount; ) {
     const frame = await take();
     if (frame === 'ended') throw new Error(`the scene ended after ${taken} frames`);
-    if (frame === 'hungry') await feed(stage, given++);
+    if (frame === 'needs_input') await pushFrames(stage, pushed++);
     else {
       taken++;
       yield frame;
@@ -71,8 +76,8 @@ async function* played(stage: Stage, take: Awaited<ReturnType<FilterChain['start
   }
 }
 
-async function feed(stage: Stage, tick: number): Promise<void> {
-  for (const { source, input } of stage.parts) {
+async function pushFrames(stage: Stage, tick: number): Promise<void> {
+  for (const { source, input } of stage.inputs) {
     using frame = await source.next();
     await input.push(frame, tick);
   }
@@ -95,22 +100,22 @@ function drawPattern(stage: Stage): FilterContext {
 
 function drawBackdrop(stage: Stage): FilterContext {
   const { spec, look } = stage;
-  const small = join(stage, backdropSource(look, spec, FRAMES_PER_SECOND));
+  const small = addInput(stage, backdropSource(look, spec, FRAMES_PER_SECOND));
   const large = stage.chain.add('scale', scaleTo(spec), small);
   return stage.chain.add('format', { pix_fmts: 'yuv420p' }, large);
 }
 
-/** Opens on the first image, exactly, and closes on the last one, or on the pattern. */
+/** Starts with exactly the first image and ends with the last image, or with the pattern. */
 async function drawFrames(stage: Stage): Promise<FilterContext> {
   const { spec } = stage;
   if (spec.firstFramePath === undefined) return drawPattern(stage);
   const end = spec.lastFramePath;
   const below =
-    end === undefined ? drawPattern(stage) : join(stage, await imageSource(end, spec, 'cover'));
-  const first = join(stage, await imageSource(spec.firstFramePath, spec, 'cover'));
+    end === undefined ? drawPattern(stage) : addInput(stage, await imageSource(end, spec, 'cover'));
+  const first = addInput(stage, await imageSource(spec.firstFramePath, spec, 'cover'));
   const fade = { startsAt: spec.durationSeconds / 4, lasts: spec.durationSeconds / 2 };
   const faded = fadeFrom(stage, first, below, fade);
-  return end === undefined ? faded : drawPassingPrompt(stage, faded);
+  return end === undefined ? faded : drawFadingPrompt(stage, faded);
 }
 
 function fadeFrom(
@@ -125,14 +130,14 @@ function fadeFrom(
   return chain.add('overlay', { enable: `lt(t,${startsAt + lasts})` }, below, fading);
 }
 
-/** The prompt, while neither image is alone on the screen. */
-function drawPassingPrompt(stage: Stage, below: FilterContext): FilterContext {
+/** Draws the prompt, except at the start and at the end, which show one image alone. */
+function drawFadingPrompt(stage: Stage, below: FilterContext): FilterContext {
   const { prompt, durationSeconds } = stage.spec;
   const alpha = `clip(2*t-1,0,1)*clip(2*(${durationSeconds}-t)-1,0,1)`;
   return drawSmallPrompt(stage, below, prompt, lowerThird(stage), alpha);
 }
 
-/** The images and clips as tiles over the backdrop, the clips playing, the prompt below. */
+/** Draws the images and playing clips as tiles over the backdrop, with the prompt below. */
 async function drawReferences(stage: Stage): Promise<FilterContext> {
   const { referenceImagePaths: images, referenceVideoPaths: clips } = stage.spec;
   const backdrop = drawBackdrop(stage);
@@ -154,18 +159,24 @@ function drawTile(stage: Stage, below: FilterContext, source: FrameSource, box: 
   const { width, height } = source.shape;
   const x = even(box.x + (box.width - width) / 2);
   const y = even(box.y + (box.height - height) / 2);
-  const rim = 2 * Math.ceil(Math.min(stage.frame.width, stage.frame.height) / 1000);
-  const mat = { x: x - rim, y: y - rim, w: width + 2 * rim, h: height + 2 * rim, t: 'fill' };
+  const border = 2 * Math.ceil(Math.min(stage.frame.width, stage.frame.height) / 1000);
+  const mat = {
+    x: x - border,
+    y: y - border,
+    w: width + 2 * border,
+    h: height + 2 * border,
+    t: 'fill',
+  };
   const framed = stage.chain.add('drawbox', { ...mat, color: 'white@0.85' }, below);
-  return stage.chain.add('overlay', { x, y }, framed, join(stage, source));
+  return stage.chain.add('overlay', { x, y }, framed, addInput(stage, source));
 }
 
-/** Colour has half the pixels, so shapes at odd places get uneven edges. */
+/** Colour has half the resolution, so shapes at odd positions get uneven edges. */
 function even(length: number): number {
   return 2 * Math.round(length / 2);
 }
 
-/** A thin line above the caption that grows from nothing to the whole width. */
+/** Draws a thin line above the caption that grows to the full width. */
 function drawProgress({ chain, frame, spec }: Stage, below: FilterContext): FilterContext {
   const height = 2 * Math.ceil(Math.min(frame.width, frame.height) / 400);
   const size = `${frame.width}x${height}`;
@@ -175,9 +186,9 @@ function drawProgress({ chain, frame, spec }: Stage, below: FilterContext): Filt
   return chain.add('overlay', { x, y, shortest: 1 }, below, line);
 }
 
-function join(stage: Stage, source: FrameSource): FilterContext {
+function addInput(stage: Stage, source: FrameSource): FilterContext {
   const input = stage.chain.input(source.shape);
-  stage.parts.push({ source, input });
+  stage.inputs.push({ source, input });
   return input.output;
 }
 

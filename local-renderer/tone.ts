@@ -6,8 +6,8 @@ const LOUDNESS = 0.16;
 const FADE_SECONDS = 0.4;
 
 /**
- * A stretch of the tone: a calm chord that swells, faded in and out at the ends of the video.
- * Two planes of 32-bit floats, left then right; the right one is a touch sharper.
+ * A part of the tone: a chord that swells slowly and fades in and out at the ends of the video.
+ * Two planes of 32-bit floats, left then right; the right one is 0.2 % higher.
  */
 export function toneSamples(
   look: Look,

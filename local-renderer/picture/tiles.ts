@@ -1,4 +1,4 @@
-import type { FrameSize } from '../../catalog/frame-size.ts';
+import type { FrameSize } from '../frame-size.ts';
 
 export interface Box extends FrameSize {
   x: number;
@@ -6,8 +6,8 @@ export interface Box extends FrameSize {
 }
 
 /**
- * Splits an area into this many equal boxes with gaps between, in the grid that leaves them
- * largest for pictures of about 4 to 3. A row that is not full stands in the middle.
+ * Splits an area into this many equal boxes with gaps between them, in the grid that gives the
+ * largest boxes for pictures of about 4:3. A row that is not full is centred.
  */
 export function tileBoxes(count: number, area: Box, gap: number): Box[] {
   const columns = bestColumns(count, area);
@@ -24,8 +24,8 @@ export function tileBoxes(count: number, area: Box, gap: number): Box[] {
 }
 
 function bestColumns(count: number, area: FrameSize): number {
-  const usefulSide = (columns: number) =>
+  const usableSide = (columns: number) =>
     Math.min(area.width / columns / 4, area.height / Math.ceil(count / columns) / 3);
   const choices = Array.from({ length: count }, (_, index) => index + 1);
-  return choices.reduce((best, next) => (usefulSide(next) > usefulSide(best) ? next : best));
+  return choices.reduce((best, next) => (usableSide(next) > usableSide(best) ? next : best));
 }

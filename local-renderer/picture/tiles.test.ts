@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { tileBoxes } from './tiles.ts';
 
-test('boxes stay in their area and apart, however many', () => {
+test('boxes stay inside their area and do not overlap, for any number of them', () => {
   const area = { x: 40, y: 20, width: 1000, height: 500 };
   for (let count = 1; count <= 12; count++) {
     const boxes = tileBoxes(count, area, 10);

@@ -12,6 +12,6 @@ export interface RenderSpec {
   mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
   firstFramePath?: string;
   lastFramePath?: string;
-  referenceImagePaths: string[];
-  referenceVideoPaths: string[];
+  referenceImagePaths: readonly string[];
+  referenceVideoPaths: readonly string[];
 }

@@ -17,12 +17,13 @@ const COVERAGE = [
   '--test-coverage-include=server/src/**/*.ts',
   '--test-coverage-include=embedded-postgres/*.ts',
   '--test-coverage-include=local-renderer/**/*.ts',
+  '--test-coverage-include=simulators/**/*.ts',
   '--test-coverage-exclude=**/test/**',
   '--test-coverage-exclude=**/*.test.ts',
 ];
 const ALL = [
-  [...COVERAGE, '{server/src,embedded-postgres,local-renderer}/**/*.test.ts'],
-  ['simulators/**/*.test.ts', 'server/test/**/*.test.ts'],
+  [...COVERAGE, '{server/src,embedded-postgres,local-renderer,simulators}/**/*.test.ts'],
+  ['server/test/**/*.test.ts'],
 ];
 
 async function runTests(args: string[]): Promise<boolean> {

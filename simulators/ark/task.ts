@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { frameSize } from '../../server/src/catalog/frame-size.ts';
 import { quirk } from '../kit/faults.ts';
 import type { OutputWish } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';
+import { RATIOS, RESOLUTIONS, seedanceSize } from '../kit/seedance-sizes.ts';
 import { stageOf, strangeWord } from '../kit/stage.ts';
 import { arkError } from './errors.ts';
 
@@ -23,8 +23,8 @@ const Content = Type.Union([
 ]);
 
 const SETTINGS = {
-  resolution: Type.Enum(['480p', '720p', '1080p', '4k']),
-  ratio: Type.Enum(['16:9', '4:3', '1:1', '3:4', '9:16', '21:9']),
+  resolution: Type.Enum([...RESOLUTIONS]),
+  ratio: Type.Enum([...RATIOS]),
   duration: Type.Integer({ minimum: 4, maximum: 15 }),
   generate_audio: Type.Boolean(),
 };
@@ -101,6 +101,6 @@ export function shownTask(task: ArkTask, status: string, videoPath: string) {
 }
 
 export function outputWish(task: ArkTask): OutputWish {
-  const { width, height } = frameSize(task.resolution, task.ratio);
+  const { width, height } = seedanceSize(task.resolution, task.ratio);
   return { width, height, seconds: task.duration, audio: task.generate_audio };
 }

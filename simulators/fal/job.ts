@@ -1,17 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import {
-  type AspectRatio,
-  frameSize,
-  type Resolution,
-} from '../../server/src/catalog/frame-size.ts';
 import { quirk } from '../kit/faults.ts';
 import type { OutputWish } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';
+import { RATIOS, RESOLUTIONS, seedanceSize } from '../kit/seedance-sizes.ts';
 import { stageOf, strangeWord } from '../kit/stage.ts';
-
-const RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const satisfies AspectRatio[];
-const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const satisfies Resolution[];
 
 /** The input of Seedance 2.0 as fal's model pages have it; what it does not name is refused. */
 const InputSchema = Type.Object(
@@ -83,5 +76,5 @@ export function wishOf({ input }: FalJob): OutputWish {
   const ratio = RATIOS.find((one) => one === known.aspect_ratio) ?? '16:9';
   const resolution = RESOLUTIONS.find((one) => one === known.resolution) ?? '720p';
   const seconds = Number(known.duration) || 5;
-  return { ...frameSize(resolution, ratio), seconds, audio: known.generate_audio ?? true };
+  return { ...seedanceSize(resolution, ratio), seconds, audio: known.generate_audio ?? true };
 }

@@ -21,6 +21,13 @@ export interface Outputs {
 }
 
 const TOO_LARGE_BYTES = 300 * 2 ** 20;
+const PATTERN = {
+  prompt: 'Simulated output',
+  seed: 1,
+  mode: 'text-to-video',
+  referenceImagePaths: [],
+  referenceVideoPaths: [],
+} as const;
 const MP4 = { 'content-type': 'video/mp4' };
 
 /** Outputs kept in a folder: one file for each size, length and sound that was ever asked for. */
@@ -75,17 +82,16 @@ function createVideos(folder: string) {
 
 async function readOrMake(file: string, wish: OutputWish): Promise<Buffer> {
   if (!existsSync(file)) {
-    // Loaded when first needed: the encoder takes longer to load than all the rest.
-    const { makeVideo } = await import('../../server/test/media/media-files.ts');
+    // Loaded on first use, because FFmpeg takes longer to load than everything else.
+    const { render } = await import('local-renderer');
     await mkdir(path.dirname(file), { recursive: true });
-    const { audio, ...size } = wish;
+    const { width, height, seconds, audio } = wish;
     const draft = file.replace(/mp4$/, `${process.pid}.draft`);
-    await makeVideo(draft, {
-      ...size,
-      audio: audio ? 'with' : null,
-      codecOptions: { preset: 'ultrafast', crf: '40' },
-    });
-    await rename(draft, file); // a kill in between leaves no half of a video behind
+    await render(
+      { ...PATTERN, width, height, durationSeconds: seconds, generateAudio: audio },
+      draft,
+    );
+    await rename(draft, file); // so that a kill leaves no partial video under this name
   }
   return readFile(file);
 }

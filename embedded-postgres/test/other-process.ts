@@ -18,7 +18,7 @@ const PROGRAM = `
   import { openEmbeddedDatabase } from '${new URL('../embedded-postgres.ts', import.meta.url).href}';
   import { silentLog as log } from '${new URL('./silent-log.ts', import.meta.url).href}';
   const [dataDir] = process.argv.slice(-1);
-  const print = (answer) => process.stdout.write(JSON.stringify(answer) + '\\n');
+  const print = (value) => process.stdout.write(JSON.stringify(value) + '\\n');
   try {
     const database = await openEmbeddedDatabase({ dataDir, log, settings: { fsync: 'off' } });
     print(database);
@@ -42,10 +42,10 @@ export function spawnOpener(dataDir: string, uid?: number): ChildProcess {
 export async function openInOtherProcess(dataDir: string, uid?: number): Promise<OtherProcess> {
   const child = spawnOpener(dataDir, uid);
   const ended = once(child, 'exit');
-  const answer = await firstLine(child);
-  if (answer.refusal !== undefined) throw new Error(answer.refusal);
+  const opened = await firstLine(child);
+  if (opened.refusal !== undefined) throw new Error(opened.refusal);
   return {
-    ...answer,
+    ...opened,
     child,
     close: async () => {
       child.stdin?.end();

@@ -7,40 +7,40 @@ export interface ReceivedCallback {
   headers: Record<string, string | undefined>;
 }
 
-/** Where callbacks of the suite arrive. */
+/** A local HTTP server that records callbacks. */
 export interface CallbackHost {
-  /** The callback URL of an attempt. */
-  url(attemptId: string): string;
-  /** What has arrived for it so far, oldest first. */
-  received(attemptId: string): ReceivedCallback[];
-  /** Resolves once that many have arrived for it; rejects after 15 seconds. */
-  arrived(attemptId: string, count: number): Promise<ReceivedCallback[]>;
+  /** A callback URL for the given id, which is the last part of its path. */
+  url(id: string): string;
+  /** The callbacks that have arrived for an id, oldest first. */
+  received(id: string): ReceivedCallback[];
+  /** Resolves when that many have arrived for an id; rejects after 15 seconds. */
+  arrived(id: string, count: number): Promise<ReceivedCallback[]>;
   close(): Promise<void>;
 }
 
 export async function startCallbackHost(): Promise<CallbackHost> {
   const received = new Map<string, ReceivedCallback[]>();
-  const news = new EventEmitter();
+  const events = new EventEmitter();
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await Array.fromAsync(request));
-    const attemptId = request.url?.split('/').at(-1) ?? '';
+    const id = request.url?.split('/').at(-1) ?? '';
     const callback = { body, headers: single(request.headers) };
-    received.set(attemptId, [...(received.get(attemptId) ?? []), callback]);
+    received.set(id, [...(received.get(id) ?? []), callback]);
     response.end();
-    news.emit('arrived');
+    events.emit('arrived');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
-  const callbacksOf = (attemptId: string) => received.get(attemptId) ?? [];
+  const callbacksOf = (id: string) => received.get(id) ?? [];
   return {
-    url: (attemptId) => `http://127.0.0.1:${port}/callbacks/${attemptId}`,
+    url: (id) => `http://127.0.0.1:${port}/callbacks/${id}`,
     received: callbacksOf,
-    async arrived(attemptId, count) {
+    async arrived(id, count) {
       const signal = AbortSignal.timeout(15_000);
-      while (callbacksOf(attemptId).length < count) await once(news, 'arrived', { signal });
-      return callbacksOf(attemptId);
+      while (callbacksOf(id).length < count) await once(events, 'arrived', { signal });
+      return callbacksOf(id);
     },
     async close() {
       server.closeAllConnections();

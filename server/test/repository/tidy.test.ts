@@ -27,8 +27,8 @@ async function filesUnder(folder: string, ending: string): Promise<Source[]> {
   );
 }
 
-/** npm workspaces that know nothing of tasks, and the acceptance suite: each is self-contained. */
-const WORKSPACES = ['embedded-postgres', 'local-renderer'];
+/** npm workspaces that know nothing of tasks. Like the acceptance suite, each is self-contained. */
+const WORKSPACES = ['embedded-postgres', 'local-renderer', 'simulators'];
 const SELF_CONTAINED = [...WORKSPACES, 'acceptance'];
 
 const folders = ['server', 'bench', ...SELF_CONTAINED];

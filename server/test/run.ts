@@ -18,7 +18,7 @@ const COVERAGE = [
   '--test-coverage-include=embedded-postgres/*.ts',
   '--test-coverage-include=local-renderer/**/*.ts',
   '--test-coverage-include=simulators/**/*.ts',
-  '--test-coverage-exclude=**/test/**',
+  '--test-coverage-exclude={embedded-postgres,local-renderer}/test/**',
   '--test-coverage-exclude=**/*.test.ts',
 ];
 const ALL = [

@@ -13,7 +13,7 @@ export interface Ask {
   body?: string | Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
   /** Another key than those of the account under test; `null` sends none. */
-  key?: string | null;
+  key?: string | null | undefined;
 }
 
 /** Tasks and credits are asked for as long as this before a test gives up. */

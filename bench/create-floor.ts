@@ -34,7 +34,7 @@ answerQuestions<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => 
   const { databaseUrl: url, connections, accountIds } = setup;
   const db = openDatabase({ url, connections, log });
   const queue = await openQueue({ url, db, log, work: false });
-  const parts = { db, queue, log, providerName: 'local', createWaitSeconds: 0 };
+  const deps = { db, queue, log, providerName: 'local', createWaitSeconds: 0 };
   const fingerprint = fingerprintOf({ prompt: REQUEST.prompt, model: REQUEST.model });
   const price = priceOf(REQUEST);
   if (!price) throw new Error('the request has no price');
@@ -43,7 +43,7 @@ answerQuestions<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => 
     const accountId = accountIds[turn % accountIds.length] ?? '';
     turn += 1;
     const binding = { accountId, idempotencyKey: crypto.randomUUID(), fingerprint };
-    await createTask(parts, binding, REQUEST, price);
+    await createTask(deps, binding, REQUEST, price);
   };
   return {
     answer: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),

@@ -10,8 +10,8 @@ export interface RenderSpec {
   durationSeconds: number;
   generateAudio: boolean;
   mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
-  firstFramePath?: string;
-  lastFramePath?: string;
+  firstFramePath?: string | undefined;
+  lastFramePath?: string | undefined;
   referenceImagePaths: readonly string[];
   referenceVideoPaths: readonly string[];
 }

@@ -9,18 +9,22 @@ import type { Database } from './database/database.ts';
 import { createApp } from './http/app.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
 import { UsageError } from './kernel/errors.ts';
+import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
-import { every } from './kernel/repeat.ts';
-import { openSpool, type Spool } from './kernel/spool.ts';
+import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
-import { createDoor, type Door, type DoorOptions } from './outbound/door.ts';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from './outbound/guarded-fetch.ts';
 import { createLocalProvider } from './providers/local/local.ts';
 import { OutputGone, type Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
 import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
-import { deleteDoomed, doomHalfWritten, markReady, storeFile } from './storage/objects.ts';
+import { deleteMarked, markHalfWritten, markReady, storeFile } from './storage/objects.ts';
 import { ObjectMissing, type Storage } from './storage/storage.ts';
 import { tendOrphans } from './tasks/attempts/orphans.ts';
 import { createWatch } from './tasks/attempts/uncertain-since.ts';
@@ -32,7 +36,7 @@ import { createWorker, type Worker } from './tasks/worker.ts';
 const monotonic = () => performance.now();
 
 const DELETE_SECONDS = 2;
-const TEND_SECONDS = 60;
+const MAINTAIN_SECONDS = 60;
 /** How long a finished local render is kept for the service to copy it. */
 const RENDER_DAYS = 1;
 
@@ -43,15 +47,15 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What the configuration does not say of the door out: its time-outs, its look-up, its trust. */
-export type DoorWishes = Omit<DoorOptions, 'allow'>;
+/** Settings of the guarded fetch that are not configuration: timeouts, DNS lookup, trusted CAs. */
+export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
 /** Builds and joins all parts and starts the roles that are configured. */
 export async function startService(
   config: Config,
   opened: OpenedDatabase,
   log: Log,
-  door: DoorWishes = {},
+  guardedFetch: GuardedFetchSettings = {},
 ): Promise<Service> {
   if (config.outboundAllowText !== '') {
     log.warn({ hosts: config.outboundAllowText }, 'OUTBOUND_ALLOW lets clients reach these hosts');
@@ -61,7 +65,7 @@ export async function startService(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await startParts(config, { ...opened, log, door }, closers);
+    const url = await startDeps(config, { ...opened, log, guardedFetch }, closers);
     return { url, stop };
   } catch (error) {
     await stop();
@@ -72,9 +76,9 @@ export async function startService(
 type Closers = Array<() => Promise<unknown>>;
 
 /** Everything is built first, then the API listens, and last of all the worker begins. */
-async function startParts(
+async function startDeps(
   config: Config,
-  opened: OpenedDatabase & { log: Log; door: DoorWishes },
+  opened: OpenedDatabase & { log: Log; guardedFetch: GuardedFetchSettings },
   closers: Closers,
 ): Promise<string | undefined> {
   const { db, log } = opened;
@@ -87,10 +91,10 @@ async function startParts(
   let publicUrl = config.publicUrl ?? '';
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
-  const spool = openSpool(path.join(config.dataDir, 'spool'));
-  const door = createDoor({ ...opened.door, allow: config.outboundAllow });
-  closers.push(() => door.close());
-  const basis = { db, queue, storage, links, log, spool, door, metrics };
+  const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
+  const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, allow: config.outboundAllow });
+  closers.push(() => guardedFetch.close());
+  const basis = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
   const { local, providers } = await openProviders(config, basis, closers);
   const worker = works ? buildWorker(config, { ...basis, local, providers }, closers) : undefined;
   let url: string | undefined;
@@ -117,7 +121,7 @@ async function listenForClients(
     providerName: config.provider,
     allow: config.outboundAllow,
     isReady: () => isReachable(db),
-    onAnswer: metrics.countAnswer,
+    onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
@@ -173,8 +177,8 @@ interface Basis {
   storage: Storage;
   links: Links;
   log: Log;
-  spool: Spool;
-  door: Door;
+  scratch: ScratchDirectory;
+  guardedFetch: GuardedFetch;
   metrics: Metrics;
 }
 
@@ -185,13 +189,13 @@ async function openProviders(config: Config, basis: Basis, closers: Closers) {
   const now = await followDatabaseClock({ db, log, signal: following.signal });
   const { submitTimeoutSeconds } = config;
   const local = localProvider(basis);
-  const parts = {
+  const deps = {
     ...basis,
     now,
     submitTimeoutSeconds,
     observer: { called: basis.metrics.countProviderCall },
   };
-  const providers = await createProviders(config, local, parts);
+  const providers = await createProviders(config, local, deps);
   closers.push(async () => {
     await Promise.all([...providers.values()].map((provider) => provider.stop?.()));
   });
@@ -205,7 +209,7 @@ function buildWorker(
   basis: Basis & { local: Provider; providers: Map<string, Provider> },
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
-  const { db, storage, log, spool, local, providers } = basis;
+  const { db, storage, log, scratch, local, providers } = basis;
   const steps = createSteps({
     ...config,
     ...basis,
@@ -224,27 +228,31 @@ function buildWorker(
   return {
     stopClaiming: () => worker.stopClaiming(),
     async start() {
-      await spool.tend();
+      await scratch.maintain();
       local.start?.();
       await worker.start();
-      every(DELETE_SECONDS, { name: 'deleting', log, signal }, () => deleteDoomed({ db, storage }));
-      every(TEND_SECONDS, { name: 'tending the spool', log, signal }, () => spool.tend());
-      every(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
+      startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
+        deleteMarked({ db, storage }),
+      );
+      startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
+        scratch.maintain(),
+      );
+      startInterval(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
         tendOrphans({ db, log, providers }),
       );
     },
   };
 }
 
-function localProvider(parts: Basis): Provider {
-  const { db, storage } = parts;
+function localProvider(deps: Basis): Provider {
+  const { db, storage } = deps;
   return createLocalProvider({
-    ...parts,
+    ...deps,
     files: {
       open: (objectId) => openRender(storage, objectId),
       async keep(filePath, jobId) {
         const file = { filePath, taskId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
-        await doomHalfWritten(db, jobId, 'render');
+        await markHalfWritten(db, jobId, 'render');
         const objectId = await storeFile({ db, storage }, file);
         await markReady(db, [objectId], RENDER_DAYS);
         return objectId;

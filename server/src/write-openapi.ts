@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { type AppParts, createApp } from './http/app.ts';
+import { type AppDeps, createApp } from './http/app.ts';
 import { createLog } from './kernel/log.ts';
 
 /** Where the description of the public API is kept. */
@@ -10,7 +10,7 @@ function unasked(): never {
   throw new Error('describing the API asks no part of the service');
 }
 
-const UNASKED: AppParts = {
+const UNASKED: AppDeps = {
   db: { query: unasked, transaction: unasked, snapshot: unasked, close: unasked },
   queue: {
     enqueue: unasked,

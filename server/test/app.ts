@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createKey } from '../src/accounts/api-keys.ts';
-import { type AppParts, createApp } from '../src/http/app.ts';
+import { type AppDeps, createApp } from '../src/http/app.ts';
 import { openQueue } from '../src/queue/queue.ts';
 import { diskStorage } from '../src/storage/disk.ts';
 import { openLinks } from '../src/storage/links.ts';
@@ -12,7 +12,7 @@ import { makeCustomer, temporaryFolder } from './service.ts';
 /** The HTTP side of the service on a database of its own. No worker: tasks stay as created. */
 export interface TestApp {
   app: FastifyInstance;
-  parts: AppParts;
+  deps: AppDeps;
   database: TestDatabase;
   /** Where `app` listens on the loopback. */
   url: string;
@@ -29,7 +29,7 @@ export async function openTestApp(options: { deliverySeconds?: number } = {}): P
   const queue = await openQueue({ url: database.url, db, log: quiet, work: false });
   const { deliverySeconds = 60 } = options;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => 'http://media.test' });
-  const parts: AppParts = {
+  const deps: AppDeps = {
     ...{ db, queue, links, log: quiet, createWaitSeconds: 0, providerName: 'local' },
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
@@ -37,10 +37,10 @@ export async function openTestApp(options: { deliverySeconds?: number } = {}): P
     storage: diskStorage(path.join(folder.path, 'objects')),
     isReady: async () => true,
   };
-  const app = await createApp(parts);
+  const app = await createApp(deps);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
-    ...{ app, parts, database, url },
+    ...{ app, deps, database, url },
     customer: async (credits) => {
       const { accountId, secret } = await makeCustomer(db, credits);
       return testCustomer({ app, db, accountId, secret });
@@ -75,13 +75,13 @@ export interface Reply {
 
 const REQUESTS_PER_KEY = 30;
 
-type CustomerParts = Pick<AppParts, 'db'> & {
+type CustomerDeps = Pick<AppDeps, 'db'> & {
   app: FastifyInstance;
   accountId: string;
   secret: string;
 };
 
-function testCustomer({ app, db, accountId, secret }: CustomerParts): TestCustomer {
+function testCustomer({ app, db, accountId, secret }: CustomerDeps): TestCustomer {
   let current = secret;
   let sent = 0;
   const authorization = async () => {

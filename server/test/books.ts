@@ -48,7 +48,7 @@ export async function assertOneVideo(db: Database, key: string, taskId: string):
 /** Asserts what an account has left once nothing of it is under way, and that the books agree. */
 export async function assertBalance(db: Database, accountId: string, available: number) {
   const { paid } = await balances(db, accountId);
-  assert.deepEqual(paid, { available, held: 0 });
+  assert.deepEqual(paid, { available, reserved: 0 });
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
 }
 

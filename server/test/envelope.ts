@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 /** The parts of an answer that an error is told by. */
-export interface ErrorAnswer {
+export interface ErrorResponse {
   status: number;
   headers: Record<string, unknown>;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
@@ -29,7 +29,7 @@ const STATUS: Record<string, number> = {
  * headers that belong to it. Of `details` only the given members are compared.
  */
 export function assertError(
-  answer: ErrorAnswer,
+  answer: ErrorResponse,
   code: string,
   details: Record<string, unknown> = {},
 ): void {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MediaRoom } from './media/media-room.ts';
+import type { MediaFixture } from './media/media-fixture.ts';
 
 const CREDITS = 10_000;
 
@@ -21,8 +21,8 @@ export const REFERENCES = { ...FRAMES, mode: 'media-to-video' };
  * `credits`), whole credits, a failed task, and the same told again to the same key.
  * @returns the task's id
  */
-export async function assertRefused(room: MediaRoom, body: object, expected: object) {
-  const customer = await room.customer(CREDITS);
+export async function assertRefused(fixture: MediaFixture, body: object, expected: object) {
+  const customer = await fixture.customer(CREDITS);
   const key = crypto.randomUUID();
   const refusal = await customer.create(body, key);
   assert.equal(refusal.status, 400, JSON.stringify(refusal.body));

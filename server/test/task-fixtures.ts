@@ -5,10 +5,10 @@ import { audit } from '../src/operator/audit.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { liveAttempt } from '../src/tasks/attempts/attempts.ts';
-import { type Binding, type CreateParts, createTask } from '../src/tasks/create/create.ts';
+import { type Binding, type CreateDeps, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';
-import { type SubmitParts, submit } from '../src/tasks/steps/submit.ts';
+import { type SubmitDeps, submit } from '../src/tasks/steps/submit.ts';
 import type { Task } from '../src/tasks/task.ts';
 import { moveNow } from '../src/tasks/transitions.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
@@ -29,27 +29,27 @@ export const REQUEST: GenerationRequest = {
 export const PRICE = { credits: 250, version: 1 };
 
 /** A database of its own with a real queue, and the parts that a create needs. */
-export interface TaskRoom {
+export interface TaskFixture {
   database: TestDatabase;
   db: Database;
   queue: Queue;
-  parts: CreateParts;
+  deps: CreateDeps;
   close(): Promise<void>;
   /** Closes, and holds that books and tasks agree after all that the tests did. */
   closeAudited(): Promise<void>;
 }
 
-export async function openTaskRoom(options: { work?: boolean } = {}): Promise<TaskRoom> {
+export async function openTaskFixture(options: { work?: boolean } = {}): Promise<TaskFixture> {
   const database = await createTestDatabase();
   const { db, url } = database;
   const queue = await openQueue({ url, db, log: quiet, work: options.work ?? false });
-  const parts = { db, queue, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
+  const deps = { db, queue, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
   const close = async () => {
     await queue.close();
     await database.close();
   };
   return {
-    ...{ database, db, queue, parts, close },
+    ...{ database, db, queue, deps, close },
     async closeAudited() {
       const books = await audit(db);
       await close();
@@ -68,26 +68,26 @@ export function bindingFor(
 }
 
 /** A new task of a new customer, who can pay for exactly that one. */
-export async function makeTask(room: TaskRoom, changes: Partial<CreateParts> = {}) {
-  const { accountId } = await makeCustomer(room.db, PRICE.credits);
+export async function makeTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
+  const { accountId } = await makeCustomer(fixture.db, PRICE.credits);
   const binding = bindingFor(accountId);
-  const { task } = await createTask({ ...room.parts, ...changes }, binding, REQUEST, PRICE);
+  const { task } = await createTask({ ...fixture.deps, ...changes }, binding, REQUEST, PRICE);
   return { task, binding };
 }
 
 /** A new task, leased and about to be submitted, as the worker hands it to the submit step. */
-export async function makeSubmittingTask(room: TaskRoom, changes: Partial<CreateParts> = {}) {
-  const { task, binding } = await makeTask(room, changes);
-  const claimed = await claimTask(room.db, task.id);
+export async function makeSubmittingTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
+  const { task, binding } = await makeTask(fixture, changes);
+  const claimed = await claimTask(fixture.db, task.id);
   const move = { to: 'submitting', changes: { aspectRatio: '16:9' } } as const;
-  return { task: await moveNow(room.db, claimed, move), binding };
+  return { task: await moveNow(fixture.db, claimed, move), binding };
 }
 
 /** Puts an attempt on record that the provider accepted. */
 export async function recordAccepted(db: Database, taskId: string): Promise<void> {
   await sql(
     db,
-    `insert into attempts (id, task_id, provider, send_before, state, job_id, resolved_at)
+    `insert into attempts (id, task_id, provider, send_before, state, job_id, outcome_at)
      select 'att_' || id, id, provider, clock_now(), 'accepted', 'job-' || id, clock_now()
      from tasks where id = $1`,
     [taskId],
@@ -104,7 +104,7 @@ export async function claimTask(db: Database, taskId: string): Promise<Task> {
 export const SUBMIT_TIMEOUT_SECONDS = 30;
 
 /** What the submit and look-up steps need, with one provider for all tasks. */
-export function submitParts({ db }: TaskRoom, provider: Provider): SubmitParts {
+export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitDeps {
   return {
     ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
     pause: async () => {},
@@ -121,13 +121,13 @@ export function submitParts({ db }: TaskRoom, provider: Provider): SubmitParts {
 }
 
 /** A task held because of an unknown outcome, under the lease of its worker, with its attempt. */
-export async function makeHeldTask(room: TaskRoom, changes: Partial<CreateParts> = {}) {
-  const { task, binding } = await makeSubmittingTask(room, changes);
+export async function makeHeldTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
+  const { task, binding } = await makeSubmittingTask(fixture, changes);
   const provider = scriptedProvider({
     submit: async () => ({ kind: 'unknown', cause: 'timed out', bytesSent: 700 }),
   });
-  const held = await submit(submitParts(room, provider), task);
-  const attempt = await liveAttempt(room.db, task.id);
+  const held = await submit(submitDeps(fixture, provider), task);
+  const attempt = await liveAttempt(fixture.db, task.id);
   if (held === 'rest' || !attempt) throw new Error(`${task.id} is not held`);
   return { held, attempt, binding };
 }

@@ -20,7 +20,7 @@ test('a new account has empty books of both kinds', async () => {
   const accountId = await createAccount(db, 'ada@example.com');
   assert.match(accountId, /^acct_[0-9A-Za-z]+$/);
   assert.equal(await hasNoAccounts(db), false);
-  const empty = { available: 0, held: 0 };
+  const empty = { available: 0, reserved: 0 };
   assert.deepEqual(await balances(db, accountId), { paid: empty, promotional: empty });
 });
 

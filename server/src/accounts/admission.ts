@@ -1,6 +1,6 @@
 import { type Queryable, type Statement, statement } from '../database/database.ts';
+import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { gather } from '../kernel/gather.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';
 
 /** Contract, "Limits": 30 authenticated requests in any 60 seconds, per API key. */
@@ -26,7 +26,7 @@ export interface AdmissionRequest {
 }
 
 /** Requests that share a statement, at most, and statements under way at once. */
-const MOST_TOGETHER = 64;
+const MAX_TOGETHER = 64;
 const TURNS = 3;
 
 /**
@@ -45,8 +45,8 @@ export function openAdmission<Row extends object>(
   read: CallerRead,
 ): (request: AdmissionRequest) => Promise<Admitted<Row>> {
   const sql = admittingStatement(name, read);
-  const ask = gather({
-    most: MOST_TOGETHER,
+  const ask = batch({
+    most: MAX_TOGETHER,
     turns: TURNS,
     keyOf: (asked: Asked) => asked.secret,
     work: (together) => askTogether<Row>(db, sql, together),

@@ -61,9 +61,9 @@ test('reference images do not change the price', () => {
   assert.deepEqual(priceOf(images), priceOf(PLAIN));
 });
 
-test('seconds of output and of reference count the same, and the version is told', () => {
+test('seconds of output and of reference count the same, and the version is told', async () => {
   const seconds = fc.array(fc.integer({ min: 2, max: 15 }), { minLength: 1, maxLength: 3 });
-  fc.assert(
+  await fc.assert(
     fc.property(seconds, fc.integer({ min: 4, max: 15 }), (durations, duration) => {
       const total = durations.reduce((sum, one) => sum + one, duration);
       const price = priceOf(withVideos(durations, { duration, model: 'video-2.0-mini' }));

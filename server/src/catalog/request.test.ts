@@ -97,9 +97,9 @@ function withVideos(urls: number, durations: number[] | undefined): Partial<Gene
   };
 }
 
-test('there is one duration per reference video, and together they last at most 15 seconds', () => {
+test('there is one duration per reference video, and together they last at most 15 seconds', async () => {
   const durations = fc.array(fc.integer({ min: 2, max: 15 }), { minLength: 1, maxLength: 3 });
-  fc.assert(
+  await fc.assert(
     fc.property(fc.integer({ min: 0, max: 3 }), durations, (urls, seconds) => {
       const total = seconds.reduce((sum, one) => sum + one, 0);
       const details = refusal(withVideos(urls, seconds));

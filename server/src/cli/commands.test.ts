@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { makeHeldTask, makeTask, openTaskRoom, sql } from '../../test/task-fixtures.ts';
+import { makeHeldTask, makeTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { parseCommandLine } from './command-line.ts';
@@ -16,18 +16,18 @@ before(async () => {
 });
 after(() => database.close());
 
-/** What a command line comes to, as --json would print it. */
+/** Runs a command line and gives what --json would print. */
 async function does(line: string, through: Database = db) {
   const { command, words, options } = parseCommandLine(line.split(' '));
   return JSON.parse(JSON.stringify(await command.run(through, { words, options })));
 }
 
-test('a grant sent again is booked once, and refused with other values', async () => {
+test('a repeated grant is booked once, and refused with other values', async () => {
   const line = 'credits grant ada@example.com 500 --kind paid --reference r1';
   assert.equal((await does(line)).booked, true);
   const again = await does(line);
   assert.equal(again.booked, false);
-  assert.deepEqual(again.paid, { available: 500, held: 0 });
+  assert.deepEqual(again.paid, { available: 500, reserved: 0 });
   await assert.rejects(does(line.replace('500', '501')), /"grant:r1" was used with other values/);
   await assert.rejects(does(line.replace('paid', 'promotional')), UsageError);
 });
@@ -36,12 +36,12 @@ test('an adjustment goes up or down, once per reference, with its reason on reco
   await does('accounts create grace@example.com');
   await does('credits grant grace@example.com 500 --kind paid --reference r2');
   const down = 'credits adjust grace@example.com -480 --kind paid --reference r2 --reason typo';
-  assert.deepEqual((await does(down)).paid, { available: 20, held: 0 });
+  assert.deepEqual((await does(down)).paid, { available: 20, reserved: 0 });
   assert.equal((await does(down)).booked, false);
   await assert.rejects(does(down.replace('typo', 'other')), UsageError);
   await assert.rejects(does(down.replace('r2', 'r3')), /fewer available credits/);
   const up = 'credits adjust grace@example.com +20 --kind promotional --reference r4 --reason gift';
-  assert.deepEqual((await does(up)).promotional, { available: 20, held: 0 });
+  assert.deepEqual((await does(up)).promotional, { available: 20, reserved: 0 });
   const [row] = await sql<{ note: string }>(
     db,
     `select note from ledger_transfers where reference = 'adjust:r2'`,
@@ -62,23 +62,23 @@ test('keys are created with name and expiry, listed without their secrets, and r
   assert.ok(list[0].revoked_at);
 });
 
-test('an account is disabled by its address or id', async () => {
+test('an account is disabled by its e-mail address or its id', async () => {
   const { account_id: id } = await does('accounts create edsger@example.com');
   for (const name of ['Edsger@example.com', id]) {
     assert.deepEqual(await does(`accounts disable ${name}`), { account_id: id, disabled: true });
   }
 });
 
-test('tasks are listed by phase and account, and shown with all that is known', async (t) => {
-  const room = await openTaskRoom();
-  t.after(() => room.close());
-  const [first, second] = [(await makeTask(room)).task, (await makeTask(room)).task];
+test('tasks are listed by phase and account, and shown in full', async (t) => {
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const [first, second] = [(await makeTask(fixture)).task, (await makeTask(fixture)).task];
   const ids = async (line: string) =>
-    (await does(line, room.db)).map((row: { id: string }) => row.id).sort();
+    (await does(line, fixture.db)).map((row: { id: string }) => row.id).sort();
   assert.deepEqual(await ids('tasks list'), [first.id, second.id].sort());
   assert.deepEqual(await ids(`tasks list --account ${first.account_id}`), [first.id]);
   assert.deepEqual(await ids('tasks list --phase completed'), []);
-  const shown = await does(`tasks show ${first.id}`, room.db);
+  const shown = await does(`tasks show ${first.id}`, fixture.db);
   assert.deepEqual([shown.id, shown.phase, shown.attempts], [first.id, 'reserved', []]);
 });
 
@@ -111,7 +111,7 @@ const MISTAKES = [
   'migrate now',
 ];
 
-test('every mistake is told in one line, and changes nothing', async () => {
+test('every mistake gives a one-line error and changes nothing', async () => {
   const before = await does('credits show ada@example.com');
   for (const line of MISTAKES) {
     await assert.rejects(
@@ -123,11 +123,11 @@ test('every mistake is told in one line, and changes nothing', async () => {
   assert.deepEqual(await does('credits show ada@example.com'), before);
 });
 
-test('reconcile wants exactly one decision, a job id that can be one, and a reason', async () => {
+test('reconcile needs exactly one decision, a valid job id and a reason', async () => {
   const wrong = [
-    ['reconcile task_1 --reason seen', /wants one of --accepted JOB_ID/],
-    ['reconcile task_1 --failed --not-accepted --reason seen', /wants one of --accepted/],
-    ['reconcile task_1 --accepted ../x --reason seen', /wants the id of the provider’s job/],
+    ['reconcile task_1 --reason seen', /needs one of --accepted JOB_ID/],
+    ['reconcile task_1 --failed --not-accepted --reason seen', /needs one of --accepted/],
+    ['reconcile task_1 --accepted ../x --reason seen', /needs the id of the provider’s job/],
     ['reconcile task_1 --failed', /--reason is required/],
     ['reconcile task_1 --failed --reason seen', /there is no task "task_1"/],
     ['reconcile --failed --reason seen', /usage: npx framewright reconcile ID/],
@@ -137,16 +137,16 @@ test('reconcile wants exactly one decision, a job id that can be one, and a reas
   }
 });
 
-test('reconcile decides a held task, and orphans list shows what comes to light', async (t) => {
-  const room = await openTaskRoom();
-  t.after(() => room.close());
-  const { held } = await makeHeldTask(room);
+test('reconcile decides a held task, and orphans list shows orphan jobs', async (t) => {
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { held } = await makeHeldTask(fixture);
   const line = `reconcile ${held.id} --not-accepted --reason console`;
-  assert.deepEqual(await does(line, room.db), { task_id: held.id, phase: 'failed' });
-  assert.deepEqual(await does('orphans list', room.db), []);
-  await assert.rejects(does(line, room.db), /is failed, not held/);
+  assert.deepEqual(await does(line, fixture.db), { task_id: held.id, phase: 'failed' });
+  assert.deepEqual(await does('orphans list', fixture.db), []);
+  await assert.rejects(does(line, fixture.db), /is failed, not held/);
 });
 
-test('a command cut short names what it could be', async () => {
+test('an incomplete command gets the full ones as a hint', async () => {
   await assert.rejects(async () => does('orphans'), /Try: npx framewright orphans list/);
 });

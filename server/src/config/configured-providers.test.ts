@@ -4,20 +4,20 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { listeningLog } from '../../test/listening-log.ts';
 import { temporaryFolder } from '../../test/service.ts';
-import { makeTask, openTaskRoom, scriptedProvider } from '../../test/task-fixtures.ts';
+import { makeTask, openTaskFixture, scriptedProvider } from '../../test/task-fixtures.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
-import { createProviders, type ProviderParts, warnOfUnserved } from './configured-providers.ts';
+import { createProviders, type ProviderDeps, warnOfUnserved } from './configured-providers.ts';
 
 /** Parts that no provider asks anything of while it is made. */
-function partsOfNothing(): ProviderParts {
+function partsOfNothing(): ProviderDeps {
   const unasked = () => {
     throw new Error('nobody should ask');
   };
   return {
     db: { query: unasked, transaction: unasked, snapshot: unasked, close: unasked },
     storage: { put: unasked, open: unasked, delete: unasked },
-    door: { download: unasked, close: unasked },
+    guardedFetch: { download: unasked, close: unasked },
     now: unasked,
     observer: { called: unasked },
     submitTimeoutSeconds: 1,
@@ -63,10 +63,10 @@ test('a setting that an adapter can not use stops the start and is named', async
 });
 
 test('live tasks of a provider that is not there are warned of, with what to set', async () => {
-  const room = await openTaskRoom();
+  const fixture = await openTaskFixture();
   try {
     for (const providerName of ['fal', 'fal', 'replicate', 'local']) {
-      await makeTask(room, { providerName });
+      await makeTask(fixture, { providerName });
     }
     const { log, lines } = listeningLog();
     const local = scriptedProvider({});
@@ -75,13 +75,13 @@ test('live tasks of a provider that is not there are warned of, with what to set
         ['local', local],
         ['replicate', local],
       ]),
-      { db: room.db, log },
+      { db: fixture.db, log },
     );
     const [line] = lines.map((text) => JSON.parse(text));
     assert.equal(lines.length, 1);
     assert.deepEqual([line.provider, line.tasks], ['fal', 2]);
     assert.match(line.msg, /set FAL_API_KEY/);
   } finally {
-    await room.close();
+    await fixture.close();
   }
 });

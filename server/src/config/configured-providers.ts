@@ -5,14 +5,14 @@ import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { unservedTasks } from '../operator/unserved.ts';
 import { callOnce } from '../outbound/call.ts';
-import type { Door } from '../outbound/door.ts';
+import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import { createArkProvider } from '../providers/ark/ark.ts';
 import { modelsFor } from '../providers/ark/request.ts';
 import { createComfyuiProvider } from '../providers/comfyui/comfyui.ts';
 import { createFalProvider } from '../providers/fal/fal.ts';
 import { FAL_MODELS } from '../providers/fal/model-input.ts';
-import { type Account, listTurns, paced } from '../providers/host/paced.ts';
-import { type Observer, watched } from '../providers/host/watched.ts';
+import { instrumented, type Observer } from '../providers/host/instrumented.ts';
+import { listTurns, type Quota, rateLimited } from '../providers/host/rate-limited.ts';
 import { OUTPUT_BYTES } from '../providers/kit/open-output.ts';
 import type { Capabilities, Provider } from '../providers/provider.ts';
 import { REPLICATE_MODELS } from '../providers/replicate/model-input.ts';
@@ -28,11 +28,11 @@ import {
   variableFor,
 } from './provider-config.ts';
 
-export interface ProviderParts {
+export interface ProviderDeps {
   db: Database;
   storage: Storage;
   /** Opens results. */
-  door: Door;
+  guardedFetch: GuardedFetch;
   /** Milliseconds since 1970, by the database's clock. */
   now(): number;
   observer: Observer;
@@ -47,25 +47,25 @@ export interface ProviderParts {
 export async function createProviders(
   config: Config,
   local: Provider,
-  parts: ProviderParts,
+  deps: ProviderDeps,
 ): Promise<Map<string, Provider>> {
   const { ark, fal, replicate, comfyui } = config.providerSettings;
-  const { observer } = parts;
+  const { observer } = deps;
   const providers = [
-    watched(local, observer),
-    ark && arkProvider(ark, parts),
-    fal && falProvider(fal, parts),
-    replicate && replicateProvider(replicate, parts),
-    comfyui && watched(await comfyuiProvider(comfyui, parts), observer),
+    instrumented(local, observer),
+    ark && arkProvider(ark, deps),
+    fal && falProvider(fal, deps),
+    replicate && replicateProvider(replicate, deps),
+    comfyui && instrumented(await comfyuiProvider(comfyui, deps), observer),
   ];
   return new Map(providers.flatMap((provider) => (provider ? [[provider.name, provider]] : [])));
 }
 
-function arkProvider(settings: ArkSettings, parts: ProviderParts): Provider {
+function arkProvider(settings: ArkSettings, deps: ProviderDeps): Provider {
   const { apiKey, baseUrl, models, markAttempts, submitsPerMinute } = settings;
-  const account = accountOf('ark', apiKey, parts);
+  const quota = quotaOf('ark', apiKey, deps);
   const ark: Provider = createArkProvider({
-    ...adapterParts(parts, account, () => ark.capabilities),
+    ...adapterDeps(deps, quota, () => ark.capabilities),
     ...{ apiKey, baseUrl, markAttempts, maxOutputBytes: OUTPUT_BYTES },
     models: withOwn(modelsFor(baseUrl), models),
   });
@@ -74,41 +74,41 @@ function arkProvider(settings: ArkSettings, parts: ProviderParts): Provider {
     submit: { callsPerSecond: submitsPerMinute / 60 },
   };
   const capabilities = { ...ark.capabilities, budgets };
-  return paced(watched({ ...ark, capabilities }, parts.observer), account);
+  return rateLimited(instrumented({ ...ark, capabilities }, deps.observer), quota);
 }
 
-function falProvider(settings: FalSettings, parts: ProviderParts): Provider {
+function falProvider(settings: FalSettings, deps: ProviderDeps): Provider {
   const { models, markAttempts: markWithEndUserId, ...own } = settings;
-  const account = accountOf('fal', own.apiKey, parts);
+  const quota = quotaOf('fal', own.apiKey, deps);
   const fal: Provider = naming('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>
     createFalProvider({
-      ...adapterParts(parts, account, () => fal.capabilities),
+      ...adapterDeps(deps, quota, () => fal.capabilities),
       ...{ ...own, markWithEndUserId, models: withOwn(FAL_MODELS, models) },
     }),
   );
-  return paced(watched(fal, parts.observer), account);
+  return rateLimited(instrumented(fal, deps.observer), quota);
 }
 
-function replicateProvider(settings: ReplicateSettings, parts: ProviderParts): Provider {
+function replicateProvider(settings: ReplicateSettings, deps: ProviderDeps): Provider {
   const { models, ...own } = settings;
-  const account = accountOf('replicate', own.apiToken, parts);
+  const quota = quotaOf('replicate', own.apiToken, deps);
   const replicate: Provider = createReplicateProvider({
-    ...adapterParts(parts, account, () => replicate.capabilities),
+    ...adapterDeps(deps, quota, () => replicate.capabilities),
     ...{ ...own, models: withOwn(REPLICATE_MODELS, models) },
   });
-  return paced(watched(replicate, parts.observer), account);
+  return rateLimited(instrumented(replicate, deps.observer), quota);
 }
 
-async function comfyuiProvider(settings: ComfyuiSettings, parts: ProviderParts): Promise<Provider> {
+async function comfyuiProvider(settings: ComfyuiSettings, deps: ProviderDeps): Promise<Provider> {
   const { workflowFiles, framesPerSecond, frameStep, ...own } = settings;
   const workflows = await Promise.all(workflowFiles.map(readWorkflow));
   return naming('COMFYUI_WORKFLOWS', () =>
     createComfyuiProvider({
       ...{ ...own, workflows, frameRules: { framesPerSecond, frameStep } },
-      openInput: (objectId) => parts.storage.open(objectId),
-      timeoutSeconds: parts.submitTimeoutSeconds,
+      openInput: (objectId) => deps.storage.open(objectId),
+      timeoutSeconds: deps.submitTimeoutSeconds,
       maxOutputBytes: OUTPUT_BYTES,
-      now: parts.now,
+      now: deps.now,
     }),
   );
 }
@@ -123,16 +123,16 @@ async function readWorkflow(file: string): Promise<{ name: string; text: string 
 }
 
 /** What all adapters of foreign services are given alike. */
-function adapterParts(parts: ProviderParts, account: Account, capabilities: () => Capabilities) {
-  const { door, now, submitTimeoutSeconds } = parts;
-  const nextListTurn = listTurns(account, capabilities);
-  return { call: callOnce, door, now, submitTimeoutSeconds, nextListTurn };
+function adapterDeps(deps: ProviderDeps, quota: Quota, capabilities: () => Capabilities) {
+  const { guardedFetch, now, submitTimeoutSeconds } = deps;
+  const nextListTurn = listTurns(quota, capabilities);
+  return { call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn };
 }
 
 /** Two keys may belong to two accounts, each with budgets of its own; the key itself stays here. */
-function accountOf(provider: string, key: string, { db }: ProviderParts): Account {
+function quotaOf(provider: string, key: string, { db }: ProviderDeps): Quota {
   const hash = createHash('sha256').update(key).digest('hex').slice(0, 12);
-  return { db, account: `${provider} ${hash}` };
+  return { db, quota: `${provider} ${hash}` };
 }
 
 function withOwn<Id>(models: Record<keyof OwnModels, Id>, own: OwnModels) {

@@ -8,14 +8,14 @@ import {
   webAddress,
   yesOrNo,
 } from '../kernel/variables.ts';
-import type { Submission } from '../providers/provider.ts';
+import type { JobSpec } from '../providers/provider.ts';
 
 /** The providers there are. */
 export const PROVIDERS = ['local', 'ark', 'fal', 'replicate', 'comfyui'] as const;
 export type ProviderName = (typeof PROVIDERS)[number];
 
 /** Ids at the provider that take the place of the adapter's own. */
-export type OwnModels = Record<Submission['model'], string | undefined>;
+export type OwnModels = Record<JobSpec['model'], string | undefined>;
 
 export interface ArkSettings {
   apiKey: string;

@@ -1,5 +1,5 @@
+import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import { every } from '../kernel/repeat.ts';
 import { type Database, statement } from './database.ts';
 
 const READ = statement(
@@ -14,14 +14,14 @@ const COMPARE_SECONDS = 60;
  * A clock that agrees with the database's to a few milliseconds and costs nothing to look at:
  * milliseconds since 1970. Compared at once and each minute, until the signal aborts.
  */
-export async function followDatabaseClock(parts: {
+export async function followDatabaseClock(deps: {
   db: Database;
   log: Log;
   signal: AbortSignal;
 }): Promise<() => number> {
-  let aheadMs = await databaseAheadMs(parts.db);
-  every(COMPARE_SECONDS, { ...parts, name: 'comparing the clocks' }, async () => {
-    aheadMs = await databaseAheadMs(parts.db);
+  let aheadMs = await databaseAheadMs(deps.db);
+  startInterval(COMPARE_SECONDS, { ...deps, name: 'comparing the clocks' }, async () => {
+    aheadMs = await databaseAheadMs(deps.db);
   });
   return () => Date.now() + aheadMs;
 }

@@ -5,6 +5,7 @@ import { until } from '../../test/service.ts';
 import {
   type Database,
   isDatabaseUnavailable,
+  namedStatement,
   openDatabase,
   type Queryable,
   statement,
@@ -118,4 +119,22 @@ test('a database that can not be reached is told from a statement that is wrong'
     return !isDatabaseUnavailable(error);
   });
   assert.equal(isDatabaseUnavailable('connection'), false);
+});
+
+test('a named statement gives each parameter its value, whatever the order', async () => {
+  const subtract = namedStatement(
+    'test_subtract',
+    ['less', 'from'],
+    'select (:from::int - :less::int) as left, :from::text as from_text',
+  );
+  const rows = await db.query(subtract, subtract.values({ from: 5, less: 2 }));
+  assert.deepEqual(rows, [{ left: 3, from_text: '5' }]);
+});
+
+test('a named statement refuses names that are not listed, and listed names without a use', () => {
+  assert.throws(
+    () => namedStatement('test_typo', ['one'], 'select :one, :two'),
+    /no parameter two/,
+  );
+  assert.throws(() => namedStatement('test_spare', ['one', 'two'], 'select :one'), /not use two/);
 });

@@ -12,6 +12,37 @@ export function statement(name: string, text: string): Statement {
   return { name, text };
 }
 
+/** A statement whose parameters have names. */
+export interface NamedStatement<Parameter extends string> extends Statement {
+  /** The values in the order that the database expects. */
+  values(named: Record<Parameter, unknown>): unknown[];
+}
+
+/**
+ * A statement that writes its parameters as `:name` instead of `$1`. Use it from five parameters
+ * on, so that no value is matched to its place by eye.
+ * @throws Error when the text uses a name that is not listed, or does not use one that is
+ */
+export function namedStatement<Parameter extends string>(
+  name: string,
+  parameters: readonly Parameter[],
+  text: string,
+): NamedStatement<Parameter> {
+  const listed: readonly string[] = parameters;
+  const unused = new Set(listed);
+  // Not after a colon: `::` is a cast.
+  const positional = text.replace(/(?<!:):([a-z]\w*)/gi, (_match, parameter: string) => {
+    const index = listed.indexOf(parameter);
+    if (index === -1) throw new Error(`${name} has no parameter ${parameter}`);
+    unused.delete(parameter);
+    return `$${index + 1}`;
+  });
+  if (unused.size > 0) throw new Error(`${name} does not use ${[...unused].join(', ')}`);
+  const values = (named: Record<Parameter, unknown>) =>
+    parameters.map((parameter) => named[parameter]);
+  return { name, text: positional, values };
+}
+
 /** Whatever can run a statement: the database itself, or one open transaction of it. */
 export interface Queryable {
   /** Runs a statement; `Row` is the shape that the statement's own columns promise. */

@@ -4,31 +4,33 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { ApiError, errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
-import { type CallbackRouteParts, callbackRoute } from './callbacks/callbacks.ts';
-import { type MediaRouteParts, mediaRoute } from './delivery/media.ts';
+import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts';
+import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
 import { handleError, malformed } from './errors.ts';
 import { healthRoutes } from './operations/health.ts';
 import { acceptJsonOnly } from './public/body.ts';
-import { type CreateRouteParts, createGenerationRoute } from './public/create-generation.ts';
+import { type CreateRouteDeps, createGenerationRoute } from './public/create-generation.ts';
 import { getCreditsRoute } from './public/get-credits.ts';
 import { getTaskRoute } from './public/get-task.ts';
 import { describeApi } from './public/openapi.ts';
 
-export type AppParts = CreateRouteParts &
-  MediaRouteParts &
-  CallbackRouteParts & {
+export type AppDeps = CreateRouteDeps &
+  MediaRouteDeps &
+  CallbackRouteDeps & {
     log: Log;
     /** Whether the service can take requests now, for /readyz. */
     isReady(): Promise<boolean>;
     /** Called with the route, status and seconds of every answer. */
-    onAnswer?: ((answer: { route: string; status: number; seconds: number }) => void) | undefined;
+    onResponse?:
+      | ((response: { route: string; status: number; seconds: number }) => void)
+      | undefined;
   };
 
 /** Every request has the time of a slow client to send its body, and no more. */
 const REQUEST_SECONDS = 60;
 
 /** Builds the HTTP side of the service; it does not listen yet. */
-export async function createApp(parts: AppParts): Promise<FastifyInstance> {
+export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const app = fastify({
     genReqId: () => newId('request'),
     requestTimeout: REQUEST_SECONDS * 1000,
@@ -42,28 +44,28 @@ export async function createApp(parts: AppParts): Promise<FastifyInstance> {
   });
   acceptJsonOnly(app);
   app.setErrorHandler((error: Error, request, reply) =>
-    handleError(error, { request, reply, log: parts.log }),
+    handleError(error, { request, reply, log: deps.log }),
   );
-  answerHeaders(app, parts);
+  setResponseHeaders(app, deps);
   refuseUnroutable(app);
   noteRequests(app);
   await app.register(swagger, describeApi());
-  healthRoutes(app, parts);
+  healthRoutes(app, deps);
   await app.register(
     async (api) => {
-      createGenerationRoute(api, parts);
-      getTaskRoute(api, parts);
-      getCreditsRoute(api, parts);
+      createGenerationRoute(api, deps);
+      getTaskRoute(api, deps);
+      getCreditsRoute(api, deps);
     },
     { prefix: '/api/v1' },
   );
-  mediaRoute(app, parts);
-  await app.register((callbacks) => callbackRoute(callbacks, parts));
+  mediaRoute(app, deps);
+  await app.register((callbacks) => callbackRoute(callbacks, deps));
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   return app;
 }
 
-function answerHeaders(app: FastifyInstance, { log, onAnswer }: AppParts): void {
+function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('cache-control', 'no-store');
   });
@@ -71,7 +73,7 @@ function answerHeaders(app: FastifyInstance, { log, onAnswer }: AppParts): void 
     const { method, url, id } = request;
     const seconds = reply.elapsedTime / 1000;
     const route = request.routeOptions.url ?? 'unknown';
-    onAnswer?.({ route, status: reply.statusCode, seconds });
+    onResponse?.({ route, status: reply.statusCode, seconds });
     if (!log.isLevelEnabled('debug')) return;
     const status = reply.statusCode;
     log.debug({ request: id, method, url: redact(url), status, seconds }, 'answered');

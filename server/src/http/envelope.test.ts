@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
 import { openTestApp, replyOf, type TestApp, type TestCustomer } from '../../test/app.ts';
-import { assertError, type ErrorAnswer } from '../../test/envelope.ts';
+import { assertError, type ErrorResponse } from '../../test/envelope.ts';
 
 let api: TestApp;
 let customer: TestCustomer;
@@ -14,7 +14,7 @@ before(async () => {
 after(() => api.close());
 
 /** Sends bytes as they are over a socket, and reads the answer as HTTP until the server is done. */
-async function sendRaw(text: string): Promise<ErrorAnswer> {
+async function sendRaw(text: string): Promise<ErrorResponse> {
   const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
   let received = '';
   socket.setEncoding('utf8').on('data', (part) => {
@@ -24,10 +24,10 @@ async function sendRaw(text: string): Promise<ErrorAnswer> {
   socket.on('error', () => {});
   socket.write(text);
   await once(socket, 'close');
-  return readAnswer(received);
+  return readResponse(received);
 }
 
-function readAnswer(text: string): ErrorAnswer {
+function readResponse(text: string): ErrorResponse {
   const [head = '', body = ''] = text.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = lines.map((line) => {
@@ -60,17 +60,17 @@ test('what is no HTTP request at all is answered with the envelope, and the conn
     'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n',
     'GET / HTTP/1.1\r\n\r\n',
   ]) {
-    const answer = await sendRaw(text);
-    assertError(answer, 'invalid_request', { field: 'request', reason: 'malformed' });
+    const response = await sendRaw(text);
+    assertError(response, 'invalid_request', { field: 'request', reason: 'malformed' });
   }
 });
 
 test('a chunked body that is broken on its way is 400', async () => {
-  const answer = await sendRaw(
+  const response = await sendRaw(
     'POST /api/v1/video/generations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
       `Authorization: ${await customer.authorization()}\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`,
   );
-  assertError(answer, 'invalid_request');
+  assertError(response, 'invalid_request');
 });
 
 test('an unknown expectation, an upgrade and HTTP/1.0 change nothing about the answer', async () => {

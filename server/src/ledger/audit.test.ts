@@ -5,7 +5,7 @@ import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { auditLedger } from './audit.ts';
-import { grant, hold, settle } from './ledger.ts';
+import { grant, reserve, settle } from './ledger.ts';
 
 interface Books {
   db: Database;
@@ -14,7 +14,7 @@ interface Books {
   otherId: string;
 }
 
-/** Two accounts; the first has a held, a captured and a refunded task. */
+/** Two accounts; the first has a reserved, a captured and a refunded task. */
 async function keepBooks(db: Database): Promise<Books> {
   const [accountId, otherId] = [
     await createAccount(db, 'ada@example.com'),
@@ -23,8 +23,8 @@ async function keepBooks(db: Database): Promise<Books> {
   for (const id of [accountId, otherId]) {
     await grant(db, { accountId: id, credits: 1000, kind: 'paid', reference: id });
   }
-  for (const taskId of ['held', 'captured', 'refunded']) {
-    await db.transaction((tx) => hold(tx, { accountId, taskId, credits: 100 }));
+  for (const taskId of ['reserved', 'captured', 'refunded']) {
+    await db.transaction((tx) => reserve(tx, { accountId, taskId, credits: 100 }));
   }
   const settlements = { captured: 'capture', refunded: 'refund' } as const;
   for (const [taskId, outcome] of Object.entries(settlements)) {
@@ -35,19 +35,19 @@ async function keepBooks(db: Database): Promise<Books> {
 
 const UNLOCK = `
   alter table ledger_transfers disable trigger append_only;
-  alter table ledger_accounts drop constraint double_entry, drop constraint available_not_negative`;
+  alter table ledger_balances drop constraint double_entry, drop constraint available_not_negative`;
 
 /** What nothing but a hand in the database can do, and what the audit says of it. */
 const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
   {
     title: 'a balance was raised',
-    damage: `update ledger_accounts set available = available + 1 where account_id = $1
+    damage: `update ledger_balances set available = available + 1 where account_id = $1
       and kind = 'paid'`,
     found: [/^\$1: paid available is 801, .* 800$/],
   },
   {
     title: 'promotional credits appeared on both sides',
-    damage: `update ledger_accounts set available = 5, granted = 5 where account_id = $1
+    damage: `update ledger_balances set available = 5, granted = 5 where account_id = $1
       and kind = 'promotional'`,
     found: [/promotional available is 5, .* 0$/, /promotional granted is 5, .* 0$/],
   },
@@ -57,9 +57,9 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
     found: [/paid available/, /paid granted/, /notes a wrong paid balance/],
   },
   {
-    title: 'the sum of a hold was changed',
-    damage: `update ledger_transfers set credits = 90 where account_id = $1 and reference = 'hold:held'`,
-    found: [/paid available/, /paid held/, /notes a wrong paid balance/],
+    title: 'the sum of a reservation was changed',
+    damage: `update ledger_transfers set credits = 90 where account_id = $1 and reference = 'reserve:reserved'`,
+    found: [/paid available/, /paid reserved/, /notes a wrong paid balance/],
   },
   {
     title: 'the available balance that a transfer notes was changed',
@@ -67,38 +67,38 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
     found: [/^\$1: transfer \d+ notes a wrong paid balance$/],
   },
   {
-    title: 'the held balance that a transfer notes was changed',
-    damage: `update ledger_transfers set held_after = 7 where account_id = $1 and reason = 'grant'`,
+    title: 'the reserved balance that a transfer notes was changed',
+    damage: `update ledger_transfers set reserved_after = 7 where account_id = $1 and reason = 'grant'`,
     found: [/^\$1: transfer \d+ notes a wrong paid balance$/],
   },
   {
     title: 'a movement was given to another account',
     damage: `update ledger_transfers set account_id = $2 where account_id = $1
       and reference = 'settle:refunded'`,
-    found: [/^\$1: paid held/, /^\$2: paid held/, /^refunded: settled for another/],
+    found: [/^\$1: paid reserved/, /^\$2: paid reserved/, /^refunded: settled for another/],
   },
   {
-    title: 'a hold was settled for less than was held',
+    title: 'a reservation was settled for less than was reserved',
     damage: `update ledger_transfers set credits = 40 where account_id = $1
       and reference = 'settle:captured'`,
-    found: [/^captured: settled for another sum or account than was held$/, /paid spent/],
+    found: [/^captured: settled for another sum or account than was reserved$/, /paid spent/],
   },
   {
     title: 'a settlement has no hold',
-    damage: `delete from ledger_transfers where account_id = $1 and reference = 'hold:captured'`,
-    found: [/^settle:captured: settled without a hold$/],
+    damage: `delete from ledger_transfers where account_id = $1 and reference = 'reserve:captured'`,
+    found: [/^settle:captured: settled without a reservation$/],
   },
   {
     title: 'a refund went where a capture goes',
     damage: `update ledger_transfers set target = 'spent' where account_id = $1
       and reference = 'settle:refunded'`,
-    found: [/^settle:refunded: a refund, paid, from held to spent$/],
+    found: [/^settle:refunded: a refund, paid, from reserved to spent$/],
   },
   {
-    title: 'a hold was taken from promotional credits',
+    title: 'a reservation was taken from promotional credits',
     damage: `update ledger_transfers set kind = 'promotional' where account_id = $1
-      and reference = 'hold:held'`,
-    found: [/^hold:held: a hold, promotional, from available to held$/],
+      and reference = 'reserve:reserved'`,
+    found: [/^reserve:reserved: a reserve, promotional, from available to reserved$/],
   },
 ];
 

@@ -2,12 +2,12 @@ import { type Queryable, statement } from '../database/database.ts';
 
 const UNBALANCED = statement(
   'audit_unbalanced',
-  `select a.account_id, a.kind, s.side, s.balance, s.total from ledger_accounts a
+  `select a.account_id, a.kind, s.side, s.balance, s.total from ledger_balances a
    cross join lateral (
      select side, balance, coalesce(sum(
        case when side = t.target then t.credits when side = t.source then -t.credits else 0 end
          * case when side = 'granted' then -1 else 1 end), 0) as total
-     from (values ('granted', a.granted), ('available', a.available), ('held', a.held),
+     from (values ('granted', a.granted), ('available', a.available), ('reserved', a.reserved),
        ('spent', a.spent)) as sides (side, balance)
      left join ledger_transfers t on t.account_id = a.account_id and t.kind = a.kind
      group by side, balance) s
@@ -17,13 +17,13 @@ const UNBALANCED = statement(
 const DRIFTED = statement(
   'audit_drifted',
   `select account_id, kind, id from (
-     select account_id, kind, id, available_after, held_after,
+     select account_id, kind, id, available_after, reserved_after,
        sum(case when target = 'available' then credits when source = 'available' then -credits
          else 0 end) over so_far as available,
-       sum(case when target = 'held' then credits when source = 'held' then -credits
-         else 0 end) over so_far as held
+       sum(case when target = 'reserved' then credits when source = 'reserved' then -credits
+         else 0 end) over so_far as reserved
      from ledger_transfers window so_far as (partition by account_id, kind order by id)) steps
-   where available <> available_after or held <> held_after`,
+   where available <> available_after or reserved <> reserved_after`,
 );
 
 const MISDIRECTED = statement(
@@ -32,29 +32,29 @@ const MISDIRECTED = statement(
    where (reason, source, target) not in (
        ('grant', 'granted', 'available'),
        ('adjust', 'granted', 'available'), ('adjust', 'available', 'granted'),
-       ('hold', 'available', 'held'),
-       ('capture', 'held', 'spent'), ('refund', 'held', 'available'))
-     or (kind <> 'paid' and reason in ('hold', 'capture', 'refund'))`,
+       ('reserve', 'available', 'reserved'),
+       ('capture', 'reserved', 'spent'), ('refund', 'reserved', 'available'))
+     or (kind <> 'paid' and reason in ('reserve', 'capture', 'refund'))`,
 );
 
 const MISSETTLED = statement(
   'audit_missettled',
-  `select substr(h.reference, 6) as task_id from ledger_transfers h
-   join ledger_transfers s on s.reference = 'settle:' || substr(h.reference, 6)
-   where h.reason = 'hold'
-     and (s.account_id, s.kind, s.credits) <> (h.account_id, h.kind, h.credits)`,
+  `select substr(r.reference, 9) as task_id from ledger_transfers r
+   join ledger_transfers s on s.reference = 'settle:' || substr(r.reference, 9)
+   where r.reason = 'reserve'
+     and (s.account_id, s.kind, s.credits) <> (r.account_id, r.kind, r.credits)`,
 );
 
-const UNHELD = statement(
-  'audit_unheld',
+const UNRESERVED = statement(
+  'audit_unreserved',
   `select reference from ledger_transfers where reference like 'settle:%'
-   and not exists (select from task_holds h where h.task_id = substr(reference, 8))`,
+   and not exists (select from task_reservations r where r.task_id = substr(reference, 8))`,
 );
 
 /**
  * Proves the books within the caller's snapshot: the transfers sum to every balance, the balance
  * noted with each transfer follows from those before it, each transfer goes where its reason goes,
- * and each settlement answers its hold.
+ * and each settlement answers its reservation.
  * @returns one sentence for each thing that is wrong; none when the books are right
  */
 export async function auditLedger(tx: Queryable): Promise<string[]> {
@@ -62,7 +62,7 @@ export async function auditLedger(tx: Queryable): Promise<string[]> {
   const drifted = await tx.query<Record<string, string>>(DRIFTED);
   const misdirected = await tx.query<Record<string, string>>(MISDIRECTED);
   const missettled = await tx.query<{ task_id: string }>(MISSETTLED);
-  const unheld = await tx.query<{ reference: string }>(UNHELD);
+  const unreserved = await tx.query<{ reference: string }>(UNRESERVED);
   return [
     ...unbalanced.map(
       (row) =>
@@ -75,7 +75,9 @@ export async function auditLedger(tx: Queryable): Promise<string[]> {
       (row) =>
         `${row.reference}: a ${row.reason}, ${row.kind}, from ${row.source} to ${row.target}`,
     ),
-    ...missettled.map((row) => `${row.task_id}: settled for another sum or account than was held`),
-    ...unheld.map((row) => `${row.reference}: settled without a hold`),
+    ...missettled.map(
+      (row) => `${row.task_id}: settled for another sum or account than was reserved`,
+    ),
+    ...unreserved.map((row) => `${row.reference}: settled without a reservation`),
   ];
 }

@@ -8,7 +8,7 @@ import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 import { auditLedger } from './audit.ts';
-import { adjust, balances, type CreditKind, grant, hold, settle } from './ledger.ts';
+import { adjust, balances, type CreditKind, grant, reserve, settle } from './ledger.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -61,15 +61,16 @@ function book(
       const given = { accountId, kind: command.kind, credits: command.credits, reference };
       return command.type === 'grant' ? grant(db, given) : adjust(db, { ...given, note: 'a test' });
     }
-    case 'hold': {
-      const reserve = { accountId, taskId: `${accountId}-${command.task}` };
-      return inTransaction((tx) => hold(tx, { ...reserve, credits: command.credits }));
+    case 'reserve': {
+      const reservation = { accountId, taskId: `${accountId}-${command.task}` };
+      return inTransaction((tx) => reserve(tx, { ...reservation, credits: command.credits }));
     }
     case 'capture':
     case 'refund': {
       const taskId = `${accountId}-${command.task}`;
       const credits = heldFor(command.task);
-      if (credits === undefined) throw new UsageError('nobody settles a task without a hold');
+      if (credits === undefined)
+        throw new UsageError('nobody settles a task without a reservation');
       const outcome = command.type;
       return inTransaction((tx) => settle(tx, { accountId, taskId, credits, outcome }));
     }
@@ -97,7 +98,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
     reference: references,
   }),
   fc.record({
-    type: fc.constant('hold' as const),
+    type: fc.constant('reserve' as const),
     task: references,
     credits: fc.integer({ min: 1, max: 60 }),
   }),
@@ -107,10 +108,10 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
 test('any sequence of movements leaves the books as a single-threaded model keeps them', async () => {
   const sequences = fc.array(fc.oneof(commands, repeatsOf(commands)), { maxLength: 40 });
   await fc.assert(
-    fc.asyncProperty(sequences, async (parts) => {
+    fc.asyncProperty(sequences, async (movements) => {
       const accountId = await openAccount();
       const model = new LedgerModel();
-      for (const command of parts.flat()) {
+      for (const command of movements.flat()) {
         const result = await carryOut(accountId, command, (task) => model.heldFor(task));
         assert.equal(result, model.apply(command), JSON.stringify(command));
         assert.deepEqual(await balances(db, accountId), model.balances);
@@ -145,7 +146,7 @@ async function bookedCommands(accountId: string): Promise<Command[]> {
   return rows.map(({ source, kind, credits, reason, reference }): Command => {
     const name = Number(/\d+$/.exec(reference)?.[0]);
     if (reason === 'capture' || reason === 'refund') return { type: reason, task: name };
-    if (reason === 'hold') return { type: reason, task: name, credits };
+    if (reason === 'reserve') return { type: reason, task: name, credits };
     const signed = source === 'available' ? -credits : credits;
     return { type: reason, kind, credits: signed, reference: name };
   });
@@ -158,18 +159,18 @@ test('movements in parallel come to what the model makes of them one by one', as
     fc.asyncProperty(holds, rushes, async (sums, rush) => {
       const accountId = await openAccount();
       const fixed = rush.map((command) =>
-        command.type === 'hold' ? { ...command, credits: sums[command.task] ?? 1 } : command,
+        command.type === 'reserve' ? { ...command, credits: sums[command.task] ?? 1 } : command,
       );
       const first: Command = { type: 'grant', kind: 'paid', credits: 60, reference: 9 };
-      const held = await holdSome(accountId, first, sums.slice(0, 2));
+      const reserved = await reserveSome(accountId, first, sums.slice(0, 2));
       const results = await Promise.all(
-        fixed.map((command) => carryOut(accountId, command, (task) => held[task])),
+        fixed.map((command) => carryOut(accountId, command, (task) => reserved[task])),
       );
       const booked = await bookedCommands(accountId);
       const model = new LedgerModel();
       for (const command of booked) assert.equal(model.apply(command), 'booked');
       assert.deepEqual(await balances(db, accountId), model.balances);
-      const before = 1 + held.length;
+      const before = 1 + reserved.length;
       assert.equal(booked.length - before, results.filter((result) => result === 'booked').length);
     }),
     { numRuns: 25 },
@@ -178,21 +179,21 @@ test('movements in parallel come to what the model makes of them one by one', as
 });
 
 /** Gives credits and holds them for tasks 0 and 1, as far as they suffice. */
-async function holdSome(accountId: string, first: Command, sums: number[]): Promise<number[]> {
+async function reserveSome(accountId: string, first: Command, sums: number[]): Promise<number[]> {
   await carryOut(accountId, first, () => undefined);
-  const held: number[] = [];
+  const reserved: number[] = [];
   for (const [task, credits] of sums.entries()) {
-    const result = await carryOut(accountId, { type: 'hold', task, credits }, () => undefined);
+    const result = await carryOut(accountId, { type: 'reserve', task, credits }, () => undefined);
     if (result !== 'booked') break;
-    held.push(credits);
+    reserved.push(credits);
   }
-  return held;
+  return reserved;
 }
 
 test('parallel holds never reserve more than there is, and 402 is said to the rest', async () => {
   const accountId = await customerWith(1000);
   const attempts = Array.from({ length: 40 }, () =>
-    inTransaction((tx) => hold(tx, { accountId, taskId: crypto.randomUUID(), credits: 100 })),
+    inTransaction((tx) => reserve(tx, { accountId, taskId: crypto.randomUUID(), credits: 100 })),
   );
   const outcomes = await Promise.allSettled(attempts);
   const refusals = outcomes.filter((outcome) => outcome.status === 'rejected');
@@ -202,37 +203,37 @@ test('parallel holds never reserve more than there is, and 402 is said to the re
     assert.equal(reason.code, 'insufficient_credits');
     assert.deepEqual(reason.details, { required_credits: 100 });
   }
-  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, held: 1000 });
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 1000 });
 });
 
 test('capture and refund of one task at the same time: exactly one of them is booked', async () => {
   for (let round = 0; round < 10; round += 1) {
     const accountId = await customerWith(300);
     const other = { accountId, taskId: crypto.randomUUID(), credits: 150 };
-    const reserve = { accountId, taskId: crypto.randomUUID(), credits: 150 };
-    await inTransaction((tx) => hold(tx, other));
-    await inTransaction((tx) => hold(tx, reserve));
+    const reservation = { accountId, taskId: crypto.randomUUID(), credits: 150 };
+    await inTransaction((tx) => reserve(tx, other));
+    await inTransaction((tx) => reserve(tx, reservation));
     const outcomes = await Promise.allSettled(
       (['capture', 'refund', 'capture', 'refund'] as const).map((outcome) =>
-        inTransaction((tx) => settle(tx, { ...reserve, outcome })),
+        inTransaction((tx) => settle(tx, { ...reservation, outcome })),
       ),
     );
     assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
-    assert.equal((await balances(db, accountId)).paid.held, 150);
+    assert.equal((await balances(db, accountId)).paid.reserved, 150);
   }
 });
 
 test('the API never spends promotional credits', async () => {
   const accountId = await openAccount();
   await grant(db, { accountId, credits: 500, kind: 'promotional', reference: accountId });
-  const reserve = { accountId, taskId: crypto.randomUUID(), credits: 1 };
+  const reservation = { accountId, taskId: crypto.randomUUID(), credits: 1 };
   await assert.rejects(
-    inTransaction((tx) => hold(tx, reserve)),
+    inTransaction((tx) => reserve(tx, reservation)),
     { code: 'insufficient_credits' },
   );
   assert.deepEqual(await balances(db, accountId), {
-    paid: { available: 0, held: 0 },
-    promotional: { available: 500, held: 0 },
+    paid: { available: 0, reserved: 0 },
+    promotional: { available: 500, reserved: 0 },
   });
 });
 
@@ -269,9 +270,9 @@ test('an adjustment down, sent again, is known even when the balance no longer c
   assert.equal((await balances(db, accountId)).paid.available, 30);
 });
 
-test('a balance is never adjusted below zero, held credits are not taken', async () => {
+test('a balance is never adjusted below zero, reserved credits are not taken', async () => {
   const accountId = await customerWith(100);
-  await inTransaction((tx) => hold(tx, { accountId, taskId: crypto.randomUUID(), credits: 60 }));
+  await inTransaction((tx) => reserve(tx, { accountId, taskId: crypto.randomUUID(), credits: 60 }));
   const change = {
     accountId,
     credits: -41,
@@ -280,7 +281,7 @@ test('a balance is never adjusted below zero, held credits are not taken', async
     note: 'x',
   } as const;
   await assert.rejects(adjust(db, change), /fewer available credits/);
-  assert.deepEqual((await balances(db, accountId)).paid, { available: 40, held: 60 });
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 40, reserved: 60 });
 });
 
 test('credits are whole numbers: above zero for a grant, any but zero for an adjustment', async () => {
@@ -293,16 +294,16 @@ test('credits are whole numbers: above zero for a grant, any but zero for an adj
   }
 });
 
-test('a transaction that fails later leaves no trace of its hold', async () => {
+test('a transaction that fails later leaves no trace of its reservation', async () => {
   const accountId = await customerWith(100);
-  const reserve = { accountId, taskId: crypto.randomUUID(), credits: 100 };
+  const reservation = { accountId, taskId: crypto.randomUUID(), credits: 100 };
   const failing = db.transaction(async (tx) => {
-    await hold(tx, reserve);
+    await reserve(tx, reservation);
     throw new Error('the process met a failure');
   });
   await assert.rejects(failing, /met a failure/);
-  assert.deepEqual((await balances(db, accountId)).paid, { available: 100, held: 0 });
-  assert.equal(await inTransaction((tx) => hold(tx, reserve)), true);
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 100, reserved: 0 });
+  assert.equal(await inTransaction((tx) => reserve(tx, reservation)), true);
 });
 
 test('transfers can be neither changed nor deleted', async () => {
@@ -319,22 +320,22 @@ test('the database itself refuses balances below zero and one-sided changes', as
   const accountId = await customerWith(100);
   const changes = {
     'available = -1, granted = -1': 'available_not_negative',
-    'held = -1, available = 101': 'held_not_negative',
+    'reserved = -1, available = 101': 'reserved_not_negative',
     'spent = -1, available = 101': 'spent_not_negative',
     'available = available + 1': 'double_entry',
   };
   for (const [change, constraint] of Object.entries(changes)) {
-    const update = `update ledger_accounts set ${change} where account_id = $1 and kind = 'paid'`;
+    const update = `update ledger_balances set ${change} where account_id = $1 and kind = 'paid'`;
     await assert.rejects(sql(db, update, [accountId]), { constraint });
   }
 });
 
-test('an account without books can neither be given credits nor hold any', async () => {
+test('an account without books can neither be given credits nor reserve any', async () => {
   const nobody = { accountId: 'acct_nobody', credits: 5 };
   const given = { ...nobody, kind: 'paid', reference: crypto.randomUUID() } as const;
   await assert.rejects(grant(db, given), /no paid ledger account/);
   await assert.rejects(
-    inTransaction((tx) => hold(tx, { ...nobody, taskId: crypto.randomUUID() })),
+    inTransaction((tx) => reserve(tx, { ...nobody, taskId: crypto.randomUUID() })),
     /no paid ledger account/,
   );
 });

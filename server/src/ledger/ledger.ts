@@ -10,8 +10,8 @@ import { ApiError, UsageError } from '../kernel/errors.ts';
 /** The API spends paid credits only; promotional ones are kept apart and never touched by it. */
 export type CreditKind = 'paid' | 'promotional';
 
-type LedgerSide = 'granted' | 'available' | 'held' | 'spent';
-type Reason = 'grant' | 'adjust' | 'hold' | 'capture' | 'refund';
+type LedgerSide = 'granted' | 'available' | 'reserved' | 'spent';
+type Reason = 'grant' | 'adjust' | 'reserve' | 'capture' | 'refund';
 
 interface Transfer {
   accountId: string;
@@ -28,17 +28,17 @@ interface Transfer {
 const TRANSFER = statement(
   'ledger_transfer',
   `with moved as (
-     update ledger_accounts set
+     update ledger_balances set
        granted = granted + $5::bigint * (($3 = 'granted')::int - ($4 = 'granted')::int),
        available = available + $5::bigint * (($4 = 'available')::int - ($3 = 'available')::int),
-       held = held + $5::bigint * (($4 = 'held')::int - ($3 = 'held')::int),
+       reserved = reserved + $5::bigint * (($4 = 'reserved')::int - ($3 = 'reserved')::int),
        spent = spent + $5::bigint * (($4 = 'spent')::int - ($3 = 'spent')::int)
      where account_id = $1 and kind = $2
-     returning available, held)
+     returning available, reserved)
    insert into ledger_transfers
      (account_id, kind, source, target, credits, reason, reference, note,
-      available_after, held_after)
-   select $1, $2, $3, $4, $5::bigint, $6, $7, $8, available, held from moved
+      available_after, reserved_after)
+   select $1, $2, $3, $4, $5::bigint, $6, $7, $8, available, reserved from moved
    returning id`,
 );
 
@@ -51,7 +51,7 @@ async function transfer(tx: Queryable, move: Transfer): Promise<void> {
 
 const OPEN = statement(
   'ledger_open',
-  `insert into ledger_accounts (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
+  `insert into ledger_balances (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
 );
 
 /** Opens the books of a new account, both kinds at zero. */
@@ -64,15 +64,22 @@ export async function openBooks(tx: Transaction, accountId: string): Promise<voi
  * zero, however many reserves run at once.
  * @throws ApiError `insufficient_credits` (the transaction is then lost, as it must be)
  */
-export async function hold(
+export async function reserve(
   tx: Transaction,
   reserve: { accountId: string; taskId: string; credits: number },
 ): Promise<void> {
   const { accountId, taskId, credits } = reserve;
-  const reference = `hold:${taskId}`;
-  const sides = { source: 'available', target: 'held' } as const;
+  const reference = `reserve:${taskId}`;
+  const sides = { source: 'available', target: 'reserved' } as const;
   try {
-    await transfer(tx, { accountId, kind: 'paid', ...sides, credits, reason: 'hold', reference });
+    await transfer(tx, {
+      accountId,
+      kind: 'paid',
+      ...sides,
+      credits,
+      reason: 'reserve',
+      reference,
+    });
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
     throw new ApiError('insufficient_credits', 'Not enough paid credits for this request.', {
@@ -82,7 +89,7 @@ export async function hold(
 }
 
 /**
- * Ends a task's hold: `capture` spends it, `refund` gives it back. Both use one reference, so that
+ * Settles a reservation: `capture` spends it, `refund` gives it back. Both use one reference, so
  * only one of them can ever exist for a task.
  */
 export async function settle(
@@ -97,7 +104,7 @@ export async function settle(
   const { accountId, taskId, credits, outcome } = settlement;
   const target = outcome === 'capture' ? 'spent' : 'available';
   const reference = `settle:${taskId}`;
-  const sides = { source: 'held', target } as const;
+  const sides = { source: 'reserved', target } as const;
   await transfer(tx, { accountId, kind: 'paid', ...sides, credits, reason: outcome, reference });
 }
 
@@ -178,15 +185,15 @@ async function isBooked(db: Database, move: Transfer): Promise<boolean> {
   throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
 }
 
-/** Available and held credits of one kind. */
+/** Available and reserved credits of one kind. */
 export interface Balance {
   available: number;
-  held: number;
+  reserved: number;
 }
 
 const BALANCES = statement(
   'ledger_balances',
-  'select kind, available, held from ledger_accounts where account_id = $1',
+  'select kind, available, reserved from ledger_balances where account_id = $1',
 );
 
 /** Both balances of an account; zero where there are no books. */
@@ -197,7 +204,7 @@ export async function balances(
   const rows = await db.query<Balance & { kind: CreditKind }>(BALANCES, [accountId]);
   const of = (kind: CreditKind): Balance => {
     const row = rows.find((candidate) => candidate.kind === kind);
-    return { available: row?.available ?? 0, held: row?.held ?? 0 };
+    return { available: row?.available ?? 0, reserved: row?.reserved ?? 0 };
   };
   return { paid: of('paid'), promotional: of('promotional') };
 }
@@ -205,6 +212,6 @@ export async function balances(
 /** For an admitting statement (accounts/admission.ts): the caller's paid balance. */
 export const PAID_BALANCE_OF_CALLER = {
   columns: 'books.available as available_credits',
-  joins: `join ledger_accounts books
+  joins: `join ledger_balances books
        on books.account_id = caller.account_id and books.kind = 'paid'`,
 } as const;

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { askChild, type ChildOutcome } from '../kernel/child.ts';
-import { createTurnstile } from '../kernel/turnstile.ts';
+import { createSemaphore } from '../kernel/semaphore.ts';
 import { readAnswer } from './answer.ts';
 import { type Measurement, type MediaBounds, type Question, refused } from './measurement.ts';
 
@@ -60,10 +60,10 @@ function packagesFolder(): URL {
 export function createMeasurer(options: MeasurerOptions = {}): Measurer {
   const limits = { ...DEFAULTS, ...options };
   const bounds = { ...BOUNDS, ...options.bounds };
-  const turnstile = createTurnstile(limits.concurrency);
+  const semaphore = createSemaphore(limits.concurrency);
   return {
     measure: (path, expected, signal) =>
-      turnstile.pass(signal, async () => {
+      semaphore.run(signal, async () => {
         const outcome = await askAbout(path, { expected, bounds }, { ...limits, signal });
         return judge(outcome, signal);
       }),

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import {
   claimTask,
   makeTask,
-  openTaskRoom,
+  openTaskFixture,
   recordAccepted,
   sql,
-  type TaskRoom,
+  type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import type { Task } from '../tasks/task.ts';
@@ -19,29 +19,29 @@ interface Life {
   failed: Task;
 }
 
-async function complete(room: TaskRoom): Promise<Task> {
-  const { task } = await makeTask(room);
+async function complete(fixture: TaskFixture): Promise<Task> {
+  const { task } = await makeTask(fixture);
   const outputObjectId = `obj_${task.id}`;
   await sql(
-    room.db,
+    fixture.db,
     `insert into objects (id, task_id, role, state, media_type, size_bytes, delete_after)
      values ($1, $2, 'output', 'ready', 'video/mp4', 1, clock_now() + interval '1 day')`,
     [outputObjectId, task.id],
   );
-  await recordAccepted(room.db, task.id);
-  let current = await claimTask(room.db, task.id);
+  await recordAccepted(fixture.db, task.id);
+  let current = await claimTask(fixture.db, task.id);
   for (const to of ['submitting', 'generating', 'archiving'] as const) {
-    current = await moveNow(room.db, current, { to });
+    current = await moveNow(fixture.db, current, { to });
   }
-  return moveNow(room.db, current, { to: 'completed', changes: { outputObjectId } });
+  return moveNow(fixture.db, current, { to: 'completed', changes: { outputObjectId } });
 }
 
-async function fail(room: TaskRoom): Promise<Task> {
-  const { task } = await makeTask(room);
-  await recordAccepted(room.db, task.id);
+async function fail(fixture: TaskFixture): Promise<Task> {
+  const { task } = await makeTask(fixture);
+  await recordAccepted(fixture.db, task.id);
   const error = { code: 'provider_failed', message: 'No.' } as const;
-  const claimed = await claimTask(room.db, task.id);
-  return moveNow(room.db, claimed, { to: 'failed', changes: { error } });
+  const claimed = await claimTask(fixture.db, task.id);
+  return moveNow(fixture.db, claimed, { to: 'failed', changes: { error } });
 }
 
 /** What only a hand in the database can do, after the constraint against it is dropped. */
@@ -52,9 +52,9 @@ const DAMAGES: Array<{
   found: (life: Life) => string;
 }> = [
   {
-    title: 'a task is gone, its credits are still held',
+    title: 'a task is gone, its credits are still reserved',
     damage: ({ live }) => ['delete from tasks where id = $1', live.id],
-    found: ({ live }) => `${live.id}: credits are held for no task`,
+    found: ({ live }) => `${live.id}: credits are reserved for no task`,
   },
   {
     title: 'a task is there that nobody pays for',
@@ -63,12 +63,12 @@ const DAMAGES: Array<{
       live.id,
       { id: 'task_free', phase: 'failed', error_code: 'not_accepted', due_at: null },
     ],
-    found: () => 'task_free: failed without credits held for it',
+    found: () => 'task_free: failed without credits reserved for it',
   },
   {
-    title: 'a task costs something else than is held for it',
+    title: 'a task costs something else than is reserved for it',
     damage: ({ live }) => ['update tasks set credits = credits + 1 where id = $1', live.id],
-    found: ({ live }) => `${live.id}: reserved without credits held for it`,
+    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
   },
   {
     title: 'a task ended without its settlement',
@@ -76,7 +76,7 @@ const DAMAGES: Array<{
       `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,
       live.id,
     ],
-    found: ({ live }) => `${live.id}: failed, but its credits are held`,
+    found: ({ live }) => `${live.id}: failed, but its credits are reserved`,
   },
   {
     title: 'a completed task whose job nobody accepted',
@@ -130,10 +130,10 @@ const DAMAGES: Array<{
   {
     title: 'an output that was to be kept is to be deleted',
     damage: ({ completed }) => [
-      `update objects set state = 'doomed', delete_after = null where task_id = $1`,
+      `update objects set state = 'deleting', delete_after = null where task_id = $1`,
       completed.id,
     ],
-    found: ({ completed }) => `${completed.id}: completed, its output is doomed`,
+    found: ({ completed }) => `${completed.id}: completed, its output is deleting`,
   },
   {
     title: 'a task has two provider jobs',
@@ -162,11 +162,11 @@ const DAMAGES: Array<{
 ];
 
 test('the audit finds each thing that is wrong, and nothing else', async (t) => {
-  const room = await openTaskRoom();
-  t.after(() => room.close());
-  const { db } = room;
-  const { task: live } = await makeTask(room);
-  const life = { live, completed: await complete(room), failed: await fail(room) };
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { db } = fixture;
+  const { task: live } = await makeTask(fixture);
+  const life = { live, completed: await complete(fixture), failed: await fail(fixture) };
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
   for (const { title, unlock = 'select', damage, found } of DAMAGES) {
     await t.test(title, async () => {
@@ -196,12 +196,12 @@ async function problemsAfter(
 }
 
 test('an output past its retention is no damage, once its deletion is on record', async (t) => {
-  const room = await openTaskRoom();
-  t.after(() => room.close());
-  const { id } = await complete(room);
-  await room.database.setClock(2 * 86_400);
-  for (const state of ['doomed', 'deleted']) {
-    await sql(room.db, 'update objects set state = $2 where task_id = $1', [id, state]);
-    assert.deepEqual(await audit(room.db), { ok: true, problems: [] });
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { id } = await complete(fixture);
+  await fixture.database.setClock(2 * 86_400);
+  for (const state of ['deleting', 'deleted']) {
+    await sql(fixture.db, 'update objects set state = $2 where task_id = $1', [id, state]);
+    assert.deepEqual(await audit(fixture.db), { ok: true, problems: [] });
   }
 });

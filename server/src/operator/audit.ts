@@ -4,23 +4,23 @@ import { auditLedger } from '../ledger/audit.ts';
 /** Each finds what must not be, as one sentence a row. */
 const CHECKS = [
   statement(
-    'audit_hold_without_task',
-    `select h.task_id || ': credits are held for no task' as problem
-     from task_holds h left join tasks t on t.id = h.task_id where t.id is null`,
+    'audit_reservation_without_task',
+    `select r.task_id || ': credits are reserved for no task' as problem
+     from task_reservations r left join tasks t on t.id = r.task_id where t.id is null`,
   ),
   statement(
-    'audit_task_without_hold',
-    `select t.id || ': ' || t.phase || ' without credits held for it' as problem
-     from tasks t left join task_holds h on h.task_id = t.id
-       and h.account_id = t.account_id and h.credits = t.credits
-     where h.task_id is null`,
+    'audit_task_without_reservation',
+    `select t.id || ': ' || t.phase || ' without credits reserved for it' as problem
+     from tasks t left join task_reservations r on r.task_id = t.id
+       and r.account_id = t.account_id and r.credits = t.credits
+     where r.task_id is null`,
   ),
   statement(
     'audit_settlement',
-    `select t.id || ': ' || t.phase || ', but its credits are ' || coalesce(h.outcome, 'held')
+    `select t.id || ': ' || t.phase || ', but its credits are ' || coalesce(r.outcome, 'reserved')
        as problem
-     from tasks t join task_holds h on h.task_id = t.id
-     where h.outcome is distinct from
+     from tasks t join task_reservations r on r.task_id = t.id
+     where r.outcome is distinct from
        case t.phase when 'completed' then 'capture' when 'failed' then 'refund' end`,
   ),
   statement(
@@ -33,7 +33,7 @@ const CHECKS = [
     `select t.id || ': completed, its output is ' || coalesce(o.state, 'missing') as problem
      from tasks t left join objects o on o.id = t.output_object_id
      where t.phase = 'completed' and (o.id is null or o.state = 'writing'
-       or (o.state in ('doomed', 'deleted') and coalesce(o.delete_after > clock_now(), true)))`,
+       or (o.state in ('deleting', 'deleted') and coalesce(o.delete_after > clock_now(), true)))`,
   ),
   statement(
     'audit_jobs',

@@ -28,9 +28,9 @@ const HELD = statement(
 
 const RECONCILED = statement(
   'figures_reconciled',
-  `select resolved_by as by, state as result, count(*)::int as attempts from attempts
-   where resolved_by in ('look_up', 'callback') and state in ('accepted', 'absent')
-   group by resolved_by, state
+  `select outcome_by as by, state as result, count(*)::int as attempts from attempts
+   where outcome_by in ('find', 'callback') and state in ('accepted', 'absent')
+   group by outcome_by, state
    union all
    select source, finding->'decision'->>'kind', count(*)::int from evidence
    where source = 'operator' group by 1, 2`,

@@ -9,7 +9,7 @@ import {
   type Attempt,
   correctJob,
   liveAttempt,
-  resolveAttempt,
+  recordOutcome,
 } from '../tasks/attempts/attempts.ts';
 import { noteEvidence } from '../tasks/attempts/evidence.ts';
 import { notAccepted } from '../tasks/attempts/not-accepted.ts';
@@ -18,7 +18,7 @@ import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 
 /** What an operator knows of a held task, for example from the provider's console. */
-export type Decision =
+export type OperatorDecision =
   | { kind: 'accepted'; jobId: string }
   | { kind: 'not_accepted' }
   | { kind: 'failed' };
@@ -41,7 +41,7 @@ const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
 export function reconcile(
   db: Database,
   taskId: string,
-  decision: Decision,
+  decision: OperatorDecision,
   reason: string,
 ): Promise<{ task_id: string; phase: string }> {
   return db.transaction(async (tx) => {
@@ -56,7 +56,8 @@ export function reconcile(
 
 const LOCK = statement(
   'attempt_lock_live',
-  `select from attempts where task_id = $1 and state in ('open', 'unknown', 'accepted') for update`,
+  `select from attempts
+   where task_id = $1 and state in ('in_flight', 'unknown', 'accepted') for update`,
 );
 
 /** The attempt before the task, as every transition that resolves one does. */
@@ -75,7 +76,7 @@ async function notHeld(tx: Transaction, taskId: string): Promise<UsageError> {
 }
 
 interface Verdict {
-  decision: Decision;
+  decision: OperatorDecision;
   reason: string;
 }
 
@@ -91,7 +92,7 @@ async function decide(
       return adopt(tx, task, attempt, { jobId: decision.jobId, cause });
     case 'not_accepted': {
       if (attempt.state === 'accepted') throw wasAccepted(task, attempt);
-      await resolveAttempt(tx, attempt.id, { state: 'absent', by: 'operator', cause });
+      await recordOutcome(tx, attempt.id, { state: 'absent', by: 'operator', cause });
       const next = await notAccepted(tx, task, { submitRetrySeconds: 0, cause });
       return next === 'rest' ? 'held' : next.phase;
     }
@@ -101,7 +102,7 @@ async function decide(
 }
 
 function wasAccepted(task: Task, attempt: Attempt): UsageError {
-  const { job_id: job, resolved_by: by } = attempt;
+  const { job_id: job, outcome_by: by } = attempt;
   return new UsageError(
     by === 'operator'
       ? `an operator said that ${task.id} is job ${job}: correct it by --accepted, or use --failed`
@@ -116,11 +117,11 @@ async function adopt(
   attempt: Attempt,
   { jobId, cause }: { jobId: string; cause: Record<string, unknown> },
 ): Promise<string> {
-  const isMistaken = attempt.state === 'accepted' && attempt.resolved_by === 'operator';
+  const isMistaken = attempt.state === 'accepted' && attempt.outcome_by === 'operator';
   if (attempt.state === 'accepted' && !isMistaken) throw wasAccepted(task, attempt);
   const adopted = isMistaken
     ? correctJob(tx, attempt.id, jobId)
-    : resolveAttempt(tx, attempt.id, { state: 'accepted', by: 'operator', jobId });
+    : recordOutcome(tx, attempt.id, { state: 'accepted', by: 'operator', jobId });
   await adopted.catch((error: unknown) => {
     if (violatedConstraint(error) !== 'one_attempt_per_job') throw error;
     throw new UsageError(`job ${jobId} belongs to another task already`);

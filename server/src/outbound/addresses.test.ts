@@ -202,16 +202,16 @@ test('plain http needs both the allow list and the permission', () => {
 
 test('one address that is not public refuses the host, however many others are', () => {
   const url = new URL('https://example.com:9000/');
-  const verdict = (addresses: string[], list: string) =>
+  const failureOf = (addresses: string[], list: string) =>
     refusal(() => checkAddresses(url, addresses, parseAllowList(list)));
-  assert.equal(verdict(['8.8.8.8', '2606:4700::1'], ''), 'passed');
-  assert.equal(verdict(['8.8.8.8', '10.0.0.1'], ''), 'not_public');
-  assert.equal(verdict(['8.8.8.8', '::ffff:10.0.0.1'], ''), 'not_public');
-  assert.equal(verdict(['8.8.8.8', '10.0.0.1'], '10.0.0.1:9000'), 'passed');
-  assert.equal(verdict(['0:0:0:0:0:0:0:1'], '[::1]:9000'), 'passed');
-  assert.equal(verdict(['8.8.8.8', '10.0.0.1'], '10.0.0.1:9001'), 'not_public');
-  assert.equal(verdict(['10.0.0.1', '10.0.0.2'], '10.0.0.1:9000'), 'not_public');
-  assert.equal(verdict(['10.0.0.1', '10.0.0.2'], 'example.com:9000'), 'passed');
+  assert.equal(failureOf(['8.8.8.8', '2606:4700::1'], ''), 'passed');
+  assert.equal(failureOf(['8.8.8.8', '10.0.0.1'], ''), 'not_public');
+  assert.equal(failureOf(['8.8.8.8', '::ffff:10.0.0.1'], ''), 'not_public');
+  assert.equal(failureOf(['8.8.8.8', '10.0.0.1'], '10.0.0.1:9000'), 'passed');
+  assert.equal(failureOf(['0:0:0:0:0:0:0:1'], '[::1]:9000'), 'passed');
+  assert.equal(failureOf(['8.8.8.8', '10.0.0.1'], '10.0.0.1:9001'), 'not_public');
+  assert.equal(failureOf(['10.0.0.1', '10.0.0.2'], '10.0.0.1:9000'), 'not_public');
+  assert.equal(failureOf(['10.0.0.1', '10.0.0.2'], 'example.com:9000'), 'passed');
 });
 
 test('an entry of the allow list that is not host:port is named', () => {

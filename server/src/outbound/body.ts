@@ -1,9 +1,9 @@
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { ByteBudget } from './budget.ts';
-import type { Answer } from './hop.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import type { DownloadSession } from './download-session.ts';
+import type { HopResponse } from './hop.ts';
 import { OutboundError } from './refusal.ts';
-import type { Visit } from './visit.ts';
 
 const DECODERS = {
   gzip: () => createGunzip(),
@@ -18,31 +18,31 @@ const DECODERS = {
  * @throws OutboundError not_reachable for an encoding we don't know or several at once; too_large
  *   when the host announces more bytes than the budget has left
  */
-export function openBody(answer: Answer, budget: ByteBudget): Readable {
-  const encoding = String(answer.headers['content-encoding'] ?? 'identity').toLowerCase();
+export function openBody(response: HopResponse, budget: ByteBudget): Readable {
+  const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity' || encoding === '') {
-    budget.foresee(Number(answer.headers['content-length'] ?? 0));
-    return answer.body;
+    budget.foresee(Number(response.headers['content-length'] ?? 0));
+    return response.body;
   }
   if (!isDecodable(encoding)) {
     throw new OutboundError('not_reachable', 'The host used an unknown content encoding');
   }
-  return pipeline(answer.body, DECODERS[encoding](), () => {}); // its reader hears of failures
+  return pipeline(response.body, DECODERS[encoding](), () => {}); // its reader hears of failures
 }
 
 function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, encoding);
 }
 
-/** Yields a body's chunks as they arrive, counts them, and ends the visit with the iteration. */
+/** Yields a body's chunks as they arrive, counts them, and ends the session with the iteration. */
 export async function* counted(
   body: Readable,
   budget: ByteBudget,
-  visit: Visit,
+  session: DownloadSession,
   pace: Pace,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
-    visit.signal.throwIfAborted();
+    session.signal.throwIfAborted();
     const watch = watchPace(pace);
     for await (const chunk of body) {
       budget.take(chunk.length);
@@ -51,9 +51,9 @@ export async function* counted(
       watch.resume();
     }
   } catch (failure) {
-    throw visit.verdict(failure);
+    throw session.failureOf(failure);
   } finally {
-    await visit.end();
+    await session.end();
   }
 }
 

@@ -99,12 +99,12 @@ function expectNotSent(outcome: CallOutcome, cause: RegExp): void {
 }
 
 test('a complete answer comes back as status, headers and bytes', async () => {
-  const answer =
+  const response =
     'HTTP/1.1 201 Created\r\nX-Request-Id: r1\r\nContent-Length: 11\r\n\r\n{"id":"j1"}';
-  const host = await startHost(onRequest((socket) => socket.write(answer)));
+  const host = await startHost(onRequest((socket) => socket.write(response)));
   const outcome = await post(host.url);
-  assert.equal(outcome.kind, 'answered');
-  if (outcome.kind !== 'answered') return;
+  assert.equal(outcome.kind, 'responded');
+  if (outcome.kind !== 'responded') return;
   assert.equal(outcome.status, 201);
   assert.equal(outcome.headers['x-request-id'], 'r1');
   assert.equal(Buffer.from(outcome.body).toString(), '{"id":"j1"}');
@@ -124,10 +124,10 @@ test('two calls use two connections, and neither stays open', async () => {
 
 test('a redirect is an answer and is not followed', async () => {
   const other = await startHost(() => {});
-  const answer = `HTTP/1.1 307 Go\r\nLocation: ${other.url}\r\nContent-Length: 0\r\n\r\n`;
-  const host = await startHost(onRequest((socket) => socket.write(answer)));
+  const response = `HTTP/1.1 307 Go\r\nLocation: ${other.url}\r\nContent-Length: 0\r\n\r\n`;
+  const host = await startHost(onRequest((socket) => socket.write(response)));
   const outcome = await post(host.url);
-  assert.equal(outcome.kind === 'answered' && outcome.status, 307);
+  assert.equal(outcome.kind === 'responded' && outcome.status, 307);
   assert.equal(other.connectionCount(), 0);
 });
 
@@ -154,17 +154,17 @@ test('a certificate that is not trusted is not sent, and no byte of the request 
 test('a certificate that is trusted is', async () => {
   const host = await startTlsHost();
   const outcome = await post(host.url, { ca: await readFile(TEST_CA_FILE, 'utf8') });
-  assert.equal(outcome.kind === 'answered' && outcome.status, 200);
+  assert.equal(outcome.kind === 'responded' && outcome.status, 200);
 });
 
 async function startTlsHost(): Promise<Host> {
   const [key, cert] = await Promise.all(
     ['server.key', 'server.crt'].map((name) => readFile(new URL(name, TEST_CA_FILE))),
   );
-  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
+  const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}';
   const server = createTlsServer({ key, cert }).on('tlsClientError', () => {});
   return startHost(
-    onRequest((socket) => socket.write(answer)),
+    onRequest((socket) => socket.write(response)),
     server,
     'https',
   );
@@ -210,8 +210,8 @@ test('headers that never come are unknown once the time is over', async () => {
 const interim = { timeout: 30_000 };
 
 test('a host that switches protocols is unknown once the time is over', interim, async () => {
-  const answer = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
-  const host = await startHost(onRequest((socket) => socket.write(answer)));
+  const response = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
+  const host = await startHost(onRequest((socket) => socket.write(response)));
   expectUnknown(
     await post(host.url, { timeoutSeconds: 0.3 }),
     /^no complete answer within 0\.3 s$/,
@@ -220,8 +220,8 @@ test('a host that switches protocols is unknown once the time is over', interim,
 });
 
 test('an interim answer with none after it is unknown once the time is over', interim, async () => {
-  const answer = 'HTTP/1.1 100 Continue\r\n\r\n';
-  const host = await startHost(onRequest((socket) => socket.write(answer)));
+  const response = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const host = await startHost(onRequest((socket) => socket.write(response)));
   expectUnknown(
     await post(host.url, { timeoutSeconds: 0.3 }),
     /^no complete answer within 0\.3 s$/,
@@ -230,10 +230,10 @@ test('an interim answer with none after it is unknown once the time is over', in
 
 test('interim answers are passed over, and the one after them counts', interim, async () => {
   const hints = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n';
-  const answer = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}';
-  const host = await startHost(onRequest((socket) => socket.write(hints + answer)));
+  const response = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}';
+  const host = await startHost(onRequest((socket) => socket.write(hints + response)));
   const outcome = await post(host.url);
-  assert.equal(outcome.kind === 'answered' && outcome.status, 202);
+  assert.equal(outcome.kind === 'responded' && outcome.status, 202);
 });
 
 test('a body that stalls is unknown, with the status in the cause', async () => {
@@ -276,7 +276,7 @@ test('an answer that is too large is unknown and is not read to its end', async 
       socket.write(Buffer.alloc(2 ** 16));
     }),
   );
-  const outcome = await post(host.url, { maxAnswerBytes: 1000 });
+  const outcome = await post(host.url, { maxResponseBytes: 1000 });
   expectUnknown(outcome, /^HTTP 200, but its body is larger than 1000 bytes$/);
   await host.left(1);
 });
@@ -311,7 +311,7 @@ test('whether it may still send is asked once connected, not before', async () =
   };
   expectNotSent(await post('http://nowhere.invalid/', { mayStillSend }), /./);
   assert.equal(asked, 0);
-  assert.equal((await post(host.url, { mayStillSend })).kind, 'answered');
+  assert.equal((await post(host.url, { mayStillSend })).kind, 'responded');
   assert.equal(asked, 1);
 });
 

@@ -16,15 +16,15 @@ export interface Call {
   /** Asked once the connection stands, right before the first byte leaves. */
   mayStillSend?: (() => boolean) | undefined;
   /** 1 MB when not given. */
-  maxAnswerBytes?: number | undefined;
+  maxResponseBytes?: number | undefined;
   signal?: AbortSignal | undefined;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
 }
 
 /** Header names are in lower case. */
-export interface CallAnswer {
-  kind: 'answered';
+export interface CallResponse {
+  kind: 'responded';
   status: number;
   headers: Record<string, string>;
   body: Uint8Array;
@@ -35,14 +35,14 @@ export interface CallAnswer {
  * the host may have done what was asked. `bytesSent` counts what was handed to the connection.
  */
 export type CallOutcome =
-  | CallAnswer
+  | CallResponse
   | { kind: 'not_sent'; cause: string }
   | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
 
 export type CallOnce = (call: Call) => Promise<CallOutcome>;
 
 const CONNECT_SECONDS = 10;
-const ANSWER_BYTES = 2 ** 20;
+const RESPONSE_BYTES = 2 ** 20;
 const HEADERS_BYTES = 16 * 1024;
 
 /**
@@ -109,9 +109,9 @@ async function exchange(socket: Socket, url: URL, call: Call): Promise<CallOutco
   let response: IncomingMessage | undefined;
   try {
     response = await send(socket, url, call, patience.signal);
-    const body = await readBody(response, call.maxAnswerBytes ?? ANSWER_BYTES);
+    const body = await readBody(response, call.maxResponseBytes ?? RESPONSE_BYTES);
     const status = response.statusCode ?? 0;
-    return { kind: 'answered', status, headers: headersOf(response), body };
+    return { kind: 'responded', status, headers: headersOf(response), body };
   } catch (failure) {
     const reason = wordsOf(patience.signal.aborted ? patience.signal.reason : failure);
     const cause = response ? `HTTP ${response.statusCode}, but ${reason}` : reason;
@@ -137,9 +137,9 @@ async function send(
     maxHeaderSize: HEADERS_BYTES,
   });
   request.on('error', () => {}); // what comes after the answer began is heard by the body's reader
-  const answered = once(request, 'response', { signal }); // a 101 ends the request without an error
+  const responded = once(request, 'response', { signal }); // a 101 ends it without an error
   request.end(call.body);
-  const [response] = await answered;
+  const [response] = await responded;
   return response;
 }
 

@@ -4,8 +4,8 @@ import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'undici';
 import { type AllowList, checkAddresses, literalAddress } from './addresses.ts';
+import type { DownloadSession } from './download-session.ts';
 import { OutboundError } from './refusal.ts';
-import type { Visit } from './visit.ts';
 
 /** Finds all addresses of a host name, like `dns.lookup` with `all`. */
 export type Resolve = (host: string) => Promise<LookupAddress[]>;
@@ -21,7 +21,7 @@ export interface HopRules {
 }
 
 /** A host's answer, its body not yet read. Header names are in lower case. */
-export interface Answer {
+export interface HopResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Readable;
@@ -35,30 +35,30 @@ const HEADERS_BYTES = 16 * 1024;
 /**
  * Asks one checked URL, without following a redirect, over a connection of its own to an address
  * that was checked after the look-up: a name that changes in between changes nothing.
- * @throws OutboundError not_public; network failures come as they are, for the visit's verdict
+ * @throws OutboundError not_public; network failures come as they are, for the session to explain
  */
 export async function ask(
   url: URL,
   headers: Record<string, string>,
   rules: HopRules,
-  visit: Visit,
-): Promise<Answer> {
-  const addresses = await findAddresses(url, rules, visit.signal);
+  session: DownloadSession,
+): Promise<HopResponse> {
+  const addresses = await findAddresses(url, rules, session.signal);
   const client = connectTo(url, addresses, rules);
-  visit.keep(client);
+  session.keep(client);
   const response = await client.request({
     method: 'GET',
     path: url.pathname + url.search,
     headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
     reset: true,
-    signal: visit.signal,
+    signal: session.signal,
   });
   response.body.on('error', () => {}); // whoever reads the body hears it; nobody may be reading
   return {
     status: response.statusCode,
     headers: response.headers,
     body: response.body,
-    close: () => visit.drop(client),
+    close: () => session.drop(client),
   };
 }
 
@@ -82,8 +82,8 @@ async function findAddresses(
 }
 
 async function lookUp(host: string, rules: HopRules, signal: AbortSignal) {
-  const answered = new AbortController();
-  const patience = AbortSignal.any([signal, answered.signal]);
+  const responded = new AbortController();
+  const patience = AbortSignal.any([signal, responded.signal]);
   const tooSlow = delay(rules.connectTimeoutSeconds * 1000, undefined, { signal: patience });
   try {
     return await Promise.race([
@@ -93,7 +93,7 @@ async function lookUp(host: string, rules: HopRules, signal: AbortSignal) {
       }),
     ]);
   } finally {
-    answered.abort();
+    responded.abort();
   }
 }
 

@@ -11,8 +11,12 @@ import {
   TEST_CA_FILE,
 } from '../../test/media/media-host.ts';
 import { parseAllowList } from './addresses.ts';
-import { ByteBudget } from './budget.ts';
-import { createDoor, type Door, type DoorOptions } from './door.ts';
+import { ByteBudget } from './byte-budget.ts';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from './guarded-fetch.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 const BYTES = Buffer.from('eleven char');
@@ -20,28 +24,28 @@ const MEGABYTE = 1_000_000;
 
 let host: MediaHost;
 let ca: string;
-let door: Door;
+let guardedFetch: GuardedFetch;
 
 before(async () => {
   ca = await readFile(TEST_CA_FILE, 'utf8');
   host = await startMediaHost();
-  door = openDoor();
+  guardedFetch = openDoor();
 });
 
 after(async () => {
-  await door.close();
+  await guardedFetch.close();
   await host.close();
 });
 
-function openDoor(options: Partial<DoorOptions> = {}): Door {
-  return createDoor({
+function openDoor(options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
+  return createGuardedFetch({
     allow: parseAllowList(`localhost:${host.port}`),
     ca,
     ...options,
   });
 }
 
-async function failure(through: Door, url: string, deadlineSeconds?: number) {
+async function failure(through: GuardedFetch, url: string, deadlineSeconds?: number) {
   try {
     const budget = new ByteBudget(MEGABYTE);
     const { body } = await through.download(url, { budget, deadlineSeconds });
@@ -115,7 +119,7 @@ const FAILURES: [string, Behaviour, Expected][] = [
 for (const [title, behaviour, expected] of FAILURES) {
   test(`refused after one try, its connection closed: ${title}`, async () => {
     const before = host.connectionCount();
-    expect(await failure(door, host.serve('/file', behaviour)), expected);
+    expect(await failure(guardedFetch, host.serve('/file', behaviour)), expected);
     await host.idle();
     assert.equal(host.connectionCount(), before + 1);
   });
@@ -134,36 +138,36 @@ test('headers that never come, and a body that stops, are too slow', async () =>
 
 test('every status that is not a whole file is refused with its number', async () => {
   for (const status of [204, 205, 206, 300, 304, 400, 401, 403, 404, 410, 429, 500, 503]) {
-    const error = await failure(door, host.serve('/status', bytes({}, status)));
+    const error = await failure(guardedFetch, host.serve('/status', bytes({}, status)));
     expect(error, [UNREACHED, new RegExp(`status ${status}`), { http_status: status }]);
   }
-  const lost = await failure(door, host.serve('/status', bytes({}, 302)));
+  const lost = await failure(guardedFetch, host.serve('/status', bytes({}, 302)));
   expect(lost, [UNREACHED, /status 302/, { http_status: 302 }]);
 });
 
 test('an answer refused by its headers is not read on, nor is a redirect', async () => {
   const endless = (status: number, headers: Record<string, string>) =>
     host.serve('/endless', { kind: 'endless', status, headers });
-  const missing = await failure(door, endless(404, {}));
+  const missing = await failure(guardedFetch, endless(404, {}));
   expect(missing, [UNREACHED, /status 404/, { http_status: 404 }]);
   await host.idle();
-  const unknown = await failure(door, endless(200, { 'content-encoding': 'zstd' }));
+  const unknown = await failure(guardedFetch, endless(200, { 'content-encoding': 'zstd' }));
   expect(unknown, [UNREACHED, /unknown content encoding/]);
   await host.idle();
-  const redirect = await failure(door, endless(302, { location: 'http://example.com/' }));
+  const redirect = await failure(guardedFetch, endless(302, { location: 'http://example.com/' }));
   expect(redirect, ['not_https', /after 1 redirect/, { redirects: 1 }]);
   await host.idle();
 });
 
 test('a body longer than announced ends where it was announced to end', async () => {
   const url = host.serve('/longer', bytes({ 'content-length': '6' }));
-  const { body } = await door.download(url, { budget: new ByteBudget(100) });
+  const { body } = await guardedFetch.download(url, { budget: new ByteBudget(100) });
   assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'eleven');
 });
 
 test('a drip that never pauses long enough to be idle meets the deadline', async () => {
   const url = host.serve('/drip', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
-  const error = await failure(door, url, 0.4);
+  const error = await failure(guardedFetch, url, 0.4);
   expect(error, ['too_slow', /longer than 0.4 seconds/, { deadline_seconds: 0.4 }]);
 });
 
@@ -261,7 +265,7 @@ test('a fault of ours is not blamed on the host', async () => {
   await assert.rejects(attempt, fault);
 });
 
-function doorTo(port: number, connectTimeoutSeconds?: number): Door {
+function doorTo(port: number, connectTimeoutSeconds?: number): GuardedFetch {
   return openDoor({ allow: parseAllowList(`localhost:${port}`), connectTimeoutSeconds });
 }
 

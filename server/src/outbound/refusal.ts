@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 
-/** Why the door refused a download. The first four can be told from a URL alone. */
+/** Why the guarded fetch refused a download. The first four can be told from a URL alone. */
 export type OutboundRefusal =
   | 'malformed_url'
   | 'not_https'

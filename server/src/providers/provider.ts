@@ -11,7 +11,7 @@ export interface ProviderInput {
 }
 
 /** One attempt to hand a task to a provider. */
-export interface Submission {
+export interface JobSpec {
   /** Unique to the attempt; a provider that takes a client's own id gets this one. */
   attemptId: string;
   mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
@@ -50,8 +50,8 @@ export type SubmitOutcome =
   | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
 
 /** What is known of an attempt when its job is looked for. Times are milliseconds since 1970. */
-export interface SoughtAttempt {
-  submission: Submission;
+export interface FindJobInput {
+  jobSpec: JobSpec;
   /** The submit's bytes left after `from` and its answer was given up before `to`. */
   sentBetween: { from: number; to: number };
   /** Of these ids (as `find` would return them), the ones that belong to other attempts already. */
@@ -135,8 +135,8 @@ export interface Provider {
    * Hands the job over, once: one try, no redirect, a fresh connection.
    * @param mayStillSend asked just before the first byte leaves; when it says no, nothing is sent
    */
-  submit(submission: Submission, mayStillSend: () => boolean): Promise<SubmitOutcome>;
-  find(attempt: SoughtAttempt): Promise<FindOutcome>;
+  submit(jobSpec: JobSpec, mayStillSend: () => boolean): Promise<SubmitOutcome>;
+  find(attempt: FindJobInput): Promise<FindOutcome>;
   read(jobId: string): Promise<JobStatus>;
   /** @throws OutputGone when the result can't be had any more */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;

@@ -4,7 +4,7 @@ import { createTestDatabase, quiet, type TestDatabase } from '../../test/databas
 import { until } from '../../test/service.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
-import { installQueue, type Lane, openQueue, type Queue } from './queue.ts';
+import { installQueue, openQueue, type Queue, type QueueName } from './queue.ts';
 
 let database: TestDatabase;
 let db: Database;
@@ -27,9 +27,9 @@ async function open(work: boolean): Promise<Queue> {
   return queue;
 }
 
-async function send(lane: Lane, taskId: string): Promise<void> {
-  await db.transaction((tx) => sender.enqueue(tx, lane, taskId));
-  sender.wake(lane);
+async function send(queueName: QueueName, taskId: string): Promise<void> {
+  await db.transaction((tx) => sender.enqueue(tx, queueName, taskId));
+  sender.wake(queueName);
 }
 
 /** The wake-ups that are in the queue, of tasks whose ids begin so. */
@@ -58,18 +58,21 @@ test('a wake-up is there when its transaction commits, and only then', async () 
 });
 
 test('every wake-up is handed over once, among several workers, in its own lane', async () => {
-  const seen: Record<Lane, string[]> = { task: [], ingest: [] };
+  const seen: Record<QueueName, string[]> = { task: [], ingest: [] };
   const workers = [await open(true), await open(true)];
   for (const worker of workers) {
-    for (const lane of ['task', 'ingest'] as const) {
-      await worker.work(lane, async (taskId) => {
-        seen[lane].push(taskId);
+    for (const queueName of ['task', 'ingest'] as const) {
+      await worker.work(queueName, async (taskId) => {
+        seen[queueName].push(taskId);
       });
     }
   }
-  const ids = (lane: Lane) => Array.from({ length: 40 }, (_, i) => `${lane}_${10 + i}`);
+  const ids = (queueName: QueueName) =>
+    Array.from({ length: 40 }, (_, i) => `${queueName}_${10 + i}`);
   await Promise.all(
-    (['task', 'ingest'] as const).flatMap((lane) => ids(lane).map((id) => send(lane, id))),
+    (['task', 'ingest'] as const).flatMap((queueName) =>
+      ids(queueName).map((id) => send(queueName, id)),
+    ),
   );
   await until(
     async () => seen.task.length + seen.ingest.length,

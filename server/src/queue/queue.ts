@@ -4,20 +4,20 @@ import { statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
 /**
- * The two lanes of wake-ups. Downloads and decodes of clients' media may take long and be made to
+ * The two queues of wake-ups. Downloads and decodes of clients' media may take long and be made to
  * take long, so they never stand before the polls, submits and deliveries of everyone else.
  */
-export const LANES = ['task', 'ingest'] as const;
-export type Lane = (typeof LANES)[number];
+export const QUEUE_NAMES = ['task', 'ingest'] as const;
+export type QueueName = (typeof QUEUE_NAMES)[number];
 
 /** Wake-ups for tasks. The task's row is the truth about work to do; a job only says "look". */
 export interface Queue {
   /** Adds a wake-up, due at once, to the caller's transaction. */
-  enqueue(tx: Transaction, lane: Lane, taskId: string): Promise<void>;
-  /** Tells workers of all processes, after the commit, that a lane has work that is due now. */
-  wake(lane: Lane): void;
+  enqueue(tx: Transaction, queueName: QueueName, taskId: string): Promise<void>;
+  /** Tells workers of all processes, after the commit, that a queue has work that is due now. */
+  wake(queueName: QueueName): void;
   /** Starts handing wake-ups to `handle`, a call for each; it returns when it can take another. */
-  work(lane: Lane, handle: (taskId: string) => Promise<void>): Promise<void>;
+  work(queueName: QueueName, handle: (taskId: string) => Promise<void>): Promise<void>;
   /** Stops taking wake-ups; those already handed over are the handler's. */
   stopWorking(): Promise<void>;
   close(): Promise<void>;
@@ -56,17 +56,17 @@ export async function openQueue(options: {
   boss.on('warning', (warning) => log.debug({ warning }, 'the queue warns'));
   await boss.start();
   return {
-    enqueue: (tx, lane, taskId) => enqueue(boss, tx, lane, taskId),
+    enqueue: (tx, queueName, taskId) => enqueue(boss, tx, queueName, taskId),
     wake: coalescedWake(db, log),
-    work: (lane, handle) => workLane(boss, lane, handle),
+    work: (queueName, handle) => workQueue(boss, queueName, handle),
     stopWorking: async () => {
-      await Promise.all(LANES.map((lane) => boss.offWork(lane, { wait: true })));
+      await Promise.all(QUEUE_NAMES.map((queueName) => boss.offWork(queueName, { wait: true })));
     },
     close: () => boss.stop({ graceful: false, close: true }),
   };
 }
 
-/** Creates the queue's own schema and the lanes. Safe to run again, also by several at once. */
+/** Creates the queue's own schema and the queues. Safe to run again, also by several at once. */
 export async function installQueue(url: string): Promise<void> {
   const boss = new PgBoss({
     connectionString: url,
@@ -78,9 +78,9 @@ export async function installQueue(url: string): Promise<void> {
   boss.on('error', () => {});
   await boss.start();
   try {
-    for (const lane of LANES) {
+    for (const queueName of QUEUE_NAMES) {
       // A wake-up is never retried: the sweep takes up any task that is due (decisions/0002).
-      await boss.createQueue(lane, {
+      await boss.createQueue(queueName, {
         retryLimit: 0,
         deleteAfterSeconds: 60,
         retentionSeconds: 86_400,
@@ -91,7 +91,7 @@ export async function installQueue(url: string): Promise<void> {
   }
 }
 
-// pg-boss's insert is long to plan (1 ms) and the same for all jobs of a lane.
+// pg-boss's insert is long to plan (1 ms) and the same for all jobs of a queue.
 const statements = new Map<string, Statement>();
 
 function prepared(text: string): Statement {
@@ -100,37 +100,41 @@ function prepared(text: string): Statement {
   return known;
 }
 
-async function enqueue(boss: PgBoss, tx: Transaction, lane: Lane, taskId: string) {
+async function enqueue(boss: PgBoss, tx: Transaction, queueName: QueueName, taskId: string) {
   const db = {
     executeSql: async (text: string, values: unknown[] = []) => ({
       rows: await tx.query(prepared(text), values),
     }),
   };
-  await boss.send(lane, { taskId }, { db });
+  await boss.send(queueName, { taskId }, { db });
 }
 
-async function workLane(boss: PgBoss, lane: Lane, handle: (taskId: string) => Promise<void>) {
+async function workQueue(
+  boss: PgBoss,
+  queueName: QueueName,
+  handle: (taskId: string) => Promise<void>,
+) {
   const options = { batchSize: 16, pollingIntervalSeconds: 0.5, notifyPollingIntervalSeconds: 0.5 };
-  const id = await boss.work<{ taskId: string }>(lane, options, async (jobs) => {
+  const id = await boss.work<{ taskId: string }>(queueName, options, async (jobs) => {
     for (const job of jobs) await handle(job.data.taskId);
     boss.notifyWorker(id); // or it would sleep out its polling interval with more work waiting
   });
 }
 
-/** One NOTIFY at a time per lane, in a statement of its own; calls meanwhile share the next one. */
-function coalescedWake(db: Database, log: Log): (lane: Lane) => void {
-  const state = new Map<Lane, 'sending' | 'again'>();
-  const send = async (lane: Lane): Promise<void> => {
+/** Sends one NOTIFY at a time per queue, outside any transaction; later calls share the next. */
+function coalescedWake(db: Database, log: Log): (queueName: QueueName) => void {
+  const state = new Map<QueueName, 'sending' | 'again'>();
+  const send = async (queueName: QueueName): Promise<void> => {
     do {
-      state.set(lane, 'sending');
-      await db.query(NOTIFY, [lane]).catch((error: Error) => {
+      state.set(queueName, 'sending');
+      await db.query(NOTIFY, [queueName]).catch((error: Error) => {
         log.debug({ err: error.message }, 'a wake-up was not sent; polling will find the work');
       });
-    } while (state.get(lane) === 'again');
-    state.delete(lane);
+    } while (state.get(queueName) === 'again');
+    state.delete(queueName);
   };
-  return (lane) => {
-    if (state.has(lane)) state.set(lane, 'again');
-    else void send(lane);
+  return (queueName) => {
+    if (state.has(queueName)) state.set(queueName, 'again');
+    else void send(queueName);
   };
 }

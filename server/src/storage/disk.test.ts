@@ -14,14 +14,14 @@ after(() => rm(home, { recursive: true, force: true }));
 testStorage('disk', async () => diskStorage(folder));
 
 test('disk: a file is moved in, not copied, and only its owner can enter the folders', async () => {
-  const spooled = path.join(home, 'spooled');
-  await writeFile(spooled, 'bytes');
-  const { ino } = await stat(spooled);
+  const source = path.join(home, 'source');
+  await writeFile(source, 'bytes');
+  const { ino } = await stat(source);
   const id = newId('object');
-  await diskStorage(folder).put(id, spooled);
+  await diskStorage(folder).put(id, source);
   const stored = path.join(folder, id.slice(-2), id);
   assert.equal((await stat(stored)).ino, ino);
-  await assert.rejects(stat(spooled), { code: 'ENOENT' });
+  await assert.rejects(stat(source), { code: 'ENOENT' });
   for (const made of [folder, path.dirname(stored)]) {
     assert.equal((await stat(made)).mode & 0o777, 0o700, made);
   }

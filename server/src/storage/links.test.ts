@@ -33,16 +33,16 @@ test('a link names its object, its expiry and a signature that holds', async () 
 test('a link of one process holds in every other, also when they start at the same time', async () => {
   const all = await Promise.all(Array.from({ length: 4 }, () => open()));
   for (const maker of all) {
-    const parts = partsOf(maker.linkTo('obj_2', NOW_SECONDS));
-    for (const checker of all) checker.expiryOf('obj_2', parts);
+    const deps = partsOf(maker.linkTo('obj_2', NOW_SECONDS));
+    for (const checker of all) checker.expiryOf('obj_2', deps);
   }
 });
 
 test('a link changed in any character is refused', async () => {
   const links = await open();
   const good = partsOf(links.linkTo('obj_3', NOW_SECONDS));
-  const refused = (id: string, parts: { expires?: string; signature?: string }) =>
-    assert.throws(() => links.expiryOf(id, parts), { code: 'link_invalid' });
+  const refused = (id: string, deps: { expires?: string; signature?: string }) =>
+    assert.throws(() => links.expiryOf(id, deps), { code: 'link_invalid' });
   const place = fc.nat({ max: good.signature.length - 1 });
   fc.assert(
     fc.property(place, fc.constantFrom(...'abcXYZ019-_='), (at, character) => {

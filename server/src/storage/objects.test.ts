@@ -8,10 +8,10 @@ import { sql } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { diskStorage } from './disk.ts';
 import {
-  deleteDoomed,
-  doom,
-  doomHalfWritten,
+  deleteMarked,
   findObject,
+  markForDeletion,
+  markHalfWritten,
   markReady,
   type ObjectRole,
   readyWith,
@@ -90,10 +90,10 @@ test('an object is ready once, and only within a transaction that commits', asyn
 });
 
 test('objects become ready all or none', async () => {
-  const [first, doomed] = [await store('task_3', 'input'), await store('task_3b', 'input')];
-  await doom(db, 'task_3b', ['input']);
+  const [first, deleting] = [await store('task_3', 'input'), await store('task_3b', 'input')];
+  await markForDeletion(db, 'task_3b', ['input']);
   await assert.rejects(
-    db.transaction((tx) => markReady(tx, [first, doomed], null)),
+    db.transaction((tx) => markReady(tx, [first, deleting], null)),
     /not all objects/,
   );
   assert.equal(await stateOf(first), 'writing');
@@ -107,30 +107,30 @@ test('objects of a transaction that does not commit are given up at once', async
     throw new Error('superseded');
   });
   await assert.rejects(failing, /superseded/);
-  await deleteDoomed({ db, storage });
+  await deleteMarked({ db, storage });
   await assertKept(used, 'ready');
   await assertGone(unused);
 });
 
-test('dooming takes the named roles of the one task, whatever their state', async () => {
+test('marking for deletion takes the named roles of the one task, whatever their state', async () => {
   const writing = await store('task_4', 'input');
   const ready = await store('task_4', 'input');
   await markReady(db, [ready], null);
   const output = await store('task_4', 'output');
   const other = await store('task_5', 'input');
-  await doom(db, 'task_4', ['input']);
-  await deleteDoomed({ db, storage });
+  await markForDeletion(db, 'task_4', ['input']);
+  await deleteMarked({ db, storage });
   await assertGone(writing);
   await assertGone(ready);
   await assertKept(output, 'writing');
   await assertKept(other, 'writing');
 });
 
-test('only what is half-written is doomed when a step begins anew', async () => {
+test('only what is half-written is deleting when a step begins anew', async () => {
   const [ready, writing] = [await store('task_6'), await store('task_6')];
   await markReady(db, [ready], 30);
-  await doomHalfWritten(db, 'task_6', 'output');
-  await deleteDoomed({ db, storage });
+  await markHalfWritten(db, 'task_6', 'output');
+  await deleteMarked({ db, storage });
   await assertKept(ready, 'ready');
   await assertGone(writing);
 });
@@ -141,10 +141,10 @@ test('outputs go when their retention is over, by the clock of the database', as
   await markReady(db, [output], 30);
   await markReady(db, [kept], null);
   await database.setClock(30 * DAY_SECONDS - 60);
-  await deleteDoomed({ db, storage });
+  await deleteMarked({ db, storage });
   await assertKept(output, 'ready');
   await database.setClock(30 * DAY_SECONDS + 60);
-  await deleteDoomed({ db, storage });
+  await deleteMarked({ db, storage });
   await assertGone(output);
   await assertKept(kept, 'ready');
 });
@@ -152,19 +152,19 @@ test('outputs go when their retention is over, by the clock of the database', as
 test('what a killed process left half-written goes after a day, not before', async (t) => {
   t.after(() => database.setClock(0));
   const abandoned = await store('task_8');
-  await deleteDoomed({ db, storage });
+  await deleteMarked({ db, storage });
   await assertKept(abandoned, 'writing');
   await database.setClock(DAY_SECONDS + 60);
-  await deleteDoomed({ db, storage });
+  await deleteMarked({ db, storage });
   await assertGone(abandoned);
 });
 
 test('several processes delete at the same time', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => store('task_9')));
-  await doom(db, 'task_9', ['output']);
-  await Promise.all(Array.from({ length: 4 }, () => deleteDoomed({ db, storage })));
+  await markForDeletion(db, 'task_9', ['output']);
+  await Promise.all(Array.from({ length: 4 }, () => deleteMarked({ db, storage })));
   for (const id of ids) await assertGone(id);
-  assert.equal(await deleteDoomed({ db, storage }), 0);
+  assert.equal(await deleteMarked({ db, storage }), 0);
 });
 
 test('an object that was deleted while its bytes came in leaves no file behind', async () => {
@@ -173,8 +173,8 @@ test('an object that was deleted while its bytes came in leaves no file behind',
     ...storage,
     async put(objectId, filePath) {
       id = objectId;
-      await doomHalfWritten(db, 'task_10', 'output');
-      await deleteDoomed({ db, storage });
+      await markHalfWritten(db, 'task_10', 'output');
+      await deleteMarked({ db, storage });
       await storage.put(objectId, filePath);
     },
   };
@@ -184,7 +184,7 @@ test('an object that was deleted while its bytes came in leaves no file behind',
 
 test('a file that can not be deleted now does not keep the others from it', async () => {
   const [stuck, other] = [await store('task_11'), await store('task_11')];
-  await doom(db, 'task_11', ['output']);
+  await markForDeletion(db, 'task_11', ['output']);
   const failing: Storage = {
     ...storage,
     async delete(id) {
@@ -192,9 +192,9 @@ test('a file that can not be deleted now does not keep the others from it', asyn
       await storage.delete(id);
     },
   };
-  await assert.rejects(deleteDoomed({ db, storage: failing }), /the disk is unwell/);
+  await assert.rejects(deleteMarked({ db, storage: failing }), /the disk is unwell/);
   await assertGone(other);
-  await assertKept(stuck, 'doomed');
-  await deleteDoomed({ db, storage });
+  await assertKept(stuck, 'deleting');
+  await deleteMarked({ db, storage });
   await assertGone(stuck);
 });

@@ -12,7 +12,7 @@ export type ObjectRole = 'input' | 'output' | 'render';
 
 export interface StoredObject {
   id: string;
-  state: 'writing' | 'ready' | 'doomed' | 'deleted';
+  state: 'writing' | 'ready' | 'deleting' | 'deleted';
   media_type: string;
   size_bytes: number;
   /** The database's clock at the read, in seconds since 1970. */
@@ -36,16 +36,16 @@ const STILL_WANTED = statement(
  * @throws when its deletion was asked for meanwhile: another worker has taken the task over
  */
 export async function storeFile(
-  parts: { db: Database; storage: Storage },
+  deps: { db: Database; storage: Storage },
   file: { filePath: string; taskId: string; role: ObjectRole; mediaType: string },
 ): Promise<string> {
   const id = newId('object');
   const { size } = await stat(file.filePath);
-  await parts.db.query(REGISTER, [id, file.taskId, file.role, file.mediaType, size]);
-  await parts.storage.put(id, file.filePath);
-  if ((await parts.db.query(STILL_WANTED, [id])).length === 0) {
-    await parts.storage.delete(id); // whoever deleted it may have come before the last byte
-    throw new Error(`${id} was doomed while it was written`);
+  await deps.db.query(REGISTER, [id, file.taskId, file.role, file.mediaType, size]);
+  await deps.storage.put(id, file.filePath);
+  if ((await deps.db.query(STILL_WANTED, [id])).length === 0) {
+    await deps.storage.delete(id); // whoever deleted it may have come before the last byte
+    throw new Error(`${id} was marked for deletion while it was written`);
   }
   return id;
 }
@@ -58,7 +58,7 @@ const READY = statement(
 
 /**
  * Makes stored objects count. Part of the caller's transaction.
- * @param retentionDays after which they are deleted; null to keep them until they are doomed
+ * @param retentionDays after which they are deleted; null keeps them until they are marked
  * @throws when one of them is not there to be made ready: the transaction must not commit
  */
 export async function markReady(
@@ -72,7 +72,7 @@ export async function markReady(
 
 const WITHDRAW = statement(
   'object_withdraw',
-  `update objects set state = 'doomed' where id = any($1) and state = 'writing'`,
+  `update objects set state = 'deleting' where id = any($1) and state = 'writing'`,
 );
 
 /**
@@ -95,25 +95,30 @@ export async function readyWith<T>(
   }
 }
 
-const DOOM = statement(
-  'object_doom',
-  `update objects set state = 'doomed'
+const MARK = statement(
+  'object_mark',
+  `update objects set state = 'deleting'
    where task_id = $1 and role = any($2) and state in ('writing', 'ready')`,
 );
 
-const DOOM_WRITING = statement(
-  'object_doom_writing',
-  `update objects set state = 'doomed' where task_id = $1 and role = $2 and state = 'writing'`,
+const MARK_WRITING = statement(
+  'object_mark_writing',
+  `update objects set state = 'deleting'
+   where task_id = $1 and role = $2 and state = 'writing'`,
 );
 
 /** Asks for the deletion of a task's objects of these roles, within the caller's transaction. */
-export async function doom(tx: Queryable, taskId: string, roles: ObjectRole[]): Promise<void> {
-  await tx.query(DOOM, [taskId, roles]);
+export async function markForDeletion(
+  tx: Queryable,
+  taskId: string,
+  roles: ObjectRole[],
+): Promise<void> {
+  await tx.query(MARK, [taskId, roles]);
 }
 
 /** Asks for the deletion of what an earlier, interrupted try of a step left half-written. */
-export async function doomHalfWritten(db: Queryable, taskId: string, role: ObjectRole) {
-  await db.query(DOOM_WRITING, [taskId, role]);
+export async function markHalfWritten(db: Queryable, taskId: string, role: ObjectRole) {
+  await db.query(MARK_WRITING, [taskId, role]);
 }
 
 const FIND = statement(
@@ -130,25 +135,25 @@ export async function findObject(db: Queryable, id: string, roles: ObjectRole[])
 
 const EXPIRE = statement(
   'object_expire',
-  `update objects set state = 'doomed' where state = 'ready' and delete_after <= clock_now()`,
+  `update objects set state = 'deleting' where state = 'ready' and delete_after <= clock_now()`,
 );
 
 // A writing row this old belongs to no step that still runs: steps are far shorter.
 const ABANDON = statement(
   'object_abandon',
-  `update objects set state = 'doomed'
+  `update objects set state = 'deleting'
    where state = 'writing' and created_at < clock_now() - interval '1 day'`,
 );
 
-const DOOMED = statement(
-  'object_doomed',
-  `select id from objects where state = 'doomed' order by created_at limit 100`,
+const MARKED = statement(
+  'object_marked',
+  `select id from objects where state = 'deleting' order by created_at limit 100`,
 );
 
 const DELETED = statement(
   'object_deleted',
   `update objects set state = 'deleted', deleted_at = clock_now()
-   where id = $1 and state = 'doomed'`,
+   where id = $1 and state = 'deleting'`,
 );
 
 /**
@@ -157,19 +162,19 @@ const DELETED = statement(
  * @returns how many objects were deleted
  * @throws the first failure to delete one, after all others were tried
  */
-export async function deleteDoomed(parts: { db: Database; storage: Storage }): Promise<number> {
-  await parts.db.query(EXPIRE);
-  await parts.db.query(ABANDON);
-  const rows = await parts.db.query<{ id: string }>(DOOMED);
+export async function deleteMarked(deps: { db: Database; storage: Storage }): Promise<number> {
+  await deps.db.query(EXPIRE);
+  await deps.db.query(ABANDON);
+  const rows = await deps.db.query<{ id: string }>(MARKED);
   const failures: unknown[] = [];
   for (const { id } of rows) {
-    await deleteObject(parts, id).catch((error: unknown) => failures.push(error));
+    await deleteObject(deps, id).catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw failures[0];
   return rows.length;
 }
 
-async function deleteObject(parts: { db: Database; storage: Storage }, id: string): Promise<void> {
-  await parts.storage.delete(id);
-  await parts.db.query(DELETED, [id]);
+async function deleteObject(deps: { db: Database; storage: Storage }, id: string): Promise<void> {
+  await deps.storage.delete(id);
+  await deps.db.query(DELETED, [id]);
 }

@@ -1,29 +1,35 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { freezeClock } from '../../test/frozen-clock.ts';
-import { claimTask, makeTask, openTaskRoom, sql, type TaskRoom } from '../../test/task-fixtures.ts';
+import {
+  claimTask,
+  makeTask,
+  openTaskFixture,
+  sql,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { claim, dueTasks, release, renew, takeBack } from './lease.ts';
 import { LEASE_SECONDS, moveNow, postpone, Superseded } from './transitions.ts';
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 let db: Database;
 
 before(async () => {
-  room = await openTaskRoom();
-  db = room.db;
+  fixture = await openTaskFixture();
+  db = fixture.db;
 });
-after(() => room.close());
+after(() => fixture.close());
 
 test('of many workers that want a task one gets it', async () => {
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   const claims = await Promise.all(Array.from({ length: 12 }, () => claim(db, task.id)));
   assert.equal(claims.filter((claimed) => claimed !== undefined).length, 1);
 });
 
 test('a lease holds until its time is over, and then another worker gets the next one', async () => {
   await freezeClock(db, 0);
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   const first = await claimTask(db, task.id);
   await freezeClock(db, LEASE_SECONDS);
   assert.equal(await claim(db, task.id), undefined);
@@ -36,7 +42,7 @@ test('a lease holds until its time is over, and then another worker gets the nex
 
 test('a renewed lease holds on; one that was lost is not renewed', async () => {
   await freezeClock(db, 0);
-  const [kept, lost] = [(await makeTask(room)).task.id, (await makeTask(room)).task.id];
+  const [kept, lost] = [(await makeTask(fixture)).task.id, (await makeTask(fixture)).task.id];
   const leases = new Map<string, number>();
   for (const id of [kept, lost]) leases.set(id, (await claimTask(db, id)).lease);
   leases.set(lost, 0);
@@ -49,7 +55,7 @@ test('a renewed lease holds on; one that was lost is not renewed', async () => {
 
 test('a lease given back is free at once, but not by who lost it', async () => {
   await freezeClock(db, 0);
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   const first = await claimTask(db, task.id);
   await release(db, { ...first, lease: first.lease - 1 });
   assert.equal(await claim(db, task.id), undefined);
@@ -59,7 +65,7 @@ test('a lease given back is free at once, but not by who lost it', async () => {
 
 test('a task that rests is not to be had before it is due', async () => {
   await freezeClock(db, 0);
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   await postpone(db, await claimTask(db, task.id), { seconds: 5 });
   await freezeClock(db, 4.999);
   assert.equal(await claim(db, task.id), undefined);
@@ -69,7 +75,7 @@ test('a task that rests is not to be had before it is due', async () => {
 
 test('who lost the lease does not postpone the task of another', async () => {
   await freezeClock(db, 0);
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   const first = await claimTask(db, task.id);
   await freezeClock(db, LEASE_SECONDS + 1);
   const second = await claimTask(db, task.id);
@@ -86,16 +92,16 @@ test('due and free tasks are found, in the room of their work', async () => {
     `update tasks set due_at = clock_now() + interval '1 year' where due_at is not null`,
   );
   const made = {
-    text: (await makeTask(room)).task.id,
-    image: (await makeTask(room)).task.id,
-    fetched: (await makeTask(room)).task.id,
-    leased: (await makeTask(room)).task.id,
+    text: (await makeTask(fixture)).task.id,
+    image: (await makeTask(fixture)).task.id,
+    fetched: (await makeTask(fixture)).task.id,
+    leased: (await makeTask(fixture)).task.id,
   };
   const mode = `update tasks set request = request || '{"mode": "image-to-video"}' where id = any($1)`;
   await sql(db, mode, [[made.image, made.fetched]]);
   await sql(db, `update tasks set phase = 'submitting' where id = $1`, [made.fetched]);
   await claimTask(db, made.leased);
-  const due = new Map((await dueTasks(db)).map((task) => [task.id, task.room]));
+  const due = new Map((await dueTasks(db)).map((task) => [task.id, task.pool]));
   assert.deepEqual(
     due,
     new Map([
@@ -113,7 +119,7 @@ test('an account has four downloads at a time, and its others hide nobody elseâ€
     `update tasks set due_at = clock_now() + interval '1 year' where due_at is not null`,
   );
   const tasks = [];
-  for (let i = 0; i < 7; i += 1) tasks.push((await makeTask(room)).task);
+  for (let i = 0; i < 7; i += 1) tasks.push((await makeTask(fixture)).task);
   const [first, ...others] = tasks;
   const ids = tasks.map(({ id }) => id);
   await sql(
@@ -141,7 +147,7 @@ test('an account has four downloads at a time, and its others hide nobody elseâ€
 
 test('who knows what became of a submit gets the task back, unless it is past the question', async () => {
   await freezeClock(db, 0);
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   const first = await moveNow(db, await claimTask(db, task.id), { to: 'submitting' });
   assert.equal(await db.transaction((tx) => takeBack(tx, first)), first);
   await freezeClock(db, LEASE_SECONDS + 1);

@@ -4,7 +4,7 @@ import {
   statement,
   type Transaction,
 } from '../database/database.ts';
-import type { Lane } from '../queue/queue.ts';
+import type { QueueName } from '../queue/queue.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
@@ -88,44 +88,44 @@ export async function takeBack(tx: Transaction, task: Task): Promise<Task> {
 const LOOK_AHEAD = 200;
 
 /**
- * Where a due task is worked on: a lane of the queue, or a room of its own. Look-ups of held tasks
- * wait for turns of a small budget, and outputs for the one decoder: neither may keep submits and
- * polls waiting.
+ * The pool of workers that runs a due task. Held tasks and archiving have pools of their own: finds
+ * wait for turns of a small rate budget and outputs wait for the one decoder, and neither may delay
+ * submits and polls.
  */
-export type Room = Lane | 'held' | 'archive';
+export type WorkerPool = QueueName | 'held' | 'archive';
 
-/** The room that a task in this phase leaves the others for, if it has one. */
-export function ownRoomOf({ phase }: Pick<Task, 'phase'>): Room | undefined {
+/** The pool that is reserved for tasks in this phase, if there is one. */
+export function ownPoolOf({ phase }: Pick<Task, 'phase'>): WorkerPool | undefined {
   if (phase === 'archiving') return 'archive';
   return phase === 'held' ? 'held' : undefined;
 }
 
-function dueIn(room: Room, condition: string): string {
-  return `(select id, '${room}' as room from tasks
+function dueInPool(pool: WorkerPool, condition: string): string {
+  return `(select id, '${pool}' as pool from tasks
      where due_at <= clock_now() and ${FREE} and ${condition}
      order by due_at limit ${LOOK_AHEAD})`;
 }
 
 // Of one account only so many as it may have under way: its others must not hide everyone else's.
-const DUE_TO_FETCH = `(select id, 'ingest' as room from (
+const DUE_TO_FETCH = `(select id, 'ingest' as pool from (
      select id, account_id, due_at, ${FETCHING} as fetching,
        row_number() over (partition by account_id order by due_at) as place
      from tasks where due_at <= clock_now() and ${FREE} and ${TO_FETCH}) as waiting
    where place + fetching <= ${FETCHES_PER_ACCOUNT} order by due_at limit ${LOOK_AHEAD})`;
 
-// A task that still has files to fetch goes to the lane of downloads; see queue.ts. Each room has
+// A task that still has files to fetch goes to the pool of downloads; see queue.ts. Each pool has
 // its own limit: many downloads that wait for their place must not hide everyone else's polls.
 const DUE = statement(
   'task_due',
   [
-    dueIn('task', `phase not in ('held', 'archiving') and not (${TO_FETCH})`),
-    dueIn('held', `phase = 'held'`),
-    dueIn('archive', `phase = 'archiving'`),
+    dueInPool('task', `phase not in ('held', 'archiving') and not (${TO_FETCH})`),
+    dueInPool('held', `phase = 'held'`),
+    dueInPool('archive', `phase = 'archiving'`),
     DUE_TO_FETCH,
   ].join(' union all '),
 );
 
-/** Tasks that are due and that nobody works on, in each room the longest due first. */
-export function dueTasks(db: Queryable): Promise<Array<{ id: string; room: Room }>> {
+/** Tasks that are due and that nobody works on, in each pool the longest due first. */
+export function dueTasks(db: Queryable): Promise<Array<{ id: string; pool: WorkerPool }>> {
   return db.query(DUE);
 }

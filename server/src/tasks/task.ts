@@ -56,7 +56,7 @@ export interface Task {
   announced_at: Date | null;
   accepted_at: Date | null;
   lease: number;
-  stumbles: number;
+  internal_failures: number;
   outcome_holds: number;
   inputs: TaskInput[];
   provider_output: OutputReference | null;
@@ -87,7 +87,7 @@ const COLUMN_NAMES = [
   'announced_at',
   'accepted_at',
   'lease',
-  'stumbles',
+  'internal_failures',
   'outcome_holds',
   'inputs',
   'provider_output',

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { makeCustomer } from '../../test/service.ts';
 import { statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
-import { balances, hold } from '../ledger/ledger.ts';
+import { balances, reserve } from '../ledger/ledger.ts';
 import { readTask } from './create/create.ts';
 import type { Phase, Task } from './task.ts';
 import { type Changes, moveNow, postpone, Superseded, TRANSITIONS } from './transitions.ts';
@@ -68,11 +68,11 @@ function go(task: Task, to: Phase): Promise<Task> {
   return moveNow(database.db, task, { to, changes: changesFor(to) });
 }
 
-/** A task of the account that has come to the phase, its credits held at the reserve. */
+/** A task of the account that has come to the phase, its credits reserved. */
 async function taskIn(phase: Phase, accountId: string): Promise<Task> {
   const id = newId('task');
   await database.db.transaction(async (tx) => {
-    await hold(tx, { accountId, taskId: id, credits: CREDITS });
+    await reserve(tx, { accountId, taskId: id, credits: CREDITS });
     await tx.query(INSERT, [id, accountId, CREDITS]);
   });
   let task = await readTask(database.db, id);
@@ -100,14 +100,14 @@ test('a task can go along the drawn arrows, and along no others', async () => {
   }
 });
 
-test('completed spends the held credits, failed gives them back, and nothing else moves them', async () => {
+test('completed spends the reserved credits, failed gives them back, and nothing else moves them', async () => {
   for (const phase of PHASES) {
     const { accountId } = await makeCustomer(database.db, 100);
     await taskIn(phase, accountId);
     const expected = {
-      completed: { available: 90, held: 0 },
-      failed: { available: 100, held: 0 },
-    }[String(phase)] ?? { available: 90, held: CREDITS };
+      completed: { available: 90, reserved: 0 },
+      failed: { available: 100, reserved: 0 },
+    }[String(phase)] ?? { available: 90, reserved: CREDITS };
     assert.deepEqual(await paidOf(accountId), expected, phase);
   }
 });
@@ -119,7 +119,7 @@ test('of two movers that saw the same task one wins, and the credits move once',
   const [lost] = rivals.filter((rival) => rival.status === 'rejected');
   assert.ok(lost?.reason instanceof Superseded);
   assert.equal(rivals.filter((rival) => rival.status === 'fulfilled').length, 1);
-  assert.deepEqual(await paidOf(accountId), { available: 100, held: 0 });
+  assert.deepEqual(await paidOf(accountId), { available: 100, reserved: 0 });
 });
 
 const TAKE_OVER = statement('test_take_over', 'update tasks set lease = lease + 1 where id = $1');
@@ -130,13 +130,13 @@ test('whoever lost the lease moves nothing any more', async () => {
   await database.db.query(TAKE_OVER, [task.id]);
   await assert.rejects(go(task, 'completed'), Superseded);
   await assert.rejects(go(task, 'failed'), Superseded);
-  assert.deepEqual(await paidOf(accountId), { available: 90, held: CREDITS });
+  assert.deepEqual(await paidOf(accountId), { available: 90, reserved: CREDITS });
 });
 
 const WORK = statement(
   'test_task_work',
   `select due_at is not null as has_work, due_at - clock_now() > interval '1 minute' as rests,
-     leased_until is not null as is_leased, stumbles from tasks where id = $1`,
+     leased_until is not null as is_leased, internal_failures from tasks where id = $1`,
 );
 
 async function workOf(task: Task): Promise<object> {
@@ -158,11 +158,11 @@ test('a step may let its task rest: the lease ends and the next look is later', 
   const rest = { has_work: true, rests: true, is_leased: false };
   const task = await taskIn('submitting', accountId);
   const moved = await moveNow(database.db, task, { to: 'generating', delaySeconds: 120 });
-  assert.deepEqual(await workOf(moved), { ...rest, stumbles: 0 });
-  assert.equal(await postpone(database.db, moved, { seconds: 120, stumbles: 1 }), 'rest');
-  assert.deepEqual(await workOf(moved), { ...rest, stumbles: 1 });
+  assert.deepEqual(await workOf(moved), { ...rest, internal_failures: 0 });
+  assert.equal(await postpone(database.db, moved, { seconds: 120, internalFailures: 1 }), 'rest');
+  assert.deepEqual(await workOf(moved), { ...rest, internal_failures: 1 });
   await go(moved, 'archiving');
-  assert.deepEqual(await workOf(moved), { ...rest, rests: false, stumbles: 0 });
+  assert.deepEqual(await workOf(moved), { ...rest, rests: false, internal_failures: 0 });
 });
 
 const HISTORY = statement(
@@ -199,7 +199,7 @@ test('the inputs of an ended task are asked to be deleted, and the output of a f
   const { accountId } = await makeCustomer(database.db, 100);
   for (const [to, output] of [
     ['completed', 'ready'],
-    ['failed', 'doomed'],
+    ['failed', 'deleting'],
   ] as const) {
     const task = await taskIn('archiving', accountId);
     for (const role of ['input', 'output']) {
@@ -207,7 +207,7 @@ test('the inputs of an ended task are asked to be deleted, and the output of a f
     }
     await go(task, to);
     assert.deepEqual(await database.db.query(STATES, [task.id]), [
-      { role: 'input', state: 'doomed' },
+      { role: 'input', state: 'deleting' },
       { role: 'output', state: output },
     ]);
   }

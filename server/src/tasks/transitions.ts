@@ -8,7 +8,7 @@ import {
 import { jsonText, storable } from '../database/json-text.ts';
 import { settle } from '../ledger/ledger.ts';
 import type { OutputReference } from '../providers/provider.ts';
-import { doom } from '../storage/objects.ts';
+import { markForDeletion } from '../storage/objects.ts';
 import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput } from './task.ts';
 
 /** How long a worker may leave a task without renewing its lease, before another takes it over. */
@@ -76,7 +76,7 @@ const MOVE = statement(
          else clock_now() + $14 * interval '1 second' end,
        leased_until = case when $14 = 0 and $4 not in ('completed', 'failed')
          then leased_until end,
-       stumbles = 0, refused_at = null, updated_at = clock_now()
+       internal_failures = 0, refused_at = null, updated_at = clock_now()
      where id = $1 and phase = $2 and lease = $3
      returning ${TASK_COLUMNS}),
    noted as (
@@ -130,7 +130,7 @@ function json(value: unknown): string | null {
 async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
   const { id: taskId, account_id: accountId, credits } = task;
   await settle(tx, { accountId, taskId, credits, outcome });
-  await doom(tx, taskId, outcome === 'capture' ? ['input'] : ['input', 'output']);
+  await markForDeletion(tx, taskId, outcome === 'capture' ? ['input'] : ['input', 'output']);
 }
 
 /** {@link move} in a transaction of its own. */
@@ -143,7 +143,7 @@ export type Next = Task | 'rest';
 
 const POSTPONE = statement(
   'task_postpone',
-  `update tasks set leased_until = null, stumbles = stumbles + $4,
+  `update tasks set leased_until = null, internal_failures = internal_failures + $4,
      due_at = case when due_at > to_timestamp($5) then due_at
        else clock_now() + $3 * interval '1 second' end
    where id = $1 and lease = $2 and due_at is not null`,
@@ -163,14 +163,14 @@ export async function wakeTask(db: Queryable, taskId: string): Promise<void> {
 /**
  * Lets a task rest in its phase and gives its lease back. One that was woken meanwhile does not
  * rest.
- * @param wait.stumbles 1 when it rests because of a failure of ours
+ * @param wait.internalFailures 1 when it rests because of a failure of ours
  */
 export async function postpone(
   db: Queryable,
   task: Task,
-  wait: { seconds: number; stumbles?: 0 | 1 },
+  wait: { seconds: number; internalFailures?: 0 | 1 },
 ): Promise<'rest'> {
-  const values = [task.id, task.lease, wait.seconds, wait.stumbles ?? 0, task.now_seconds];
+  const values = [task.id, task.lease, wait.seconds, wait.internalFailures ?? 0, task.now_seconds];
   await db.query(POSTPONE, values);
   return 'rest';
 }

@@ -2,29 +2,33 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { until } from '../../test/service.ts';
-import { makeTask, openTaskRoom, type TaskRoom } from '../../test/task-fixtures.ts';
+import { makeTask, openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
 import { readTask } from './create/create.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Phase, Task } from './task.ts';
 import { moveNow, type Next, postpone, Superseded } from './transitions.ts';
 import { createWorker, type Worker } from './worker.ts';
 
-async function openRoom(t: TestContext): Promise<TaskRoom> {
-  const room = await openTaskRoom({ work: true });
-  t.after(() => room.close());
-  return room;
+async function openRoom(t: TestContext): Promise<TaskFixture> {
+  const fixture = await openTaskFixture({ work: true });
+  t.after(() => fixture.close());
+  return fixture;
 }
 
 /** A started worker with the steps that a test says; it is stopped before the room is closed. */
-async function startWorker(t: TestContext, room: TaskRoom, steps: Partial<Steps>): Promise<Worker> {
+async function startWorker(
+  t: TestContext,
+  fixture: TaskFixture,
+  steps: Partial<Steps>,
+): Promise<Worker> {
   const all: Steps = {
     run: async () => {
       throw new Error('no step was expected');
     },
-    stumbled: async (task) => postpone(room.db, task, { seconds: 3600, stumbles: 1 }),
+    failed: async (task) => postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 }),
     ...steps,
   };
-  const worker = createWorker({ db: room.db, queue: room.queue, log: quiet, steps: all });
+  const worker = createWorker({ db: fixture.db, queue: fixture.queue, log: quiet, steps: all });
   await worker.start();
   t.after(async () => {
     await worker.stopClaiming();
@@ -33,30 +37,30 @@ async function startWorker(t: TestContext, room: TaskRoom, steps: Partial<Steps>
   return worker;
 }
 
-function untilIn(room: TaskRoom, taskId: string, phase: Phase): Promise<Task> {
+function untilIn(fixture: TaskFixture, taskId: string, phase: Phase): Promise<Task> {
   return until(
-    () => readTask(room.db, taskId),
+    () => readTask(fixture.db, taskId),
     (task) => task.phase === phase,
   );
 }
 
 /** The next phase of a task that nothing stands in the way of, until it rests while generating. */
-async function goOn(room: TaskRoom, task: Task): Promise<Next> {
-  if (task.phase === 'reserved') return moveNow(room.db, task, { to: 'submitting' });
-  if (task.phase === 'submitting') return moveNow(room.db, task, { to: 'generating' });
-  return postpone(room.db, task, { seconds: 3600 });
+async function goOn(fixture: TaskFixture, task: Task): Promise<Next> {
+  if (task.phase === 'reserved') return moveNow(fixture.db, task, { to: 'submitting' });
+  if (task.phase === 'submitting') return moveNow(fixture.db, task, { to: 'generating' });
+  return postpone(fixture.db, task, { seconds: 3600 });
 }
 
 test('a new task is taken up and goes on, step by step, under one lease', async (t) => {
-  const room = await openRoom(t);
+  const fixture = await openRoom(t);
   const seen: Array<[Phase, number]> = [];
-  await startWorker(t, room, {
+  await startWorker(t, fixture, {
     run: (task) => {
       seen.push([task.phase, task.lease]);
-      return goOn(room, task);
+      return goOn(fixture, task);
     },
   });
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   await until(
     async () => seen.length,
     (count) => count === 3,
@@ -66,99 +70,99 @@ test('a new task is taken up and goes on, step by step, under one lease', async 
     ['submitting', 1],
     ['generating', 1],
   ]);
-  assert.equal((await readTask(room.db, task.id)).phase, 'generating');
+  assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
 });
 
 test('every task is worked on once, however many workers there are', async (t) => {
-  const room = await openRoom(t);
+  const fixture = await openRoom(t);
   const begun: string[] = [];
   const run = (task: Task) => {
     if (task.phase === 'reserved') begun.push(task.id);
-    return goOn(room, task);
+    return goOn(fixture, task);
   };
-  await startWorker(t, room, { run });
-  await startWorker(t, room, { run });
-  const made = await Promise.all(Array.from({ length: 30 }, () => makeTask(room)));
-  for (const { task } of made) await untilIn(room, task.id, 'generating');
+  await startWorker(t, fixture, { run });
+  await startWorker(t, fixture, { run });
+  const made = await Promise.all(Array.from({ length: 30 }, () => makeTask(fixture)));
+  for (const { task } of made) await untilIn(fixture, task.id, 'generating');
   assert.deepEqual(begun.sort(), made.map(({ task }) => task.id).sort());
 });
 
 test('the sweeper finds what has no wake-up: rested tasks and what a dead worker left', async (t) => {
-  const room = await openRoom(t);
-  const { task } = await makeTask(room);
-  await room.db.query({
+  const fixture = await openRoom(t);
+  const { task } = await makeTask(fixture);
+  await fixture.db.query({
     name: '',
     text: `with gone as (delete from pgboss.job)
            update tasks set lease = 7, leased_until = clock_now() - interval '1 second'`,
   });
-  await startWorker(t, room, { run: (taken) => goOn(room, taken) });
-  const moved = await untilIn(room, task.id, 'generating');
+  await startWorker(t, fixture, { run: (taken) => goOn(fixture, taken) });
+  const moved = await untilIn(fixture, task.id, 'generating');
   assert.equal(moved.lease, 8);
 });
 
 test('a step that fails is told to the steps, one that was superseded is not', async (t) => {
-  const room = await openRoom(t);
-  const stumbles: string[] = [];
-  const [broken, taken] = [await makeTask(room), await makeTask(room)];
+  const fixture = await openRoom(t);
+  const internalFailures: string[] = [];
+  const [broken, taken] = [await makeTask(fixture), await makeTask(fixture)];
   const tried = new Set<string>();
-  await startWorker(t, room, {
+  await startWorker(t, fixture, {
     run: async (task) => {
       tried.add(task.id);
       if (task.id === broken.task.id) throw new Error('our own fault');
       throw new Superseded('somebody else was first');
     },
-    stumbled: async (task, error) => {
-      stumbles.push(`${task.id} ${error instanceof Error && error.message}`);
-      return postpone(room.db, task, { seconds: 3600, stumbles: 1 });
+    failed: async (task, error) => {
+      internalFailures.push(`${task.id} ${error instanceof Error && error.message}`);
+      return postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 });
     },
   });
   await until(
-    async () => tried.size === 2 && stumbles.length,
+    async () => tried.size === 2 && internalFailures.length,
     (count) => count === 1,
   );
-  assert.deepEqual(stumbles, [`${broken.task.id} our own fault`]);
-  assert.equal((await readTask(room.db, broken.task.id)).stumbles, 1);
+  assert.deepEqual(internalFailures, [`${broken.task.id} our own fault`]);
+  assert.equal((await readTask(fixture.db, broken.task.id)).internal_failures, 1);
   assert.ok(tried.has(taken.task.id));
 });
 
 test('stopping lets the step under way end, starts no further one and gives the lease back', async (t) => {
-  const room = await openRoom(t);
+  const fixture = await openRoom(t);
   const entered = Promise.withResolvers<void>();
   const goAhead = Promise.withResolvers<void>();
   const seen: Phase[] = [];
-  const worker = await startWorker(t, room, {
+  const worker = await startWorker(t, fixture, {
     run: async (task) => {
       seen.push(task.phase);
       entered.resolve();
       await goAhead.promise;
-      return goOn(room, task);
+      return goOn(fixture, task);
     },
   });
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   await entered.promise;
   await worker.stopClaiming();
   const stopped = worker.stop(60);
-  const second = await makeTask(room);
+  const second = await makeTask(fixture);
   goAhead.resolve();
   await stopped;
   assert.deepEqual(seen, ['reserved']);
-  assert.equal((await readTask(room.db, task.id)).phase, 'submitting');
-  assert.equal((await readTask(room.db, second.task.id)).lease, 0);
-  await startWorker(t, room, { run: (taken) => goOn(room, taken) });
-  for (const { id } of [task, second.task]) await untilIn(room, id, 'generating');
+  assert.equal((await readTask(fixture.db, task.id)).phase, 'submitting');
+  assert.equal((await readTask(fixture.db, second.task.id)).lease, 0);
+  await startWorker(t, fixture, { run: (taken) => goOn(fixture, taken) });
+  for (const { id } of [task, second.task]) await untilIn(fixture, id, 'generating');
 });
 
 test('stopping waits no longer than it was told for a step that does not end', async (t) => {
-  const room = await openRoom(t);
+  const fixture = await openRoom(t);
   const entered = Promise.withResolvers<void>();
   const never = Promise.withResolvers<Next>();
-  const worker = await startWorker(t, room, {
+  const worker = await startWorker(t, fixture, {
     run: () => {
       entered.resolve();
       return never.promise;
     },
   });
-  await makeTask(room);
+  await makeTask(fixture);
   await entered.promise;
   await worker.stopClaiming();
   await worker.stop(0.05);
@@ -166,18 +170,18 @@ test('stopping waits no longer than it was told for a step that does not end', a
 });
 
 test('the lease of a long step is renewed: nobody else takes the task', async (t) => {
-  const room = await openRoom(t);
+  const fixture = await openRoom(t);
   const goAhead = Promise.withResolvers<void>();
   let steps = 0;
   const run = async (task: Task) => {
     steps += 1;
     await goAhead.promise;
-    return postpone(room.db, task, { seconds: 3600 });
+    return postpone(fixture.db, task, { seconds: 3600 });
   };
-  await startWorker(t, room, { run });
-  const { task } = await makeTask(room);
+  await startWorker(t, fixture, { run });
+  const { task } = await makeTask(fixture);
   const leasedUntil = async () => {
-    const [row] = await room.db.query<{ until: Date | null }>(
+    const [row] = await fixture.db.query<{ until: Date | null }>(
       { name: '', text: 'select leased_until as until from tasks where id = $1' },
       [task.id],
     );

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
+import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import { every } from '../kernel/repeat.ts';
-import { createTurnstile, type Turnstile } from '../kernel/turnstile.ts';
-import { LANES, type Queue } from '../queue/queue.ts';
-import { claim, dueTasks, ownRoomOf, type Room, release, renew } from './lease.ts';
+import { createSemaphore, type Semaphore } from '../kernel/semaphore.ts';
+import { QUEUE_NAMES, type Queue } from '../queue/queue.ts';
+import { claim, dueTasks, ownPoolOf, release, renew, type WorkerPool } from './lease.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
 /** Tasks that one process works on at once. */
-const PLACES: Record<Room, number> = { task: 32, ingest: 8, held: 16, archive: 8 };
+const POOL_SIZES: Record<WorkerPool, number> = { task: 32, ingest: 8, held: 16, archive: 8 };
 const SWEEP_SECONDS = 0.5;
 
 /** Moves tasks on, step by step. */
@@ -22,7 +22,7 @@ export interface Worker {
   stop(seconds: number): Promise<void>;
 }
 
-export interface WorkerParts {
+export interface WorkerDeps {
   db: Database;
   queue: Queue;
   log: Log;
@@ -33,13 +33,13 @@ export interface WorkerParts {
  * Works on tasks that the queue announces and, every half second, on those that are due and that
  * nobody works on: later polls and retries, and what a killed process left behind.
  */
-export function createWorker(parts: WorkerParts): Worker {
-  const { db, queue, log, steps } = parts;
-  const rooms: Record<Room, Turnstile> = {
-    task: createTurnstile(PLACES.task),
-    ingest: createTurnstile(PLACES.ingest),
-    held: createTurnstile(PLACES.held),
-    archive: createTurnstile(PLACES.archive),
+export function createWorker(deps: WorkerDeps): Worker {
+  const { db, queue, log, steps } = deps;
+  const pools: Record<WorkerPool, Semaphore> = {
+    task: createSemaphore(POOL_SIZES.task),
+    ingest: createSemaphore(POOL_SIZES.ingest),
+    held: createSemaphore(POOL_SIZES.held),
+    archive: createSemaphore(POOL_SIZES.archive),
   };
   const underWay = new Map<string, Promise<void>>();
   const leases = new Map<string, number>();
@@ -47,12 +47,12 @@ export function createWorker(parts: WorkerParts): Worker {
   const stopped = new AbortController();
 
   /** Resolves when the task has its place, so that the queue hands over no more than fits. */
-  const takeUp = (room: Room, taskId: string): Promise<void> => {
+  const takeUp = (pool: WorkerPool, taskId: string): Promise<void> => {
     if (underWay.has(taskId)) return Promise.resolve();
     const { promise, resolve: started } = Promise.withResolvers<void>();
-    let goesOnIn: Room | undefined;
-    const work = rooms[room]
-      .pass(stopping.signal, async () => {
+    let goesOnIn: WorkerPool | undefined;
+    const work = pools[pool]
+      .run(stopping.signal, async () => {
         started();
         goesOnIn = await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
       })
@@ -68,16 +68,17 @@ export function createWorker(parts: WorkerParts): Worker {
     return promise;
   };
   const sweep = async () => {
-    for (const task of await dueTasks(db)) void takeUp(task.room, task.id);
+    for (const task of await dueTasks(db)) void takeUp(task.pool, task.id);
   };
   const renewLeases = async () => {
     if (leases.size > 0) await renew(db, leases);
   };
   return {
     async start() {
-      for (const lane of LANES) await queue.work(lane, (taskId) => takeUp(lane, taskId));
-      every(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
-      every(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
+      for (const queueName of QUEUE_NAMES)
+        await queue.work(queueName, (taskId) => takeUp(queueName, taskId));
+      startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
+      startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker is working');
     },
     async stopClaiming() {
@@ -104,19 +105,19 @@ export interface Advance {
 
 /**
  * Leases a task and does step after step, until it rests or has ended, or the process stops.
- * @returns the room that the task goes on in, when that is another one
+ * @returns the worker pool that the task continues in, when that is another one
  */
-export async function advance(parts: Advance, taskId: string): Promise<Room | undefined> {
-  const { db, leases } = parts;
+export async function advance(deps: Advance, taskId: string): Promise<WorkerPool | undefined> {
+  const { db, leases } = deps;
   let task = await claim(db, taskId);
   if (!task) return undefined;
-  const room = ownRoomOf(task);
+  const pool = ownPoolOf(task);
   leases.set(task.id, task.lease);
   try {
     while (task) {
-      task = await step(parts, task);
-      const own = task && ownRoomOf(task);
-      if (task && (parts.stopping.aborted || (own && own !== room))) {
+      task = await step(deps, task);
+      const own = task && ownPoolOf(task);
+      if (task && (deps.stopping.aborted || (own && own !== pool))) {
         await release(db, task);
         return own;
       }
@@ -126,8 +127,8 @@ export async function advance(parts: Advance, taskId: string): Promise<Room | un
   }
 }
 
-async function step(parts: Advance, task: Task): Promise<Task | undefined> {
-  const { log, steps } = parts;
+async function step(deps: Advance, task: Task): Promise<Task | undefined> {
+  const { log, steps } = deps;
   try {
     const next = await steps.run(task);
     if (next === 'rest') return undefined;
@@ -141,7 +142,7 @@ async function step(parts: Advance, task: Task): Promise<Task | undefined> {
         { err: error, task: task.id, phase: task.phase },
         'a step failed; it will be tried again',
       );
-      await steps.stumbled(task, error);
+      await steps.failed(task, error);
     }
     return undefined;
   }

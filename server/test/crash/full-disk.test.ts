@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { promisify } from 'node:util';
-import { betweenRenderAndArchive, imageBytes, openMediaRoom } from '../media/media-room.ts';
+import { betweenRenderAndArchive, imageBytes, openMediaFixture } from '../media/media-fixture.ts';
 import { FRAMES } from '../refusal.ts';
 import { temporaryFolder, until } from '../service.ts';
 import { sql } from '../task-fixtures.ts';
@@ -18,9 +18,9 @@ const mounted = await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, '
   .then(() => true)
   .catch(() => false);
 const skip = mounted ? false : 'a small disk can only be mounted by root, on Linux';
-const room = mounted ? await openMediaRoom({ dataDir: folder.path }) : undefined;
+const fixture = mounted ? await openMediaFixture({ dataDir: folder.path }) : undefined;
 after(async () => {
-  await room?.close().finally(() => run('umount', [folder.path]));
+  await fixture?.close().finally(() => run('umount', [folder.path]));
   await folder[Symbol.asyncDispose]();
 });
 
@@ -32,10 +32,10 @@ async function fillDisk(): Promise<() => Promise<void>> {
 }
 
 test('a disk too full for the inputs refunds, and the same key works later', { skip }, async () => {
-  assert.ok(room);
+  assert.ok(fixture);
   const image = await imageBytes('png', 864, 496);
-  const image_url = room.host.serve('/picture.png', { kind: 'bytes', bytes: image });
-  const customer = await room.customer(CREDITS);
+  const image_url = fixture.host.serve('/picture.png', { kind: 'bytes', bytes: image });
+  const customer = await fixture.customer(CREDITS);
   const key = crypto.randomUUID();
   const makeRoom = await fillDisk();
   const busy = await customer.create({ ...FRAMES, image_url }, key);
@@ -48,41 +48,41 @@ test('a disk too full for the inputs refunds, and the same key works later', { s
   await makeRoom();
   const accepted = await customer.create({ ...FRAMES, image_url }, key);
   assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
-  const { phase } = await room.settled(accepted.body.id);
+  const { phase } = await fixture.settled(accepted.body.id);
   assert.equal(phase, 'completed');
 });
 
 test('a disk too full for the output delays the task and loses nothing', { skip }, async () => {
-  assert.ok(room);
-  const customer = await room.customer(CREDITS);
+  assert.ok(fixture);
+  const customer = await fixture.customer(CREDITS);
   const { body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
   let makeRoom = async () => {};
-  await betweenRenderAndArchive(room, body.id, async () => {
+  await betweenRenderAndArchive(fixture, body.id, async () => {
     makeRoom = await fillDisk();
   });
-  const { db } = room;
+  const { db } = fixture;
   await until(
-    () => sql(db, "select 1 from tasks where phase = 'archiving' and stumbles > 0"),
+    () => sql(db, "select 1 from tasks where phase = 'archiving' and internal_failures > 0"),
     (rows) => rows.length > 0,
   );
   assert.equal((await customer.task(body.id)).body.status, 'processing');
   await makeRoom();
-  const { phase } = await room.settled(body.id);
+  const { phase } = await fixture.settled(body.id);
   assert.equal(phase, 'completed');
 });
 
 test('a disk too full to render on delays the task and loses nothing', { skip }, async () => {
-  assert.ok(room);
-  const customer = await room.customer(CREDITS);
+  assert.ok(fixture);
+  const customer = await fixture.customer(CREDITS);
   const makeRoom = await fillDisk();
   const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
   assert.equal(status, 202);
-  const { db } = room;
+  const { db } = fixture;
   await until(
     () => sql(db, 'select 1 from local_jobs where renders > 0'),
     (rows) => rows.length > 0,
   );
   await makeRoom();
-  const { phase } = await room.settled(body.id);
+  const { phase } = await fixture.settled(body.id);
   assert.equal(phase, 'completed');
 });

@@ -16,8 +16,8 @@ const PLENTY: Record<Attack, { atLeast: number; oneForTasks: number }> = {
 };
 
 /** Waited after a request was answered, so that every moment of a task's life gets its share. */
-const LONGEST_AIM_SECONDS = 1;
-const LONGEST_OUTAGE_SECONDS = 1;
+const MAX_AIM_SECONDS = 1;
+const MAX_OUTAGE_SECONDS = 1;
 /** Of the answers: by then all attacks have begun, so that the last ones find work under way. */
 const ATTACKED_SHARE = 0.75;
 
@@ -45,7 +45,7 @@ export async function attackAll(
       (count) => count >= due,
       300,
     );
-    await delay(dice.below(LONGEST_AIM_SECONDS * 1000));
+    await delay(dice.below(MAX_AIM_SECONDS * 1000));
     await strike(site, attack, dice);
   }
 }
@@ -59,7 +59,7 @@ function strike(site: Site, attack: Attack, dice: Dice): Promise<void> {
     case 'simulator':
       return site.provider.kill();
     case 'database':
-      return site.database.restart(dice.below(LONGEST_OUTAGE_SECONDS * 1000) / 1000);
+      return site.database.restart(dice.below(MAX_OUTAGE_SECONDS * 1000) / 1000);
     case 'disk':
       return fillDisk(site);
   }
@@ -67,7 +67,7 @@ function strike(site: Site, attack: Attack, dice: Dice): Promise<void> {
 
 const HURT = statement(
   'test_hurt_by_disk',
-  `select count(*) filter (where phase = 'archiving' and stumbles > 0)::int as hurt,
+  `select count(*) filter (where phase = 'archiving' and internal_failures > 0)::int as hurt,
      count(*) filter (where phase not in ('completed', 'failed', 'held'))::int as moving
    from tasks`,
 );

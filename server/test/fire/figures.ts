@@ -7,12 +7,12 @@ const FIGURES = statement(
   `select (select count(*) from tasks)::int as tasks,
      (select count(distinct task_id) from task_history where phase = 'held')::int as held,
      (select coalesce(jsonb_object_agg(by, times), '{}') from
-       (select resolved_by as by, count(*)::int as times from attempts a
+       (select outcome_by as by, count(*)::int as times from attempts a
         where exists (select from task_history h where h.task_id = a.task_id and h.phase = 'held')
-        group by 1) as r) as held_resolved_by,
+        group by 1) as r) as held_outcomes_by,
      (select coalesce(jsonb_object_agg(by, times), '{}') from
-       (select resolved_by as by, count(*)::int as times from attempts group by 1) as r)
-       as attempts_resolved_by,
+       (select outcome_by as by, count(*)::int as times from attempts group by 1) as r)
+       as attempt_outcomes_by,
      (select coalesce(jsonb_object_agg(state, times), '{}') from
        (select state, count(*)::int as times from orphan_jobs group by 1) as o) as orphans,
      (select coalesce(jsonb_object_agg(error_code, times), '{}') from
@@ -24,8 +24,8 @@ const FIGURES = statement(
 export interface Figures {
   tasks: number;
   held: number;
-  held_resolved_by: Record<string, number>;
-  attempts_resolved_by: Record<string, number>;
+  held_outcomes_by: Record<string, number>;
+  attempt_outcomes_by: Record<string, number>;
   orphans: Record<string, number>;
   failures: Record<string, number>;
 }

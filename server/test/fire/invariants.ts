@@ -114,7 +114,7 @@ export async function assertCredits(db: Database, customer: Customer): Promise<v
   const { accountId, paidCredits } = customer;
   const [spent] = await db.query<{ credits: number }>(SPENT, [accountId]);
   assert.deepEqual(await balances(db, accountId), {
-    paid: { available: paidCredits - (spent?.credits ?? 0), held: 0 },
-    promotional: { available: PROMOTIONAL_CREDITS, held: 0 },
+    paid: { available: paidCredits - (spent?.credits ?? 0), reserved: 0 },
+    promotional: { available: PROMOTIONAL_CREDITS, reserved: 0 },
   });
 }

@@ -11,7 +11,7 @@ export interface RecordedTask {
   held_cause: string | null;
   error_code: string | null;
   announced: boolean;
-  attempts: Array<{ id: string; state: string; job_id: string | null; resolved_by: string | null }>;
+  attempts: Array<{ id: string; state: string; job_id: string | null; outcome_by: string | null }>;
 }
 
 const TASKS = statement(
@@ -19,7 +19,7 @@ const TASKS = statement(
   `select t.id, t.idempotency_key as key, t.phase, t.held_cause, t.error_code,
      t.announced_at is not null as announced,
      (select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'state', a.state,
-         'job_id', a.job_id, 'resolved_by', a.resolved_by) order by a.created_at), '[]')
+         'job_id', a.job_id, 'outcome_by', a.outcome_by) order by a.created_at), '[]')
        from attempts a where a.task_id = t.id) as attempts
    from tasks t order by t.created_at, t.id`,
 );

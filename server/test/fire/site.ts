@@ -54,9 +54,9 @@ export async function openSite(options: { tasks: number; seed: number }): Promis
     };
     const services = await startServices(env, stack);
     const url = async () => (await services.api.current()).url;
-    const parts = { database, disk, host, imageUrl, provider, env, url, ...services };
+    const deps = { database, disk, host, imageUrl, provider, env, url, ...services };
     const rest = stack.move();
-    return { ...parts, [Symbol.asyncDispose]: () => rest.disposeAsync() };
+    return { ...deps, [Symbol.asyncDispose]: () => rest.disposeAsync() };
   } catch (error) {
     await stack.disposeAsync();
     throw error;

@@ -67,11 +67,11 @@ async function assertAllWell(site: Site, load: Load, customers: Customer[]): Pro
   await assertTidyObjects(database.db, disk.path);
 }
 
-function assertFullSize({ held_resolved_by, orphans }: Figures): void {
+function assertFullSize({ held_outcomes_by, orphans }: Figures): void {
   assert.equal(orphans.confirmed ?? 0, 0, 'no job ran that no task has');
   if (TASKS < FULL_TASKS) return;
-  for (const by of ['callback', 'look_up', 'operator']) {
-    assert.ok((held_resolved_by[by] ?? 0) > 0, `some held task was resolved by ${by}`);
+  for (const by of ['callback', 'find', 'operator']) {
+    assert.ok((held_outcomes_by[by] ?? 0) > 0, `some held task was resolved by ${by}`);
   }
 }
 

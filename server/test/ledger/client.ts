@@ -8,7 +8,7 @@ import {
   balances,
   type CreditKind,
   grant,
-  hold,
+  reserve,
   settle,
 } from '../../src/ledger/ledger.ts';
 
@@ -21,9 +21,9 @@ export interface Gift {
   reference: number;
 }
 
-/** A task's credits held, spent or given back. Tasks are small numbers, so they repeat. */
+/** A task's credits reserved, spent or given back. Tasks are small numbers, so they repeat. */
 export interface Reserve {
-  type: 'hold' | 'capture' | 'refund';
+  type: 'reserve' | 'capture' | 'refund';
   accountId: string;
   task: number;
   credits: number;
@@ -90,10 +90,10 @@ async function book(db: Database, prefix: string, move: Move): Promise<boolean> 
     const given = { accountId, credits, kind: move.kind, reference: prefix + move.reference };
     return move.type === 'grant' ? grant(db, given) : adjust(db, { ...given, note: 'a test' });
   }
-  const reserve = { accountId, taskId: prefix + move.task, credits };
+  const reservation = { accountId, taskId: prefix + move.task, credits };
   const { type } = move;
   await db.transaction((tx) =>
-    type === 'hold' ? hold(tx, reserve) : settle(tx, { ...reserve, outcome: type }),
+    type === 'reserve' ? reserve(tx, reservation) : settle(tx, { ...reservation, outcome: type }),
   );
   return true;
 }
@@ -106,7 +106,7 @@ function refusalOf(asked: Asked, error: unknown): Told {
   const constraint = violatedConstraint(error);
   if (constraint === 'ledger_transfers_reference_key') return 'taken';
   // A second settlement may meet the balance before it meets the reference of the first.
-  if (constraint === 'held_not_negative') return 'taken';
+  if (constraint === 'reserved_not_negative') return 'taken';
   if (isDatabaseUnavailable(error)) return 'lost';
   assert.fail(`${JSON.stringify(asked)}: ${error}`);
 }
@@ -114,5 +114,5 @@ function refusalOf(asked: Asked, error: unknown): Told {
 /** What names a movement in the ledger: no two of the same name are ever booked. */
 export function nameOf(move: Move): string {
   if ('reference' in move) return `${move.type}:${move.reference}`;
-  return `${move.type === 'hold' ? 'hold' : 'settle'}:${move.task}`;
+  return `${move.type === 'reserve' ? 'reserve' : 'settle'}:${move.task}`;
 }

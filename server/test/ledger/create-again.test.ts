@@ -42,7 +42,7 @@ const BODY = { prompt: 'a lighthouse at dawn' };
 const OTHERS = [{ prompt: 'a lighthouse at dusk' }, { ...BODY, seed: 7 }, { ...BODY, seed: 8 }];
 const DEAR = { ...BODY, duration: 10 };
 /** How the connections of clients that play at the same time are cut (see cutsFor). */
-const PLACES = [0, 1, 2, 3];
+const POOL_SIZES = [0, 1, 2, 3];
 
 interface Sent {
   body: object;
@@ -109,18 +109,18 @@ function shuffled<T>(list: T[], dice: Dice): T[] {
   return ranked.sort((one, other) => one.rank - other.rank).map(({ item }) => item);
 }
 
-/** Asserts that a request made one task and one hold, under whatever key. */
+/** Asserts that a request made one task and one reserve, under whatever key. */
 async function assertOneTask(accountId: string, taskId: string, available = PRICE.credits) {
   const rows = await sql(db, 'select id from tasks where account_id = $1', [accountId]);
   assert.deepEqual(rows, [{ id: taskId }]);
   const { paid } = await balances(db, accountId);
-  assert.deepEqual(paid, { available, held: PRICE.credits });
+  assert.deepEqual(paid, { available, reserved: PRICE.credits });
 }
 
 /** Creates through the client's own database connection; `lost` when told to send it again. */
 async function createThrough(client: CutDatabase, binding: Binding): Promise<Created | 'lost'> {
   try {
-    return await createTask({ ...api.parts, db: client.db }, binding, REQUEST, PRICE);
+    return await createTask({ ...api.deps, db: client.db }, binding, REQUEST, PRICE);
   } catch (error) {
     if (error instanceof ApiError && error.code === 'service_busy') return 'lost';
     throw error;
@@ -140,7 +140,7 @@ test('a create whose database went away is done once when its repeat answers', a
     await assertOneTask(accountId, answer.task.id);
   };
   await playRounds(t, async (dice) => {
-    await Promise.all(PLACES.map((place) => play(place, dice.fork())));
+    await Promise.all(POOL_SIZES.map((place) => play(place, dice.fork())));
   });
   assertBoth(t, 'create', tally);
 });
@@ -160,7 +160,7 @@ test('a POST whose connection was cut made one task when its repeat answers', as
     await assertOneTask(accountId, answer.body.id);
   };
   await playRounds(t, async (dice) => {
-    await Promise.all(PLACES.map((place) => play(place, dice.fork())));
+    await Promise.all(POOL_SIZES.map((place) => play(place, dice.fork())));
   });
   assertBoth(t, 'POST', tally);
 });

@@ -69,13 +69,13 @@ interface Entry {
   reason: Move['type'];
   reference: string;
   available_after: number;
-  held_after: number;
+  reserved_after: number;
 }
 
 function entriesOf(db: Database, accounts: string[]): Promise<Entry[]> {
   return sql<Entry>(
     db,
-    `select account_id, kind, source, credits, reason, reference, available_after, held_after
+    `select account_id, kind, source, credits, reason, reference, available_after, reserved_after
      from ledger_transfers where account_id = any($1) order by id`,
     [accounts],
   );
@@ -86,11 +86,11 @@ function replay(accounts: string[], entries: Entry[]): Ledger {
   const ledger: Ledger = { books: new Map(), booked: new Map() };
   const models = new Map(accounts.map((accountId) => [accountId, new LedgerModel()]));
   for (const entry of entries) {
-    const { account_id, kind, available_after, held_after } = entry;
+    const { account_id, kind, available_after, reserved_after } = entry;
     const move = moveOf(entry);
     const model = models.get(account_id);
     assert.equal(model?.apply(move), 'booked', JSON.stringify(entry));
-    const after = { available: available_after, held: held_after };
+    const after = { available: available_after, reserved: reserved_after };
     assert.deepEqual(after, model?.balances[kind], JSON.stringify(entry));
     const book = bookOf(ledger, account_id, kind);
     assert.ok(!ledger.booked.has(nameOf(move)), `${nameOf(move)} was booked twice`);
@@ -101,7 +101,7 @@ function replay(accounts: string[], entries: Entry[]): Ledger {
 
 function moveOf({ account_id: accountId, kind, source, credits, reason, reference }: Entry): Move {
   const name = Number(/\d+$/.exec(reference)?.[0]);
-  if (reason === 'hold' || reason === 'capture' || reason === 'refund') {
+  if (reason === 'reserve' || reason === 'capture' || reason === 'refund') {
     return { type: reason, accountId, task: name, credits };
   }
   const signed = source === 'available' ? -credits : credits;
@@ -110,7 +110,7 @@ function moveOf({ account_id: accountId, kind, source, credits, reason, referenc
 
 function bookOf({ books }: Ledger, accountId: string, kind: CreditKind): Book {
   const name = `${accountId} ${kind}`;
-  const states = [{ available: 0, held: 0 }];
+  const states = [{ available: 0, reserved: 0 }];
   const book = books.get(name) ?? { name, states, floor: 0, ceiling: 0, isAsked: [true] };
   books.set(name, book);
   return book;
@@ -174,14 +174,14 @@ function sightsOf(call: Call, ledger: Ledger): Sight[] {
 }
 
 function isEqual(balance: Balance | undefined, other: Balance): boolean {
-  return balance?.available === other.available && balance.held === other.held;
+  return balance?.available === other.available && balance.reserved === other.reserved;
 }
 
 /** Too few credits; and nothing of that name in the ledger, or an adjustment is told that first. */
 function shortSights(asked: Move, ledger: Ledger, named: Booked | undefined): Sight[] {
   const kind = 'kind' in asked ? asked.kind : 'paid';
   const book = bookOf(ledger, asked.accountId, kind);
-  const taken = asked.type === 'hold' ? asked.credits : -asked.credits;
+  const taken = asked.type === 'reserve' ? asked.credits : -asked.credits;
   const tooFew = { book, fits: (state: number) => (book.states[state]?.available ?? 0) < taken };
   if (!named || asked.type !== 'adjust') return [tooFew];
   return [tooFew, { book: named.book, fits: (state) => state < named.state }];

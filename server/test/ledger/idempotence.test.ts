@@ -106,16 +106,16 @@ test('an adjustment that the balance covers once: no repeat is told short', asyn
   });
 });
 
-test('one task, held and then settled by many at once: one hold, one settlement', async (t) => {
+test('one task, reserved and then settled by many at once: one reserve, one settlement', async (t) => {
   await playRounds(t, async (dice) => {
     const history = createHistory(`${crypto.randomUUID()}-`);
     const accountId = await openAccount(history, 1000, 1);
-    const reserve = { accountId, task: 1 };
+    const reservation = { accountId, task: 1 };
     const holds = await rush(
       history,
       [
-        { type: 'hold', ...reserve, credits: 40 },
-        { type: 'hold', ...reserve, credits: 50 },
+        { type: 'reserve', ...reservation, credits: 40 },
+        { type: 'reserve', ...reservation, credits: 50 },
       ],
       dice,
     );
@@ -123,14 +123,14 @@ test('one task, held and then settled by many at once: one hold, one settlement'
     const ends = await rush(
       history,
       [
-        { type: 'capture', ...reserve, credits },
-        { type: 'refund', ...reserve, credits },
+        { type: 'capture', ...reservation, credits },
+        { type: 'refund', ...reservation, credits },
       ],
       dice,
     );
     const { type } = assertOneBooked(ends, () => 'taken');
     await assertLinearizable(database.db, history);
     const available = type === 'refund' ? 1000 : 1000 - credits;
-    assert.deepEqual((await balances(database.db, accountId)).paid, { available, held: 0 });
+    assert.deepEqual((await balances(database.db, accountId)).paid, { available, reserved: 0 });
   });
 });

@@ -68,7 +68,7 @@ function movesOf({ accounts, newName }: Round, dice: Dice): [Move, ...Move[]] {
   const accountId = dice.pick(accounts);
   const kind = dice.pick(['paid', 'promotional']);
   const credits = dice.between(1, 100);
-  const reserve = { accountId, task: newName(), credits };
+  const reservation = { accountId, task: newName(), credits };
   return [
     { type: 'grant', accountId, kind, credits, reference: newName() },
     {
@@ -78,8 +78,8 @@ function movesOf({ accounts, newName }: Round, dice: Dice): [Move, ...Move[]] {
       credits: dice.pick([1, -1]) * credits,
       reference: newName(),
     },
-    { type: 'hold', ...reserve },
-    { type: dice.pick(['capture', 'refund']), ...reserve },
+    { type: 'reserve', ...reservation },
+    { type: dice.pick(['capture', 'refund']), ...reservation },
   ];
 }
 
@@ -95,7 +95,12 @@ async function makeSure(client: CutDatabase, { history }: Round, move: Move, cut
 }
 
 test('whoever lost an answer of the ledger finds out, and nothing happened twice', async (t) => {
-  const tallies = { grant: newTally(), adjust: newTally(), hold: newTally(), settle: newTally() };
+  const tallies = {
+    grant: newTally(),
+    adjust: newTally(),
+    reserve: newTally(),
+    settle: newTally(),
+  };
   await playRounds(t, async (dice) => {
     const round = await openRound();
     const play = async (client: CutDatabase, place: number, own: Dice) => {

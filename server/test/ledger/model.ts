@@ -4,7 +4,7 @@ import type { CreditKind } from '../../src/ledger/ledger.ts';
 export type Command =
   | { type: 'grant'; kind: CreditKind; credits: number; reference: number }
   | { type: 'adjust'; kind: CreditKind; credits: number; reference: number }
-  | { type: 'hold'; task: number; credits: number }
+  | { type: 'reserve'; task: number; credits: number }
   | { type: 'capture' | 'refund'; task: number };
 
 /** booked: now; repeated: before, with the same values; refused: impossible, and nothing moved. */
@@ -12,7 +12,7 @@ export type Result = 'booked' | 'repeated' | 'refused';
 
 /** The books of one account as a single thread would keep them, by the plainest means. */
 export class LedgerModel {
-  balances = { paid: { available: 0, held: 0 }, promotional: { available: 0, held: 0 } };
+  balances = { paid: { available: 0, reserved: 0 }, promotional: { available: 0, reserved: 0 } };
   #booked = new Map<string, string>();
   #holds = new Map<number, number>();
 
@@ -21,15 +21,15 @@ export class LedgerModel {
       case 'grant':
       case 'adjust':
         return this.#bookOnce(command);
-      case 'hold':
-        return this.#hold(command);
+      case 'reserve':
+        return this.#reserve(command);
       case 'capture':
       case 'refund':
         return this.#settle(command);
     }
   }
 
-  /** The sum that is held for a task; undefined when nothing is. */
+  /** The sum that is reserved for a task; undefined when nothing is. */
   heldFor(task: number): number | undefined {
     return this.#holds.get(task);
   }
@@ -46,12 +46,12 @@ export class LedgerModel {
     return 'booked';
   }
 
-  #hold({ task, credits }: Extract<Command, { type: 'hold' }>): Result {
+  #reserve({ task, credits }: Extract<Command, { type: 'reserve' }>): Result {
     const { paid } = this.balances;
-    if (this.#booked.has(`hold:${task}`) || credits > paid.available) return 'refused';
+    if (this.#booked.has(`reserve:${task}`) || credits > paid.available) return 'refused';
     paid.available -= credits;
-    paid.held += credits;
-    this.#booked.set(`hold:${task}`, '');
+    paid.reserved += credits;
+    this.#booked.set(`reserve:${task}`, '');
     this.#holds.set(task, credits);
     return 'booked';
   }
@@ -60,7 +60,7 @@ export class LedgerModel {
     const credits = this.#holds.get(task);
     if (credits === undefined) return 'refused';
     const { paid } = this.balances;
-    paid.held -= credits;
+    paid.reserved -= credits;
     if (type === 'refund') paid.available += credits;
     this.#holds.delete(task);
     return 'booked';

@@ -32,14 +32,14 @@ interface Round {
   history: History;
   accounts: [string, ...string[]];
   asked: Move[];
-  held: Reserve[];
+  reserved: Reserve[];
 }
 
 async function openRound(): Promise<Round> {
   const open = () => createAccount(database.db, `${crypto.randomUUID()}@example.com`);
   const accounts: Round['accounts'] = [await open()];
   while (accounts.length < ACCOUNTS) accounts.push(await open());
-  return { history: createHistory(`${crypto.randomUUID()}-`), accounts, asked: [], held: [] };
+  return { history: createHistory(`${crypto.randomUUID()}-`), accounts, asked: [], reserved: [] };
 }
 
 async function playClient(client: Database, round: Round, dice: Dice): Promise<void> {
@@ -47,7 +47,7 @@ async function playClient(client: Database, round: Round, dice: Dice): Promise<v
     const asked = nextCall(round, dice);
     if (asked.type !== 'read') round.asked.push(asked);
     const told = await round.history.ask(client, asked);
-    if (asked.type === 'hold' && told === 'booked') round.held.push(asked);
+    if (asked.type === 'reserve' && told === 'booked') round.reserved.push(asked);
   }
 }
 
@@ -62,15 +62,15 @@ function nextCall(round: Round, dice: Dice): Asked {
 /** Few references and tasks for many calls, so that different movements want the same name. */
 const REFERENCES = (CLIENTS * CALLS_PER_CLIENT) / 4;
 
-function newMove(accountId: string, { held }: Round, dice: Dice): Move {
+function newMove(accountId: string, { reserved }: Round, dice: Dice): Move {
   const reference = dice.below(REFERENCES);
   const kind = dice.pick(['paid', 'paid', 'promotional']);
-  const type = dice.pick(['grant', 'adjust', 'hold', 'hold', 'settle', 'settle']);
+  const type = dice.pick(['grant', 'adjust', 'reserve', 'reserve', 'settle', 'settle']);
   if (type === 'grant') return { type, accountId, kind, credits: dice.between(1, 60), reference };
   if (type === 'adjust') return { type, accountId, kind, credits: signed(dice), reference };
-  const found = held[dice.below(held.length)];
+  const found = reserved[dice.below(reserved.length)];
   if (type === 'settle' && found) return { ...found, type: dice.pick(['capture', 'refund']) };
-  return { type: 'hold', accountId, task: reference, credits: dice.between(1, 60) };
+  return { type: 'reserve', accountId, task: reference, credits: dice.between(1, 60) };
 }
 
 function signed(dice: Dice): number {

@@ -5,23 +5,23 @@ import { audit } from '../../src/operator/audit.ts';
 import { FRAMES } from '../refusal.ts';
 import { until } from '../service.ts';
 import { sql } from '../task-fixtures.ts';
-import { betweenRenderAndArchive, deleted, openMediaRoom, videoBytes } from './media-room.ts';
+import { betweenRenderAndArchive, deleted, openMediaFixture, videoBytes } from './media-fixture.ts';
 
 const DAY_SECONDS = 86_400;
 const RECONCILE_SECONDS = 600;
 const CREDITS = 60;
-const room = await openMediaRoom({
+const fixture = await openMediaFixture({
   environment: {
     RETENTION_DAYS: '2',
     DELIVERY_SECONDS: String(3 * DAY_SECONDS),
     RECONCILE_SECONDS: String(RECONCILE_SECONDS),
   },
 });
-after(() => room.close());
+after(() => fixture.close());
 
 /** A task that was accepted, of a customer who can pay for exactly that one. */
 async function acceptedTask() {
-  const customer = await room.customer(CREDITS);
+  const customer = await fixture.customer(CREDITS);
   const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
   assert.equal(status, 202, JSON.stringify(body));
   const id: string = body.id;
@@ -35,40 +35,40 @@ async function acceptedTask() {
 test('a render that is damaged holds task and credits, and is looked at again later', async () => {
   const task = await acceptedTask();
   let whole = Buffer.alloc(0);
-  const render = await betweenRenderAndArchive(room, task.id, async (file) => {
+  const render = await betweenRenderAndArchive(fixture, task.id, async (file) => {
     whole = await readFile(file);
     await writeFile(file, whole.subarray(0, whole.length / 2));
   });
-  const held = await room.settled(task.id, 'held');
+  const held = await fixture.settled(task.id, 'held');
   assert.equal(held.held_cause, 'outcome');
   assert.match(JSON.stringify(held.history.at(-1)?.cause), /incomplete/);
   const resting = `select 1 from tasks where id = $1 and leased_until is null
     and due_at > clock_now() + interval '5 minutes'`;
-  assert.equal((await sql(room.db, resting, [task.id])).length, 1);
+  assert.equal((await sql(fixture.db, resting, [task.id])).length, 1);
   const { status, error, credits_refunded } = await task.read();
   assert.deepEqual([status, error, credits_refunded], ['processing', null, 0]);
   assert.equal(await task.availableCredits(), 0);
-  assert.deepEqual((await audit(room.db)).problems, []);
+  assert.deepEqual((await audit(fixture.db)).problems, []);
   assert.deepEqual(
-    (await room.settled(task.id, 'held')).history.map(({ phase }) => phase),
+    (await fixture.settled(task.id, 'held')).history.map(({ phase }) => phase),
     ['submitting', 'generating', 'archiving', 'held'],
   );
 
   await writeFile(render, whole);
-  await room.database.setClock(RECONCILE_SECONDS + 60);
-  await room.settled(task.id);
+  await fixture.database.setClock(RECONCILE_SECONDS + 60);
+  await fixture.settled(task.id);
   assert.equal((await task.read()).status, 'completed');
 });
 
 test('a render that is lost holds its task, which is refunded when that is certain', async () => {
   const task = await acceptedTask();
-  await betweenRenderAndArchive(room, task.id, (file) => rm(file));
-  const held = await room.settled(task.id, 'held');
+  await betweenRenderAndArchive(fixture, task.id, (file) => rm(file));
+  const held = await fixture.settled(task.id, 'held');
   assert.equal(held.held_cause, 'outcome');
   assert.equal((await task.read()).status, 'processing');
   assert.equal(await task.availableCredits(), 0);
-  await room.database.setClock(2 * (RECONCILE_SECONDS + 60));
-  await room.settled(task.id);
+  await fixture.database.setClock(2 * (RECONCILE_SECONDS + 60));
+  await fixture.settled(task.id);
   assert.equal((await task.read()).error.code, 'generation_expired');
   assert.equal(await task.availableCredits(), CREDITS);
 });
@@ -76,8 +76,8 @@ test('a render that is lost holds its task, which is refunded when that is certa
 test('another video than was asked is refunded and not delivered', async () => {
   const task = await acceptedTask();
   const other = await videoBytes({ width: 320, height: 180, seconds: 2 });
-  await betweenRenderAndArchive(room, task.id, (file) => writeFile(file, other));
-  const failed = await room.settled(task.id);
+  await betweenRenderAndArchive(fixture, task.id, (file) => writeFile(file, other));
+  const failed = await fixture.settled(task.id);
   assert.deepEqual(failed.history.at(-1)?.cause, {
     differences: ['asked for 864x496, got 320x180 pixels', 'asked for 4 s, got 2 s'],
   });
@@ -89,12 +89,12 @@ test('another video than was asked is refunded and not delivered', async () => {
 
 test('past its retention an output is deleted: the link says so, the task stays', async () => {
   const task = await acceptedTask();
-  await room.settled(task.id);
+  await fixture.settled(task.id);
   const { output } = await task.read();
   assert.equal((await fetch(output.video_url, { method: 'HEAD' })).status, 200);
 
-  await room.database.setClock(2 * DAY_SECONDS + 4 * RECONCILE_SECONDS);
-  await deleted(room, task.id, 'output');
+  await fixture.database.setClock(2 * DAY_SECONDS + 4 * RECONCILE_SECONDS);
+  await deleted(fixture, task.id, 'output');
   const expired = await task.read();
   assert.deepEqual([expired.status, expired.credits_refunded], ['completed', 0]);
   for (const url of [output.video_url, expired.output.video_url]) {
@@ -102,6 +102,6 @@ test('past its retention an output is deleted: the link says so, the task stays'
     const { error } = JSON.parse(await answer.text());
     assert.deepEqual([answer.status, error.code], [410, 'output_deleted']);
   }
-  assert.deepEqual((await audit(room.db)).problems, []);
-  await until(room.storedFiles, (files) => files.length === 0);
+  assert.deepEqual((await audit(fixture.db)).problems, []);
+  await until(fixture.storedFiles, (files) => files.length === 0);
 });

@@ -14,28 +14,28 @@ import { createMeasurer } from '../../src/media/measure.ts';
 import { FRAMES, REFERENCES } from '../refusal.ts';
 import { temporaryFolder } from '../service.ts';
 import { makeImage } from './media-files.ts';
-import { deleted, imageBytes, openMediaRoom, videoBytes } from './media-room.ts';
+import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 
 Log.setLevel(AV_LOG_QUIET);
-const room = await openMediaRoom();
+const fixture = await openMediaFixture();
 const folder = await temporaryFolder();
 after(async () => {
-  await room.close();
+  await fixture.close();
   await folder[Symbol.asyncDispose]();
 });
 const { measure } = createMeasurer();
 const LAST_FRAME = 4 * 24 - 1;
 
 const serve = (path: string, bytes: Uint8Array, headers: Record<string, string> = {}) =>
-  room.host.serve(path, { kind: 'bytes', bytes, headers });
+  fixture.host.serve(path, { kind: 'bytes', bytes, headers });
 const fileOf = (name: string) => path.join(folder.path, name);
 
 /** Has a video made for exactly these credits and fetches it, as a client does. */
 async function generate(body: object, credits: number) {
-  const customer = await room.customer(credits);
+  const customer = await fixture.customer(credits);
   const accepted = await customer.create(body);
   assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
-  const shown = await room.settled(accepted.body.id);
+  const shown = await fixture.settled(accepted.body.id);
   const { body: task } = await customer.task(shown.id);
   assert.equal(task.status, 'completed', JSON.stringify(shown));
   assert.deepEqual([task.credits_used, task.credits_refunded], [credits, 0]);
@@ -94,7 +94,7 @@ test('image-to-video opens on image_url and closes on end_image_url', async () =
   assert.deepEqual([facts.durationSeconds, facts.audio], [4, null]);
   const types = shown.objects.filter(({ role }) => role === 'input').map((each) => each.media_type);
   assert.deepEqual(types.sort(), ['image/jpeg', 'image/webp']);
-  await deleted(room, shown.id, 'input');
+  await deleted(fixture, shown.id, 'input');
 });
 
 test('adaptive takes the ratio nearest to the first image', async () => {
@@ -126,7 +126,7 @@ test('media-to-video takes images and clips, priced by output and reference seco
   assert.equal(shown.aspect_ratio, '1:1', 'the first image counts, not the first clip');
   assert.deepEqual([facts.width, facts.height], [640, 640]);
   assert.equal(shown.objects.filter(({ role }) => role === 'input').length, 4);
-  await deleted(room, shown.id, 'input');
+  await deleted(fixture, shown.id, 'input');
 });
 
 test('adaptive takes the first clip as displayed where there is no image', async () => {

@@ -2,16 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
 import { assertRefused, FRAMES, REFERENCES } from '../refusal.ts';
-import { deleted, imageBytes, openMediaRoom } from './media-room.ts';
+import { deleted, imageBytes, openMediaFixture } from './media-fixture.ts';
 
 const tooLarge = { reason: 'too_large', limit_bytes: INPUT_BYTES };
 
-test('what is slower than the door waits for is too slow', { concurrency: true }, async (t) => {
-  const room = await openMediaRoom({
-    door: { deadlineSeconds: 3, idleTimeoutSeconds: 1, headersTimeoutSeconds: 1 },
+test('a host slower than the timeouts of the guarded fetch is too slow', {
+  concurrency: true,
+}, async (t) => {
+  const fixture = await openMediaFixture({
+    guardedFetch: { deadlineSeconds: 3, idleTimeoutSeconds: 1, headersTimeoutSeconds: 1 },
   });
-  t.after(() => room.close());
-  const { host } = room;
+  t.after(() => fixture.close());
+  const { host } = fixture;
   const deadline = { deadline_seconds: 3 };
   const some = Buffer.alloc(100);
   const cases: [string, string, object][] = [
@@ -26,20 +28,20 @@ test('what is slower than the door waits for is too slow', { concurrency: true }
   const tests = cases.map(([title, image_url, more]) =>
     t.test(title, async () => {
       const expected = { field: 'image_url', reason: 'too_slow', ...more };
-      await deleted(room, await assertRefused(room, { ...FRAMES, image_url }, expected));
+      await deleted(fixture, await assertRefused(fixture, { ...FRAMES, image_url }, expected));
       await host.idle();
     }),
   );
   await Promise.all(tests);
-  assert.deepEqual(await room.storedFiles(), []);
+  assert.deepEqual(await fixture.storedFiles(), []);
 });
 
 test('all inputs of a request share 256 MB, counted as they arrive', async (t) => {
-  const room = await openMediaRoom();
-  t.after(() => room.close());
-  const { host } = room;
+  const fixture = await openMediaFixture();
+  t.after(() => fixture.close());
+  const { host } = fixture;
   const refused = async (image_url: string) => {
-    await assertRefused(room, { ...FRAMES, image_url }, { field: 'image_url', ...tooLarge });
+    await assertRefused(fixture, { ...FRAMES, image_url }, { field: 'image_url', ...tooLarge });
     await host.idle();
   };
   await t.test('a host that announces more', async () => {
@@ -60,7 +62,7 @@ test('all inputs of a request share 256 MB, counted as they arrive', async (t) =
     const first = host.serve('/half', { kind: 'bytes', bytes: padded(INPUT_BYTES / 2) });
     const second = host.serve('/more', { kind: 'bytes', bytes: padded(INPUT_BYTES / 2 + 1) });
     const reference_image_urls = [first, second];
-    const customer = await room.customer(60);
+    const customer = await fixture.customer(60);
     const { status, body } = await customer.create({ ...REFERENCES, reference_image_urls });
     const { field, reason, limit_bytes } = body.error.details;
     assert.deepEqual(
@@ -68,5 +70,5 @@ test('all inputs of a request share 256 MB, counted as they arrive', async (t) =
       [400, 'reference_image_urls', 'too_large', INPUT_BYTES],
     );
   });
-  assert.deepEqual(await room.storedFiles(), []);
+  assert.deepEqual(await fixture.storedFiles(), []);
 });

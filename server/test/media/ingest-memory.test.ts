@@ -6,8 +6,8 @@ import { client } from '../client.ts';
 import { createTestDatabase } from '../database.ts';
 import { FRAMES } from '../refusal.ts';
 import { makeCustomer, startServiceProcess, temporaryFolder, until } from '../service.ts';
+import { imageBytes } from './media-fixture.ts';
 import { startMediaHost } from './media-host.ts';
-import { imageBytes } from './media-room.ts';
 
 const GROWTH_BYTES = 100 * 2 ** 20;
 const skip = process.platform === 'linux' ? false : 'memory is read from /proc';

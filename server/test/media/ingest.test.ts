@@ -4,11 +4,11 @@ import { assertRefused, FRAMES, REFERENCES } from '../refusal.ts';
 import { until } from '../service.ts';
 import { sql } from '../task-fixtures.ts';
 import { pngOfClaimedSize } from './media-files.ts';
-import { deleted, imageBytes, openMediaRoom, videoBytes } from './media-room.ts';
+import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 
-const room = await openMediaRoom();
-after(() => room.close());
-const { host } = room;
+const fixture = await openMediaFixture();
+after(() => fixture.close());
+const { host } = fixture;
 
 const bytes = (path: string, content: Uint8Array, headers: Record<string, string> = {}) =>
   host.serve(path, { kind: 'bytes', bytes: content, headers });
@@ -20,7 +20,7 @@ const missing = host.url('/missing.png');
 
 async function assertRefusedAll(t: test.TestContext, table: [string, object, object][]) {
   const cases = table.map(([title, body, details]) =>
-    t.test(title, async () => void (await assertRefused(room, body, details))),
+    t.test(title, async () => void (await assertRefused(fixture, body, details))),
   );
   await Promise.all(cases);
 }
@@ -166,9 +166,9 @@ test('the first refusal is told, whatever becomes of the others', async () => {
   });
   const reason = { reason: 'not_reachable', http_status: 503 };
   const endFails = { ...FRAMES, image_url: never, end_image_url: later };
-  await assertRefused(room, endFails, { field: 'end_image_url', ...reason });
+  await assertRefused(fixture, endFails, { field: 'end_image_url', ...reason });
   const firstFails = { ...FRAMES, image_url: later, end_image_url: never };
-  await assertRefused(room, firstFails, { field: 'image_url', ...reason });
+  await assertRefused(fixture, firstFails, { field: 'image_url', ...reason });
 });
 
 test('one bad of eight references refunds all and deletes the good ones', async () => {
@@ -181,15 +181,15 @@ test('one bad of eight references refunds all and deletes the good ones', async 
   const urls = Array.from({ length: 8 }, (_, entry) => (entry === 5 ? bad : picture));
   const body = { ...REFERENCES, reference_image_urls: urls };
   const expected = { field: 'reference_image_urls', entry: 5, reason: 'not_an_image' };
-  const refused = assertRefused(room, body, expected);
+  const refused = assertRefused(fixture, body, expected);
   await until(
-    room.storedFiles,
+    fixture.storedFiles,
     (files) => files.filter((name) => name.startsWith('obj_')).length === 7,
   );
   tellStored();
   const taskId = await refused;
-  await deleted(room, taskId);
-  const task = await room.settled(taskId);
+  await deleted(fixture, taskId);
+  const task = await fixture.settled(taskId);
   assert.deepEqual(
     task.objects.map(({ role, state }) => ({ role, state })),
     Array.from({ length: 7 }, () => ({ role: 'input', state: 'deleted' })),
@@ -197,7 +197,7 @@ test('one bad of eight references refunds all and deletes the good ones', async 
 });
 
 test('what is seen without a look-up is refused before anything is reserved', async () => {
-  const customer = await room.customer(60);
+  const customer = await fixture.customer(60);
   const cases: [object, object][] = [
     [{ image_url: 'https://10.0.0.1/a.png' }, { field: 'image_url', reason: 'not_public' }],
     [{ image_url: 'https://[::ffff:7f00:1]/a' }, { field: 'image_url', reason: 'not_public' }],
@@ -230,21 +230,21 @@ test('what is seen without a look-up is refused before anything is reserved', as
   assert.equal((await customer.credits()).body.available_credits, 60);
   const accepted = await customer.create({ ...FRAMES, mode: 'text-to-video' }, key);
   assert.equal(accepted.status, 202, 'the key was not bound');
-  await room.settled(accepted.body.id);
+  await fixture.settled(accepted.body.id);
 });
 
 test('nothing is fetched for a request that is not paid for', async () => {
-  const customer = await room.customer(59);
+  const customer = await fixture.customer(59);
   const seen = host.connectionCount();
   const refusal = await customer.create({ ...FRAMES, image_url: picture });
   assert.equal(refusal.status, 402);
   assert.equal(host.connectionCount(), seen);
 });
 
-test('what refused requests left is gone from storage and spool', async () => {
+test('what refused requests left is gone from storage and the scratch directory', async () => {
   const text = "select id from tasks where phase <> 'completed'";
-  for (const { id } of await sql<{ id: string }>(room.db, text)) await deleted(room, id);
+  for (const { id } of await sql<{ id: string }>(fixture.db, text)) await deleted(fixture, id);
   const text2 = "select id from objects where state <> 'deleted'";
-  const kept = await sql<{ id: string }>(room.db, text2);
-  assert.deepEqual((await room.storedFiles()).sort(), kept.map(({ id }) => id).sort());
+  const kept = await sql<{ id: string }>(fixture.db, text2);
+  assert.deepEqual((await fixture.storedFiles()).sort(), kept.map(({ id }) => id).sort());
 });

@@ -160,7 +160,7 @@ function displayMatrix(clockwiseDegrees: number): Buffer {
 function videoEncoder(video: Wanted): Promise<Encoder> {
   return Encoder.create(VIDEO_CODECS[video.codec], {
     gopSize: 2 * video.fps,
-    maxBFrames: video.maxBFrames,
+    ...(video.maxBFrames === undefined ? {} : { maxBFrames: video.maxBFrames }),
     context: { threadCount: 1, framerate: new Rational(video.fps, 1) },
     options: { ...FASTEST[video.codec], ...video.codecOptions },
   });

@@ -11,7 +11,7 @@ import { createGzip } from 'node:zlib';
 export type Behaviour =
   /** These bytes with these headers; a `content-length` of yours is sent as it is, true or not. */
   | { kind: 'bytes'; bytes: Uint8Array; status?: number; headers?: Record<string, string> }
-  | { kind: 'redirect'; to: string; status?: number }
+  | { kind: 'redirect'; to: string; status?: number | undefined }
   /** Bytes that trickle, a few at a time, and never end. */
   | { kind: 'drip'; chunkBytes: number; everySeconds: number }
   /** Bytes as fast as they are read, without end. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 
 /** An answer with a body in JSON, or in plain text. */
-export interface CannedAnswer {
+export interface CannedResponse {
   status?: number;
   headers?: Record<string, string>;
   json?: unknown;
@@ -16,22 +16,22 @@ export interface CannedRequest {
   body: string;
 }
 
-/** A real server on a loopback port that answers as a test says, to play a provider's bodies. */
+/** A real server on a loopback port that responses as a test says, to play a provider's bodies. */
 export interface CannedHost {
   url: string;
   /** Every request so far, oldest first. */
   requests: CannedRequest[];
   /** Answers a path with these in turn, the last one again and again; 404 in plain text else. */
-  answer(path: string, ...answers: CannedAnswer[]): void;
+  respond(path: string, ...responses: CannedResponse[]): void;
   close(): Promise<void>;
 }
 
 export async function startCannedHost(): Promise<CannedHost> {
-  const answers = new Map<string, CannedAnswer[]>();
+  const responses = new Map<string, CannedResponse[]>();
   const requests: CannedRequest[] = [];
-  const next = (path: string): CannedAnswer => {
-    const [first, ...rest] = answers.get(path) ?? [];
-    if (rest.length > 0) answers.set(path, rest);
+  const next = (path: string): CannedResponse => {
+    const [first, ...rest] = responses.get(path) ?? [];
+    if (rest.length > 0) responses.set(path, rest);
     return first ?? { status: 404, text: 'nothing here' };
   };
   const server = createServer(async (request, response) => {
@@ -49,7 +49,7 @@ export async function startCannedHost(): Promise<CannedHost> {
   return {
     url: `http://127.0.0.1:${address.port}`,
     requests,
-    answer: (path, ...given) => answers.set(path, given),
+    respond: (path, ...given) => responses.set(path, given),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/process.ts';
 import { type ComfyuiOptions, createComfyuiProvider } from '../../src/providers/comfyui/comfyui.ts';
 import type {
+  FindJobInput,
+  JobSpec,
   Provider,
   ProviderInput,
-  SoughtAttempt,
-  Submission,
 } from '../../src/providers/provider.ts';
 
 const WORKFLOW = new URL('../../../simulators/comfyui/workflow.json', import.meta.url);
@@ -77,8 +77,8 @@ export async function workflowWith(classType: string, inputs: Record<string, unk
 
 let count = 0;
 
-/** A submission of its own for each call. */
-export function submissionOf(inputs: ProviderInput[] = []): Submission {
+/** A job spec of its own for each call. */
+export function jobSpecOf(inputs: ProviderInput[] = []): JobSpec {
   count += 1;
   const attemptId = `att_${process.pid}_${count}`;
   return {
@@ -96,20 +96,20 @@ export function submissionOf(inputs: ProviderInput[] = []): Submission {
   };
 }
 
-/** The submission as its host would look for it, sent so many seconds ago. */
-export function soughtAttempt(submission: Submission, ageSeconds = 0): SoughtAttempt {
+/** The job spec as its host would look for it, sent so many seconds ago. */
+export function findJobInput(jobSpec: JobSpec, ageSeconds = 0): FindJobInput {
   const to = Date.now();
   const from = to - ageSeconds * 1000;
-  return { submission, sentBetween: { from, to }, takenJobIds: async () => new Set() };
+  return { jobSpec, sentBetween: { from, to }, takenJobIds: async () => new Set() };
 }
 
 /** How many requests of a kind the server has seen, and its jobs for this prompt. */
-export async function countsFor({ simulator }: Rig, submission: Submission) {
+export async function countsFor({ simulator }: Rig, jobSpec: JobSpec) {
   const [requests, jobs] = await Promise.all([simulator.requests(), simulator.jobs()]);
   return {
     posts: requests.filter(({ call }) => call === 'submit').length,
     uploads: requests.filter(({ call }) => call === 'upload').length,
     requests: requests.length,
-    jobs: jobs.filter(({ prompt }) => prompt === submission.prompt).length,
+    jobs: jobs.filter(({ prompt }) => prompt === jobSpec.prompt).length,
   };
 }

@@ -95,8 +95,8 @@ async function start(own: Record<string, string>): Promise<Service> {
   const { db, url } = database;
   const opened = { url, db, created: false, onExit: () => {}, close: async () => {} };
   const config = readConfig({ ...environment(), ...own });
-  const door = { ca: await readFile(TEST_CA_FILE, 'utf8') };
-  const service = await startService(config, opened, quiet, door);
+  const guardedFetch = { ca: await readFile(TEST_CA_FILE, 'utf8') };
+  const service = await startService(config, opened, quiet, guardedFetch);
   services.push(service);
   return service;
 }

@@ -69,8 +69,8 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
   const metrics = createMetrics(db);
   const call = { provider: 'ark', call: 'submit', outcome: 'accepted', seconds: 1 } as const;
   metrics.countProviderCall(call);
-  metrics.countCallback('ark', 'heard');
-  metrics.countAnswer({ route: '/', status: 200, seconds: 1 });
+  metrics.countCallback('ark', 'received');
+  metrics.countResponse({ route: '/', status: 200, seconds: 1 });
   const { body } = await metrics.app.inject('/metrics');
   const series = [...body.matchAll(/^(framewright_\w+)\{(.*)\} /gm)];
   return new Map(
@@ -115,11 +115,11 @@ test('every metric is explained, with all its labels', () => {
 
 test('the rules ask for values that there are', async () => {
   const known =
-    (await read('server/src/providers/host/watched.ts')) +
+    (await read('server/src/providers/host/instrumented.ts')) +
     (await read('server/src/tasks/attempts/callback.ts'));
   const rules = page('docs/operations/alerts.yml');
   for (const phase of groups(rules, /phase="(\w+)"/g)) assert.ok(phase in TRANSITIONS, phase);
-  const words = groups(rules, /(?:outcome|hearing|call)!?="(\w+)"/g).filter(
+  const words = groups(rules, /(?:outcome|result|call)!?="(\w+)"/g).filter(
     (word) => word !== 'failed',
   );
   for (const word of words) assert.match(known, new RegExp(`[\`']${word}[\`']`), word);
@@ -237,6 +237,17 @@ test('a default in code type is what the service takes when the variable is not 
   assert.ok(checked >= 20, `only ${checked}`);
 });
 
+test('the shares of a rate limit on the page are those of the code', async () => {
+  const host = 'server/src/providers/host';
+  const files = await Promise.all((await namesUnder(host)).map(read));
+  const percent = (name: string) => {
+    const [share] = groups(files.join('\n'), new RegExp(`const ${name} = ([\\d.]+);`, 'g'));
+    return `${Math.round(Number(share) * 100)} %`;
+  };
+  const told = groups(page('docs/operations/README.md'), /(\d+ %) of\s(?:a provider's|its) limit/g);
+  assert.deepEqual(told, [percent('SHARE_OF_RATE'), percent('SHARE_OF_FIND_RATE')]);
+});
+
 test('the page of comfyui has every placeholder', () => {
   const told = groups(page(pageOfProvider('comfyui')), /\{\{(\w+)\}\}/g);
   for (const placeholder of PLACEHOLDERS) assert.ok(told.includes(placeholder), placeholder);
@@ -314,5 +325,23 @@ test('every link within the project leads to a file, and to a heading of it', as
       if (anchor === undefined) continue;
       assert.ok((await anchorsOf(file)).includes(anchor), `${name}: ${link}`);
     }
+  }
+});
+
+/** The files of the project, the installed packages and hidden ones aside. */
+async function projectFiles(): Promise<string[]> {
+  const entries = await readdir(ROOT, { withFileTypes: true });
+  const names = entries.filter(({ name }) => !/^\.|^node_modules$/.test(name));
+  const folders = names.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const inFolders = await Promise.all(folders.map(namesUnder));
+  return [...names.map(({ name }) => name), ...inFolders.flat()];
+}
+
+test('every source file that a page names exists', async () => {
+  const files = await projectFiles();
+  for (const [name, text] of pages) {
+    const named = groups(text, /`([\w./-]+\.ts)`/g);
+    const missing = named.filter((file) => !files.some((it) => `/${it}`.endsWith(`/${file}`)));
+    assert.deepEqual(missing, [], name);
   }
 });

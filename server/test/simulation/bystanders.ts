@@ -1,7 +1,7 @@
 import { statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
-import { type Decision, reconcile } from '../../src/operator/reconcile.ts';
-import { hear } from '../../src/tasks/attempts/callback.ts';
+import { type OperatorDecision, reconcile } from '../../src/operator/reconcile.ts';
+import { receiveCallback } from '../../src/tasks/attempts/callback.ts';
 import { tendOrphans } from '../../src/tasks/attempts/orphans.ts';
 import { quiet } from '../database.ts';
 import { hasRun, type PendingCallback } from './cloud.ts';
@@ -31,7 +31,7 @@ async function deliver(world: World, thread: Thread, callback: PendingCallback):
   const { attemptId, jobId, isGenuine } = callback;
   const api = processOn(world, thread, scheduler.newLife());
   const provider = providerFor(world, api);
-  const parts = {
+  const deps = {
     db: api.db,
     log: quiet,
     links: LINKS,
@@ -44,9 +44,11 @@ async function deliver(world: World, thread: Thread, callback: PendingCallback):
     headers: {},
   };
   trace.note(thread.name, `calls about ${trace.nameOf(attemptId)}: ${jobId}`);
-  const hearing = await within(api.life, () => hear(parts, incoming).catch(() => undefined));
+  const hearing = await within(api.life, () =>
+    receiveCallback(deps, incoming).catch(() => undefined),
+  );
   if (hearing && random.chance(0.2)) {
-    await within(api.life, () => tendOrphans(parts).catch(() => {}));
+    await within(api.life, () => tendOrphans(deps).catch(() => {}));
   }
   scheduler.end(api.life);
   return hearing !== undefined;
@@ -80,7 +82,10 @@ export async function operate(world: World, thread: Thread): Promise<void> {
 }
 
 /** An operator knows what the console shows and is never wrong about it. */
-function decisionOn({ cloud, scheduler, random }: World, held: HeldTask): Decision | undefined {
+function decisionOn(
+  { cloud, scheduler, random }: World,
+  held: HeldTask,
+): OperatorDecision | undefined {
   if (held.held_cause === 'outcome' || random.chance(0.1)) return { kind: 'failed' };
   const nowMs = scheduler.nowMs();
   const job = cloud.jobs.find(({ attemptId }) => attemptId === held.attempt_id);
@@ -88,7 +93,7 @@ function decisionOn({ cloud, scheduler, random }: World, held: HeldTask): Decisi
   return held.is_settled ? { kind: 'not_accepted' } : undefined;
 }
 
-async function decide(world: World, thread: Thread, held: HeldTask, decision: Decision) {
+async function decide(world: World, thread: Thread, held: HeldTask, decision: OperatorDecision) {
   const console = processOn(world, thread, world.scheduler.newLife());
   world.trace.note(thread.name, `decides ${world.trace.nameOf(held.id)}: ${decision.kind}`);
   await within(console.life, () =>

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
-import { awaitAnswer } from '../../src/tasks/create/answer.ts';
 import { createTask } from '../../src/tasks/create/create.ts';
+import { awaitResponse } from '../../src/tasks/create/response.ts';
 import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting.ts';
 import { publicColumns, readTasks, type Task, videoTask } from '../../src/tasks/task.ts';
 import { quiet } from '../database.ts';
@@ -89,15 +89,15 @@ async function readStatus(api: Api, taskId: string, key: string): Promise<Told> 
 /** POST /api/v1/video/generations, from its key on. */
 async function post(world: World, api: Api, { key, request }: Order): Promise<Told> {
   const { createWaitSeconds } = world.setting;
-  const parts = {
+  const deps = {
     ...{ db: api.db, queue: LOST_WAKE_UPS, log: quiet, createWaitSeconds },
     providerName: world.cloud.personality.name,
   };
   const binding = bindingFor(world.accountId, key, request.prompt);
   try {
-    const { kind, task } = await createTask(parts, binding, request, PRICE);
+    const { kind, task } = await createTask(deps, binding, request, PRICE);
     if (kind === 'replayed') return boundTo(key, task);
-    return boundTo(key, await awaitAnswer({ ...parts, waiting: waitingOf(world, api) }, task));
+    return boundTo(key, await awaitResponse({ ...deps, waiting: waitingOf(world, api) }, task));
   } catch (error) {
     if (error instanceof ApiError) return refusalOf(key, error);
     throw error;

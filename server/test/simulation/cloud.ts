@@ -1,4 +1,4 @@
-import type { Submission } from '../../src/providers/provider.ts';
+import type { JobSpec } from '../../src/providers/provider.ts';
 import type { Random } from './random.ts';
 
 /** How a kind of provider lets its jobs be found. All of them keep what they promise here. */
@@ -119,14 +119,14 @@ export function createCloud(personality: Personality): Cloud {
 export function sendJob(
   cloud: Cloud,
   random: Random,
-  { attemptId, ...submission }: Submission,
+  { attemptId, ...jobSpec }: JobSpec,
   arrivesAtMs: number,
 ): Job {
   const { personality, jobs } = cloud;
   const lagMs = random.between(0, personality.findLagSeconds) * 1000;
   const endsAtMs = arrivesAtMs + random.between(0.5, 120) * 1000;
   const job: Job = {
-    ...{ id: `job-${jobs.length + 1}`, attemptId, likeness: likenessOf(submission), arrivesAtMs },
+    ...{ id: `job-${jobs.length + 1}`, attemptId, likeness: likenessOf(jobSpec), arrivesAtMs },
     ...{ shownAtMs: arrivesAtMs + lagMs, endsAtMs },
     ending: random.weighted({ succeeds: 12, fails: 2, fails_billed: 1, never: 1 }),
     vanishesAtMs: random.chance(0.06) ? arrivesAtMs + random.between(1, 200) * 1000 : Infinity,
@@ -139,8 +139,8 @@ export function sendJob(
 }
 
 /** What Ark, for one, shows in its list: neither prompt nor seed. */
-export function likenessOf(submission: Omit<Submission, 'attemptId'>): string {
-  const { mode, model, resolution, durationSeconds } = submission;
+export function likenessOf(jobSpec: Omit<JobSpec, 'attemptId'>): string {
+  const { mode, model, resolution, durationSeconds } = jobSpec;
   return [mode, model, resolution, durationSeconds].join(' ');
 }
 

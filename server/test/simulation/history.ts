@@ -1,6 +1,6 @@
 import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
-import type { Spool } from '../../src/kernel/spool.ts';
+import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { grant } from '../../src/ledger/ledger.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { callBack, operate } from './bystanders.ts';
@@ -26,7 +26,11 @@ export interface History extends Verdict {
  * Lives through one history: everything that is left to chance comes from the seed, so that the
  * same seed lives through the same one again.
  */
-export async function live(server: SimulatedServer, spool: Spool, seed: number): Promise<History> {
+export async function live(
+  server: SimulatedServer,
+  scratch: ScratchDirectory,
+  seed: number,
+): Promise<History> {
   await server.clear();
   const random = createRandom(seed);
   const scheduler = createScheduler(random, random.pick([1, 4, 20]));
@@ -36,7 +40,7 @@ export async function live(server: SimulatedServer, spool: Spool, seed: number):
   const credits = PRICE.credits * random.pick([3, 20, 20]);
   const accountId = await makeAccount(db, seed, credits);
   const cloud = createCloud(drawPersonality(random));
-  const basis = { random, scheduler, trace, cloud, db, spool, accountId };
+  const basis = { random, scheduler, trace, cloud, db, scratch, accountId };
   const setting = drawSetting(random);
   const tellings = createTellings();
   const world: World = { ...basis, setting, tellings, shelf: new Set(), season: 'stormy' };

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { openSpool } from '../../src/kernel/spool.ts';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { replayCommand } from '../replay.ts';
 import { temporaryFolder } from '../service.ts';
 import { openSimulatedServer } from './database.ts';
@@ -22,7 +22,7 @@ export async function liveThrough(
   onEnd: (history: History) => void = () => {},
 ): Promise<Summary> {
   await using folder = await temporaryFolder();
-  const spool = openSpool(folder.path);
+  const scratch = openScratchDirectory(folder.path);
   const summary: Summary = { histories: 0, turns: 0, minutes: 0, failed: [], tally: {} };
   const rest = seeds[Symbol.iterator]();
   const startedAtMs = performance.now();
@@ -30,7 +30,7 @@ export async function liveThrough(
     const server = await openSimulatedServer();
     try {
       for (let next = rest.next(); !next.done; next = rest.next()) {
-        const history = await live(server, spool, next.value).catch((cause: unknown) => {
+        const history = await live(server, scratch, next.value).catch((cause: unknown) => {
           throw new Error(commandFor(next.value), { cause });
         });
         include(summary, history);

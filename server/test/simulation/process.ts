@@ -38,7 +38,7 @@ export class ConnectionLost extends Error {
   }
 }
 
-export interface ProcessParts {
+export interface ProcessDeps {
   scheduler: Scheduler;
   random: Random;
   trace: Trace;
@@ -46,10 +46,10 @@ export interface ProcessParts {
   faults(): Faults;
 }
 
-export function createProcess(parts: ProcessParts, thread: Thread, life: Life): Process {
-  const { scheduler, random, trace } = parts;
+export function createProcess(deps: ProcessDeps, thread: Thread, life: Life): Process {
+  const { scheduler, random, trace } = deps;
   const drawFate = ({ canFail = true }: Unit): Fate => {
-    const faults = canFail ? parts.faults() : { ...parts.faults(), refused: 0, reply_lost: 0 };
+    const faults = canFail ? deps.faults() : { ...deps.faults(), refused: 0, reply_lost: 0 };
     const sum = Object.values(faults).reduce((total, one) => total + one, 0);
     return random.weighted<Fate>({ ...faults, well: 1 - sum });
   };

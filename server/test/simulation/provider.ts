@@ -1,13 +1,13 @@
 import {
   type Callback,
   type Capabilities,
+  type FindJobInput,
   type FindOutcome,
+  type JobSpec,
   type JobStatus,
   OutputGone,
   type OutputReference,
   type Provider,
-  type SoughtAttempt,
-  type Submission,
   type SubmitOutcome,
 } from '../../src/providers/provider.ts';
 import {
@@ -28,7 +28,7 @@ import { ConnectionLost, type Process } from './process.ts';
 import type { Random } from './random.ts';
 import { describe, type Trace } from './trace.ts';
 
-export interface ProviderParts {
+export interface ProviderDeps {
   cloud: Cloud;
   random: Random;
   trace: Trace;
@@ -40,8 +40,8 @@ export interface ProviderParts {
 }
 
 /** The provider as a process of the simulation reaches it. */
-export function providerOf(process: Process, parts: ProviderParts): Provider {
-  const { cloud, trace } = parts;
+export function providerOf(process: Process, deps: ProviderDeps): Provider {
+  const { cloud, trace } = deps;
   const ask = <T>(what: string, answer: () => T): Promise<T> =>
     process.unit({ label: () => what }, async (fate) => {
       if (fate === 'refused') throw new ConnectionLost();
@@ -51,10 +51,10 @@ export function providerOf(process: Process, parts: ProviderParts): Provider {
     name: cloud.personality.name,
     identity: 'simulated',
     capabilities: capabilitiesOf(cloud),
-    submit: (submission, mayStillSend) => submit(process, parts, { submission, mayStillSend }),
+    submit: (jobSpec, mayStillSend) => submit(process, deps, { jobSpec, mayStillSend }),
     async find(attempt) {
-      const what = describe(trace, 'find', [attempt.submission.attemptId]);
-      const jobs = await ask(what, () => look(parts, process.nowMs(), attempt));
+      const what = describe(trace, 'find', [attempt.jobSpec.attemptId]);
+      const jobs = await ask(what, () => look(deps, process.nowMs(), attempt));
       return judge(cloud, jobs, await attempt.takenJobIds(jobs.map((job) => job.id)));
     },
     read: (jobId) => ask(`read ${jobId}`, () => statusOf(cloud, jobId, process.nowMs())),
@@ -73,20 +73,20 @@ function capabilitiesOf({ personality }: Cloud): Capabilities {
 }
 
 interface Call {
-  submission: Submission;
+  jobSpec: JobSpec;
   mayStillSend(): boolean;
 }
 
-async function submit(process: Process, parts: ProviderParts, call: Call): Promise<SubmitOutcome> {
-  const { random, trace } = parts;
-  const plan = parts.isCalm() ? 'accepted' : random.weighted(parts.day);
+async function submit(process: Process, deps: ProviderDeps, call: Call): Promise<SubmitOutcome> {
+  const { random, trace } = deps;
+  const plan = deps.isCalm() ? 'accepted' : random.weighted(deps.day);
   const connectSeconds = random.chance(0.15) ? random.between(1, 90) : random.between(0, 0.3);
-  const name = trace.nameOf(call.submission.attemptId);
+  const name = trace.nameOf(call.jobSpec.attemptId);
   const label = () => `send ${name}, to be ${plan}`;
   const sent = await process.unit(
     { label, afterSeconds: connectSeconds, canFail: false },
     async () =>
-      plan === 'not_sent' || !call.mayStillSend() ? undefined : send(process, parts, call, plan),
+      plan === 'not_sent' || !call.mayStillSend() ? undefined : send(process, deps, call, plan),
   );
   if (sent === undefined) return { kind: 'not_sent', cause: 'it was too late, or no connection' };
   const { job, replySeconds } = sent;
@@ -95,13 +95,13 @@ async function submit(process: Process, parts: ProviderParts, call: Call): Promi
 }
 
 /** The bytes leave: what follows at the provider does not depend on us any more. */
-function send(process: Process, parts: ProviderParts, { submission }: Call, plan: Plan) {
-  const { cloud, random } = parts;
+function send(process: Process, deps: ProviderDeps, { jobSpec }: Call, plan: Plan) {
+  const { cloud, random } = deps;
   const travelSeconds = random.chance(0.1) ? random.between(1, 28) : random.between(0.01, 0.5);
   const arrivesAtMs = process.nowMs() + Math.round(travelSeconds * 1000);
   const makesJob = ['accepted', 'reply_lost', 'error_after_accepting'].includes(plan);
-  const isBarred = cloud.barredAttempts.has(submission.attemptId);
-  const job = makesJob && !isBarred ? sendJob(cloud, random, submission, arrivesAtMs) : undefined;
+  const isBarred = cloud.barredAttempts.has(jobSpec.attemptId);
+  const job = makesJob && !isBarred ? sendJob(cloud, random, jobSpec, arrivesAtMs) : undefined;
   const hangs = plan === 'reply_lost' && random.chance(0.5);
   const replySeconds = hangs ? SUBMIT_TIMEOUT_SECONDS : travelSeconds + random.between(0, 1.5);
   return { job, replySeconds };
@@ -129,17 +129,17 @@ function replyOf(plan: Plan, job: Job | undefined): SubmitOutcome {
 }
 
 /** The jobs that may be the attempt's, as the provider shows them now. */
-function look({ cloud, epochMs }: ProviderParts, nowMs: number, sought: SoughtAttempt): Job[] {
+function look({ cloud, epochMs }: ProviderDeps, nowMs: number, findInput: FindJobInput): Job[] {
   const { personality, jobs, barredAttempts } = cloud;
-  const { attemptId } = sought.submission;
+  const { attemptId } = findInput.jobSpec;
   if (personality.find === 'none') return [];
   if (personality.absence === 'final') barLateComers(cloud, attemptId, nowMs, barredAttempts);
   const shown = jobs.filter((job) => isListed(cloud, job, nowMs));
   if (personality.shows === 'mark') return shown.filter((job) => job.attemptId === attemptId);
-  const from = sought.sentBetween.from - epochMs;
-  const to = sought.sentBetween.to - epochMs;
+  const from = findInput.sentBetween.from - epochMs;
+  const to = findInput.sentBetween.to - epochMs;
   return shown
-    .filter((job) => job.likeness === likenessOf(sought.submission))
+    .filter((job) => job.likeness === likenessOf(findInput.jobSpec))
     .filter((job) => from <= job.arrivesAtMs && job.arrivesAtMs <= to);
 }
 

@@ -9,14 +9,14 @@ const { FRAMEWRIGHT_SEED: seed, FRAMEWRIGHT_SIMULATE_MINUTES: minutes } = proces
 /** About 15 seconds of histories; they are the same ones each time. */
 const HISTORIES = 60;
 /** With more failures than that, there is enough to look at. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 
 /** What a fixed run must have met, or it proves less than it seems to. */
 const LANDMARKS = [
   ...['task completed', 'task failed not_accepted', 'task failed provider_unavailable'],
   ...['task held acceptance', 'task held outcome', 'key armed again'],
-  ...['attempt accepted by sender', 'attempt accepted by look_up', 'attempt accepted by callback'],
-  ...['attempt accepted by operator', 'attempt absent by look_up', 'attempt unknown by sender'],
+  ...['attempt accepted by sender', 'attempt accepted by find', 'attempt accepted by callback'],
+  ...['attempt accepted by operator', 'attempt absent by find', 'attempt unknown by sender'],
   ...['told bound', 'told refunded', 'told busy', 'told no_credits', 'orphan unknown_there'],
 ];
 
@@ -42,7 +42,7 @@ test('FRAMEWRIGHT_SIMULATE_MINUTES: fresh histories for as long as asked', {
   const summary = await liveThrough(freshSeeds(() => performance.now() < end));
   t.diagnostic(figuresOf(summary));
   t.diagnostic(JSON.stringify(summary.tally, null, 1));
-  assertNoProblems({ ...summary, failed: summary.failed.slice(0, MOST_FAILURES) });
+  assertNoProblems({ ...summary, failed: summary.failed.slice(0, MAX_FAILURES) });
 });
 
 function* freshSeeds(wanted: () => boolean): Generator<number> {

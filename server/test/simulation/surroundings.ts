@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { Measurer } from '../../src/media/measure.ts';
 import type { Measurement, MediaFacts } from '../../src/media/measurement.ts';
-import type { Door } from '../../src/outbound/door.ts';
+import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { OutboundError } from '../../src/outbound/refusal.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import type { Links } from '../../src/storage/links.ts';
@@ -17,7 +17,7 @@ export function pictureUrl(picture: (typeof PICTURES)[number]): string {
 }
 
 /** Leads to what the URL's path says. */
-export function doorOf(process: Process): Door {
+export function doorOf(process: Process): GuardedFetch {
   return {
     download: (url) =>
       process.unit({ label: () => `download ${url}` }, async (fate) => {

@@ -33,7 +33,7 @@ const TELLING = /^(task|att|obj)_[0-9A-Za-z]{20,}$/;
 /** Phases of tasks, states of attempts, outcomes of holds. */
 const TELLING_WORDS = new Set([
   ...['ingesting', 'submitting', 'generating', 'archiving', 'held', 'completed', 'failed'],
-  ...['open', 'unknown', 'accepted', 'rejected', 'not_sent', 'absent', 'capture', 'refund'],
+  ...['in_flight', 'unknown', 'accepted', 'rejected', 'not_sent', 'absent', 'capture', 'refund'],
 ]);
 
 /** A statement's name with those of its values that tell what it is about. */

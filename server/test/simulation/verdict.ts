@@ -25,7 +25,7 @@ interface TaskEnd {
   is_bound: boolean;
   /** How often it came to an end. */
   ends: number;
-  attempts: Array<{ id: string; state: string; job_id: string | null; resolved_by: string | null }>;
+  attempts: Array<{ id: string; state: string; job_id: string | null; outcome_by: string | null }>;
 }
 
 const TASKS = statement(
@@ -68,11 +68,13 @@ function hasEnded({ phase }: TaskEnd): boolean {
 async function judgeCredits({ db, accountId }: World, tasks: TaskEnd[], granted: number) {
   const count = (is: (task: TaskEnd) => boolean) => tasks.filter(is).length * PRICE.credits;
   const spent = count(({ phase }) => phase === 'completed');
-  const held = count((task) => !hasEnded(task));
+  const reserved = count((task) => !hasEnded(task));
   const { paid } = await balances(db, accountId);
-  const expected = { available: granted - spent - held, held };
-  const [is, should] = [paid, expected].map((one) => `${one.available}/${one.held}`);
-  return is === should ? [] : [`the account has ${is} credits available and held, not ${should}`];
+  const expected = { available: granted - spent - reserved, reserved };
+  const [is, should] = [paid, expected].map((one) => `${one.available}/${one.reserved}`);
+  return is === should
+    ? []
+    : [`the account has ${is} credits available and reserved, not ${should}`];
 }
 
 /** States of an attempt that say for certain that no job came of it. */
@@ -179,7 +181,7 @@ function tallyOf(
   for (const { phase, held_cause, error_code, attempts, is_bound } of tasks) {
     count(`task ${phase} ${held_cause ?? error_code ?? ''}`.trim());
     if (!is_bound) count('key armed again');
-    for (const { state, resolved_by } of attempts) count(`attempt ${state} by ${resolved_by}`);
+    for (const { state, outcome_by } of attempts) count(`attempt ${state} by ${outcome_by}`);
   }
   for (const { state } of orphans) count(`orphan ${state}`);
   for (const { kind } of tellings.all()) count(`told ${kind}`);

@@ -86,7 +86,7 @@ const SETTLING_SECONDS = 420;
 /** A held task that was looked at so often after that will stay so. */
 const LAST_LOOKS = 2;
 /** One that is not held and still has not ended never will: the verdict says so. */
-const MOST_LOOKS = 100;
+const MAX_LOOKS = 100;
 
 /** Goes on with all tasks, without faults, until each has ended or is held for good. */
 export async function workToTheEnd(world: World, thread: Thread): Promise<void> {
@@ -98,7 +98,7 @@ export async function workToTheEnd(world: World, thread: Thread): Promise<void> 
     const live = await world.db.query<{ id: string; phase: string; in_seconds: number }>(NEXT_DUE);
     const open = live.filter(({ id, phase }) => phase !== 'held' || !isSeen(looks, id));
     const [next] = open;
-    if (!next || (looks.get(next.id) ?? 0) > MOST_LOOKS) break;
+    if (!next || (looks.get(next.id) ?? 0) > MAX_LOOKS) break;
     await process.sleep(Math.max(0, next.in_seconds));
     await advance(hands, next.id);
     if (process.nowMs() > settledAtMs) looks.set(next.id, (looks.get(next.id) ?? 0) + 1);

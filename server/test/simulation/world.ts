@@ -1,8 +1,8 @@
 import type { Database } from '../../src/database/database.ts';
-import type { Spool } from '../../src/kernel/spool.ts';
+import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createWatch } from '../../src/tasks/attempts/uncertain-since.ts';
-import type { StepParts } from '../../src/tasks/steps/steps.ts';
+import type { StepDeps } from '../../src/tasks/steps/steps.ts';
 import { quiet } from '../database.ts';
 import { type Cloud, type Day, SUBMIT_TIMEOUT_SECONDS } from './cloud.ts';
 import { databaseOf, START_SECONDS } from './database.ts';
@@ -36,7 +36,7 @@ export interface World {
   cloud: Cloud;
   /** The database as it is, without turns and faults. */
   db: Database;
-  spool: Spool;
+  scratch: ScratchDirectory;
   shelf: Set<string>;
   tellings: Tellings;
   accountId: string;
@@ -62,14 +62,14 @@ export function providerFor(world: World, process: Process): Provider {
 }
 
 /** What the task machine works with in a process. */
-export function stepPartsOf(world: World, process: Process & { db: Database }): StepParts {
+export function stepPartsOf(world: World, process: Process & { db: Database }): StepDeps {
   const provider = providerFor(world, process);
   const measurer = measurerOf(process);
   return {
     db: process.db,
-    spool: world.spool,
+    scratch: world.scratch,
     storage: storageOf(process, world.shelf),
-    door: doorOf(process),
+    guardedFetch: doorOf(process),
     links: LINKS,
     ...{ measurer, outputMeasurer: measurer },
     providerOf: () => provider,

@@ -25,9 +25,9 @@ const provider: Provider = scriptedProvider({
 before(async () => {
   tested = await openTestApp();
   app = await createApp({
-    ...tested.parts,
+    ...tested.deps,
     providers: new Map([[provider.name, provider]]),
-    onCallback: (name, hearing) => heard.push(`${name} ${hearing}`),
+    onCallback: (name, result) => heard.push(`${name} ${result}`),
   });
 });
 after(async () => {
@@ -36,18 +36,22 @@ after(async () => {
 });
 
 async function heldAttempt(): Promise<{ path: string }> {
-  const { db, queue } = tested.parts;
-  const parts = { ...tested.parts, providerName: 'scripted' };
+  const { db, queue } = tested.deps;
+  const deps = { ...tested.deps, providerName: 'scripted' };
   const close = async () => {};
-  const room = { ...{ database: tested.database, db, queue, parts }, close, closeAudited: close };
-  const { attempt } = await makeHeldTask(room);
-  return { path: new URL(tested.parts.links.callbackTo('scripted', attempt.id)).pathname };
+  const fixture = {
+    ...{ database: tested.database, db, queue, deps },
+    close,
+    closeAudited: close,
+  };
+  const { attempt } = await makeHeldTask(fixture);
+  return { path: new URL(tested.deps.links.callbackTo('scripted', attempt.id)).pathname };
 }
 
 async function post(url: string, signature: string, type = 'application/json') {
   const headers = { 'content-type': type, signature };
-  const answer = await app.inject({ method: 'POST', url, headers, payload: '{"id":"job-1" }' });
-  return { status: answer.statusCode, code: answer.json().error?.code };
+  const response = await app.inject({ method: 'POST', url, headers, payload: '{"id":"job-1" }' });
+  return { status: response.statusCode, code: response.json().error?.code };
 }
 
 test('the provider reads the raw bytes and the headers, whatever the type says', async () => {

@@ -1,6 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../../kernel/errors.ts';
-import { type CallbackParts, type Hearing, hear } from '../../tasks/attempts/callback.ts';
+import {
+  type CallbackDeps,
+  type CallbackResult,
+  receiveCallback,
+} from '../../tasks/attempts/callback.ts';
 
 /** The body of a callback may repeat the whole job with its input. */
 const BODY_BYTES = 2 ** 20;
@@ -9,9 +13,9 @@ interface CallbackRequest {
   Params: { provider: string; segment: string };
 }
 
-export interface CallbackRouteParts extends CallbackParts {
+export interface CallbackRouteDeps extends CallbackDeps {
   /** Told what became of each callback, by provider. */
-  onCallback?: ((provider: string, hearing: Hearing | 'failed') => void) | undefined;
+  onCallback?: ((provider: string, result: CallbackResult | 'failed') => void) | undefined;
 }
 
 /**
@@ -19,10 +23,7 @@ export interface CallbackRouteParts extends CallbackParts {
  * callback is on record, 404 for any other address, 400 for one that is not genuine, and 503 when
  * that can't be told now, so that the provider sends it again.
  */
-export async function callbackRoute(
-  app: FastifyInstance,
-  parts: CallbackRouteParts,
-): Promise<void> {
+export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDeps): Promise<void> {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => body);
   app.post<CallbackRequest>(
@@ -31,34 +32,34 @@ export async function callbackRoute(
       schema: { hide: true },
       bodyLimit: BODY_BYTES,
       onRequest: async ({ params: { provider, segment } }) => {
-        if (parts.links.attemptOf(provider, segment) === undefined) throw noSuchPath();
+        if (deps.links.attemptOf(provider, segment) === undefined) throw noSuchPath();
       },
     },
     async (request) => {
       const { provider } = request.params;
-      const hearing = await hearRequest(parts, request).catch((cause: unknown) => {
-        parts.onCallback?.(provider, 'failed');
+      const result = await receiveRequest(deps, request).catch((cause: unknown) => {
+        deps.onCallback?.(provider, 'failed');
         throw new ApiError('service_busy', 'Send it again later.', {
           cause,
           retryAfterSeconds: 30,
         });
       });
-      parts.onCallback?.(provider, hearing);
-      if (hearing === 'no_such_path') throw noSuchPath();
-      if (hearing === 'forged') throw new ApiError('invalid_request', 'This is not genuine.');
+      deps.onCallback?.(provider, result);
+      if (result === 'no_such_path') throw noSuchPath();
+      if (result === 'forged') throw new ApiError('invalid_request', 'This is not genuine.');
       return { received: true };
     },
   );
 }
 
-function hearRequest(
-  parts: CallbackParts,
+function receiveRequest(
+  deps: CallbackDeps,
   request: FastifyRequest<CallbackRequest>,
-): Promise<Hearing> {
+): Promise<CallbackResult> {
   const entries = Object.entries(request.headers);
   const headers = Object.fromEntries(entries.map(([name, value]) => [name, value?.toString()]));
   const body = Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
-  return hear(parts, { ...request.params, body, headers });
+  return receiveCallback(deps, { ...request.params, body, headers });
 }
 
 function noSuchPath(): ApiError {

@@ -7,7 +7,7 @@ import { assertError } from '../../../test/envelope.ts';
 import { temporaryFolder } from '../../../test/service.ts';
 import { statement } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
-import { deleteDoomed, markReady, type ObjectRole, storeFile } from '../../storage/objects.ts';
+import { deleteMarked, markReady, type ObjectRole, storeFile } from '../../storage/objects.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251));
 const DELIVERY_SECONDS = 60;
@@ -27,14 +27,14 @@ async function store(role: ObjectRole = 'output', { ready = true } = {}): Promis
   const filePath = path.join(folder.path, 'video');
   await writeFile(filePath, BYTES);
   const file = { filePath, taskId: newId('task'), role, mediaType: 'video/mp4' };
-  const id = await storeFile({ db: api.database.db, storage: api.parts.storage }, file);
+  const id = await storeFile({ db: api.database.db, storage: api.deps.storage }, file);
   if (ready) await markReady(api.database.db, [id], RETENTION_DAYS);
   return linkTo(id);
 }
 
 async function linkTo(objectId: string): Promise<string> {
   const [now] = await api.database.db.query<{ seconds: number }>(CLOCK);
-  const link = new URL(api.parts.links.linkTo(objectId, now?.seconds ?? 0));
+  const link = new URL(api.deps.links.linkTo(objectId, now?.seconds ?? 0));
   return api.url + link.pathname + link.search;
 }
 
@@ -194,22 +194,22 @@ test('an expired link is 410, and a fresh one to the same file works', async () 
 
 test('after its retention a file is deleted, and its links are 410', async () => {
   const link = await store();
-  const parts = { db: api.database.db, storage: api.parts.storage };
-  await deleteDoomed(parts);
+  const deps = { db: api.database.db, storage: api.deps.storage };
+  await deleteMarked(deps);
   assert.equal((await fetchMedia(link)).status, 200);
   await api.database.setClock(RETENTION_DAYS * 86_400 + 1);
-  await deleteDoomed(parts);
+  await deleteMarked(deps);
   const id = new URL(link).pathname.slice('/media/'.length, -'.mp4'.length);
   await assertRefused(await linkTo(id), 'output_deleted');
   assert.equal((await fetchMedia(await linkTo(id), {}, 'HEAD')).status, 410);
   await api.database.setClock(0);
   await assertRefused(link, 'output_deleted');
-  await assert.rejects(api.parts.storage.open(id));
+  await assert.rejects(api.deps.storage.open(id));
 });
 
 test('a file that is gone although its row is there is 410 too, whole or in part', async () => {
   const link = await store();
-  await api.parts.storage.delete(new URL(link).pathname.slice('/media/'.length, -'.mp4'.length));
+  await api.deps.storage.delete(new URL(link).pathname.slice('/media/'.length, -'.mp4'.length));
   await assertRefused(link, 'output_deleted');
   await assertRefused(link, 'output_deleted', { range: 'bytes=0-9' });
 });

@@ -6,7 +6,7 @@ import { findObject, type StoredObject } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { rangeOf } from './range.ts';
 
-export interface MediaRouteParts {
+export interface MediaRouteDeps {
   db: Database;
   links: Links;
   storage: Storage;
@@ -21,20 +21,20 @@ interface MediaRequest {
  * GET and HEAD /media/{object}.mp4: delivery by signed, expiring links, with ranges. Clients get
  * outputs so, and providers fetch inputs.
  */
-export function mediaRoute(app: FastifyInstance, parts: MediaRouteParts): void {
+export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   const route = { method: ['GET', 'HEAD'], url: '/media/:file', schema: { hide: true } };
   app.route<MediaRequest>({ ...route, handler: deliver });
 
   async function deliver(request: FastifyRequest<MediaRequest>, reply: FastifyReply) {
     const id = request.params.file.replace(/\.\w{2,4}$/, '');
-    const object = await deliverable(parts, id, request.query);
+    const object = await deliverable(deps, id, request.query);
     const file = { size: object.size_bytes, etag: `"${id}"` };
     const range = rangeOf(request.headers, file);
     if (range === 'unsatisfiable') {
       reply.header('content-range', `bytes */${file.size}`);
       throw new ApiError('range_not_satisfiable', `The video has ${file.size} bytes.`);
     }
-    const bytes = request.method === 'GET' ? await openObject(parts.storage, id, range) : undefined;
+    const bytes = request.method === 'GET' ? await openObject(deps.storage, id, range) : undefined;
     reply.headers({
       'content-type': object.media_type,
       'content-length': range ? range.last - range.first + 1 : file.size,
@@ -50,7 +50,7 @@ export function mediaRoute(app: FastifyInstance, parts: MediaRouteParts): void {
 }
 
 async function deliverable(
-  { db, links }: MediaRouteParts,
+  { db, links }: MediaRouteDeps,
   id: string,
   query: MediaRequest['Querystring'],
 ): Promise<StoredObject> {

@@ -6,7 +6,7 @@ import type { ByteRange } from '../../storage/storage.ts';
  * @returns undefined for the whole file
  */
 export function rangeOf(
-  headers: { range?: string; 'if-range'?: string | string[] },
+  headers: { range?: string | undefined; 'if-range'?: string | string[] | undefined },
   file: { size: number; etag: string },
 ): ByteRange | 'unsatisfiable' | undefined {
   if (headers['if-range'] !== undefined && headers['if-range'] !== file.etag) return undefined;

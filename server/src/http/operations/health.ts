@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 
 /** /healthz: the process runs. /readyz: it can take requests (503 while it can't). */
-export function healthRoutes(app: FastifyInstance, parts: { isReady(): Promise<boolean> }): void {
+export function healthRoutes(app: FastifyInstance, deps: { isReady(): Promise<boolean> }): void {
   const schema = { hide: true };
   app.get('/healthz', { schema }, async () => ({ status: 'ok' }));
   app.get('/readyz', { schema }, async (_request, reply) => {
-    const ready = await parts.isReady();
+    const ready = await deps.isReady();
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready' });
   });
 }

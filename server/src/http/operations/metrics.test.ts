@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { makeHeldTask, openTaskRoom, PRICE, type TaskRoom } from '../../../test/task-fixtures.ts';
+import {
+  makeHeldTask,
+  openTaskFixture,
+  PRICE,
+  type TaskFixture,
+} from '../../../test/task-fixtures.ts';
 import { reconcile } from '../../operator/reconcile.ts';
 import { createMetrics } from './metrics.ts';
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 before(async () => {
-  room = await openTaskRoom();
+  fixture = await openTaskFixture();
 });
-after(() => room.close());
+after(() => fixture.close());
 
 async function scrape(metrics: ReturnType<typeof createMetrics>): Promise<Map<string, number>> {
   const { body } = await metrics.app.inject('/metrics');
@@ -19,21 +24,21 @@ async function scrape(metrics: ReturnType<typeof createMetrics>): Promise<Map<st
 }
 
 test('held tasks, their credits and age, and what became of them are shown', async () => {
-  const { held } = await makeHeldTask(room);
-  const before = await scrape(createMetrics(room.db));
+  const { held } = await makeHeldTask(fixture);
+  const before = await scrape(createMetrics(fixture.db));
   assert.equal(before.get('framewright_held_tasks{cause="acceptance"}'), 1);
   assert.equal(before.get('framewright_held_tasks{cause="outcome"}'), 0);
   assert.equal(before.get('framewright_held_credits{cause="acceptance"}'), PRICE.credits);
   assert.ok((before.get('framewright_oldest_held_seconds{cause="acceptance"}') ?? 0) > 0);
-  await reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-9' }, 'seen');
-  const after = await scrape(createMetrics(room.db));
+  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-9' }, 'seen');
+  const after = await scrape(createMetrics(fixture.db));
   assert.equal(after.get('framewright_held_tasks{cause="acceptance"}'), 0);
   const reconciled = 'framewright_reconciled_attempts{by="operator",result="accepted"}';
   assert.equal(after.get(reconciled), 1);
 });
 
 test('calls of providers and callbacks are counted by what came of them', async () => {
-  const metrics = createMetrics(room.db);
+  const metrics = createMetrics(fixture.db);
   const call = { provider: 'ark', call: 'submit', seconds: 0.2, outcome: 'unknown' } as const;
   metrics.countProviderCall(call);
   metrics.countProviderCall(call);
@@ -45,5 +50,5 @@ test('calls of providers and callbacks are counted by what came of them', async 
     shown.get('framewright_provider_call_seconds_count{provider="ark",call="submit"}'),
     2,
   );
-  assert.equal(shown.get('framewright_callbacks_total{provider="ark",hearing="forged"}'), 1);
+  assert.equal(shown.get('framewright_callbacks_total{provider="ark",result="forged"}'), 1);
 });

@@ -1,19 +1,19 @@
 import { type FastifyInstance, fastify } from 'fastify';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
-import type { ProviderCall } from '../../providers/host/watched.ts';
-import type { Hearing } from '../../tasks/attempts/callback.ts';
+import type { ProviderCall } from '../../providers/host/instrumented.ts';
+import type { CallbackResult } from '../../tasks/attempts/callback.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
 /** What the service counts, and the small server that shows it to Prometheus. */
 export interface Metrics {
   app: FastifyInstance;
-  countAnswer(answer: { route: string; status: number; seconds: number }): void;
+  countResponse(response: { route: string; status: number; seconds: number }): void;
   countProviderCall(call: ProviderCall): void;
-  countCallback(provider: string, hearing: Hearing | 'failed'): void;
+  countCallback(provider: string, result: CallbackResult | 'failed'): void;
 }
 
-const ANSWER_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
+const RESPONSE_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 const CALL_BUCKETS = [0.03, 0.1, 0.3, 1, 3, 10, 30];
 
 /** Everything is shown at `/metrics` of its own port; what docs/operations/metrics.md explains. */
@@ -28,29 +28,29 @@ export function createMetrics(db: Database): Metrics {
   });
   return {
     app,
-    countAnswer: answerCounter(registers),
+    countResponse: responseCounter(registers),
     countProviderCall: callCounter(registers),
     countCallback: callbackCounter(registers),
   };
 }
 
-function answerCounter(registers: Registry[]): Metrics['countAnswer'] {
-  const answers = new Counter({
-    name: 'framewright_http_answers_total',
-    help: 'Answers given, by route and status',
+function responseCounter(registers: Registry[]): Metrics['countResponse'] {
+  const responses = new Counter({
+    name: 'framewright_http_responses_total',
+    help: 'Responses, by route and status',
     labelNames: ['route', 'status'],
     registers,
   });
   const seconds = new Histogram({
-    name: 'framewright_http_answer_seconds',
-    help: 'Seconds from request to answer, by route; a create includes its wait',
+    name: 'framewright_http_response_seconds',
+    help: 'Seconds from request to response, by route; a create includes its wait',
     labelNames: ['route'],
-    buckets: ANSWER_BUCKETS,
+    buckets: RESPONSE_BUCKETS,
     registers,
   });
-  return (answer) => {
-    answers.inc({ route: answer.route, status: answer.status });
-    seconds.observe({ route: answer.route }, answer.seconds);
+  return (response) => {
+    responses.inc({ route: response.route, status: response.status });
+    seconds.observe({ route: response.route }, response.seconds);
   };
 }
 
@@ -77,9 +77,9 @@ function callCounter(registers: Registry[]): Metrics['countProviderCall'] {
 function callbackCounter(registers: Registry[]): Metrics['countCallback'] {
   const callbacks = new Counter({
     name: 'framewright_callbacks_total',
-    help: 'Callbacks of providers: heard, forged, for no such path, or failed on our side',
-    labelNames: ['provider', 'hearing'],
+    help: 'Callbacks of providers: received, forged, no_such_path, or failed on our side',
+    labelNames: ['provider', 'result'],
     registers,
   });
-  return (provider, hearing) => callbacks.inc({ provider, hearing });
+  return (provider, result) => callbacks.inc({ provider, result });
 }

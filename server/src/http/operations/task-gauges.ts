@@ -76,7 +76,7 @@ const READINGS: Reading[] = [
   },
   {
     name: 'framewright_reconciled_attempts',
-    help: 'Attempts decided later than by their submit, by whom (callback, look_up, operator)',
+    help: 'Attempts decided later than by their submit, by whom (callback, find, operator)',
     labels: ['by', 'result'],
     values: ({ reconciled }) =>
       reconciled.map(({ by, result, attempts }) => ({ labels: { by, result }, value: attempts })),

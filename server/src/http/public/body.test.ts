@@ -24,11 +24,11 @@ async function post(body: string, { chunked = false } = {}) {
     'content-type': 'application/json',
     'idempotency-key': crypto.randomUUID(),
   };
-  const parts = Readable.toWeb(
+  const deps = Readable.toWeb(
     Readable.from([body.slice(0, 9), body.slice(9)], { objectMode: true }),
   );
   const sent = chunked
-    ? { body: parts.pipeThrough(new TextEncoderStream()), duplex: 'half' as const }
+    ? { body: deps.pipeThrough(new TextEncoderStream()), duplex: 'half' as const }
     : { body };
   const response = await fetch(api.url + PATH, { method: 'POST', headers, ...sent });
   const { status } = response;

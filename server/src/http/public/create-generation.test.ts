@@ -86,7 +86,7 @@ test('the credits are held at once, and 402 is told with what was needed', async
   assert.equal((await rich.create(BODY)).status, 202);
   assertError(await rich.create(BODY), 'insufficient_credits', { required_credits: 250 });
   const { paid } = await balances(api.database.db, rich.accountId);
-  assert.deepEqual(paid, { available: 249, held: 250 });
+  assert.deepEqual(paid, { available: 249, reserved: 250 });
   assert.equal((await rich.create({ ...BODY, duration: 4, resolution: '480p' })).status, 202);
 });
 

@@ -9,21 +9,21 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { AllowList } from '../../outbound/addresses.ts';
 import type { Links } from '../../storage/links.ts';
-import { awaitAnswer } from '../../tasks/create/answer.ts';
 import {
-  type CreateParts,
+  type CreateDeps,
   createTask,
   KEY_OF_CALLER,
   type KnownKey,
   replay,
 } from '../../tasks/create/create.ts';
 import { fingerprintOf, type Json } from '../../tasks/create/fingerprint.ts';
+import { awaitResponse } from '../../tasks/create/response.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
 import { requireJsonType } from './body.ts';
-import { errorAnswers, IdempotencyKeyHeader } from './schemas.ts';
+import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 
-export interface CreateRouteParts extends CreateParts {
+export interface CreateRouteDeps extends CreateDeps {
   db: Database;
   links: Links;
   waiting: Waiting;
@@ -43,8 +43,8 @@ declare module 'fastify' {
 const KEY_SHAPE = /^[a-zA-Z0-9._:-]{1,160}$/;
 
 /** POST /video/generations: the checks in the order of design decision 7, then create and wait. */
-export function createGenerationRoute(app: FastifyInstance, parts: CreateRouteParts): void {
-  const { db, links } = parts;
+export function createGenerationRoute(app: FastifyInstance, deps: CreateRouteDeps): void {
+  const { db, links } = deps;
   const admit = openAdmission<KeyColumns>(db, 'admit_create', KEY_OF_CALLER);
   app.decorateRequest('caller');
   app.decorateRequest('fingerprint');
@@ -59,7 +59,7 @@ export function createGenerationRoute(app: FastifyInstance, parts: CreateRoutePa
         response: {
           202: { description: 'A new task was accepted.', ...VideoTaskSchema },
           200: { description: 'The task of an earlier identical request.', ...VideoTaskSchema },
-          ...errorAnswers(400, 401, 402, 409, 413, 429, 503),
+          ...errorResponses(400, 401, 402, 409, 413, 429, 503),
         },
       },
       onRequest: async (request) => {
@@ -74,10 +74,10 @@ export function createGenerationRoute(app: FastifyInstance, parts: CreateRoutePa
     },
     async (request, reply) => {
       const { body } = request;
-      const price = checkRequest(body, parts.allow);
-      const created = await createTask(parts, bindingOf(request), body, price);
+      const price = checkRequest(body, deps.allow);
+      const created = await createTask(deps, bindingOf(request), body, price);
       if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
-      const task = await awaitAnswer(parts, created.task);
+      const task = await awaitResponse(deps, created.task);
       return reply.code(202).send(videoTask(publicColumns(task), links));
     },
   );

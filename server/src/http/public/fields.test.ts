@@ -25,7 +25,7 @@ interface Field {
   values: fc.Arbitrary<unknown>;
   isValid(value: unknown): boolean;
   /** Values that are always tried: the last that are valid and the first that are not. */
-  edges?: unknown[];
+  edges?: unknown[] | undefined;
   /** A body that is valid with a valid value of the field. */
   rest(value: unknown): Record<string, unknown>;
 }

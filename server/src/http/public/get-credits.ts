@@ -2,15 +2,15 @@ import type { FastifyInstance } from 'fastify';
 import { openAdmission } from '../../accounts/admission.ts';
 import type { Database } from '../../database/database.ts';
 import { PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
-import { CreditBalanceSchema, errorAnswers } from './schemas.ts';
+import { CreditBalanceSchema, errorResponses } from './schemas.ts';
 
 interface Balance {
   available_credits: number;
 }
 
 /** GET /credits: the paid balance that the API may spend. */
-export function getCreditsRoute(app: FastifyInstance, parts: { db: Database }): void {
-  const admit = openAdmission<Balance>(parts.db, 'admit_credits', PAID_BALANCE_OF_CALLER);
+export function getCreditsRoute(app: FastifyInstance, deps: { db: Database }): void {
+  const admit = openAdmission<Balance>(deps.db, 'admit_credits', PAID_BALANCE_OF_CALLER);
   app.get(
     '/credits',
     {
@@ -19,7 +19,7 @@ export function getCreditsRoute(app: FastifyInstance, parts: { db: Database }): 
         summary: 'Read the paid credit balance',
         response: {
           200: { description: 'The balance.', ...CreditBalanceSchema },
-          ...errorAnswers(401, 429),
+          ...errorResponses(401, 429),
         },
       },
     },

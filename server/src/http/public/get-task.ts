@@ -10,7 +10,7 @@ import {
   VideoTaskSchema,
   videoTask,
 } from '../../tasks/task.ts';
-import { errorAnswers } from './schemas.ts';
+import { errorResponses } from './schemas.ts';
 
 /** Contract, "Limits": the task id in the path, in characters. */
 const ID_CHARACTERS = 120;
@@ -18,8 +18,8 @@ const ID_CHARACTERS = 120;
 type Row = PublicColumns | { id: null };
 
 /** GET /tasks/{id}: authentication, rate window and read in one statement. */
-export function getTaskRoute(app: FastifyInstance, parts: { db: Database; links: Links }): void {
-  const admit = openAdmission<Row>(parts.db, 'admit_task', TASK_OF_CALLER);
+export function getTaskRoute(app: FastifyInstance, deps: { db: Database; links: Links }): void {
+  const admit = openAdmission<Row>(deps.db, 'admit_task', TASK_OF_CALLER);
   app.get<{ Params: { id: string } }>(
     '/tasks/:id',
     {
@@ -30,7 +30,7 @@ export function getTaskRoute(app: FastifyInstance, parts: { db: Database; links:
         params: Type.Object({ id: Type.String({ maxLength: ID_CHARACTERS }) }),
         response: {
           200: { description: 'The task.', ...VideoTaskSchema },
-          ...errorAnswers(400, 401, 404, 429, 503),
+          ...errorResponses(400, 401, 404, 429, 503),
         },
       },
     },
@@ -41,7 +41,7 @@ export function getTaskRoute(app: FastifyInstance, parts: { db: Database; links:
       const row = await admit({ authorization, argument });
       if ([...id].length > ID_CHARACTERS) throw idTooLong();
       if (row.id === null) throw new ApiError('not_found', 'There is no such task.');
-      return reply.send(videoTask(row, parts.links));
+      return reply.send(videoTask(row, deps.links));
     },
   );
 }

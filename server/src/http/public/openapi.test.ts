@@ -15,9 +15,9 @@ test('openapi.json is what the routes say today (npm run openapi writes it)', as
 
 test('/openapi.json serves it, to anybody', async () => {
   const served = await openTestApp();
-  const answer = await send(`${served.url}/openapi.json`, {}).finally(served.close);
-  assert.equal(answer.status, 200);
-  assert.deepEqual(answer.body, api);
+  const response = await send(`${served.url}/openapi.json`, {}).finally(served.close);
+  assert.equal(response.status, 200);
+  assert.deepEqual(response.body, api);
 });
 
 test('it is OpenAPI 3.1 of version 1.0.0, and every operation wants a bearer key', () => {

@@ -22,7 +22,7 @@ export function describeApi(): FastifyDynamicSwaggerOptions {
       },
       security: [{ apiKey: [] }],
     },
-    transform: ({ schema, url }) => ({ schema: withAnswerHeaders(schema), url }),
+    transform: ({ schema, url }) => ({ schema: withResponseHeaders(schema), url }),
   };
 }
 
@@ -46,13 +46,13 @@ const REPLAYED = {
 };
 
 /** A route's schema as it is described: each answer with the headers that clients may rely on. */
-function withAnswerHeaders(schema: FastifySchema): FastifySchema {
+function withResponseHeaders(schema: FastifySchema): FastifySchema {
   if (schema.response === undefined) return schema;
   const isCreate = schema.operationId === 'createGeneration';
-  const answers = Object.entries(Object(schema.response)).map(([status, answer]) => {
-    return [status, { ...Object(answer), headers: headersOf(Number(status), isCreate) }];
+  const responses = Object.entries(Object(schema.response)).map(([status, response]) => {
+    return [status, { ...Object(response), headers: headersOf(Number(status), isCreate) }];
   });
-  return { ...schema, response: Object.fromEntries(answers) };
+  return { ...schema, response: Object.fromEntries(responses) };
 }
 
 function headersOf(status: number, isCreate: boolean): object {

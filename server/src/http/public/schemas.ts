@@ -29,11 +29,11 @@ const MEANINGS = {
 };
 
 /** The error answers of a route, for its schema. */
-export function errorAnswers(...statuses: Array<keyof typeof MEANINGS>) {
-  const answers = statuses.map((status) => {
+export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
+  const responses = statuses.map((status) => {
     return [status, { description: MEANINGS[status], ...errorEnvelopeSchema(status) }];
   });
-  return Object.fromEntries(answers);
+  return Object.fromEntries(responses);
 }
 
 /** The header of a create. The route checks it itself, after authentication and before the body. */

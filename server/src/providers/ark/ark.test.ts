@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { KEY_WITHOUT_MARKS } from '../../../../simulators/ark/ark.ts';
-import {
-  newSubmission,
-  sendNow,
-  soughtAttempt,
-} from '../../../test/providers/conformance/attempts.ts';
+import { findJobInput, newJobSpec, sendNow } from '../../../test/providers/conformance/attempts.ts';
 import {
   busy,
   failed,
@@ -98,15 +94,15 @@ test('fifty look-ups at once cost two calls of LIST at most, and each finds its 
   const { provider, simulator, close } = await start();
   t.after(close);
   const from = Date.now();
-  const submissions = Array.from({ length: 50 }, () => newSubmission());
-  const sent = submissions.slice(0, 5);
-  await Promise.all(sent.map((submission) => provider.submit(submission, sendNow)));
+  const jobSpecs = Array.from({ length: 50 }, () => newJobSpec());
+  const sent = jobSpecs.slice(0, 5);
+  await Promise.all(sent.map((jobSpec) => provider.submit(jobSpec, sendNow)));
   const found = await Promise.all(
-    submissions.map((submission) => provider.find(soughtAttempt(submission, from))),
+    jobSpecs.map((jobSpec) => provider.find(findJobInput(jobSpec, from))),
   );
   assert.deepEqual(
     found.map(({ kind }) => kind),
-    submissions.map((_, index) => (index < sent.length ? 'found' : 'absent')),
+    jobSpecs.map((_, index) => (index < sent.length ? 'found' : 'absent')),
   );
   const lists = (await simulator.requests()).filter(({ call }) => call === 'find');
   assert.ok(lists.length <= 2, `${lists.length} calls`);

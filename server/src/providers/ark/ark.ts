@@ -1,14 +1,14 @@
-import type { Call, CallAnswer, CallOnce } from '../../outbound/call.ts';
-import type { Door } from '../../outbound/door.ts';
+import type { Call, CallOnce, CallResponse } from '../../outbound/call.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
-import { getJson, type JsonAnswer, parseJson } from '../kit/json-call.ts';
+import { getJson, type JsonResponse, parseJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import type {
   Callback,
   Capabilities,
+  JobSpec,
   JobStatus,
   Provider,
-  Submission,
   SubmitOutcome,
 } from '../provider.ts';
 import { causeOf, errorIn, refusalOf, refusedSubmit } from './errors.ts';
@@ -33,7 +33,7 @@ export interface ArkOptions {
    */
   markAttempts?: boolean | undefined;
   call: CallOnce;
-  door: Door;
+  guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
   /** For reads and for each page of the list; 15 when not given. */
   readTimeoutSeconds?: number | undefined;
@@ -76,22 +76,22 @@ export function createArkProvider(options: ArkOptions): Provider {
   const models = modelsFor(options.baseUrl, options.models);
   const api = openApi(options);
   const isMarking = options.markAttempts ?? true;
-  const markerOf = ({ attemptId }: Submission) => (isMarking ? attemptId : null);
-  const { door, maxOutputBytes: maxBytes, nextListTurn = async () => {}, now } = options;
+  const markerOf = ({ attemptId }: JobSpec) => (isMarking ? attemptId : null);
+  const { guardedFetch, maxOutputBytes: maxBytes, nextListTurn = async () => {}, now } = options;
   const scan = createScans({ page: (query) => pageOf(api, query), nextTurn: nextListTurn });
   return {
     name: 'ark',
     identity: identityOf(options.baseUrl, options.apiKey, models, isMarking),
     capabilities: CAPABILITIES,
-    async submit(submission, mayStillSend) {
-      const body = createBody(submission, models, markerOf(submission));
-      const outcome = await api.post(TASKS, submission.attemptId, body, mayStillSend);
-      return outcome.kind === 'answered' ? submitted(outcome) : outcome;
+    async submit(jobSpec, mayStillSend) {
+      const body = createBody(jobSpec, models, markerOf(jobSpec));
+      const outcome = await api.post(TASKS, jobSpec.attemptId, body, mayStillSend);
+      return outcome.kind === 'responded' ? submitted(outcome) : outcome;
     },
     find: (attempt) => findJob({ models, isMarking, scan, now }, attempt),
     read: async (jobId) =>
       readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
-    openOutput: ({ url }) => openOutputAt(url, { door, maxBytes }),
+    openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: async ({ body }) => readCallback(parseJson(body)),
   };
 }
@@ -119,10 +119,10 @@ function openApi(options: ArkOptions) {
   };
 }
 
-function submitted({ status, headers, body }: CallAnswer): SubmitOutcome {
-  const answer = { status, headers, body: parseJson(body) };
-  const jobId = status >= 200 && status < 300 ? jobIdIn(answer.body) : null;
-  return jobId === null ? refusedSubmit(answer) : { kind: 'accepted', jobId };
+function submitted({ status, headers, body }: CallResponse): SubmitOutcome {
+  const response = { status, headers, body: parseJson(body) };
+  const jobId = status >= 200 && status < 300 ? jobIdIn(response.body) : null;
+  return jobId === null ? refusedSubmit(response) : { kind: 'accepted', jobId };
 }
 
 /** The create's answer is `{id}` alone; a callback's is a whole task. */
@@ -131,30 +131,30 @@ function jobIdIn(json: unknown): string | null {
   return arkJob({ id: json.id, status: '' })?.id ?? null;
 }
 
-function readStatus(jobId: string, answer: JsonAnswer): JobStatus {
-  const job = answer.status === 200 ? arkJob(answer.body) : undefined;
+function readStatus(jobId: string, response: JsonResponse): JobStatus {
+  const job = response.status === 200 ? arkJob(response.body) : undefined;
   if (job?.id === jobId) return statusOf(job);
-  if (isUnknownTask(answer)) return { kind: 'missing' };
-  throw notReadable(answer);
+  if (isUnknownTask(response)) return { kind: 'missing' };
+  throw notReadable(response);
 }
 
 /** A 404 about a model or an endpoint, or a proxy's, says nothing about the task. */
-function isUnknownTask(answer: JsonAnswer): boolean {
-  const error = answer.status === 404 ? errorIn(answer) : undefined;
+function isUnknownTask(response: JsonResponse): boolean {
+  const error = response.status === 404 ? errorIn(response) : undefined;
   return error !== undefined && !/Model|Endpoint/.test(error.code);
 }
 
-function notReadable(answer: JsonAnswer): Error {
-  const error = errorIn(answer);
-  if (!error) return new Error(`Ark answered HTTP ${answer.status} with something unreadable`);
-  const kind = refusalOf(error, answer.status);
-  return new Error(`Ark answered (${kind}) ${causeOf(error, answer.status)}`);
+function notReadable(response: JsonResponse): Error {
+  const error = errorIn(response);
+  if (!error) return new Error(`Ark answered HTTP ${response.status} with something unreadable`);
+  const kind = refusalOf(error, response.status);
+  return new Error(`Ark answered (${kind}) ${causeOf(error, response.status)}`);
 }
 
 async function pageOf(api: Api, query: string): Promise<Page> {
-  const answer = await api.get(`${TASKS}?${query}`);
-  if (answer.status !== 200) throw notReadable(answer);
-  return listPage(answer.body);
+  const response = await api.get(`${TASKS}?${query}`);
+  if (response.status !== 200) throw notReadable(response);
+  return listPage(response.body);
 }
 
 /** Ark signs nothing: whoever knows the attempt's path can send this, so it is but a wake-up. */

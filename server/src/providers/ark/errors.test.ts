@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusalOf, refusedSubmit } from './errors.ts';
 
-function answer(status: number, body: unknown, headers: Record<string, string> = {}) {
+function response(status: number, body: unknown, headers: Record<string, string> = {}) {
   return { status, headers, body };
 }
 
@@ -17,7 +17,7 @@ const SEEN = {
 };
 
 test('a refusal in Ark’s own shape keeps the provider’s words for operators alone', () => {
-  assert.deepEqual(refusedSubmit(answer(400, SEEN)), {
+  assert.deepEqual(refusedSubmit(response(400, SEEN)), {
     kind: 'rejected',
     fault: 'request',
     code: 'invalid_request',
@@ -28,13 +28,13 @@ test('a refusal in Ark’s own shape keeps the provider’s words for operators 
 
 test('a 4xx that is not in Ark’s own shape proves nothing', () => {
   for (const body of [undefined, '<html>', {}, { error: 'no' }, { error: { code: 7 } }, []]) {
-    assert.equal(refusedSubmit(answer(403, body)).kind, 'unknown', JSON.stringify(body));
+    assert.equal(refusedSubmit(response(403, body)).kind, 'unknown', JSON.stringify(body));
   }
 });
 
 test('5xx, 408, 409, redirects and a 200 without an id prove nothing, whatever they say', () => {
   for (const status of [200, 202, 301, 307, 408, 409, 500, 502, 503, 504]) {
-    assert.equal(refusedSubmit(answer(status, SEEN)).kind, 'unknown', String(status));
+    assert.equal(refusedSubmit(response(status, SEEN)).kind, 'unknown', String(status));
   }
 });
 

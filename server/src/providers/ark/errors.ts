@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type JsonAnswer, leavesOpen, retryAfterSeconds } from '../kit/json-call.ts';
-import { cutWords } from '../kit/truncate.ts';
+import { type JsonResponse, leavesOpen, retryAfterSeconds } from '../kit/json-call.ts';
+import { truncate } from '../kit/truncate.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
 const NullableText = Type.Optional(Type.Union([Type.String(), Type.Null()]));
@@ -76,11 +76,11 @@ export function publicWords(refusal: keyof typeof PUBLIC_WORDS): string {
 /** The provider's code and words in one line, for operators. */
 export function causeOf(error: ArkError, status?: number): string {
   const said = `${error.code}: ${error.message ?? ''}`.trim();
-  return cutWords(status === undefined ? said : `HTTP ${status} ${said}`);
+  return truncate(status === undefined ? said : `HTTP ${status} ${said}`);
 }
 
 /** The error in an answer, when it is in Ark's own shape. */
-export function errorIn({ body }: JsonAnswer): ArkError | undefined {
+export function errorIn({ body }: JsonResponse): ArkError | undefined {
   return Value.Check(ErrorBodySchema, body) ? body.error : undefined;
 }
 
@@ -88,16 +88,16 @@ export function errorIn({ body }: JsonAnswer): ArkError | undefined {
  * What an answer without a task id means for a submit: rejected when it is a 4xx in Ark's own
  * shape, else unknown, a 5xx always.
  */
-export function refusedSubmit(answer: JsonAnswer): SubmitOutcome {
-  const { status } = answer;
-  const error = errorIn(answer);
+export function refusedSubmit(response: JsonResponse): SubmitOutcome {
+  const { status } = response;
+  const error = errorIn(response);
   if (!error) return { kind: 'unknown', cause: `HTTP ${status} without a task id` };
   const cause = causeOf(error, status);
   // Ark documents no 409: nobody can say what it would be about.
   if (leavesOpen(status) || status === 409) return { kind: 'unknown', cause };
   const refusal = refusalOf(error, status);
   if (refusal === 'busy' || refusal === 'operator') {
-    const seconds = retryAfterSeconds(answer.headers);
+    const seconds = retryAfterSeconds(response.headers);
     const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
     return { kind: 'rejected', fault: refusal, cause, ...wait };
   }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newSubmission } from '../../../test/providers/conformance/attempts.ts';
-import type { SoughtAttempt } from '../provider.ts';
+import { newJobSpec } from '../../../test/providers/conformance/attempts.ts';
+import type { FindJobInput } from '../provider.ts';
 import { findJob, type Search } from './find.ts';
 import { BYTEPLUS_MODELS } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
 const NOW = Date.UTC(2026, 8, 1);
-const submission = newSubmission();
-const attempt: SoughtAttempt = {
-  submission,
+const jobSpec = newJobSpec();
+const attempt: FindJobInput = {
+  jobSpec,
   sentBetween: { from: NOW - 30_400, to: NOW - 20_000 },
   takenJobIds: async () => new Set(),
 };
@@ -41,7 +41,7 @@ function search(pages: Page[], changes: Partial<Search> = {}): Search & { asked:
 
 const page = (...items: unknown[]): Page => ({ items, total: items.length });
 const marked = { isMarking: true };
-const twin = { safety_identifier: submission.attemptId };
+const twin = { safety_identifier: jobSpec.attemptId };
 const another = { safety_identifier: 'att_another', ratio: '16:9' };
 const ABSENT = { kind: 'absent', proof: 'weak' };
 

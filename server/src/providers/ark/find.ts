@@ -1,5 +1,5 @@
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
-import type { FindOutcome, SoughtAttempt } from '../provider.ts';
+import type { FindJobInput, FindOutcome } from '../provider.ts';
 import type { ArkJob } from './job.ts';
 import type { ArkModels } from './request.ts';
 import type { Scan } from './scan.ts';
@@ -27,18 +27,18 @@ export interface Search {
  * weak: no lag of the list is promised.
  * @throws what the scan throws
  */
-export async function findJob(search: Search, attempt: SoughtAttempt): Promise<FindOutcome> {
+export async function findJob(search: Search, attempt: FindJobInput): Promise<FindOutcome> {
   const ageSeconds = (search.now() - attempt.sentBetween.from) / 1000;
   if (ageSeconds > LISTED_SECONDS) return { kind: 'absent', proof: 'weak' };
-  const model = search.models[attempt.submission.model];
+  const model = search.models[attempt.jobSpec.model];
   const seen = lookFor(attempt, model);
   const { isWhole } = await search.scan(isEndpoint(model) ? model : null, seen.look);
   return pickJob(seen.candidates({ isMarking: search.isMarking, isWhole }), attempt);
 }
 
 /** Picks from a list what may be the attempt's job, task by task. */
-function lookFor(attempt: SoughtAttempt, model: string) {
-  const { attemptId } = attempt.submission;
+function lookFor(attempt: FindJobInput, model: string) {
+  const { attemptId } = attempt.jobSpec;
   const marked: Candidate[] = [];
   const alike: Candidate[] = [];
   let showsMarks = false;
@@ -67,14 +67,14 @@ function isEndpoint(model: string): boolean {
 }
 
 /** Whether nothing of what Ark echoes speaks against the job being this attempt's. */
-function isLike(job: ArkJob, attempt: SoughtAttempt, model: string): boolean {
-  const { submission } = attempt;
+function isLike(job: ArkJob, attempt: FindJobInput, model: string): boolean {
+  const { jobSpec } = attempt;
   const echoed: [unknown, unknown][] = [
     [job.model, isEndpoint(model) ? job.model : model], // an endpoint's tasks may name its model
-    [job.resolution, submission.resolution],
-    [job.ratio, submission.aspectRatio],
-    [job.duration, submission.durationSeconds],
-    [job.generate_audio, submission.generateAudio],
+    [job.resolution, jobSpec.resolution],
+    [job.ratio, jobSpec.aspectRatio],
+    [job.duration, jobSpec.durationSeconds],
+    [job.generate_audio, jobSpec.generateAudio],
   ];
   const isSame = echoed.every(
     ([told, asked]) => told === undefined || told === null || told === asked,
@@ -82,7 +82,7 @@ function isLike(job: ArkJob, attempt: SoughtAttempt, model: string): boolean {
   return isSame && isInTime(job, attempt);
 }
 
-function isInTime(job: ArkJob, { sentBetween: { from, to } }: SoughtAttempt): boolean {
+function isInTime(job: ArkJob, { sentBetween: { from, to } }: FindJobInput): boolean {
   const seconds = job.created_at ?? Number.NaN;
   return (
     seconds >= Math.floor(from / 1000) - CLOCK_SKEW_SECONDS &&

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
-import { sought, submission } from '../../../test/providers/submission.ts';
+import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createArkProvider } from './ark.ts';
 
 const TASKS = '/contents/generations/tasks';
@@ -21,7 +21,7 @@ function ark() {
     baseUrl: host.url,
     apiKey: 'a-key',
     call: callOnce,
-    door: createDoor({ allow: new Set() }),
+    guardedFetch: createGuardedFetch({ allow: new Set() }),
     submitTimeoutSeconds: 5,
     maxOutputBytes: 1000,
     now: () => NOW,
@@ -30,20 +30,20 @@ function ark() {
 
 test('an answer with an id that is none of Ark’s leaves the outcome of a submit open', async () => {
   for (const id of BAD_IDS) {
-    host.answer(TASKS, { json: { id } });
-    const outcome = await ark().submit(submission(), () => true);
+    host.respond(TASKS, { json: { id } });
+    const outcome = await ark().submit(jobSpec(), () => true);
     assert.equal(outcome.kind, 'unknown', JSON.stringify(id));
   }
-  host.answer(TASKS, { json: { id: 'cgt-1' } });
+  host.respond(TASKS, { json: { id: 'cgt-1' } });
   const accepted = { kind: 'accepted', jobId: 'cgt-1' };
-  assert.deepEqual(await ark().submit(submission(), () => true), accepted);
+  assert.deepEqual(await ark().submit(jobSpec(), () => true), accepted);
 });
 
 test('a task in the list with such an id is passed over', async () => {
-  const mark = { safety_identifier: submission().attemptId };
+  const mark = { safety_identifier: jobSpec().attemptId };
   const items = [...BAD_IDS, 'cgt-1'].map((id) => ({ id, status: 'running', ...mark }));
-  host.answer(TASKS, { json: { items, total: items.length } });
-  const outcome = await ark().find(sought(submission(), NOW - 4000));
+  host.respond(TASKS, { json: { items, total: items.length } });
+  const outcome = await ark().find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
 });
 

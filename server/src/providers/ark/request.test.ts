@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newSubmission } from '../../../test/providers/conformance/attempts.ts';
+import { newJobSpec } from '../../../test/providers/conformance/attempts.ts';
 import type { ProviderInput } from '../provider.ts';
 import { BYTEPLUS_MODELS, createBody, modelsFor, VOLCENGINE_MODELS } from './request.ts';
 
@@ -10,8 +10,8 @@ function input(role: ProviderInput['role'], name: string): ProviderInput {
 }
 
 test('a text request says everything it settles, and nothing that the 2.0 series lacks', () => {
-  const submission = newSubmission({ prompt: 'A heron', seed: 42, generateAudio: false });
-  assert.deepEqual(createBody(submission, BYTEPLUS_MODELS, 'marker'), {
+  const jobSpec = newJobSpec({ prompt: 'A heron', seed: 42, generateAudio: false });
+  assert.deepEqual(createBody(jobSpec, BYTEPLUS_MODELS, 'marker'), {
     model: 'dreamina-seedance-2-0-fast-260128',
     content: [{ type: 'text', text: 'A heron' }],
     resolution: '480p',
@@ -19,13 +19,13 @@ test('a text request says everything it settles, and nothing that the 2.0 series
     duration: 4,
     generate_audio: false,
     watermark: false,
-    callback_url: submission.callbackUrl,
+    callback_url: jobSpec.callbackUrl,
     safety_identifier: 'marker',
   });
 });
 
 test('without a marker there is no safety_identifier', () => {
-  const body = createBody(newSubmission(), BYTEPLUS_MODELS, null);
+  const body = createBody(newJobSpec(), BYTEPLUS_MODELS, null);
   assert.equal('safety_identifier' in body, false);
 });
 
@@ -36,7 +36,7 @@ test('inputs keep their order and roles, as links', () => {
     input('reference_image', 'c.png'),
     input('reference_video', 'd.mp4'),
   ];
-  const { content } = createBody(newSubmission({ inputs }), BYTEPLUS_MODELS, null);
+  const { content } = createBody(newJobSpec({ inputs }), BYTEPLUS_MODELS, null);
   const url = (name: string) => ({ url: `https://video.example.com/inputs/${name}` });
   assert.deepEqual(content.slice(1), [
     { type: 'image_url', image_url: url('a.png'), role: 'first_frame' },

@@ -1,6 +1,6 @@
-import type { ProviderInput, Submission } from '../provider.ts';
+import type { JobSpec, ProviderInput } from '../provider.ts';
 
-export type ArkModels = Record<Submission['model'], string>;
+export type ArkModels = Record<JobSpec['model'], string>;
 
 /** Ids of the 2.0 series at BytePlus (ap-southeast) and at Volcengine (cn-beijing). */
 export const BYTEPLUS_MODELS: ArkModels = {
@@ -18,7 +18,10 @@ export const VOLCENGINE_MODELS: ArkModels = {
  * The ids that fit a base URL, so that an operator of either house need not name them.
  * @param own ids that take their place
  */
-export function modelsFor(baseUrl: string, own: Partial<ArkModels> = {}): ArkModels {
+export function modelsFor(
+  baseUrl: string,
+  own: Partial<Record<JobSpec['model'], string | undefined>> = {},
+): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   const theirs = host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
   return {
@@ -33,16 +36,16 @@ export function modelsFor(baseUrl: string, own: Partial<ArkModels> = {}): ArkMod
  * `service_tier` and `execution_expires_after` too: the servers refuse them on some 2.0 models.
  * @param marker goes into `safety_identifier`; null leaves it out
  */
-export function createBody(submission: Submission, models: ArkModels, marker: string | null) {
+export function createBody(jobSpec: JobSpec, models: ArkModels, marker: string | null) {
   return {
-    model: models[submission.model],
-    content: [{ type: 'text', text: submission.prompt }, ...submission.inputs.map(contentItem)],
-    resolution: submission.resolution,
-    ratio: submission.aspectRatio,
-    duration: submission.durationSeconds,
-    generate_audio: submission.generateAudio,
+    model: models[jobSpec.model],
+    content: [{ type: 'text', text: jobSpec.prompt }, ...jobSpec.inputs.map(contentItem)],
+    resolution: jobSpec.resolution,
+    ratio: jobSpec.aspectRatio,
+    duration: jobSpec.durationSeconds,
+    generate_audio: jobSpec.generateAudio,
     watermark: false,
-    callback_url: submission.callbackUrl,
+    callback_url: jobSpec.callbackUrl,
     ...(marker === null ? {} : { safety_identifier: marker }),
   };
 }

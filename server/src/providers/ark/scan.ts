@@ -4,7 +4,7 @@ import { type ArkJob, arkJob } from './job.ts';
 
 /** Source: "List video generation tasks": `page_num` and `page_size` are 1 to 500. */
 const PAGE_SIZE = 500;
-const MOST_PAGES = 500;
+const MAX_PAGES = 500;
 
 const PageSchema = Type.Object({ items: Type.Array(Type.Unknown()), total: Type.Number() });
 export type Page = Static<typeof PageSchema>;
@@ -82,7 +82,7 @@ function scansInLine(source: ListSource, endpoint: string | null): (look: Look) 
  * never the last one, whatever `total` says.
  */
 async function showAll(source: ListSource, endpoint: string | null, looks: Look[]): ScanEnd {
-  for (let page = 1, seen = 0; page <= MOST_PAGES; page += 1) {
+  for (let page = 1, seen = 0; page <= MAX_PAGES; page += 1) {
     if (page > 1) await source.nextTurn();
     const { items, total } = await source.page(queryFor(page, endpoint));
     const jobs = items.map(arkJob).filter((job) => job !== undefined);

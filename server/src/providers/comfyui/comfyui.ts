@@ -1,9 +1,9 @@
 import { UsageError } from '../../kernel/errors.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import type { Capabilities, Provider } from '../provider.ts';
-import { find, lookUp } from './look-up.ts';
+import { find, findPrompt } from './find.ts';
 import { openOutput } from './outputs.ts';
 import type { ServerAddress } from './server.ts';
 import { prepare, submit } from './submit.ts';
@@ -41,20 +41,20 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   const workflows = options.workflows.map(({ name, text }) => parseWorkflow(name, text));
   if (workflows.length === 0) throw new UsageError('comfyui needs a workflow');
   const server = serverOf(options);
-  // A door of its own: what clients name must not reach this address.
-  const door = createDoor({ allow: new Set([hostAndPort(server)]) });
+  // A guarded fetch of its own: URLs from clients must not reach this address.
+  const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
   const { frameRules, openInput, maxOutputBytes: maxBytes } = options;
-  const parts = { server, workflows, frameRules, openInput };
+  const deps = { server, workflows, frameRules, openInput };
   return {
     name: 'comfyui',
     identity: identityOf(server.baseUrl),
     capabilities: capabilitiesOf(workflows, options),
-    prepare: (inputs) => prepare(parts, inputs),
-    submit: (submission, mayStillSend) => submit(parts, submission, mayStillSend),
+    prepare: (inputs) => prepare(deps, inputs),
+    submit: (jobSpec, mayStillSend) => submit(deps, jobSpec, mayStillSend),
     find: (attempt) => find(server, attempt, options.now),
-    read: (jobId) => lookUp(server, jobId),
-    openOutput: (output) => openOutput(output, { server, door, maxBytes }),
-    stop: () => door.close(),
+    read: (jobId) => findPrompt(server, jobId),
+    openOutput: (output) => openOutput(output, { server, guardedFetch, maxBytes }),
+    stop: () => guardedFetch.close(),
   };
 }
 

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { after, before, beforeEach, test } from 'node:test';
 import {
   countsFor,
+  findJobInput,
+  jobSpecOf,
   type Rig,
-  soughtAttempt,
   startRig,
-  submissionOf,
   usualOptions,
   workflowWith,
 } from '../../../test/providers/comfyui-rig.ts';
@@ -46,7 +46,7 @@ function firstFrame(): ProviderInput {
 const always = () => true;
 
 async function finished(by: Provider): Promise<Record<string, string>> {
-  const outcome = await by.submit(submissionOf(), always);
+  const outcome = await by.submit(jobSpecOf(), always);
   assert.ok(outcome.kind === 'accepted');
   const status = await by.read(outcome.jobId);
   assert.ok(status.kind === 'succeeded');
@@ -59,7 +59,7 @@ async function bytesOf(file: AsyncIterable<Uint8Array>): Promise<Buffer> {
 
 test('a client’s file is at the server, whole, when a job that names it is posted', async () => {
   const input = firstFrame();
-  const outcome = await provider.submit(submissionOf([input]), always);
+  const outcome = await provider.submit(jobSpecOf([input]), always);
   assert.equal(outcome.kind, 'accepted');
   const query = `filename=${input.objectId}.png&subfolder=framewright&type=temp`;
   const stored = await fetch(`${rig.simulator.url}/view?${query}`);
@@ -71,10 +71,10 @@ test('a client’s file is at the server, whole, when a job that names it is pos
 test('a file that was brought ahead is not sent again by the submit', async () => {
   const input = firstFrame();
   await provider.prepare?.([input]);
-  const submission = submissionOf([input]);
-  const { uploads } = await countsFor(rig, submission);
-  assert.equal((await provider.submit(submission, always)).kind, 'accepted');
-  assert.equal((await countsFor(rig, submission)).uploads, uploads);
+  const jobSpec = jobSpecOf([input]);
+  const { uploads } = await countsFor(rig, jobSpec);
+  assert.equal((await provider.submit(jobSpec, always)).kind, 'accepted');
+  assert.equal((await countsFor(rig, jobSpec)).uploads, uploads);
   const query = `filename=${input.objectId}.png&subfolder=framewright&type=temp`;
   assert.equal((await fetch(`${rig.simulator.url}/view?${query}`)).status, 200);
 });
@@ -83,11 +83,11 @@ test('a file that is there already is not sent again by the next attempt', async
   const input = firstFrame();
   let asked = 0;
   const onlyAtFirst = () => asked++ === 0;
-  assert.equal((await provider.submit(submissionOf([input]), onlyAtFirst)).kind, 'not_sent');
-  const submission = submissionOf([input]);
-  const { uploads } = await countsFor(rig, submission);
-  assert.equal((await provider.submit(submission, always)).kind, 'accepted');
-  assert.equal((await countsFor(rig, submission)).uploads, uploads);
+  assert.equal((await provider.submit(jobSpecOf([input]), onlyAtFirst)).kind, 'not_sent');
+  const jobSpec = jobSpecOf([input]);
+  const { uploads } = await countsFor(rig, jobSpec);
+  assert.equal((await provider.submit(jobSpec, always)).kind, 'accepted');
+  assert.equal((await countsFor(rig, jobSpec)).uploads, uploads);
 });
 
 test('an upload that fails means that nothing was posted', async () => {
@@ -96,13 +96,13 @@ test('an upload that fails means that nothing was posted', async () => {
     [413, 'rejected'],
     [403, 'rejected'],
   ] as const) {
-    const submission = submissionOf([firstFrame()]);
-    const { posts } = await countsFor(rig, submission);
+    const jobSpec = jobSpecOf([firstFrame()]);
+    const { posts } = await countsFor(rig, jobSpec);
     await rig.simulator.plan({ on: 'upload', faults: [{ kind: 'refuse', status }] });
-    const outcome = await provider.submit(submission, always);
+    const outcome = await provider.submit(jobSpec, always);
     assert.equal(outcome.kind, kind);
     assert.ok(outcome.kind !== 'rejected' || outcome.fault === 'operator');
-    assert.equal((await countsFor(rig, submission)).posts, posts);
+    assert.equal((await countsFor(rig, jobSpec)).posts, posts);
   }
 });
 
@@ -111,7 +111,7 @@ test('a file too large to upload is not read to its end', async () => {
   const endless = await providerReading(async function* () {
     for (const chunk = Buffer.alloc(2 ** 20); ; readBytes += chunk.length) yield chunk;
   });
-  const outcome = await endless.submit(submissionOf([firstFrame()]), always);
+  const outcome = await endless.submit(jobSpecOf([firstFrame()]), always);
   assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
   assert.ok(readBytes <= UPLOAD_BYTES);
 });
@@ -119,10 +119,10 @@ test('a file too large to upload is not read to its end', async () => {
 test('a template that loads from a link gets the link, and nothing is uploaded', async () => {
   const linked = await workflowWith('LoadImageFromUrl', { url: '{{first_frame_url}}' });
   const byLink = await rig.providerWith({ workflows: [linked] });
-  const submission = submissionOf([firstFrame()]);
-  const { uploads } = await countsFor(rig, submission);
-  assert.equal((await byLink.submit(submission, always)).kind, 'accepted');
-  assert.equal((await countsFor(rig, submission)).uploads, uploads);
+  const jobSpec = jobSpecOf([firstFrame()]);
+  const { uploads } = await countsFor(rig, jobSpec);
+  assert.equal((await byLink.submit(jobSpec, always)).kind, 'accepted');
+  assert.equal((await countsFor(rig, jobSpec)).uploads, uploads);
   assert.ok(JSON.stringify((await rig.simulator.jobs()).at(-1)).includes(JSON.stringify(LINK)));
 });
 
@@ -159,13 +159,13 @@ test('a result is cut off at the most bytes that are taken', async () => {
 
 /** A server of the test's own, and what it was sent as Authorization. */
 async function withServer(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  respond: (request: IncomingMessage, response: ServerResponse) => void,
   work: (options: ComfyuiOptions, authorizations: Array<string | undefined>) => Promise<void>,
 ): Promise<void> {
   const authorizations: Array<string | undefined> = [];
   const server = createServer((request, response) => {
     authorizations.push(request.headers.authorization);
-    request.resume().once('end', () => answer(request, response));
+    request.resume().once('end', () => respond(request, response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
@@ -187,7 +187,7 @@ test('every call, downloads too, goes below the address with its authorization',
     async (options, authorizations) => {
       const guarded = createComfyuiProvider({ ...options, authorization: 'Bearer secret' });
       const jobId = 'as-the-server-says';
-      assert.deepEqual(await guarded.submit(submissionOf(), always), { kind: 'accepted', jobId });
+      assert.deepEqual(await guarded.submit(jobSpecOf(), always), { kind: 'accepted', jobId });
       await bytesOf(await guarded.openOutput({ filename: 'a.mp4' }));
       assert.deepEqual(
         authorizations,
@@ -208,7 +208,7 @@ test('absence is weak at a server that does not tell its time', async () => {
       response.end(JSON.stringify(isList ? { jobs } : { error: 'Job not found' }));
     },
     async (options) => {
-      const found = await createComfyuiProvider(options).find(soughtAttempt(submissionOf()));
+      const found = await createComfyuiProvider(options).find(findJobInput(jobSpecOf()));
       assert.deepEqual(found, { kind: 'absent', proof: 'weak' });
     },
   );

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { cutWords } from '../kit/truncate.ts';
+import { truncate } from '../kit/truncate.ts';
 import type { JobStatus } from '../provider.ts';
 import { videoAmong } from './outputs.ts';
 
@@ -104,11 +104,11 @@ function lastWords(messages: unknown[]): string {
   return 'no reason given';
 }
 
-const MOST_CHARACTERS = 500;
+const MAX_CHARACTERS = 500;
 
 function causeOf(error: unknown): string {
   if (!Value.Check(ErrorSchema, error)) return 'no reason given';
-  return cutWords(words(error), MOST_CHARACTERS);
+  return truncate(words(error), MAX_CHARACTERS);
 }
 
 function words(error: Static<typeof ErrorSchema>): string {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { ByteBudget } from '../../outbound/budget.ts';
-import type { Door } from '../../outbound/door.ts';
+import { ByteBudget } from '../../outbound/byte-budget.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { OutputGone, type OutputReference } from '../provider.ts';
 import { authorizationOf, type ServerAddress } from './server.ts';
@@ -63,13 +63,13 @@ const GONE = new Set<unknown>([400, 404, 410]);
 /** @throws OutputGone when the server does not have the file any more */
 export async function openOutput(
   output: OutputReference,
-  parts: { server: ServerAddress; door: Door; maxBytes: number },
+  deps: { server: ServerAddress; guardedFetch: GuardedFetch; maxBytes: number },
 ): Promise<AsyncIterable<Uint8Array>> {
   if (output.filename === undefined) throw new OutputGone('no file was named');
-  const { server } = parts;
+  const { server } = deps;
   try {
-    const { body } = await parts.door.download(server.baseUrl + viewPath(output), {
-      budget: new ByteBudget(parts.maxBytes),
+    const { body } = await deps.guardedFetch.download(server.baseUrl + viewPath(output), {
+      budget: new ByteBudget(deps.maxBytes),
       plainHttpWhereAllowed: true,
       headers: authorizationOf(server),
     });

@@ -1,4 +1,4 @@
-import type { CallAnswer, CallOnce, CallOutcome } from '../../outbound/call.ts';
+import type { CallOnce, CallOutcome, CallResponse } from '../../outbound/call.ts';
 import { parseJson } from '../kit/json-call.ts';
 
 /** How to reach the one ComfyUI server: several behind one address would not know of each other. */
@@ -31,7 +31,7 @@ export class ServerTrouble extends Error {
 }
 
 /** `/queue` and `/history/{id}` repeat whole graphs; a few hundred waiting jobs must fit. */
-const ANSWER_BYTES = 64 * 2 ** 20;
+const RESPONSE_BYTES = 64 * 2 ** 20;
 
 export function callServer(server: ServerAddress, request: ServerRequest): Promise<CallOutcome> {
   const { body } = request;
@@ -43,7 +43,7 @@ export function callServer(server: ServerAddress, request: ServerRequest): Promi
     body: body?.bytes,
     timeoutSeconds: server.timeoutSeconds,
     mayStillSend: request.mayStillSend,
-    maxAnswerBytes: ANSWER_BYTES,
+    maxResponseBytes: RESPONSE_BYTES,
   });
 }
 
@@ -55,10 +55,10 @@ export function authorizationOf(server: ServerAddress): Record<string, string> {
  * Asks, with a call that changes nothing or can be made twice.
  * @throws ServerTrouble when no whole answer came
  */
-export async function ask(server: ServerAddress, request: ServerRequest): Promise<CallAnswer> {
-  const answer = await callServer(server, request);
-  if (answer.kind === 'answered') return answer;
-  throw new ServerTrouble(`${request.path}: ${answer.cause}`);
+export async function ask(server: ServerAddress, request: ServerRequest): Promise<CallResponse> {
+  const response = await callServer(server, request);
+  if (response.kind === 'responded') return response;
+  throw new ServerTrouble(`${request.path}: ${response.cause}`);
 }
 
 /**
@@ -66,10 +66,10 @@ export async function ask(server: ServerAddress, request: ServerRequest): Promis
  * @throws ServerTrouble for every other answer
  */
 export async function getJson(server: ServerAddress, path: string): Promise<unknown> {
-  const answer = await ask(server, { method: 'GET', path });
-  const body = parseJson(answer.body);
-  if (answer.status === 200 && body !== undefined) return body;
-  throw notUnderstood(path, answer.status);
+  const response = await ask(server, { method: 'GET', path });
+  const body = parseJson(response.body);
+  if (response.status === 200 && body !== undefined) return body;
+  throw notUnderstood(path, response.status);
 }
 
 export function notUnderstood(path: string, status: number): ServerTrouble {

@@ -4,9 +4,9 @@ import type { Fault } from '../../../../simulators/kit/faults.ts';
 import { startCannedHost } from '../../../test/providers/canned-host.ts';
 import {
   countsFor,
+  jobSpecOf,
   type Rig,
   startRig,
-  submissionOf,
   usualOptions,
   workflowWith,
 } from '../../../test/providers/comfyui-rig.ts';
@@ -25,17 +25,17 @@ const always = () => true;
 
 /** Submits with these faults of the post, and says how many posts and jobs came of it. */
 async function submitWith(faults: Fault[]) {
-  const submission = submissionOf();
+  const jobSpec = jobSpecOf();
   await rig.simulator.plan({ on: 'submit', faults });
-  const earlier = await countsFor(rig, submission);
-  const outcome = await rig.provider.submit(submission, always);
-  const { posts, jobs } = await countsFor(rig, submission);
-  return { submission, outcome, jobs, posts: posts - earlier.posts };
+  const earlier = await countsFor(rig, jobSpec);
+  const outcome = await rig.provider.submit(jobSpec, always);
+  const { posts, jobs } = await countsFor(rig, jobSpec);
+  return { jobSpec, outcome, jobs, posts: posts - earlier.posts };
 }
 
 test('a job is taken once, under the attempt’s own id and with the whole request', async () => {
-  const { submission, outcome, jobs, posts } = await submitWith([]);
-  const jobId = promptIdOf(submission.attemptId);
+  const { jobSpec, outcome, jobs, posts } = await submitWith([]);
+  const jobId = promptIdOf(jobSpec.attemptId);
   assert.deepEqual(
     { outcome, jobs, posts },
     { outcome: { kind: 'accepted', jobId }, jobs: 1, posts: 1 },
@@ -48,10 +48,10 @@ test('a job is taken once, under the attempt’s own id and with the whole reque
 });
 
 test('an attempt that was taken already is not posted again', async () => {
-  const { submission, outcome } = await submitWith([]);
-  const earlier = await countsFor(rig, submission);
-  assert.deepEqual(await rig.provider.submit(submission, always), outcome);
-  const { posts, jobs } = await countsFor(rig, submission);
+  const { jobSpec, outcome } = await submitWith([]);
+  const earlier = await countsFor(rig, jobSpec);
+  assert.deepEqual(await rig.provider.submit(jobSpec, always), outcome);
+  const { posts, jobs } = await countsFor(rig, jobSpec);
   assert.deepEqual({ posts, jobs }, { posts: earlier.posts, jobs: 1 });
 });
 
@@ -68,23 +68,23 @@ test('an answer with a prompt_id that can not be one leaves the outcome open', a
   t.after(() => host.close());
   const provider = createComfyuiProvider(await usualOptions(host.url));
   t.after(() => provider.stop?.());
-  const submission = submissionOf();
-  const jobPath = `/api/jobs/${promptIdOf(submission.attemptId)}`;
-  host.answer(jobPath, { status: 404, json: { error: 'Job not found' } });
+  const jobSpec = jobSpecOf();
+  const jobPath = `/api/jobs/${promptIdOf(jobSpec.attemptId)}`;
+  host.respond(jobPath, { status: 404, json: { error: 'Job not found' } });
   for (const prompt_id of ['', '..', '../queue', 'a\u0000', 'x'.repeat(201), 7]) {
-    host.answer('/prompt', { json: { prompt_id, number: 1, node_errors: {} } });
-    const outcome = await provider.submit(submission, always);
+    host.respond('/prompt', { json: { prompt_id, number: 1, node_errors: {} } });
+    const outcome = await provider.submit(jobSpec, always);
     assert.equal(outcome.kind, 'unknown', JSON.stringify(prompt_id));
   }
-  host.answer('/prompt', { json: { prompt_id: 'an-id' } });
+  host.respond('/prompt', { json: { prompt_id: 'an-id' } });
   const accepted = { kind: 'accepted', jobId: 'an-id' };
-  assert.deepEqual(await provider.submit(submission, always), accepted);
+  assert.deepEqual(await provider.submit(jobSpec, always), accepted);
 });
 
 test('what the server has against a graph is told to the operator', async () => {
   const missing = await workflowWith('NotInstalled', {});
   const provider = await rig.providerWith({ workflows: [missing] });
-  assert.deepEqual(await provider.submit(submissionOf(), always), {
+  assert.deepEqual(await provider.submit(jobSpecOf(), always), {
     kind: 'rejected',
     fault: 'operator',
     cause:
@@ -93,25 +93,25 @@ test('what the server has against a graph is told to the operator', async () => 
 });
 
 test('when the look-up before the post fails, nothing is posted', async () => {
-  const submission = submissionOf();
-  const earlier = await countsFor(rig, submission);
+  const jobSpec = jobSpecOf();
+  const earlier = await countsFor(rig, jobSpec);
   await rig.simulator.plan({ on: 'read', faults: [{ kind: 'error_after_accepting' }] });
-  assert.equal((await rig.provider.submit(submission, always)).kind, 'not_sent');
+  assert.equal((await rig.provider.submit(jobSpec, always)).kind, 'not_sent');
   await rig.simulator.plan({ on: 'read', faults: [{ kind: 'refuse', status: 401 }] });
-  const outcome = await rig.provider.submit(submission, always);
+  const outcome = await rig.provider.submit(jobSpec, always);
   assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
-  assert.equal((await countsFor(rig, submission)).posts, earlier.posts);
+  assert.equal((await countsFor(rig, jobSpec)).posts, earlier.posts);
 });
 
 test('once the time to send is over nothing is sent, or at least nothing posted', async () => {
-  const submission = submissionOf();
-  const earlier = await countsFor(rig, submission);
-  assert.equal((await rig.provider.submit(submission, () => false)).kind, 'not_sent');
-  assert.equal((await countsFor(rig, submission)).requests, earlier.requests);
+  const jobSpec = jobSpecOf();
+  const earlier = await countsFor(rig, jobSpec);
+  assert.equal((await rig.provider.submit(jobSpec, () => false)).kind, 'not_sent');
+  assert.equal((await countsFor(rig, jobSpec)).requests, earlier.requests);
   let asked = 0;
   const onlyAtFirst = () => asked++ === 0;
-  assert.equal((await rig.provider.submit(submission, onlyAtFirst)).kind, 'not_sent');
-  const { posts, requests } = await countsFor(rig, submission);
+  assert.equal((await rig.provider.submit(jobSpec, onlyAtFirst)).kind, 'not_sent');
+  const { posts, requests } = await countsFor(rig, jobSpec);
   assert.equal(posts, earlier.posts);
   assert.equal(requests, earlier.requests + 1);
 });
@@ -119,12 +119,12 @@ test('once the time to send is over nothing is sent, or at least nothing posted'
 test('files that no workflow takes are the operator’s to mend, and nothing is sent', async () => {
   const url = 'https://video.example.com/1';
   const input = { role: 'first_frame', objectId: 'obj_1', mediaType: 'image/png', url } as const;
-  const submission = submissionOf([input]);
-  const earlier = await countsFor(rig, submission);
-  assert.deepEqual(await rig.provider.submit(submission, always), {
+  const jobSpec = jobSpecOf([input]);
+  const earlier = await countsFor(rig, jobSpec);
+  assert.deepEqual(await rig.provider.submit(jobSpec, always), {
     kind: 'rejected',
     fault: 'operator',
     cause: 'no workflow takes first_frame',
   });
-  assert.equal((await countsFor(rig, submission)).requests, earlier.requests);
+  assert.equal((await countsFor(rig, jobSpec)).requests, earlier.requests);
 });

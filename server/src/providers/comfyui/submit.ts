@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { CallAnswer, CallOutcome } from '../../outbound/call.ts';
+import type { CallOutcome, CallResponse } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
-import { cutWords } from '../kit/truncate.ts';
-import type { ProviderInput, Submission, SubmitOutcome } from '../provider.ts';
-import { lookUp } from './look-up.ts';
+import { truncate } from '../kit/truncate.ts';
+import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
+import { findPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { callServer, type ServerAddress, ServerTrouble } from './server.ts';
 import { type OpenInput, upload } from './uploads.ts';
@@ -18,7 +18,7 @@ import {
 } from './values.ts';
 import { fillWorkflow, type Workflow } from './workflow.ts';
 
-export interface SubmitParts {
+export interface SubmitDeps {
   server: ServerAddress;
   workflows: Workflow[];
   frameRules: FrameRules;
@@ -36,11 +36,11 @@ const OPERATOR_STATUSES = new Set([401, 403, 404, 405, 411, 413, 414, 415, 431])
  * there.
  * @throws ServerTrouble when a file did not arrive
  */
-export async function prepare(parts: SubmitParts, given: ProviderInput[]): Promise<void> {
+export async function prepare(deps: SubmitDeps, given: ProviderInput[]): Promise<void> {
   const inputs = namedInputs(given);
-  const workflow = workflowFor(parts.workflows, inputs);
+  const workflow = workflowFor(deps.workflows, inputs);
   for (const { name, input } of inputs) {
-    if (workflow?.asksFor.has(name)) await upload(parts.server, input, parts.openInput);
+    if (workflow?.asksFor.has(name)) await upload(deps.server, input, deps.openInput);
   }
 }
 
@@ -49,24 +49,24 @@ export async function prepare(parts: SubmitParts, given: ProviderInput[]): Promi
  * posted again, so it is looked up first; until the post itself, nothing is taken.
  */
 export async function submit(
-  parts: SubmitParts,
-  submission: Submission,
+  deps: SubmitDeps,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  const inputs = namedInputs(submission.inputs);
-  const workflow = workflowFor(parts.workflows, inputs);
+  const inputs = namedInputs(jobSpec.inputs);
+  const workflow = workflowFor(deps.workflows, inputs);
   if (!workflow) return operator(`no workflow takes ${wordsFor(inputs)}`);
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
-  const jobId = promptIdOf(submission.attemptId);
+  const jobId = promptIdOf(jobSpec.attemptId);
   let graph: unknown;
   try {
-    graph = await fillIn(parts, workflow, submission, inputs);
-    const { kind } = await lookUp(parts.server, jobId);
+    graph = await fillIn(deps, workflow, jobSpec, inputs);
+    const { kind } = await findPrompt(deps.server, jobId);
     if (kind !== 'missing') return { kind: 'accepted', jobId };
   } catch (error) {
     return notPosted(error);
   }
-  return post(parts.server, { prompt: graph, prompt_id: jobId }, mayStillSend);
+  return post(deps.server, { prompt: graph, prompt_id: jobId }, mayStillSend);
 }
 
 function wordsFor(inputs: NamedInput[]): string {
@@ -74,17 +74,17 @@ function wordsFor(inputs: NamedInput[]): string {
 }
 
 async function fillIn(
-  parts: SubmitParts,
+  deps: SubmitDeps,
   workflow: Workflow,
-  submission: Submission,
+  jobSpec: JobSpec,
   inputs: NamedInput[],
 ): Promise<unknown> {
-  const plain = Object.entries(plainValues(submission, parts.frameRules));
+  const plain = Object.entries(plainValues(jobSpec, deps.frameRules));
   const values = new Map<string, string | number | boolean>(plain);
   for (const { name, input } of inputs) {
     values.set(`${name}_url`, input.url);
     if (!workflow.asksFor.has(name)) continue;
-    values.set(name, await upload(parts.server, input, parts.openInput));
+    values.set(name, await upload(deps.server, input, deps.openInput));
   }
   return fillWorkflow(workflow, values);
 }
@@ -107,26 +107,26 @@ async function post(
   );
 }
 
-function outcomeOf(answer: CallOutcome): SubmitOutcome {
-  if (answer.kind !== 'answered') return answer;
-  if (answer.status >= 200 && answer.status < 300) return acceptance(answer);
-  if (answer.status === 400) return refusal(answer);
-  const cause = `HTTP ${answer.status}`;
-  if (answer.status === 429) {
-    const seconds = retryAfterSeconds(answer.headers);
+function outcomeOf(response: CallOutcome): SubmitOutcome {
+  if (response.kind !== 'responded') return response;
+  if (response.status >= 200 && response.status < 300) return acceptance(response);
+  if (response.status === 400) return refusal(response);
+  const cause = `HTTP ${response.status}`;
+  if (response.status === 429) {
+    const seconds = retryAfterSeconds(response.headers);
     const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
     return { kind: 'rejected', fault: 'busy', cause, ...wait };
   }
-  const isRefused = OPERATOR_STATUSES.has(answer.status) && !leavesOpen(answer.status);
+  const isRefused = OPERATOR_STATUSES.has(response.status) && !leavesOpen(response.status);
   return isRefused ? operator(cause) : { kind: 'unknown', cause };
 }
 
 /** The id of the answer counts: the server would say so if it went by another than ours. */
-function acceptance(answer: CallAnswer): SubmitOutcome {
-  const body = parseJson(answer.body);
+function acceptance(response: CallResponse): SubmitOutcome {
+  const body = parseJson(response.body);
   const isAcceptance = Value.Check(Type.Object({ prompt_id: JobIdSchema }), body);
   if (isAcceptance) return { kind: 'accepted', jobId: body.prompt_id };
-  return { kind: 'unknown', cause: `HTTP ${answer.status} without a prompt_id` };
+  return { kind: 'unknown', cause: `HTTP ${response.status} without a prompt_id` };
 }
 
 /** A 400 of ComfyUI's own; `node_errors` names what a node did not like. */
@@ -143,14 +143,14 @@ const RefusalSchema = Type.Object({
  * Whatever the server has against a graph (a node it lacks, a model that is not there, a value out
  * of a node's range), the operator's template or set-up is to blame: the client wrote no graph.
  */
-function refusal(answer: CallAnswer): SubmitOutcome {
-  const body = parseJson(answer.body);
+function refusal(response: CallResponse): SubmitOutcome {
+  const body = parseJson(response.body);
   if (!Value.Check(RefusalSchema, body)) {
     return { kind: 'unknown', cause: 'HTTP 400, but not in ComfyUI’s words' };
   }
   const { type, message, details = '' } = body.error;
   const nodes = JSON.stringify(body.node_errors ?? {});
-  return operator(cutWords(`${type}: ${message} ${details} ${nodes}`));
+  return operator(truncate(`${type}: ${message} ${details} ${nodes}`));
 }
 
 function operator(cause: string): SubmitOutcome {

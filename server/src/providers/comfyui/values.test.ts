@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ProviderInput, Submission } from '../provider.ts';
+import type { JobSpec, ProviderInput } from '../provider.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { namedInputs, plainValues, workflowFor } from './values.ts';
 import { PLACEHOLDERS, parseWorkflow } from './workflow.ts';
 
-const SUBMISSION: Submission = {
+const JOB_SPEC: JobSpec = {
   attemptId: 'att_1',
   mode: 'text-to-video',
   model: 'video-2.0-fast',
@@ -30,7 +30,7 @@ function taking(...files: string[]) {
 }
 
 test('every placeholder that is not a file has its value', () => {
-  assert.deepEqual(plainValues(SUBMISSION, ANY_LENGTH), {
+  assert.deepEqual(plainValues(JOB_SPEC, ANY_LENGTH), {
     prompt: 'a cat',
     seed: 4294967295,
     width: 496,
@@ -45,12 +45,12 @@ test('every placeholder that is not a file has its value', () => {
     mode: 'text-to-video',
     job_id: promptIdOf('att_1'),
   });
-  assert.deepEqual(Object.keys(plainValues(SUBMISSION, ANY_LENGTH)), [...PLACEHOLDERS]);
+  assert.deepEqual(Object.keys(plainValues(JOB_SPEC, ANY_LENGTH)), [...PLACEHOLDERS]);
 });
 
 test('frames are counted as the model counts them, never fewer than asked', () => {
   const frames = (framesPerSecond: number, frameStep: number) =>
-    plainValues(SUBMISSION, { framesPerSecond, frameStep }).frames;
+    plainValues(JOB_SPEC, { framesPerSecond, frameStep }).frames;
   assert.equal(frames(16, 4), 81);
   assert.equal(frames(24, 8), 121);
   assert.equal(frames(23.976, 1), 120);

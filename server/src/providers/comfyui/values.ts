@@ -1,5 +1,5 @@
 import { frameSize } from '../../catalog/frame-size.ts';
-import type { ProviderInput, Submission } from '../provider.ts';
+import type { JobSpec, ProviderInput } from '../provider.ts';
 import { promptIdOf } from './prompt-id.ts';
 import type { Placeholder, Workflow } from './workflow.ts';
 
@@ -17,7 +17,7 @@ export interface NamedInput {
   input: ProviderInput;
 }
 
-/** Names a submission's files: `first_frame`, `last_frame`, `reference_image_1`, ... */
+/** Names a job spec's files: `first_frame`, `last_frame`, `reference_image_1`, ... */
 export function namedInputs(inputs: ProviderInput[]): NamedInput[] {
   const counts = new Map<string, number>();
   return inputs.map((input) => {
@@ -30,7 +30,7 @@ export function namedInputs(inputs: ProviderInput[]): NamedInput[] {
 }
 
 /**
- * The first workflow that takes exactly the files of the submission: one that lacks a file of the
+ * The first workflow that takes exactly the files of the job spec: one that lacks a file of the
  * client's would silently leave it out.
  */
 export function workflowFor(workflows: Workflow[], inputs: NamedInput[]): Workflow | undefined {
@@ -40,24 +40,24 @@ export function workflowFor(workflows: Workflow[], inputs: NamedInput[]): Workfl
 
 /** The values of all placeholders that are not files. */
 export function plainValues(
-  submission: Submission,
+  jobSpec: JobSpec,
   rules: FrameRules,
 ): Record<Placeholder, string | number | boolean> {
-  const { width, height } = frameSize(submission.resolution, submission.aspectRatio);
+  const { width, height } = frameSize(jobSpec.resolution, jobSpec.aspectRatio);
   return {
-    prompt: submission.prompt,
-    seed: submission.seed,
+    prompt: jobSpec.prompt,
+    seed: jobSpec.seed,
     width,
     height,
-    frames: frameCount(submission.durationSeconds, rules),
+    frames: frameCount(jobSpec.durationSeconds, rules),
     frames_per_second: rules.framesPerSecond,
-    duration_seconds: submission.durationSeconds,
-    aspect_ratio: submission.aspectRatio,
-    resolution: submission.resolution,
-    generate_audio: submission.generateAudio,
-    model: submission.model,
-    mode: submission.mode,
-    job_id: promptIdOf(submission.attemptId),
+    duration_seconds: jobSpec.durationSeconds,
+    aspect_ratio: jobSpec.aspectRatio,
+    resolution: jobSpec.resolution,
+    generate_audio: jobSpec.generateAudio,
+    model: jobSpec.model,
+    mode: jobSpec.mode,
+    job_id: promptIdOf(jobSpec.attemptId),
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { cutWords } from '../kit/truncate.ts';
+import { truncate } from '../kit/truncate.ts';
 import type { JobStatus, SubmitOutcome } from '../provider.ts';
 
 type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
@@ -37,7 +37,7 @@ export function errorWords(error: FalError | undefined): string[] {
 export function causeOf(status: number, error: FalError | undefined): string {
   const detail = error?.detail ?? 'no words';
   const text = typeof detail === 'string' ? detail : detail.map(({ msg }) => msg ?? '').join('; ');
-  return cutWords([`HTTP ${status}`, ...errorWords(error), text].join(': '));
+  return truncate([`HTTP ${status}`, ...errorWords(error), text].join(': '));
 }
 
 const MEDIA = {
@@ -118,6 +118,6 @@ export function jobFailureOf(status: number, words: string[], told: string): Job
   const message = 'The provider could not make the video.';
   const known = words.map((word) => JOB_FAILURES[word]).find((entry) => entry !== undefined);
   const billed = status >= 500 ? false : null;
-  const cause = cutWords(told);
+  const cause = truncate(told);
   return { kind: 'failed', code: 'provider_failed', message, ...known, cause, billed };
 }

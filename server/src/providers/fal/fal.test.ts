@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { jwks, signedDelivery, USER_ID } from '../../../../simulators/fal/webhook.ts';
 import {
-  type CannedAnswer,
   type CannedHost,
+  type CannedResponse,
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
-import { input, sought, submission } from '../../../test/providers/submission.ts';
+import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createFalProvider } from './fal.ts';
 import { modelInput } from './model-input.ts';
 import type { FalOptions } from './settings.ts';
@@ -33,7 +33,7 @@ function fal(changes: Partial<FalOptions> = {}) {
   return createFalProvider({
     apiKey: 'fal-key',
     call: callOnce,
-    door: createDoor({ allow: parseAllowList(new URL(host.url).host) }),
+    guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
     submitTimeoutSeconds: 5,
     now: () => NOW,
     queueUrl: host.url,
@@ -43,17 +43,17 @@ function fal(changes: Partial<FalOptions> = {}) {
   });
 }
 
-function submitted(answer: CannedAnswer) {
-  host.answer(SUBMIT, answer);
-  return fal().submit(submission(), () => true);
+function submitted(response: CannedResponse) {
+  host.respond(SUBMIT, response);
+  return fal().submit(jobSpec(), () => true);
 }
 
-function modelError(type: string, msg = 'said by the model'): CannedAnswer {
+function modelError(type: string, msg = 'said by the model'): CannedResponse {
   return { status: 422, json: { detail: [{ loc: ['body', 'prompt'], msg, type, input: 'x' }] } };
 }
 
 test('a submit names the webhook, bounds an orphan and keeps what was sent', async () => {
-  host.answer(SUBMIT, {
+  host.respond(SUBMIT, {
     json: {
       status: 'IN_QUEUE',
       request_id: ID,
@@ -62,29 +62,29 @@ test('a submit names the webhook, bounds an orphan and keeps what was sent', asy
       queue_position: 0,
     },
   });
-  const outcome = await fal({ startTimeoutSeconds: 900 }).submit(submission(), () => true);
+  const outcome = await fal({ startTimeoutSeconds: 900 }).submit(jobSpec(), () => true);
   assert.deepEqual(outcome, { kind: 'accepted', jobId: ID });
   const [request, ...more] = host.requests;
   assert.ok(request);
   assert.equal(more.length, 0);
-  assert.equal(request.url.searchParams.get('fal_webhook'), submission().callbackUrl);
+  assert.equal(request.url.searchParams.get('fal_webhook'), jobSpec().callbackUrl);
   assert.equal(request.headers.authorization, 'Key fal-key');
   assert.equal(request.headers['x-fal-request-start-timeout'], '900');
   assert.equal(request.headers['x-fal-no-retry'], '1');
   assert.equal(request.headers['x-fal-store-io'], '1');
-  const sent = { ...modelInput(submission()), end_user_id: 'att_1' };
+  const sent = { ...modelInput(jobSpec()), end_user_id: 'att_1' };
   assert.deepEqual(JSON.parse(request.body), sent);
 });
 
 test('the mark of the attempt can be switched off', async () => {
-  host.answer(SUBMIT, { json: { request_id: ID } });
-  await fal({ markWithEndUserId: false }).submit(submission(), () => true);
-  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), modelInput(submission()));
+  host.respond(SUBMIT, { json: { request_id: ID } });
+  await fal({ markWithEndUserId: false }).submit(jobSpec(), () => true);
+  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), modelInput(jobSpec()));
 });
 
 test("a refusal in fal's own words is put down to whoever can mend it", async () => {
-  const refused = async (answer: CannedAnswer) => {
-    const outcome = await submitted(answer);
+  const refused = async (response: CannedResponse) => {
+    const outcome = await submitted(response);
     assert.ok(outcome.kind === 'rejected', JSON.stringify(outcome));
     return outcome.fault === 'request' ? outcome.code : outcome.fault;
   };
@@ -118,7 +118,7 @@ test('Retry-After is handed on', async () => {
 
 test("whatever is not a complete refusal of fal's own leaves the outcome open", async () => {
   const flat = { detail: 'x', error_type: 'internal_error' };
-  const open: CannedAnswer[] = [
+  const open: CannedResponse[] = [
     { status: 200, text: '<html>' },
     { status: 200, json: { status: 'IN_QUEUE' } },
     { status: 200, json: { request_id: '../../other' } },
@@ -133,9 +133,9 @@ test("whatever is not a complete refusal of fal's own leaves the outcome open", 
     { status: 503, json: flat },
     { status: 504, text: '' },
   ];
-  for (const answer of open) {
-    const outcome = await submitted(answer);
-    assert.equal(outcome.kind, 'unknown', JSON.stringify(answer));
+  for (const response of open) {
+    const outcome = await submitted(response);
+    assert.equal(outcome.kind, 'unknown', JSON.stringify(response));
   }
   assert.equal(host.requests.length, open.length);
 });
@@ -147,9 +147,9 @@ test("models of several apps are refused at once: a job's id would not say where
 
 const COMPLETED = { json: { status: 'COMPLETED', metrics: { inference_time: 90.1 } } };
 
-function read(status: CannedAnswer, result: CannedAnswer = { status: 500, text: '' }) {
-  host.answer(`${REQUEST}/status`, status);
-  host.answer(REQUEST, result);
+function read(status: CannedResponse, result: CannedResponse = { status: 500, text: '' }) {
+  host.respond(`${REQUEST}/status`, status);
+  host.respond(REQUEST, result);
   return fal().read('r-1');
 }
 
@@ -171,7 +171,7 @@ test('a completed request that failed says why and, where known, that it costs n
     const headers = { 'x-fal-error-type': word };
     return { status, headers, json: { detail: 'words', error_type: word } };
   };
-  const ended = async (result: CannedAnswer, status: CannedAnswer = COMPLETED) => {
+  const ended = async (result: CannedResponse, status: CannedResponse = COMPLETED) => {
     const outcome = await read(status, result);
     assert.ok(outcome.kind === 'failed', JSON.stringify(outcome));
     return [outcome.code, outcome.billed];
@@ -213,7 +213,7 @@ test('only fal itself can say that it does not know a request', async () => {
 });
 
 test('an answer that says nothing of the request is a passing failure', async () => {
-  const nothing: CannedAnswer[] = [
+  const nothing: CannedResponse[] = [
     { status: 200, text: '<html>' },
     { status: 400, json: { detail: 'Request is still in progress' } },
     { status: 401, json: { detail: 'Authentication is required' } },
@@ -221,15 +221,15 @@ test('an answer that says nothing of the request is a passing failure', async ()
     { status: 500, text: '' },
     { status: 503, json: { detail: "no word of fal's own" } },
   ];
-  for (const answer of nothing) {
-    await assert.rejects(read(answer), JSON.stringify(answer));
-    await assert.rejects(read(COMPLETED, answer), JSON.stringify(answer));
+  for (const response of nothing) {
+    await assert.rejects(read(response), JSON.stringify(response));
+    await assert.rejects(read(COMPLETED, response), JSON.stringify(response));
   }
 });
 
 function row(id: string, changes: Record<string, unknown> = {}) {
   const times = { sent_at: new Date(NOW - 5000).toISOString(), ended_at: null };
-  const json_input = { ...modelInput(submission()), end_user_id: 'att_1' };
+  const json_input = { ...modelInput(jobSpec()), end_user_id: 'att_1' };
   return {
     request_id: id,
     endpoint_id: SUBMIT,
@@ -241,12 +241,12 @@ function row(id: string, changes: Record<string, unknown> = {}) {
 }
 
 function found(rows: unknown[], options: { taken?: string[] } = {}) {
-  host.answer(HISTORY, { json: { items: rows, next_cursor: null, has_more: false } });
-  return fal().find(sought(submission(), NOW - 4000, options.taken));
+  host.respond(HISTORY, { json: { items: rows, next_cursor: null, has_more: false } });
+  return fal().find(findInput(jobSpec(), NOW - 4000, options.taken));
 }
 
 test('a lost request is found by the mark of its attempt, whatever else is alike', async () => {
-  const other = { ...modelInput(submission()), end_user_id: 'att_2' };
+  const other = { ...modelInput(jobSpec()), end_user_id: 'att_2' };
   const outcome = await found([row('r-2', { json_input: other }), row('r-1')]);
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   const asked = host.requests[0]?.url.searchParams;
@@ -269,13 +269,13 @@ test('without its mark a request is found by all that was sent, and never by a p
 
 test('a link to an input tells requests apart although it is signed anew', async () => {
   const own = (signature: string, id = 'a') =>
-    submission({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
+    jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
   const rows = [
     row('r-1', { json_input: modelInput(own('first')) }),
     row('r-2', { json_input: modelInput(own('first', 'b')) }),
   ];
-  host.answer(HISTORY, { json: { items: rows, next_cursor: null } });
-  const outcome = await fal().find(sought(own('second'), NOW - 4000));
+  host.respond(HISTORY, { json: { items: rows, next_cursor: null } });
+  const outcome = await fal().find(findInput(own('second'), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
 });
 
@@ -303,9 +303,9 @@ test('an absent request is only a hint, since unfinished ones may not be shown',
 });
 
 test('the history is asked for up to the end of the longest run, however long ago that was', async () => {
-  host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
+  host.respond(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
   const dayLater = { now: () => NOW + 86_400_000, startTimeoutSeconds: 600 };
-  const outcome = await fal(dayLater).find(sought(submission(), NOW - 4000));
+  const outcome = await fal(dayLater).find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   const end = Date.parse(host.requests[0]?.url.searchParams.get('end') ?? '');
   assert.equal(end, NOW - 4000 + (600 + 3600 + 120) * 1000);
@@ -322,23 +322,27 @@ test('every page of the history is read, each in its turn, before anything is sa
   const nextListTurn = async () => {
     turns += 1;
   };
-  host.answer(
+  host.respond(
     HISTORY,
     { json: { items: [row('r-2', { json_input: {} })], next_cursor: 'second' } },
     { json: { items: [row('r-1')], next_cursor: null } },
   );
-  const outcome = await fal({ nextListTurn }).find(sought(submission(), NOW - 4000));
+  const outcome = await fal({ nextListTurn }).find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
   assert.equal(turns, 2);
 });
 
 test('a history that can not be read to its end says nothing', async () => {
-  const find = () => fal().find(sought(submission(), NOW - 4000));
-  host.answer(HISTORY, { json: { items: [row('r-1')], next_cursor: 'again' } });
+  const find = () => fal().find(findInput(jobSpec(), NOW - 4000));
+  host.respond(HISTORY, { json: { items: [row('r-1')], next_cursor: 'again' } });
   await assert.rejects(find, /more than 20 pages/);
-  for (const answer of [{ text: '<html>' }, { json: { items: [{}] } }, { status: 403, json: {} }]) {
-    host.answer(HISTORY, answer);
+  for (const response of [
+    { text: '<html>' },
+    { json: { items: [{}] } },
+    { status: 403, json: {} },
+  ]) {
+    host.respond(HISTORY, response);
     await assert.rejects(find, /can not be read/);
   }
 });
@@ -355,7 +359,7 @@ function callBack(
 const NEWS = { request_id: ID, gateway_request_id: 'another', status: 'OK', payload: { seed: 1 } };
 
 test('a signed webhook is news of the request that it names, each time it is delivered', async () => {
-  host.answer(JWKS, { json: jwks() });
+  host.respond(JWKS, { json: jwks() });
   const delivery = signedDelivery(NEWS, { signedAt: NOW });
   const news = { kind: 'news', jobId: ID, verified: true };
   const provider = fal({ userId: USER_ID });
@@ -366,14 +370,14 @@ test('a signed webhook is news of the request that it names, each time it is del
 });
 
 test('a signed webhook with an id that is none of fal’s is news of nothing', async () => {
-  host.answer(JWKS, { json: jwks() });
+  host.respond(JWKS, { json: jwks() });
   const news = { ...NEWS, request_id: '../../other' };
   const callback = await callBack(signedDelivery(news, { signedAt: NOW }));
   assert.deepEqual(callback, { kind: 'news', jobId: null, verified: true });
 });
 
 test('a webhook is forged when body, time, user or signature is not as signed', async () => {
-  host.answer(JWKS, { json: jwks() });
+  host.respond(JWKS, { json: jwks() });
   const good = signedDelivery(NEWS, { signedAt: NOW });
   const header = (name: string, value: string) => ({
     ...good,
@@ -395,6 +399,6 @@ test('a webhook is forged when body, time, user or signature is not as signed', 
 });
 
 test('a webhook is not judged while the keys can not be read', async () => {
-  host.answer(JWKS, { status: 503, text: '' });
+  host.respond(JWKS, { status: 503, text: '' });
   await assert.rejects(callBack(signedDelivery(NEWS, { signedAt: NOW })), /keys can not be read/);
 });

@@ -13,15 +13,15 @@ import { createWebhookReader } from './webhook.ts';
  */
 export function createFalProvider(options: FalOptions): Provider {
   const settings = falSettings(options);
-  const { door, maxOutputBytes: maxBytes } = options;
+  const { guardedFetch, maxOutputBytes: maxBytes } = options;
   return {
     name: 'fal',
     identity: identityOf(settings.queueUrl, settings.platformUrl, settings.apiKey, settings.models),
     capabilities: capabilitiesOf(settings),
-    submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
-    find: (sought) => findInHistory(settings, sought),
+    submit: (jobSpec, mayStillSend) => submit(settings, jobSpec, mayStillSend),
+    find: (input) => findInHistory(settings, input),
     read: (jobId) => readRequest(settings, jobId),
-    openOutput: ({ url }) => openOutputAt(url, { door, maxBytes }),
+    openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: createWebhookReader(settings),
   };
 }

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
-import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
+import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { causeOf, falErrorIn } from './errors.ts';
 import { endpointOf, modelInput } from './model-input.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
@@ -32,35 +32,35 @@ const MAX_PAGES = 20;
  */
 export async function findInHistory(
   settings: FalSettings,
-  sought: SoughtAttempt,
+  input: FindJobInput,
 ): Promise<FindOutcome> {
-  return pickJob(await readCandidates(settings, sought), sought);
+  return pickJob(await readCandidates(settings, input), input);
 }
 
 /** Rows hold all that was sent, so no more of them is kept than a page and the ids of what fits. */
-async function readCandidates(settings: FalSettings, sought: SoughtAttempt): Promise<Candidate[]> {
+async function readCandidates(settings: FalSettings, input: FindJobInput): Promise<Candidate[]> {
   const candidates: Candidate[] = [];
-  for await (const row of readHistory(settings, sought)) {
+  for await (const row of readHistory(settings, input)) {
     const jobId = row.request_id;
-    if (!isJobId(jobId) || !wasSent(row, sought)) continue;
-    const by = compare(row, sought.submission);
+    if (!isJobId(jobId) || !wasSent(row, input)) continue;
+    const by = compare(row, input.jobSpec);
     if (by !== 'other') candidates.push({ jobId, by });
   }
   return candidates;
 }
 
-async function* readHistory(settings: FalSettings, sought: SoughtAttempt): AsyncGenerator<Row> {
+async function* readHistory(settings: FalSettings, input: FindJobInput): AsyncGenerator<Row> {
   let cursor: string | null | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     await settings.nextListTurn();
-    const url = historyUrl(settings, sought, cursor ?? undefined);
-    const answer = await getFromFal(settings, url);
-    if (answer.status !== 200 || !Value.Check(PageSchema, answer.body)) {
-      const cause = causeOf(answer.status, falErrorIn(answer.body));
+    const url = historyUrl(settings, input, cursor ?? undefined);
+    const response = await getFromFal(settings, url);
+    if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
+      const cause = causeOf(response.status, falErrorIn(response.body));
       throw new Error(`fal's request history can not be read: ${cause}`);
     }
-    yield* answer.body.items;
-    cursor = answer.body.next_cursor;
+    yield* response.body.items;
+    cursor = response.body.next_cursor;
     if (!cursor) return;
   }
   throw new Error(`fal's request history has more than ${MAX_PAGES} pages`);
@@ -71,12 +71,12 @@ async function* readHistory(settings: FalSettings, sought: SoughtAttempt): Async
  * from the submit to the end of the longest run, and the rows are judged by the time they were
  * sent. To now would not do: of a busy account, the history would soon be too long to read.
  */
-function historyUrl(settings: FalSettings, sought: SoughtAttempt, cursor: string | undefined) {
+function historyUrl(settings: FalSettings, input: FindJobInput, cursor: string | undefined) {
   const url = new URL(`${settings.platformUrl}/v1/models/requests/by-endpoint`);
-  const { from, to } = sought.sentBetween;
+  const { from, to } = input.sentBetween;
   const end = Math.min(settings.now(), to + settings.jobLimitSeconds * 1000);
   url.search = new URLSearchParams({
-    endpoint_id: endpointOf(sought.submission, settings.models),
+    endpoint_id: endpointOf(input.jobSpec, settings.models),
     start: new Date(from - SKEW_SECONDS * 1000).toISOString(),
     end: new Date(end + SKEW_SECONDS * 1000).toISOString(),
     limit: '100',
@@ -86,7 +86,7 @@ function historyUrl(settings: FalSettings, sought: SoughtAttempt, cursor: string
   return url.href;
 }
 
-function wasSent(row: Row, { sentBetween }: SoughtAttempt): boolean {
+function wasSent(row: Row, { sentBetween }: FindJobInput): boolean {
   const sentAt = Date.parse(row.sent_at);
   const skew = SKEW_SECONDS * 1000;
   return sentAt >= sentBetween.from - skew && sentAt <= sentBetween.to + skew;
@@ -96,10 +96,10 @@ function wasSent(row: Row, { sentBetween }: SoughtAttempt): boolean {
  * By the attempt's own mark where the history shows one, else by everything else that was sent. A
  * link to an input is a mark too: it names the task's own copy, which no other task is sent with.
  */
-function compare({ json_input: input }: Row, submission: Submission): Candidate['by'] | 'other' {
+function compare({ json_input: input }: Row, jobSpec: JobSpec): Candidate['by'] | 'other' {
   if (!isFields(input)) return 'other';
   const mark = input.end_user_id ?? null;
-  if (mark !== null) return mark === submission.attemptId ? 'mark' : 'other';
-  if (!isEcho(modelInput(submission), input)) return 'other';
-  return submission.inputs.length > 0 ? 'mark' : 'likeness';
+  if (mark !== null) return mark === jobSpec.attemptId ? 'mark' : 'other';
+  if (!isEcho(modelInput(jobSpec), input)) return 'other';
+  return jobSpec.inputs.length > 0 ? 'mark' : 'likeness';
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertFileFields, assertNoEmptyFields } from '../../../test/providers/file-fields.ts';
-import { submission } from '../../../test/providers/submission.ts';
+import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { endpointOf, FAL_MODELS, modelInput } from './model-input.ts';
 
 test('each model and mode has its own endpoint', () => {
-  const at = (changes: Parameters<typeof submission>[0]) =>
-    endpointOf(submission(changes), FAL_MODELS);
+  const at = (changes: Parameters<typeof jobSpec>[0]) => endpointOf(jobSpec(changes), FAL_MODELS);
   assert.equal(at({ model: 'video-2.0' }), 'bytedance/seedance-2.0/text-to-video');
   assert.equal(
     at({ model: 'video-2.0-fast', mode: 'image-to-video' }),
@@ -19,7 +18,7 @@ test('each model and mode has its own endpoint', () => {
 });
 
 test('the duration is sent as a string, and no seed at all', () => {
-  assert.deepEqual(modelInput(submission({ durationSeconds: 12, generateAudio: true })), {
+  assert.deepEqual(modelInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',
     resolution: '480p',

@@ -1,15 +1,15 @@
 import { type FileFields, fileFields } from '../kit/file-fields.ts';
-import type { Submission } from '../provider.ts';
+import type { JobSpec } from '../provider.ts';
 
 /** The endpoint of each mode below a model's own path (fal, Seedance 2.0 model pages). */
-const ENDPOINTS: Record<Submission['mode'], string> = {
+const ENDPOINTS: Record<JobSpec['mode'], string> = {
   'text-to-video': 'text-to-video',
   'image-to-video': 'image-to-video',
   'media-to-video': 'reference-to-video',
 };
 
 /** Path of each model; all must belong to one `owner/app`, where its requests are read. */
-export type FalModels = Record<Submission['model'], string>;
+export type FalModels = Record<JobSpec['model'], string>;
 
 export const FAL_MODELS: FalModels = {
   'video-2.0': 'bytedance/seedance-2.0',
@@ -18,8 +18,8 @@ export const FAL_MODELS: FalModels = {
 };
 
 /** The endpoint that a request goes to, such as bytedance/seedance-2.0/fast/text-to-video. */
-export function endpointOf(submission: Submission, models: FalModels): string {
-  return `${models[submission.model]}/${ENDPOINTS[submission.mode]}`;
+export function endpointOf(jobSpec: JobSpec, models: FalModels): string {
+  return `${models[jobSpec.model]}/${ENDPOINTS[jobSpec.mode]}`;
 }
 
 const FILE_FIELDS: FileFields = {
@@ -34,13 +34,13 @@ const FILE_FIELDS: FileFields = {
  * resolved before it gets here, so `auto` is never sent.
  * Source: fal, Seedance 2.0 model pages, input tables.
  */
-export function modelInput(submission: Submission): Record<string, unknown> {
+export function modelInput(jobSpec: JobSpec): Record<string, unknown> {
   return {
-    prompt: submission.prompt,
-    aspect_ratio: submission.aspectRatio,
-    resolution: submission.resolution,
-    duration: String(submission.durationSeconds),
-    generate_audio: submission.generateAudio,
-    ...fileFields(submission, FILE_FIELDS),
+    prompt: jobSpec.prompt,
+    aspect_ratio: jobSpec.aspectRatio,
+    resolution: jobSpec.resolution,
+    duration: String(jobSpec.durationSeconds),
+    generate_audio: jobSpec.generateAudio,
+    ...fileFields(jobSpec, FILE_FIELDS),
   };
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonAnswer } from '../kit/json-call.ts';
+import type { JsonResponse } from '../kit/json-call.ts';
 import type { JobStatus } from '../provider.ts';
 import { causeOf, errorWords, falErrorIn, jobFailureOf } from './errors.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
@@ -25,11 +25,11 @@ const RESULT_FAILURES = new Set([400, 413, 422, 499]);
  */
 export async function readRequest(settings: FalSettings, jobId: string): Promise<JobStatus> {
   const url = `${settings.queueUrl}/${settings.app}/requests/${encodeURIComponent(jobId)}`;
-  const answer = await getFromFal(settings, `${url}/status`);
-  if (isNotFound(answer)) return { kind: 'missing' };
-  if (!isSuccess(answer) || !Value.Check(StatusSchema, answer.body))
-    throw unclear('status', answer);
-  const { status, error, error_type: word } = answer.body;
+  const response = await getFromFal(settings, `${url}/status`);
+  if (isNotFound(response)) return { kind: 'missing' };
+  if (!isSuccess(response) || !Value.Check(StatusSchema, response.body))
+    throw unclear('status', response);
+  const { status, error, error_type: word } = response.body;
   if (status !== 'COMPLETED') return { kind: 'working' };
   const failed = typeof error === 'string' || typeof word === 'string';
   const words = typeof word === 'string' ? [word] : [];
@@ -41,39 +41,39 @@ interface SaidFailure {
   error: unknown;
 }
 
-function resultOf(answer: JsonAnswer, said: SaidFailure | undefined): JobStatus {
-  if (isSuccess(answer) && Value.Check(ResultSchema, answer.body)) {
-    return { kind: 'succeeded', output: { url: answer.body.video.url } };
+function resultOf(response: JsonResponse, said: SaidFailure | undefined): JobStatus {
+  if (isSuccess(response) && Value.Check(ResultSchema, response.body)) {
+    return { kind: 'succeeded', output: { url: response.body.video.url } };
   }
-  const error = falErrorIn(answer.body);
-  const header = answer.headers['x-fal-error-type'];
+  const error = falErrorIn(response.body);
+  const header = response.headers['x-fal-error-type'];
   const words = [...errorWords(error), ...(said?.words ?? []), ...(header ? [header] : [])];
-  const isFailure = error && RESULT_FAILURES.has(answer.status) && isOwnError(answer, words);
-  if (said || isFailure) return jobFailureOf(answer.status, words, failureCause(answer, said));
-  if (isNotFound(answer)) return { kind: 'missing' };
-  throw unclear('result', answer);
+  const isFailure = error && RESULT_FAILURES.has(response.status) && isOwnError(response, words);
+  if (said || isFailure) return jobFailureOf(response.status, words, failureCause(response, said));
+  if (isNotFound(response)) return { kind: 'missing' };
+  throw unclear('result', response);
 }
 
 /** A 422 is a model's. Others without a word of fal's may be a proxy's or "still in progress". */
-function isOwnError(answer: JsonAnswer, words: string[]): boolean {
-  return answer.status === 422 || words.length > 0;
+function isOwnError(response: JsonResponse, words: string[]): boolean {
+  return response.status === 422 || words.length > 0;
 }
 
-function failureCause(answer: JsonAnswer, said: SaidFailure | undefined): string {
+function failureCause(response: JsonResponse, said: SaidFailure | undefined): string {
   const status = said ? `${String(said.error ?? '')} ${said.words.join(' ')}; ` : '';
-  return `${status}${causeOf(answer.status, falErrorIn(answer.body))}`;
+  return `${status}${causeOf(response.status, falErrorIn(response.body))}`;
 }
 
-function isSuccess({ status }: JsonAnswer): boolean {
+function isSuccess({ status }: JsonResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-function isNotFound(answer: JsonAnswer): boolean {
-  return answer.status === 404 && falErrorIn(answer.body) !== undefined;
+function isNotFound(response: JsonResponse): boolean {
+  return response.status === 404 && falErrorIn(response.body) !== undefined;
 }
 
-function unclear(what: string, answer: JsonAnswer): Error {
+function unclear(what: string, response: JsonResponse): Error {
   return new Error(
-    `fal's ${what} can not be read: ${causeOf(answer.status, falErrorIn(answer.body))}`,
+    `fal's ${what} can not be read: ${causeOf(response.status, falErrorIn(response.body))}`,
   );
 }

@@ -1,14 +1,14 @@
 import { UsageError } from '../../kernel/errors.ts';
 import type { CallOnce } from '../../outbound/call.ts';
-import type { Door } from '../../outbound/door.ts';
-import { getJson, type JsonAnswer } from '../kit/json-call.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
+import { getJson, type JsonResponse } from '../kit/json-call.ts';
 import { FAL_MODELS, type FalModels } from './model-input.ts';
 
 export interface FalOptions {
   apiKey: string;
   call: CallOnce;
   /** Opens results. */
-  door: Door;
+  guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
   /** Milliseconds since 1970. */
   now(): number;
@@ -77,7 +77,7 @@ function appOf(models: FalModels): string {
 }
 
 /** Reads something of the account's; see getJson for what it throws. */
-export function getFromFal(settings: FalSettings, url: string): Promise<JsonAnswer> {
+export function getFromFal(settings: FalSettings, url: string): Promise<JsonResponse> {
   const headers = { authorization: `Key ${settings.apiKey}` };
   return getJson(settings.call, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
 }

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
-import type { Submission, SubmitOutcome } from '../provider.ts';
+import type { JobSpec, SubmitOutcome } from '../provider.ts';
 import { falErrorIn, rejectionOf } from './errors.ts';
 import { endpointOf, modelInput } from './model-input.ts';
 import type { FalSettings } from './settings.ts';
@@ -19,22 +19,22 @@ export const OUTPUT_LIFE_SECONDS = 86_400;
  */
 export async function submit(
   settings: FalSettings,
-  submission: Submission,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  const { callbackUrl, attemptId } = submission;
+  const { callbackUrl, attemptId } = jobSpec;
   const marker = settings.markWithEndUserId ? { end_user_id: attemptId } : {};
-  const url = new URL(`${settings.queueUrl}/${endpointOf(submission, settings.models)}`);
+  const url = new URL(`${settings.queueUrl}/${endpointOf(jobSpec, settings.models)}`);
   url.searchParams.set('fal_webhook', callbackUrl);
-  const answer = await settings.call({
+  const response = await settings.call({
     url: url.href,
     method: 'POST',
     headers: submitHeaders(settings),
-    body: JSON.stringify({ ...modelInput(submission), ...marker }),
+    body: JSON.stringify({ ...modelInput(jobSpec), ...marker }),
     timeoutSeconds: settings.submitTimeoutSeconds,
     mayStillSend,
   });
-  return outcomeOf(answer);
+  return outcomeOf(response);
 }
 
 function submitHeaders(settings: FalSettings): Record<string, string> {
@@ -50,10 +50,10 @@ function submitHeaders(settings: FalSettings): Record<string, string> {
   };
 }
 
-function outcomeOf(answer: CallOutcome): SubmitOutcome {
-  if (answer.kind !== 'answered') return answer;
-  const { status, headers } = answer;
-  const body = parseJson(answer.body);
+function outcomeOf(response: CallOutcome): SubmitOutcome {
+  if (response.kind !== 'responded') return response;
+  const { status, headers } = response;
+  const body = parseJson(response.body);
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && Value.Check(AcceptedSchema, body)) {
     return { kind: 'accepted', jobId: body.request_id };

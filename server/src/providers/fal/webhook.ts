@@ -32,7 +32,7 @@ export function createWebhookReader(settings: FalSettings) {
     maxAgeSeconds: KEYS_MAX_AGE_SECONDS,
   });
   return async (delivery: Delivery): Promise<Callback> => {
-    const signed = signedParts(delivery);
+    const signed = signedDeps(delivery);
     if (!signed) return forged('a signature header is missing');
     if (!signedRecently(signed.timestamp, settings.now())) return forged('not signed just now');
     if (settings.userId !== '' && signed.userId !== settings.userId) return forged('another user');
@@ -42,7 +42,7 @@ export function createWebhookReader(settings: FalSettings) {
   };
 }
 
-function signedParts({ body, headers }: Delivery) {
+function signedDeps({ body, headers }: Delivery) {
   const requestId = headers['x-fal-webhook-request-id'];
   const userId = headers['x-fal-webhook-user-id'];
   const timestamp = headers['x-fal-webhook-timestamp'];
@@ -66,11 +66,11 @@ function forged(cause: string): Callback {
 
 async function askForKeys(settings: FalSettings): Promise<KeyObject[]> {
   const { call, jwksUrl: url, readTimeoutSeconds: timeoutSeconds } = settings;
-  const answer = await getJson(call, { url, headers: {}, timeoutSeconds });
-  if (answer.status !== 200 || !Value.Check(JwksSchema, answer.body)) {
-    throw new Error(`fal's webhook keys can not be read: HTTP ${answer.status}`);
+  const response = await getJson(call, { url, headers: {}, timeoutSeconds });
+  if (response.status !== 200 || !Value.Check(JwksSchema, response.body)) {
+    throw new Error(`fal's webhook keys can not be read: HTTP ${response.status}`);
   }
-  return answer.body.keys
+  return response.body.keys
     .filter(({ kty }) => kty === 'OKP')
     .map(({ x }) =>
       createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: x ?? '' }, format: 'jwk' }),

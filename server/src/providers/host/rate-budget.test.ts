@@ -4,7 +4,7 @@ import { createTestDatabase, quiet, type TestDatabase } from '../../../test/data
 import { type Database, openDatabase, statement } from '../../database/database.ts';
 import { type RateBudget, takeTurn } from './rate-budget.ts';
 
-const READS: RateBudget = { account: 'ark', purpose: 'read', callsPerSecond: 20 };
+const READS: RateBudget = { quota: 'ark', purpose: 'read', callsPerSecond: 20 };
 const CONNECTIONS_EACH = 10;
 
 let database: TestDatabase;
@@ -82,7 +82,7 @@ test('a spacing that is not a whole number of microseconds is rounded up', async
 test('accounts do not take each other turns, nor do the purposes of one account', async () => {
   await takeTurns(20);
   const others = [
-    { ...READS, account: 'fal' },
+    { ...READS, quota: 'fal' },
     { ...READS, purpose: 'find' },
     { ...READS, purpose: 'submit' },
   ] as const;

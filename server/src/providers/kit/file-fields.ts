@@ -1,6 +1,6 @@
-import type { ProviderInput, Submission } from '../provider.ts';
+import type { JobSpec, ProviderInput } from '../provider.ts';
 
-/** What a provider calls the fields that take links to a submission's files. */
+/** What a provider calls the fields that take links to a job spec's files. */
 export interface FileFields {
   firstFrame: string;
   lastFrame: string;
@@ -8,11 +8,8 @@ export interface FileFields {
   referenceVideos: string;
 }
 
-/** Links to a submission's files by the provider's names; a field without a file is left out. */
-export function fileFields(
-  { mode, inputs }: Submission,
-  names: FileFields,
-): Record<string, unknown> {
+/** Links to a job spec's files by the provider's names; a field without a file is left out. */
+export function fileFields({ mode, inputs }: JobSpec, names: FileFields): Record<string, unknown> {
   const urls = (role: ProviderInput['role']) =>
     inputs.filter((input) => input.role === role).map(({ url }) => url);
   const [firstFrame] = urls('first_frame');

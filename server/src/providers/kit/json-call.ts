@@ -1,12 +1,12 @@
-import type { CallAnswer, CallOnce } from '../../outbound/call.ts';
+import type { CallOnce, CallResponse } from '../../outbound/call.ts';
 
 /** A page of a list can hold a hundred jobs with all that was sent for them. */
-const ANSWER_BYTES = 16 * 2 ** 20;
+const RESPONSE_BYTES = 16 * 2 ** 20;
 
 /** An answer whose body was read as JSON; `body` is undefined when it is none. */
-export interface JsonAnswer {
+export interface JsonResponse {
   status: number;
-  headers: CallAnswer['headers'];
+  headers: CallResponse['headers'];
   body: unknown;
 }
 
@@ -17,10 +17,11 @@ export interface JsonAnswer {
 export async function getJson(
   call: CallOnce,
   request: { url: string; headers: Record<string, string>; timeoutSeconds: number },
-): Promise<JsonAnswer> {
-  const answer = await call({ ...request, method: 'GET', maxAnswerBytes: ANSWER_BYTES });
-  if (answer.kind !== 'answered') throw new Error(`No answer from the provider: ${answer.cause}`);
-  return { status: answer.status, headers: answer.headers, body: parseJson(answer.body) };
+): Promise<JsonResponse> {
+  const response = await call({ ...request, method: 'GET', maxResponseBytes: RESPONSE_BYTES });
+  if (response.kind !== 'responded')
+    throw new Error(`No answer from the provider: ${response.cause}`);
+  return { status: response.status, headers: response.headers, body: parseJson(response.body) };
 }
 
 /** What a body says, or undefined when it is not JSON in UTF-8. */
@@ -33,7 +34,7 @@ export function parseJson(body: Uint8Array): unknown {
 }
 
 /** The seconds of a Retry-After header; a date in it is not understood. */
-export function retryAfterSeconds(headers: CallAnswer['headers']): number | undefined {
+export function retryAfterSeconds(headers: CallResponse['headers']): number | undefined {
   const text = headers['retry-after']?.trim() ?? '';
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }

@@ -1,5 +1,5 @@
-import { ByteBudget } from '../../outbound/budget.ts';
-import type { Door } from '../../outbound/door.ts';
+import { ByteBudget } from '../../outbound/byte-budget.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { OutputGone } from '../provider.ts';
 
@@ -26,12 +26,15 @@ const GONE = new Set<unknown>([401, 403, 404, 410]);
  */
 export async function openOutputAt(
   url: string | undefined,
-  options: { door: Door; maxBytes?: number | undefined },
+  options: { guardedFetch: GuardedFetch; maxBytes?: number | undefined },
 ): Promise<AsyncIterable<Uint8Array>> {
   if (url === undefined) throw new OutputGone('The provider has deleted the result');
   const budget = new ByteBudget(options.maxBytes ?? OUTPUT_BYTES);
   try {
-    const { body } = await options.door.download(url, { budget, plainHttpWhereAllowed: true });
+    const { body } = await options.guardedFetch.download(url, {
+      budget,
+      plainHttpWhereAllowed: true,
+    });
     return told(body);
   } catch (failure) {
     throw goneOr(failure);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sought, submission } from '../../../test/providers/submission.ts';
+import { findInput, jobSpec } from '../../../test/providers/job-spec.ts';
 import { type Candidate, pickJob } from './pick-job.ts';
 
-const seekerOf = (takenJobIds: string[]) => sought(submission(), 0, takenJobIds);
+const inputFor = (takenJobIds: string[]) => findInput(jobSpec(), 0, takenJobIds);
 const marked: Candidate = { jobId: 'marked', by: 'mark' };
 const alike: Candidate = { jobId: 'alike', by: 'likeness' };
 const twin: Candidate = { jobId: 'twin', by: 'likeness' };
@@ -23,17 +23,17 @@ test('a mark decides, and a job that is taken is not found', async () => {
     ],
   ];
   for (const [candidates, taken, outcome] of cases) {
-    assert.deepEqual(await pickJob(candidates, seekerOf(taken), 'strong'), outcome);
+    assert.deepEqual(await pickJob(candidates, inputFor(taken), 'strong'), outcome);
   }
 });
 
 test('absence proves something only when no candidate is left that may be the one', async () => {
   const proofOf = async (candidates: Candidate[], taken: string[]) => {
-    const outcome = await pickJob(candidates, seekerOf(taken), 'strong');
+    const outcome = await pickJob(candidates, inputFor(taken), 'strong');
     return outcome.kind === 'absent' ? outcome.proof : outcome;
   };
   assert.equal(await proofOf([], []), 'strong');
   assert.equal(await proofOf([unclear], []), 'weak');
   assert.equal(await proofOf([unclear], ['unclear']), 'strong');
-  assert.deepEqual(await pickJob([], seekerOf([])), { kind: 'absent', proof: 'weak' });
+  assert.deepEqual(await pickJob([], inputFor([])), { kind: 'absent', proof: 'weak' });
 });

@@ -1,4 +1,4 @@
-import type { FindOutcome, SoughtAttempt } from '../provider.ts';
+import type { FindJobInput, FindOutcome } from '../provider.ts';
 
 /**
  * A job in a provider's list that may be an attempt's: by the attempt's own mark, by all that was
@@ -16,7 +16,7 @@ export interface Candidate {
  */
 export async function pickJob(
   candidates: Candidate[],
-  { takenJobIds }: SoughtAttempt,
+  { takenJobIds }: FindJobInput,
   absence: 'strong' | 'weak' = 'weak',
 ): Promise<FindOutcome> {
   const taken = await takenJobIds(idsOf(candidates));

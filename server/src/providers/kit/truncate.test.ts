@@ -7,15 +7,15 @@ import {
   causeOf as replicateCause,
   jobFailureOf as replicateFailure,
 } from '../replicate/errors.ts';
-import { cutWords } from './truncate.ts';
+import { truncate } from './truncate.ts';
 
 const BOAT = '\u{26F5}\u{1F6F6}';
 
 test('words are cut to a length, and are well formed wherever the cut falls', () => {
-  assert.equal(cutWords('a boat'), 'a boat');
-  assert.equal(cutWords('x'.repeat(2000)).length, 1000);
-  assert.equal(cutWords(BOAT, 2), '\u{26F5}\uFFFD');
-  assert.equal(cutWords('\udc00 a boat'), '\uFFFD a boat');
+  assert.equal(truncate('a boat'), 'a boat');
+  assert.equal(truncate('x'.repeat(2000)).length, 1000);
+  assert.equal(truncate(BOAT, 2), '\u{26F5}\uFFFD');
+  assert.equal(truncate('\udc00 a boat'), '\uFFFD a boat');
 });
 
 /** Told with a letter before it and without, a cut at any length halves one of them. */

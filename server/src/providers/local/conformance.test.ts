@@ -4,19 +4,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { createTestDatabase, quiet } from '../../../test/database.ts';
-import {
-  eventually,
-  newSubmission,
-  sendNow,
-} from '../../../test/providers/conformance/attempts.ts';
+import { eventually, newJobSpec, sendNow } from '../../../test/providers/conformance/attempts.ts';
 import { failed, succeeded, working } from '../../../test/providers/conformance/meanings.ts';
 import type { SimulatorControl } from '../../../test/providers/conformance/subject.ts';
 import { providerConformance } from '../../../test/providers/conformance.ts';
 import { type Database, openDatabase, statement } from '../../database/database.ts';
-import { openSpool } from '../../kernel/spool.ts';
+import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { OutputGone } from '../provider.ts';
 import { RENDER_GONE, readJob } from './jobs.ts';
-import { createLocalProvider, type LocalProviderParts, type RenderFiles } from './local.ts';
+import { createLocalProvider, type LocalProviderDeps, type RenderFiles } from './local.ts';
 
 /** The provider on a database and a folder of its own. It renders nothing until told to. */
 async function start() {
@@ -24,15 +20,15 @@ async function start() {
   const database = await createTestDatabase();
   const own = openDatabase({ url: database.url, connections: 2, log: quiet });
   const files = filesIn(folder);
-  const parts = { files, spool: openSpool(path.join(folder, 'spool')), log: quiet };
+  const deps = { files, scratch: openScratchDirectory(path.join(folder, 'scratch')), log: quiet };
   let isOpen = true;
   const kill = async () => {
     if (isOpen) await own.close();
     isOpen = false;
   };
   return {
-    provider: createLocalProvider({ ...parts, db: own }),
-    simulator: controlOf({ ...parts, db: database.db }, kill),
+    provider: createLocalProvider({ ...deps, db: own }),
+    simulator: controlOf({ ...deps, db: database.db }, kill),
     async close() {
       await kill();
       await database.close();
@@ -72,31 +68,31 @@ const KEEP_OTHERS = statement(
 );
 
 /** The provider's record is the only trace of a submit: a row for each that it took. */
-function controlOf(parts: LocalProviderParts, kill: () => Promise<void>): SimulatorControl {
-  const jobs = () => parts.db.query<{ id: string; prompt: string }>(JOBS);
+function controlOf(deps: LocalProviderDeps, kill: () => Promise<void>): SimulatorControl {
+  const jobs = () => deps.db.query<{ id: string; prompt: string }>(JOBS);
   return {
     jobs,
     kill,
     requests: async () => (await jobs()).map(() => ({ call: 'submit' })),
     async changeJob(id, { state, object_id = null, cause = null }) {
-      await parts.db.query(CHANGE, [id, state, object_id, cause]);
+      await deps.db.query(CHANGE, [id, state, object_id, cause]);
     },
     async plan() {
       throw new Error('nothing of it can be made to fail');
     },
     clearPlans: async () => {},
-    finish: (jobId) => renderAlone(parts, jobId),
+    finish: (jobId) => renderAlone(deps, jobId),
   };
 }
 
 /** Renders one job, as any process may, and leaves the others as if somebody rendered them. */
-async function renderAlone(parts: LocalProviderParts, jobId: string): Promise<void> {
-  await parts.db.query(KEEP_OTHERS, [jobId]);
-  const renderer = createLocalProvider(parts);
+async function renderAlone(deps: LocalProviderDeps, jobId: string): Promise<void> {
+  await deps.db.query(KEEP_OTHERS, [jobId]);
+  const renderer = createLocalProvider(deps);
   renderer.start?.();
   try {
     await eventually(
-      () => stateOf(parts.db, jobId),
+      () => stateOf(deps.db, jobId),
       (state) => state !== 'queued' && state !== 'rendering',
     );
   } finally {
@@ -137,7 +133,7 @@ providerConformance({
 test('a render that was deleted before it was copied is gone, and ends its job', async (t) => {
   const { provider, simulator, close } = await start();
   t.after(close);
-  const submitted = await provider.submit(newSubmission(), sendNow);
+  const submitted = await provider.submit(newJobSpec(), sendNow);
   assert.ok(submitted.kind === 'accepted');
   const { jobId } = submitted;
   await simulator.changeJob(jobId, { state: 'succeeded', object_id: 'deleted.mp4' });
@@ -152,15 +148,15 @@ test('submit and look-up agree, whichever comes first', async (t) => {
   const { provider, close } = await start();
   t.after(close);
   for (let round = 0; round < 30; round += 1) {
-    const submission = newSubmission();
-    const sought = {
-      submission,
+    const jobSpec = newJobSpec();
+    const input = {
+      jobSpec,
       sentBetween: { from: 0, to: 1 },
       takenJobIds: async () => new Set<string>(),
     };
     const [outcome, found] = await Promise.all([
-      provider.submit(submission, sendNow),
-      provider.find(sought),
+      provider.submit(jobSpec, sendNow),
+      provider.find(input),
     ]);
     assert.equal(outcome.kind === 'accepted', found.kind === 'found');
   }

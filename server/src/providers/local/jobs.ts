@@ -1,10 +1,10 @@
 import { type Database, statement } from '../../database/database.ts';
-import type { Submission } from '../provider.ts';
+import type { JobSpec } from '../provider.ts';
 
 export interface LocalJob {
   id: string;
   state: 'barred' | 'queued' | 'rendering' | 'succeeded' | 'failed';
-  spec: Submission;
+  spec: JobSpec;
   renders: number;
   object_id: string | null;
   cause: string | null;
@@ -58,9 +58,9 @@ export async function readJob(db: Database, id: string): Promise<LocalJob | unde
 }
 
 /** Adds a job, unless one of that id is known; then the known one is returned. */
-export async function addJob(db: Database, submission: Submission): Promise<LocalJob | undefined> {
-  await db.query(ADD, [submission.attemptId, JSON.stringify(submission)]);
-  return readJob(db, submission.attemptId);
+export async function addJob(db: Database, jobSpec: JobSpec): Promise<LocalJob | undefined> {
+  await db.query(ADD, [jobSpec.attemptId, JSON.stringify(jobSpec)]);
+  return readJob(db, jobSpec.attemptId);
 }
 
 /** Reads a job or, when there is none, makes sure that none of this id can come any more. */

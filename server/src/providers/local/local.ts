@@ -2,16 +2,16 @@ import path from 'node:path';
 import type { RenderSpec } from 'local-renderer';
 import { frameSize } from '../../catalog/frame-size.ts';
 import type { Database } from '../../database/database.ts';
+import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
-import { every } from '../../kernel/repeat.ts';
-import { type Spool, writeStream } from '../../kernel/spool.ts';
+import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type {
   Capabilities,
   FindOutcome,
+  JobSpec,
   JobStatus,
   OutputReference,
   Provider,
-  Submission,
   SubmitOutcome,
 } from '../provider.ts';
 import { OutputGone } from '../provider.ts';
@@ -36,10 +36,10 @@ export interface RenderFiles {
   keep(filePath: string, jobId: string): Promise<string>;
 }
 
-export interface LocalProviderParts {
+export interface LocalProviderDeps {
   db: Database;
   files: RenderFiles;
-  spool: Spool;
+  scratch: ScratchDirectory;
   log: Log;
 }
 
@@ -58,7 +58,7 @@ const CAPABILITIES: Capabilities = {
 };
 
 /** A render that was cut short this often is given up: it probably brings its process down. */
-const MOST_RENDERS = 50;
+const MAX_RENDERS = 50;
 const LOOK_SECONDS = 0.25;
 
 /**
@@ -66,22 +66,26 @@ const LOOK_SECONDS = 0.25;
  * child process of any process that has started it, and is polled. Its look-up is exact, since
  * looking for a job that is not there bars it from coming later.
  */
-export function createLocalProvider(parts: LocalProviderParts): Provider {
+export function createLocalProvider(deps: LocalProviderDeps): Provider {
   const stopping = new AbortController();
   let rendering: Promise<void> = Promise.resolve();
   return {
     name: 'local',
     identity: 'local',
     capabilities: CAPABILITIES,
-    submit: (submission, mayStillSend) => submit(parts.db, submission, mayStillSend),
-    find: ({ submission }) => find(parts.db, submission.attemptId),
-    read: (jobId) => read(parts.db, jobId),
-    openOutput: (output) => openRender(parts, output),
+    submit: (jobSpec, mayStillSend) => submit(deps.db, jobSpec, mayStillSend),
+    find: ({ jobSpec }) => find(deps.db, jobSpec.attemptId),
+    read: (jobId) => read(deps.db, jobId),
+    openOutput: (output) => openRender(deps, output),
     start() {
-      every(LOOK_SECONDS, { name: 'rendering', log: parts.log, signal: stopping.signal }, () => {
-        rendering = renderNext(parts, stopping.signal);
-        return rendering;
-      });
+      startInterval(
+        LOOK_SECONDS,
+        { name: 'rendering', log: deps.log, signal: stopping.signal },
+        () => {
+          rendering = renderNext(deps, stopping.signal);
+          return rendering;
+        },
+      );
     },
     async stop() {
       stopping.abort();
@@ -92,12 +96,12 @@ export function createLocalProvider(parts: LocalProviderParts): Provider {
 
 async function submit(
   db: Database,
-  submission: Submission,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
   try {
-    const job = await addJob(db, submission);
+    const job = await addJob(db, jobSpec);
     if (job && job.state !== 'barred') return { kind: 'accepted', jobId: job.id };
     return { kind: 'not_sent', cause: 'a look-up came first' };
   } catch (error) {
@@ -135,7 +139,7 @@ async function read(db: Database, jobId: string): Promise<JobStatus> {
 }
 
 /** A render that is not there any more ends its job: the task is refunded at the next read. */
-async function openRender({ db, files }: LocalProviderParts, { object, job }: OutputReference) {
+async function openRender({ db, files }: LocalProviderDeps, { object, job }: OutputReference) {
   try {
     if (object === undefined) throw new OutputGone(RENDER_GONE);
     return await files.open(object);
@@ -145,12 +149,12 @@ async function openRender({ db, files }: LocalProviderParts, { object, job }: Ou
   }
 }
 
-async function renderNext(parts: LocalProviderParts, signal: AbortSignal): Promise<void> {
-  for (let job = await takeJob(parts.db); job; job = await takeJob(parts.db)) {
-    const end = await render(parts, job, signal);
-    if (end) await finishJob(parts.db, job, end);
+async function renderNext(deps: LocalProviderDeps, signal: AbortSignal): Promise<void> {
+  for (let job = await takeJob(deps.db); job; job = await takeJob(deps.db)) {
+    const end = await render(deps, job, signal);
+    if (end) await finishJob(deps.db, job, end);
     if (end?.state === 'failed')
-      parts.log.error({ job: job.id, cause: end.cause }, 'a render failed');
+      deps.log.error({ job: job.id, cause: end.cause }, 'a render failed');
     if (signal.aborted) return;
   }
 }
@@ -159,25 +163,25 @@ type End = Parameters<typeof finishJob>[2];
 
 /** @returns undefined after a failure of ours: the job is started anew once its lease is over */
 async function render(
-  parts: LocalProviderParts,
+  deps: LocalProviderDeps,
   job: LocalJob,
   signal: AbortSignal,
 ): Promise<End | undefined> {
-  if (job.renders > MOST_RENDERS) return { state: 'failed', cause: 'cut short too often' };
+  if (job.renders > MAX_RENDERS) return { state: 'failed', cause: 'cut short too often' };
   const lease = new AbortController();
-  const renewing = { name: 'renewing a render', log: parts.log, signal: lease.signal };
-  every(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(parts.db, job));
+  const renewing = { name: 'renewing a render', log: deps.log, signal: lease.signal };
+  startInterval(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(deps.db, job));
   try {
-    return await parts.spool.withFolder(async (folder) => {
-      const spec = await specOf(job.spec, folder, parts.files);
+    return await deps.scratch.withFolder(async (folder) => {
+      const spec = await specOf(job.spec, folder, deps.files);
       const outputPath = path.join(folder, 'render.mp4');
       const outcome = await renderVideo(spec, outputPath, { signal });
       if (outcome.kind === 'aborted') return { state: 'queued' };
       if (outcome.kind === 'failed') return verdictOn(outcome.cause);
-      return { state: 'succeeded', objectId: await parts.files.keep(outputPath, job.id) };
+      return { state: 'succeeded', objectId: await deps.files.keep(outputPath, job.id) };
     });
   } catch (error) {
-    parts.log.warn({ err: error, job: job.id }, 'a render was cut short');
+    deps.log.warn({ err: error, job: job.id }, 'a render was cut short');
     return undefined;
   } finally {
     lease.abort();
@@ -190,7 +194,7 @@ function verdictOn(cause: string): End {
   return { state: 'failed', cause };
 }
 
-async function specOf(job: Submission, folder: string, files: RenderFiles): Promise<RenderSpec> {
+async function specOf(job: JobSpec, folder: string, files: RenderFiles): Promise<RenderSpec> {
   const paths = await Promise.all(
     job.inputs.map(async ({ role, objectId }, index) => {
       const filePath = path.join(folder, `input-${index}`);

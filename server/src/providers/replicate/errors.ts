@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { cutWords } from '../kit/truncate.ts';
+import { truncate } from '../kit/truncate.ts';
 import type { JobStatus, SubmitOutcome } from '../provider.ts';
 
 type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
@@ -23,7 +23,7 @@ export function replicateErrorIn(body: unknown): ReplicateError | undefined {
 /** For operators: status, title and Replicate's words. */
 export function causeOf(status: number, error: ReplicateError | undefined): string {
   const words = [error?.title, error?.detail ?? 'no words'].filter((word) => word !== undefined);
-  return cutWords([`HTTP ${status}`, ...words].join(': '));
+  return truncate([`HTTP ${status}`, ...words].join(': '));
 }
 
 /** Whose fault a refused create is, by HTTP status; the operator's when it is not listed. */
@@ -94,7 +94,7 @@ const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
 export function jobFailureOf(error: string): JobFailure {
   const code = /\((E\d+)\)/.exec(error)?.[1] ?? '';
   const message = 'The provider could not make the video.';
-  const cause = cutWords(error);
+  const cause = truncate(error);
   const known = JOB_FAILURES[code];
   return { kind: 'failed', code: 'provider_failed', message, ...known, cause, billed: null };
 }

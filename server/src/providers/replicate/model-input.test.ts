@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertFileFields, assertNoEmptyFields } from '../../../test/providers/file-fields.ts';
-import { submission } from '../../../test/providers/submission.ts';
+import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { modelInput } from './model-input.ts';
 
 test('every parameter of a text-to-video request is sent, the seed too', () => {
-  assert.deepEqual(modelInput(submission({ durationSeconds: 12, generateAudio: true })), {
+  assert.deepEqual(modelInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',
     resolution: '480p',

@@ -1,8 +1,8 @@
 import { type FileFields, fileFields } from '../kit/file-fields.ts';
-import type { Submission } from '../provider.ts';
+import type { JobSpec } from '../provider.ts';
 
 /** `owner/name` of each official model; null where Replicate offers none. */
-export type ReplicateModels = Record<Submission['model'], string | null>;
+export type ReplicateModels = Record<JobSpec['model'], string | null>;
 
 /** Source: replicate.com/bytedance; a mini is not among the models there. */
 export const REPLICATE_MODELS: ReplicateModels = {
@@ -22,14 +22,14 @@ const FILE_FIELDS: FileFields = {
  * The `input` of a prediction. The aspect ratio is resolved before it gets here, so `adaptive` is
  * never sent. Source: replicate.com/bytedance/seedance-2.0, input schema.
  */
-export function modelInput(submission: Submission): Record<string, unknown> {
+export function modelInput(jobSpec: JobSpec): Record<string, unknown> {
   return {
-    prompt: submission.prompt,
-    aspect_ratio: submission.aspectRatio,
-    resolution: submission.resolution,
-    duration: submission.durationSeconds,
-    generate_audio: submission.generateAudio,
-    seed: submission.seed,
-    ...fileFields(submission, FILE_FIELDS),
+    prompt: jobSpec.prompt,
+    aspect_ratio: jobSpec.aspectRatio,
+    resolution: jobSpec.resolution,
+    duration: jobSpec.durationSeconds,
+    generate_audio: jobSpec.generateAudio,
+    seed: jobSpec.seed,
+    ...fileFields(jobSpec, FILE_FIELDS),
   };
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonAnswer } from '../kit/json-call.ts';
+import type { JsonResponse } from '../kit/json-call.ts';
 import type { JobStatus, OutputReference } from '../provider.ts';
 import { causeOf, jobEndOf, jobFailureOf, replicateErrorIn } from './errors.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
@@ -20,10 +20,11 @@ export async function readPrediction(
   jobId: string,
 ): Promise<JobStatus> {
   const url = `${settings.baseUrl}/v1/predictions/${encodeURIComponent(jobId)}`;
-  const answer = await getFromReplicate(settings, url);
-  if (isNotFound(answer)) return { kind: 'missing' };
-  if (answer.status !== 200 || !Value.Check(PredictionSchema, answer.body)) throw unclear(answer);
-  const { status, output, error } = answer.body;
+  const response = await getFromReplicate(settings, url);
+  if (isNotFound(response)) return { kind: 'missing' };
+  if (response.status !== 200 || !Value.Check(PredictionSchema, response.body))
+    throw unclear(response);
+  const { status, output, error } = response.body;
   switch (status) {
     case 'succeeded':
       return { kind: 'succeeded', output: referenceTo(output) };
@@ -42,11 +43,11 @@ function referenceTo(output: unknown): OutputReference {
   return typeof output === 'string' ? { url: output } : {};
 }
 
-function isNotFound(answer: JsonAnswer): boolean {
-  return answer.status === 404 && replicateErrorIn(answer.body) !== undefined;
+function isNotFound(response: JsonResponse): boolean {
+  return response.status === 404 && replicateErrorIn(response.body) !== undefined;
 }
 
-function unclear(answer: JsonAnswer): Error {
-  const cause = causeOf(answer.status, replicateErrorIn(answer.body));
+function unclear(response: JsonResponse): Error {
+  const cause = causeOf(response.status, replicateErrorIn(response.body));
   return new Error(`A prediction can not be read: ${cause}`);
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type CannedHost, startCannedHost } from '../../../test/providers/canned-host.ts';
-import { input, sought, submission } from '../../../test/providers/submission.ts';
+import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { modelInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
@@ -23,7 +23,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
   return createReplicateProvider({
     apiToken: 'r8_token',
     call: callOnce,
-    door: createDoor({ allow: new Set() }),
+    guardedFetch: createGuardedFetch({ allow: new Set() }),
     submitTimeoutSeconds: 5,
     now: () => NOW,
     baseUrl: host.url,
@@ -32,7 +32,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
 }
 
 function row(id: string, changes: Record<string, unknown> = {}) {
-  const input = modelInput(submission());
+  const input = modelInput(jobSpec());
   const created_at = new Date(NOW - 4500).toISOString();
   return {
     id,
@@ -45,8 +45,8 @@ function row(id: string, changes: Record<string, unknown> = {}) {
 }
 
 function found(rows: unknown[], changes: Partial<ReplicateOptions> = {}, taken: string[] = []) {
-  host.answer(PREDICTIONS, { json: { previous: null, next: null, results: rows } });
-  return replicate(changes).find(sought(submission(), NOW - 4000, taken));
+  host.respond(PREDICTIONS, { json: { previous: null, next: null, results: rows } });
+  return replicate(changes).find(findInput(jobSpec(), NOW - 4000, taken));
 }
 
 test('a lost prediction is found by its webhook, whatever else is alike', async () => {
@@ -70,7 +70,7 @@ test('a webhook is the attempt’s by its id, whatever our address, secret and m
 });
 
 test('where webhooks are not shown, all that was sent must fit', async () => {
-  const input = { ...modelInput(submission()), reference_audios: [] };
+  const input = { ...modelInput(jobSpec()), reference_audios: [] };
   const rows = [
     row('a', { input }),
     row('b', { input: { ...input, seed: 1 } }),
@@ -81,13 +81,13 @@ test('where webhooks are not shown, all that was sent must fit', async () => {
 
 test('a link to an input is a mark, although it is signed anew', async () => {
   const own = (signature: string, id = 'a') =>
-    submission({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
+    jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
   const rows = [
     row('a', { input: modelInput(own('first')) }),
     row('b', { input: modelInput(own('first', 'b')) }),
   ];
-  host.answer(PREDICTIONS, { json: { next: null, results: rows } });
-  const outcome = await replicate().find(sought(own('second'), NOW - 4000));
+  host.respond(PREDICTIONS, { json: { next: null, results: rows } });
+  const outcome = await replicate().find(findInput(own('second'), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
 });
 
@@ -123,7 +123,7 @@ test('a prediction that what is configured now can not tell apart keeps absence 
     assert.ok(outcome.kind === 'absent', JSON.stringify(outcome));
     return outcome.proof;
   };
-  const other = { input: { ...modelInput(submission()), seed: 1 } };
+  const other = { input: { ...modelInput(jobSpec()), seed: 1 } };
   assert.equal(await proofBeside(other), 'strong');
   assert.equal(await proofBeside({ ...other, model: 'a/former-model' }), 'weak');
   const webhook = WEBHOOK.replace('att_1', 'att_2');
@@ -132,12 +132,12 @@ test('a prediction that what is configured now can not tell apart keeps absence 
 
 test('a prediction with all the same words and another link may be the one', async () => {
   const own = (id: string) =>
-    submission({ mode: 'image-to-video', inputs: [input('first_frame', id)] });
-  const find = () => replicate({ listLagSeconds: 60 }).find(sought(own('a'), NOW - 4000));
+    jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id)] });
+  const find = () => replicate({ listLagSeconds: 60 }).find(findInput(own('a'), NOW - 4000));
   const sent = modelInput(own('b'));
-  host.answer(PREDICTIONS, { json: { results: [row('a', { input: sent })] } });
+  host.respond(PREDICTIONS, { json: { results: [row('a', { input: sent })] } });
   assert.deepEqual(await find(), { kind: 'absent', proof: 'weak' });
-  host.answer(PREDICTIONS, { json: { results: [row('a', { input: { ...sent, seed: 1 } })] } });
+  host.respond(PREDICTIONS, { json: { results: [row('a', { input: { ...sent, seed: 1 } })] } });
   assert.deepEqual(await find(), { kind: 'absent', proof: 'strong' });
 });
 
@@ -155,30 +155,30 @@ test('every page of the list is read, each in its turn, before anything is said'
     turns += 1;
   };
   const next = `${host.url}${PREDICTIONS}?cursor=second`;
-  host.answer(
+  host.respond(
     PREDICTIONS,
     { json: { next, results: [row('b', { input: { prompt: 'another' } })] } },
     { json: { next: null, results: [row('a')] } },
   );
-  const outcome = await replicate({ nextListTurn }).find(sought(submission(), NOW - 4000));
+  const outcome = await replicate({ nextListTurn }).find(findInput(jobSpec(), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'likeness' });
   assert.equal(host.requests[1]?.url.searchParams.get('cursor'), 'second');
   assert.equal(turns, 2);
 });
 
 test('a list that can not be read to its end says nothing, and our token stays at home', async () => {
-  const find = () => replicate().find(sought(submission(), NOW - 4000));
+  const find = () => replicate().find(findInput(jobSpec(), NOW - 4000));
   const next = `${host.url}${PREDICTIONS}?cursor=again`;
-  host.answer(PREDICTIONS, { json: { next, results: [row('a')] } });
+  host.respond(PREDICTIONS, { json: { next, results: [row('a')] } });
   await assert.rejects(find, /more than 20 pages/);
-  host.answer(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
+  host.respond(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
   await assert.rejects(find, /goes on elsewhere/);
-  for (const answer of [
+  for (const response of [
     { text: '<html>' },
     { json: { results: [{}] } },
     { status: 401, json: {} },
   ]) {
-    host.answer(PREDICTIONS, answer);
+    host.respond(PREDICTIONS, response);
     await assert.rejects(find, /can not be read/);
   }
 });

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
-import type { FindOutcome, SoughtAttempt, Submission } from '../provider.ts';
+import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { causeOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
@@ -35,19 +35,19 @@ const MAX_PAGES = 20;
  */
 export async function findInPredictions(
   settings: ReplicateSettings,
-  sought: SoughtAttempt,
+  input: FindJobInput,
 ): Promise<FindOutcome> {
-  const { candidates, skipped } = await readCandidates(settings, sought);
+  const { candidates, skipped } = await readCandidates(settings, input);
   const isCertain = Number.isFinite(settings.listLagSeconds) && skipped === 0;
-  return pickJob(candidates, sought, isCertain ? 'strong' : 'weak');
+  return pickJob(candidates, input, isCertain ? 'strong' : 'weak');
 }
 
 /** `skipped`: how many rows may be the attempt's and have an id that is none of Replicate's. */
-async function readCandidates(settings: ReplicateSettings, sought: SoughtAttempt) {
+async function readCandidates(settings: ReplicateSettings, input: FindJobInput) {
   const candidates: Candidate[] = [];
   let skipped = 0;
-  for await (const row of readList(settings, sought)) {
-    const by = compare(row, sought.submission, settings);
+  for await (const row of readList(settings, input)) {
+    const by = compare(row, input.jobSpec, settings);
     if (by === 'other') continue;
     if (isJobId(row.id)) candidates.push({ jobId: row.id, by });
     else skipped += 1;
@@ -63,22 +63,22 @@ async function readCandidates(settings: ReplicateSettings, sought: SoughtAttempt
  */
 function compare(
   row: Row,
-  submission: Submission,
+  jobSpec: JobSpec,
   { models }: ReplicateSettings,
 ): Candidate['by'] | 'other' {
   if (typeof row.webhook === 'string' && row.webhook !== '') {
-    return attemptIn(row.webhook) === submission.attemptId ? 'mark' : 'other';
+    return attemptIn(row.webhook) === jobSpec.attemptId ? 'mark' : 'other';
   }
-  if (typeof row.model === 'string' && row.model !== models[submission.model]) return 'unclear';
+  if (typeof row.model === 'string' && row.model !== models[jobSpec.model]) return 'unclear';
   if (!isFields(row.input) || Object.keys(row.input).length === 0) return 'unclear';
-  if (!isEcho(wordsOf(submission), row.input)) return 'other';
-  if (submission.inputs.length === 0) return 'likeness';
-  return isEcho(modelInput(submission), row.input) ? 'mark' : 'unclear';
+  if (!isEcho(wordsOf(jobSpec), row.input)) return 'other';
+  if (jobSpec.inputs.length === 0) return 'likeness';
+  return isEcho(modelInput(jobSpec), row.input) ? 'mark' : 'unclear';
 }
 
 /** All that is sent but the files. */
-function wordsOf(submission: Submission): Record<string, unknown> {
-  return modelInput({ ...submission, mode: 'text-to-video', inputs: [] });
+function wordsOf(jobSpec: JobSpec): Record<string, unknown> {
+  return modelInput({ ...jobSpec, mode: 'text-to-video', inputs: [] });
 }
 
 /** Our address and the secret of the token may have changed since; the attempt's id has not. */
@@ -87,23 +87,23 @@ function attemptIn(webhook: string): string | undefined {
   return path.split('/').at(-1)?.split('.').at(0);
 }
 
-async function* readList(settings: ReplicateSettings, sought: SoughtAttempt): AsyncGenerator<Row> {
-  let url = firstPage(settings, sought);
+async function* readList(settings: ReplicateSettings, input: FindJobInput): AsyncGenerator<Row> {
+  let url = firstPage(settings, input);
   for (let page = 0; page < MAX_PAGES; page += 1) {
     await settings.nextListTurn();
-    const answer = await getFromReplicate(settings, url);
-    if (answer.status !== 200 || !Value.Check(PageSchema, answer.body)) {
-      const cause = causeOf(answer.status, replicateErrorIn(answer.body));
+    const response = await getFromReplicate(settings, url);
+    if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
+      const cause = causeOf(response.status, replicateErrorIn(response.body));
       throw new Error(`The list of predictions can not be read: ${cause}`);
     }
-    yield* answer.body.results;
-    if (!answer.body.next) return;
-    url = nextPage(settings, answer.body.next);
+    yield* response.body.results;
+    if (!response.body.next) return;
+    url = nextPage(settings, response.body.next);
   }
   throw new Error(`The list of predictions has more than ${MAX_PAGES} pages`);
 }
 
-function firstPage(settings: ReplicateSettings, { sentBetween }: SoughtAttempt): string {
+function firstPage(settings: ReplicateSettings, { sentBetween }: FindJobInput): string {
   const url = new URL(`${settings.baseUrl}/v1/predictions`);
   const { from, to } = sentBetween;
   url.search = new URLSearchParams({

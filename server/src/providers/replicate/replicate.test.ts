@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { secretKey, signedDelivery } from '../../../../simulators/replicate/webhook.ts';
 import {
-  type CannedAnswer,
   type CannedHost,
+  type CannedResponse,
   startCannedHost,
 } from '../../../test/providers/canned-host.ts';
-import { submission } from '../../../test/providers/submission.ts';
+import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
-import { createDoor } from '../../outbound/door.ts';
+import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutputGone } from '../provider.ts';
 import { modelInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
@@ -32,7 +32,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
   return createReplicateProvider({
     apiToken: 'r8_token',
     call: callOnce,
-    door: createDoor({ allow: parseAllowList(new URL(host.url).host) }),
+    guardedFetch: createGuardedFetch({ allow: parseAllowList(new URL(host.url).host) }),
     submitTimeoutSeconds: 5,
     now: () => NOW,
     baseUrl: host.url,
@@ -40,16 +40,16 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
   });
 }
 
-function submitted(answer: CannedAnswer) {
-  host.answer(CREATE, answer);
-  return replicate().submit(submission(), () => true);
+function submitted(response: CannedResponse) {
+  host.respond(CREATE, response);
+  return replicate().submit(jobSpec(), () => true);
 }
 
 test('a create asks for both webhooks and for a deadline, and never waits for the video', async () => {
   const prediction = { id: ID, model: 'bytedance/seedance-2.0-fast', status: 'starting' };
-  host.answer(CREATE, { status: 201, json: prediction });
+  host.respond(CREATE, { status: 201, json: prediction });
   const provider = replicate({ cancelAfterSeconds: 1800 });
-  const outcome = await provider.submit(submission(), () => true);
+  const outcome = await provider.submit(jobSpec(), () => true);
   assert.deepEqual(outcome, { kind: 'accepted', jobId: ID });
   const [request, ...more] = host.requests;
   assert.ok(request);
@@ -58,21 +58,21 @@ test('a create asks for both webhooks and for a deadline, and never waits for th
   assert.equal(request.headers['cancel-after'], '30m');
   assert.equal(request.headers.prefer, undefined);
   assert.deepEqual(JSON.parse(request.body), {
-    input: modelInput(submission()),
-    webhook: submission().callbackUrl,
+    input: modelInput(jobSpec()),
+    webhook: jobSpec().callbackUrl,
     webhook_events_filter: ['start', 'completed'],
   });
 });
 
 test('a deadline that is no whole number of minutes is sent in seconds', async () => {
-  host.answer(CREATE, { status: 201, json: { id: ID } });
-  await replicate({ cancelAfterSeconds: 90 }).submit(submission(), () => true);
+  host.respond(CREATE, { status: 201, json: { id: ID } });
+  await replicate({ cancelAfterSeconds: 90 }).submit(jobSpec(), () => true);
   assert.equal(host.requests[0]?.headers['cancel-after'], '90s');
 });
 
 test("a model that Replicate does not offer is the operator's matter, and nothing is sent", async () => {
   const provider = replicate();
-  const outcome = await provider.submit(submission({ model: 'video-2.0-mini' }), () => true);
+  const outcome = await provider.submit(jobSpec({ model: 'video-2.0-mini' }), () => true);
   assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
   assert.match(outcome.cause, /video-2\.0-mini/);
   assert.equal(host.requests.length, 0);
@@ -85,9 +85,9 @@ test('a model that an operator names instead is used, and no longer counts as mi
     'video-2.0-fast': 'bytedance/seedance-2.0-fast',
     'video-2.0-mini': 'bytedance/seedance-2.0-mini',
   };
-  host.answer('/v1/models/bytedance/seedance-2.0-mini/predictions', { json: { id: ID } });
+  host.respond('/v1/models/bytedance/seedance-2.0-mini/predictions', { json: { id: ID } });
   const provider = replicate({ models });
-  const outcome = await provider.submit(submission({ model: 'video-2.0-mini' }), () => true);
+  const outcome = await provider.submit(jobSpec({ model: 'video-2.0-mini' }), () => true);
   assert.equal(outcome.kind, 'accepted');
   assert.deepEqual(provider.capabilities.unsupported, {});
 });
@@ -135,7 +135,7 @@ test('a 429 says when to come back, in a header or else in its words', async () 
 });
 
 test("whatever is not a complete refusal of Replicate's own leaves the outcome open", async () => {
-  const open: CannedAnswer[] = [
+  const open: CannedResponse[] = [
     { status: 201, text: '<html>' },
     { status: 201, json: { status: 'starting' } },
     { status: 201, json: { id: '../predictions' } },
@@ -148,15 +148,15 @@ test("whatever is not a complete refusal of Replicate's own leaves the outcome o
     { status: 500, json: { title: 'Internal server error', detail: 'x', status: 500 } },
     { status: 502, text: '<html>' },
   ];
-  for (const answer of open) {
-    const outcome = await submitted(answer);
-    assert.equal(outcome.kind, 'unknown', JSON.stringify(answer));
+  for (const response of open) {
+    const outcome = await submitted(response);
+    assert.equal(outcome.kind, 'unknown', JSON.stringify(response));
   }
   assert.equal(host.requests.length, open.length);
 });
 
-function read(answer: CannedAnswer) {
-  host.answer(`${PREDICTIONS}/${ID}`, answer);
+function read(response: CannedResponse) {
+  host.respond(`${PREDICTIONS}/${ID}`, response);
   return replicate().read(ID);
 }
 
@@ -188,8 +188,8 @@ test('the output is one link; once Replicate has deleted it the result is gone',
 test('only Replicate itself can say that it does not know a prediction', async () => {
   const unknown = { detail: 'The requested resource could not be found.' };
   assert.deepEqual(await read({ status: 404, json: unknown }), { kind: 'missing' });
-  for (const answer of [{ status: 404, text: '<html>' }, { status: 401, json: unknown }, {}]) {
-    await assert.rejects(read(answer), /can not be read/);
+  for (const response of [{ status: 404, text: '<html>' }, { status: 401, json: unknown }, {}]) {
+    await assert.rejects(read(response), /can not be read/);
   }
 });
 
@@ -206,7 +206,7 @@ const NEWS = { id: ID, status: 'processing', output: null };
 const VERIFIED = { kind: 'news', jobId: ID, verified: true };
 
 test('a signed webhook names its prediction, the secret being asked for once', async () => {
-  host.answer(SECRET, { json: { key: secretKey() } });
+  host.respond(SECRET, { json: { key: secretKey() } });
   const { body, headers } = signedDelivery('msg_1', NEWS, { signedAt: NOW });
   const provider = replicate();
   const delivery = { body: Buffer.from(body), headers };
@@ -262,7 +262,7 @@ test('a webhook is forged when body, id, time or signature is not as signed', as
 });
 
 test('a webhook is not judged while the secret can not be read', async () => {
-  host.answer(SECRET, { status: 500, text: '' });
+  host.respond(SECRET, { status: 500, text: '' });
   const delivery = signedDelivery('msg_1', NEWS, { signedAt: NOW });
   await assert.rejects(callBack(delivery), /secret of the webhooks can not be read/);
 });

@@ -10,15 +10,15 @@ import { createWebhookReader } from './webhook.ts';
 /** Seedance 2.0 on Replicate, by plain HTTP: its client sends a create again by itself. */
 export function createReplicateProvider(options: ReplicateOptions): Provider {
   const settings = replicateSettings(options);
-  const { door, maxOutputBytes: maxBytes } = options;
+  const { guardedFetch, maxOutputBytes: maxBytes } = options;
   return {
     name: 'replicate',
     identity: identityOf(settings.baseUrl, settings.apiToken, settings.models),
     capabilities: capabilitiesOf(settings),
-    submit: (submission, mayStillSend) => submit(settings, submission, mayStillSend),
-    find: (sought) => findInPredictions(settings, sought),
+    submit: (jobSpec, mayStillSend) => submit(settings, jobSpec, mayStillSend),
+    find: (input) => findInPredictions(settings, input),
     read: (jobId) => readPrediction(settings, jobId),
-    openOutput: ({ url }) => openOutputAt(url, { door, maxBytes }),
+    openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: createWebhookReader(settings),
   };
 }

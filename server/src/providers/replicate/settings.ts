@@ -1,13 +1,13 @@
 import type { CallOnce } from '../../outbound/call.ts';
-import type { Door } from '../../outbound/door.ts';
-import { getJson, type JsonAnswer } from '../kit/json-call.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
+import { getJson, type JsonResponse } from '../kit/json-call.ts';
 import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
 
 export interface ReplicateOptions {
   apiToken: string;
   call: CallOnce;
   /** Opens results. */
-  door: Door;
+  guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
   /** Milliseconds since 1970. */
   now(): number;
@@ -48,7 +48,7 @@ export function replicateSettings(options: ReplicateOptions): ReplicateSettings 
 }
 
 /** Reads something of the account's; see getJson for what it throws. */
-export function getFromReplicate(settings: ReplicateSettings, url: string): Promise<JsonAnswer> {
+export function getFromReplicate(settings: ReplicateSettings, url: string): Promise<JsonResponse> {
   const headers = { authorization: `Bearer ${settings.apiToken}` };
   return getJson(settings.call, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });
 }

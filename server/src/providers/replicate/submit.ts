@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
-import type { Submission, SubmitOutcome } from '../provider.ts';
+import type { JobSpec, SubmitOutcome } from '../provider.ts';
 import { rejectionOf, replicateErrorIn } from './errors.ts';
 import { modelInput } from './model-input.ts';
 import type { ReplicateSettings } from './settings.ts';
@@ -17,15 +17,15 @@ const AcceptedSchema = Type.Object({ id: JobIdSchema });
  */
 export async function submit(
   settings: ReplicateSettings,
-  submission: Submission,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  const model = settings.models[submission.model];
+  const model = settings.models[jobSpec.model];
   if (model === null) {
-    const cause = `Replicate has no model configured for ${submission.model}`;
+    const cause = `Replicate has no model configured for ${jobSpec.model}`;
     return { kind: 'rejected', fault: 'operator', cause };
   }
-  const answer = await settings.call({
+  const response = await settings.call({
     url: `${settings.baseUrl}/v1/models/${model}/predictions`,
     method: 'POST',
     headers: {
@@ -34,14 +34,14 @@ export async function submit(
       'cancel-after': asDuration(settings.cancelAfterSeconds),
     },
     body: JSON.stringify({
-      input: modelInput(submission),
-      webhook: submission.callbackUrl,
+      input: modelInput(jobSpec),
+      webhook: jobSpec.callbackUrl,
       webhook_events_filter: ['start', 'completed'],
     }),
     timeoutSeconds: settings.submitTimeoutSeconds,
     mayStillSend,
   });
-  return outcomeOf(answer);
+  return outcomeOf(response);
 }
 
 /** As the documented example has it, `1m`. */
@@ -50,10 +50,10 @@ function asDuration(seconds: number): string {
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
 }
 
-function outcomeOf(answer: CallOutcome): SubmitOutcome {
-  if (answer.kind !== 'answered') return answer;
-  const { status, headers } = answer;
-  const body = parseJson(answer.body);
+function outcomeOf(response: CallOutcome): SubmitOutcome {
+  if (response.kind !== 'responded') return response;
+  const { status, headers } = response;
+  const body = parseJson(response.body);
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && Value.Check(AcceptedSchema, body)) return { kind: 'accepted', jobId: body.id };
   const error = replicateErrorIn(body);

@@ -46,9 +46,12 @@ async function secretOf(settings: ReplicateSettings): Promise<Buffer> {
 }
 
 async function askForSecret(settings: ReplicateSettings): Promise<string> {
-  const answer = await getFromReplicate(settings, `${settings.baseUrl}/v1/webhooks/default/secret`);
-  if (answer.status === 200 && Value.Check(SecretSchema, answer.body)) return answer.body.key;
-  throw new Error(`The secret of the webhooks can not be read: HTTP ${answer.status}`);
+  const response = await getFromReplicate(
+    settings,
+    `${settings.baseUrl}/v1/webhooks/default/secret`,
+  );
+  if (response.status === 200 && Value.Check(SecretSchema, response.body)) return response.body.key;
+  throw new Error(`The secret of the webhooks can not be read: HTTP ${response.status}`);
 }
 
 function signatureOf(text: Buffer, secret: Buffer): Buffer {

@@ -11,9 +11,9 @@ import { noteOrphans } from './orphans.ts';
 export interface Attempt {
   id: string;
   provider: string;
-  state: 'open' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
+  state: 'in_flight' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
-  resolved_by: EvidenceSource | null;
+  outcome_by: EvidenceSource | null;
   /** See {@link Provider.identity}; null of attempts that are older than it. */
   provider_identity: string | null;
   /** Seconds since `send_before`, by the database's clock: no byte leaves after that moment. */
@@ -26,7 +26,7 @@ export interface Attempt {
 /** A submit's first byte leaves within this time of the attempt's record, or not at all. */
 export const SEND_WITHIN_SECONDS = 5;
 
-const COLUMNS = `id, provider, state, job_id, resolved_by, provider_identity,
+const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
   extract(epoch from clock_now() - send_before)::float8 as seconds_past_sending,
   extract(epoch from created_at)::float8 * 1000 as opened_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
@@ -57,7 +57,8 @@ export async function openAttempt(
 
 const LIVE = statement(
   'attempt_live',
-  `select ${COLUMNS} from attempts where task_id = $1 and state in ('open', 'unknown', 'accepted')`,
+  `select ${COLUMNS} from attempts
+   where task_id = $1 and state in ('in_flight', 'unknown', 'accepted')`,
 );
 
 /** The task's one attempt that is open, unknown or accepted. */
@@ -82,8 +83,8 @@ export async function takenJobs(db: Queryable, provider: string, jobIds: string[
 const TWIN = statement(
   'attempt_twin',
   `select from attempts mine join attempts other on other.provider = mine.provider
-     and other.id <> mine.id and (other.state in ('open', 'unknown')
-       or (other.state = 'absent' and other.resolved_by = 'operator'))
+     and other.id <> mine.id and (other.state in ('in_flight', 'unknown')
+       or (other.state = 'absent' and other.outcome_by = 'operator'))
      and other.created_at <= mine.send_before + $2 * interval '1 second'
      and mine.created_at <= other.send_before + $2 * interval '1 second'
    where mine.id = $1 limit 1`,
@@ -109,12 +110,12 @@ export async function hasTwin(
 
 const RESOLVE = statement(
   'attempt_resolve',
-  `update attempts set state = $2, job_id = $3, cause = $4, resolved_by = $5,
-     resolved_at = clock_now()
-   where id = $1 and state in ('open', 'unknown') returning id`,
+  `update attempts set state = $2, job_id = $3, cause = $4, outcome_by = $5,
+     outcome_at = clock_now()
+   where id = $1 and state in ('in_flight', 'unknown') returning id`,
 );
 
-export interface Resolution {
+export interface AttemptOutcome {
   state: 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   by: EvidenceSource;
   jobId?: string;
@@ -126,7 +127,7 @@ export interface Resolution {
  * for it and are not its own come to light here.
  * @throws Superseded when it was resolved by somebody else
  */
-export async function resolveAttempt(tx: Transaction, attemptId: string, to: Resolution) {
+export async function recordOutcome(tx: Transaction, attemptId: string, to: AttemptOutcome) {
   const cause = to.cause === undefined ? null : jsonText(to.cause);
   const rows = await tx.query(RESOLVE, [attemptId, to.state, to.jobId ?? null, cause, to.by]);
   if (rows.length === 0) throw new Superseded(`${attemptId} is resolved already`);
@@ -135,8 +136,8 @@ export async function resolveAttempt(tx: Transaction, attemptId: string, to: Res
 
 const CORRECT = statement(
   'attempt_correct_job',
-  `update attempts set job_id = $2, resolved_at = clock_now()
-   where id = $1 and state = 'accepted' and resolved_by = 'operator'`,
+  `update attempts set job_id = $2, outcome_at = clock_now()
+   where id = $1 and state = 'accepted' and outcome_by = 'operator'`,
 );
 
 /** Replaces the job that an operator named by mistake. */

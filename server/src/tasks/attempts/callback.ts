@@ -6,7 +6,7 @@ import { wakeTask } from '../transitions.ts';
 import { noteEvidence } from './evidence.ts';
 import { noteOrphans } from './orphans.ts';
 
-export interface CallbackParts {
+export interface CallbackDeps {
   db: Database;
   log: Log;
   links: Pick<Links, 'attemptOf'>;
@@ -26,7 +26,7 @@ export interface IncomingCallback {
  * What became of a callback. `no_such_path`: the address is none of ours. `forged`: the address is
  * right, the signature or the body is not.
  */
-export type Hearing = 'heard' | 'no_such_path' | 'forged';
+export type CallbackResult = 'received' | 'no_such_path' | 'forged';
 
 /**
  * Takes a provider's callback. It is written down and wakes the task's next step, which reads the
@@ -34,13 +34,16 @@ export type Hearing = 'heard' | 'no_such_path' | 'forged';
  * ended, or has another job, it is late evidence.
  * @throws Error when the signature can't be checked now: the provider should send it again
  */
-export async function hear(parts: CallbackParts, incoming: IncomingCallback): Promise<Hearing> {
-  const { links, db, log } = parts;
+export async function receiveCallback(
+  deps: CallbackDeps,
+  incoming: IncomingCallback,
+): Promise<CallbackResult> {
+  const { links, db, log } = deps;
   const attemptId = links.attemptOf(incoming.provider, incoming.segment);
   if (attemptId === undefined) return 'no_such_path';
   const taskId = await readTaskOf(db, incoming.provider, attemptId);
   if (taskId === undefined) return 'no_such_path';
-  const said = await understand(parts, incoming);
+  const said = await understand(deps, incoming);
   if (said.kind === 'forged') {
     log.warn(
       { task: taskId, attempt: attemptId, cause: said.cause },
@@ -49,12 +52,12 @@ export async function hear(parts: CallbackParts, incoming: IncomingCallback): Pr
     return 'forged';
   }
   await take(db, { attemptId, taskId }, said);
-  return 'heard';
+  return 'received';
 }
 
 /** @throws Error when this process can't read it: another may, or this one once it is configured */
-async function understand(parts: CallbackParts, incoming: IncomingCallback): Promise<Callback> {
-  const provider = parts.providers.get(incoming.provider);
+async function understand(deps: CallbackDeps, incoming: IncomingCallback): Promise<Callback> {
+  const provider = deps.providers.get(incoming.provider);
   if (!provider) throw new Error(`this process has no provider named ${incoming.provider}`);
   if (!provider.readCallback) return { kind: 'news', jobId: null, verified: false };
   return provider.readCallback({ body: incoming.body, headers: incoming.headers });

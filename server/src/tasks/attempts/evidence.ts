@@ -2,17 +2,17 @@ import { type Queryable, statement } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
 
 /** Who learned something of an attempt. */
-export type EvidenceSource = 'sender' | 'look_up' | 'callback' | 'operator';
+export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 
 /** Failures of look-ups may differ each time, by the id of a request for example. */
-const MOST_LOOK_UPS = 100;
+const MAX_FINDS = 100;
 
 const NOTE = statement(
   'evidence_note',
   `insert into evidence as e (attempt_id, source, finding, digest)
    select $1, $2, $3::jsonb, md5($3::jsonb::text)
-   where $2 <> 'look_up' or ${MOST_LOOK_UPS} >
-       (select count(*) from evidence where attempt_id = $1 and source = 'look_up')
+   where $2 <> 'find' or ${MAX_FINDS} >
+       (select count(*) from evidence where attempt_id = $1 and source = 'find')
      or exists (select from evidence
        where attempt_id = $1 and source = $2 and digest = md5($3::jsonb::text))
    on conflict (attempt_id, source, digest)

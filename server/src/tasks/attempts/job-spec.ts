@@ -1,10 +1,10 @@
 import type { Database } from '../../database/database.ts';
-import type { ProviderInput, SoughtAttempt, Submission } from '../../providers/provider.ts';
+import type { FindJobInput, JobSpec, ProviderInput } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { type Attempt, SEND_WITHIN_SECONDS, takenJobs } from './attempts.ts';
 
-export interface SubmissionParts {
+export interface JobSpecDeps {
   db: Database;
   submitTimeoutSeconds: number;
   /** Signs what the provider may fetch and where it may call back. */
@@ -12,18 +12,18 @@ export interface SubmissionParts {
 }
 
 /** The task's copied files, each with a link that works for as long as a job may wait. */
-export function inputsFor({ links }: Pick<SubmissionParts, 'links'>, task: Task): ProviderInput[] {
+export function inputsFor({ links }: Pick<JobSpecDeps, 'links'>, task: Task): ProviderInput[] {
   const urlOf = ({ objectId, mediaType }: TaskInput) =>
     links.inputLinkTo(objectId, task.now_seconds, mediaType);
   return task.inputs.map((input) => ({ ...input, url: urlOf(input) }));
 }
 
 /** What the provider is given; the same for a look-up but for the links' expiry. */
-export function submissionOf(
-  { links }: Pick<SubmissionParts, 'links'>,
+export function jobSpecOf(
+  { links }: Pick<JobSpecDeps, 'links'>,
   task: Task,
   attempt: Attempt,
-): Submission {
+): JobSpec {
   const { request } = task;
   return {
     attemptId: attempt.id,
@@ -41,11 +41,11 @@ export function submissionOf(
 }
 
 /** What a look-up of the attempt's job goes by. */
-export function soughtAttempt(parts: SubmissionParts, task: Task, attempt: Attempt): SoughtAttempt {
-  const latestMs = attempt.opened_at_ms + (SEND_WITHIN_SECONDS + parts.submitTimeoutSeconds) * 1000;
+export function findJobInput(deps: JobSpecDeps, task: Task, attempt: Attempt): FindJobInput {
+  const latestMs = attempt.opened_at_ms + (SEND_WITHIN_SECONDS + deps.submitTimeoutSeconds) * 1000;
   return {
-    submission: submissionOf(parts, task, attempt),
+    jobSpec: jobSpecOf(deps, task, attempt),
     sentBetween: { from: attempt.opened_at_ms, to: Math.min(latestMs, attempt.now_ms) },
-    takenJobIds: (jobIds) => takenJobs(parts.db, attempt.provider, jobIds),
+    takenJobIds: (jobIds) => takenJobs(deps.db, attempt.provider, jobIds),
   };
 }

@@ -5,11 +5,11 @@ import {
   bindingFor,
   claimTask,
   makeSubmittingTask,
-  openTaskRoom,
+  openTaskFixture,
   PRICE,
   REQUEST,
   sql,
-  type TaskRoom,
+  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
@@ -23,14 +23,14 @@ const SUBMIT_RETRY_SECONDS = 600;
 /** The wait of a create in these tests, as in openTaskRoom. */
 const WAIT_SECONDS = 20;
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 let db: Database;
 
 before(async () => {
-  room = await openTaskRoom();
-  db = room.db;
+  fixture = await openTaskFixture();
+  db = fixture.db;
 });
-after(() => room.closeAudited());
+after(() => fixture.closeAudited());
 
 function refuse(task: Task): Promise<Next> {
   const options = { submitRetrySeconds: SUBMIT_RETRY_SECONDS, cause: { provider: 'busy' } };
@@ -49,38 +49,38 @@ async function dueInSeconds(taskId: string): Promise<number | undefined> {
 
 test('nobody counts on the task: it fails with its refund and its key is armed again', async () => {
   await freezeClock(db, 0);
-  const { task, binding } = await makeSubmittingTask(room);
+  const { task, binding } = await makeSubmittingTask(fixture);
   await freezeClock(db, WAIT_SECONDS - 0.001);
   const failed = await refuse(task);
   assert.ok(failed !== 'rest');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'not_accepted']);
-  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, held: 0 });
-  const again = await createTask(room.parts, binding, REQUEST, PRICE);
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
+  const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.equal(again.kind, 'created');
   assert.notEqual(again.task.id, task.id);
 });
 
 test('an announced task is tried again, its credits stay held', async () => {
   await freezeClock(db, 0);
-  const { task, binding } = await makeSubmittingTask(room);
+  const { task, binding } = await makeSubmittingTask(fixture);
   await announce(db, task.id);
   assert.equal(await refuse(task), 'rest');
   assert.equal(await dueInSeconds(task.id), 1);
-  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, held: 250 });
-  const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, reserved: 250 });
+  const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
 });
 
 test('once the wait is over on the database clock a task counts as announced', async () => {
   await freezeClock(db, 0);
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   await freezeClock(db, WAIT_SECONDS);
   assert.equal(await refuse(task), 'rest');
 });
 
 test('the tries of an announced task grow rarer, up to one in 30 seconds', async () => {
   await freezeClock(db, 0);
-  const { task } = await makeSubmittingTask(room, { createWaitSeconds: 0 });
+  const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   let current = task;
   for (const [seconds, wait] of [
     [0, 1],
@@ -99,17 +99,17 @@ test('the tries of an announced task grow rarer, up to one in 30 seconds', async
 
 test('when the time for tries is over the task fails, and its key answers with it for ever', async () => {
   await freezeClock(db, 0);
-  const { task, binding } = await makeSubmittingTask(room, { createWaitSeconds: 0 });
+  const { task, binding } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   assert.equal(await refuse(task), 'rest');
   await freezeClock(db, SUBMIT_RETRY_SECONDS);
   const failed = await refuse(await claimTask(db, task.id));
   assert.ok(failed !== 'rest');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
-  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, held: 0 });
-  const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+  assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
+  const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
   const other = bindingFor(task.account_id, binding.idempotencyKey, 'another body');
-  await assert.rejects(createTask(room.parts, other, REQUEST, PRICE), {
+  await assert.rejects(createTask(fixture.deps, other, REQUEST, PRICE), {
     code: 'idempotency_conflict',
   });
 });
@@ -118,11 +118,11 @@ test('a worker that lost its lease neither fails the task nor arms its key', asy
   await freezeClock(db, 0);
   for (const createWaitSeconds of [0, WAIT_SECONDS]) {
     await freezeClock(db, 0);
-    const { task } = await makeSubmittingTask(room, { createWaitSeconds });
+    const { task } = await makeSubmittingTask(fixture, { createWaitSeconds });
     await freezeClock(db, 11);
     const taken = await claimTask(db, task.id);
     await assert.rejects(refuse(task), Superseded);
-    assert.equal((await balances(db, task.account_id)).paid.held, 250);
+    assert.equal((await balances(db, task.account_id)).paid.reserved, 250);
     assert.ok(await refuse(taken), 'the new holder of the lease decides');
   }
 });

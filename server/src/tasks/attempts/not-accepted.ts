@@ -17,7 +17,7 @@ const REARM = statement(
 );
 
 /** The longest that a provider may put off the next try, in seconds. */
-const LONGEST_WAIT_SECONDS = 300;
+const MAX_WAIT_SECONDS = 300;
 
 /**
  * How long the next try waits: a quarter of the time already spent trying, 1 to 30 seconds, or what
@@ -29,7 +29,7 @@ function backoffSeconds(refusedSeconds: number, asked: number | undefined): numb
 }
 
 function askedSeconds(asked: number | undefined): number {
-  return Math.min(LONGEST_WAIT_SECONDS, Math.ceil(asked ?? 0));
+  return Math.min(MAX_WAIT_SECONDS, Math.ceil(asked ?? 0));
 }
 
 /**

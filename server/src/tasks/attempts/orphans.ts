@@ -20,7 +20,7 @@ const NOTE = statement(
      case when bool_or((e.finding->>'verified')::boolean) then 'confirmed' else 'suspected' end
    from evidence e join attempts a on a.id = e.attempt_id join tasks t on t.id = a.task_id
    where a.id = $1 and e.source in ('sender', 'callback') and e.finding->>'job' is not null
-     and (a.state not in ('open', 'unknown') or t.due_at is null)
+     and (a.state not in ('in_flight', 'unknown') or t.due_at is null)
      and not exists (select from attempts other
        where other.provider = a.provider and other.job_id = e.finding->>'job')
    group by a.id, 2
@@ -85,7 +85,7 @@ const REPORTED = statement(
    where state = 'confirmed' and reported_at is null returning provider, job_id, task_id, state`,
 );
 
-export interface OrphanParts {
+export interface OrphanDeps {
   db: Database;
   log: Log;
   providers: ReadonlyMap<string, Provider>;
@@ -95,22 +95,22 @@ export interface OrphanParts {
  * Looks at the jobs that unsigned callbacks named for ended tasks (is there such a job at all?) and
  * tells the operator of those that are certain.
  */
-export async function tendOrphans(parts: OrphanParts): Promise<void> {
-  const names = [...parts.providers.keys()];
-  for (const suspect of await parts.db.query<Orphan>(SUSPECTED, [names])) {
-    const provider = parts.providers.get(suspect.provider);
+export async function tendOrphans(deps: OrphanDeps): Promise<void> {
+  const names = [...deps.providers.keys()];
+  for (const suspect of await deps.db.query<Orphan>(SUSPECTED, [names])) {
+    const provider = deps.providers.get(suspect.provider);
     if (!provider) continue;
-    await checkSuspect(parts, provider, suspect).catch((error: Error) => {
-      parts.log.warn({ err: error, job: suspect.job_id }, 'a suspected job can not be checked');
+    await checkSuspect(deps, provider, suspect).catch((error: Error) => {
+      deps.log.warn({ err: error, job: suspect.job_id }, 'a suspected job can not be checked');
     });
   }
-  for (const { provider, job_id: job, task_id: task } of await parts.db.query<Orphan>(REPORTED)) {
-    parts.log.error({ task, job, provider }, 'a job that no task uses has come to light');
+  for (const { provider, job_id: job, task_id: task } of await deps.db.query<Orphan>(REPORTED)) {
+    deps.log.error({ task, job, provider }, 'a job that no task uses has come to light');
   }
 }
 
 async function checkSuspect(
-  { db }: OrphanParts,
+  { db }: OrphanDeps,
   provider: Provider,
   suspect: Orphan,
 ): Promise<void> {

@@ -5,7 +5,7 @@ export interface Watch {
 }
 
 /** Attempts that are watched at a time; the longest watched are forgotten, and begin anew. */
-const MOST_WATCHED = 10_000;
+const MAX_WATCHED = 10_000;
 
 /** @param monotonic milliseconds of this process */
 export function createWatch(monotonic: () => number): Watch {
@@ -16,7 +16,7 @@ export function createWatch(monotonic: () => number): Watch {
       const first = since.get(attemptId) ?? now;
       since.set(attemptId, first);
       const [oldest] = since.keys();
-      if (since.size > MOST_WATCHED && oldest !== undefined) since.delete(oldest);
+      if (since.size > MAX_WATCHED && oldest !== undefined) since.delete(oldest);
       return (now - first) / 1000;
     },
   };

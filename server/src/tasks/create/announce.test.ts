@@ -4,23 +4,23 @@ import { until } from '../../../test/service.ts';
 import {
   makeSubmittingTask,
   makeTask,
-  openTaskRoom,
+  openTaskFixture,
   recordAccepted,
   sql,
-  type TaskRoom,
+  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import { announce } from './announce.ts';
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 let db: Database;
 
 before(async () => {
-  room = await openTaskRoom();
-  db = room.db;
+  fixture = await openTaskFixture();
+  db = fixture.db;
 });
-after(() => room.closeAudited());
+after(() => fixture.closeAudited());
 
 const OPTIONS = { submitRetrySeconds: 600, cause: { provider: 'busy' } };
 
@@ -38,7 +38,7 @@ function someoneWaits(): Promise<number> {
 }
 
 test('announced first: the not-accepted transition waits for it, then tries again', async () => {
-  const { task, binding } = await makeSubmittingTask(room);
+  const { task, binding } = await makeSubmittingTask(fixture);
   let refused: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
     assert.equal((await announce(tx, task.id))?.id, task.id);
@@ -50,7 +50,7 @@ test('announced first: the not-accepted transition waits for it, then tries agai
 });
 
 test('not accepted first: the announcement waits for it, then there is nothing to announce', async () => {
-  const { task, binding } = await makeSubmittingTask(room);
+  const { task, binding } = await makeSubmittingTask(fixture);
   let announced: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
     const failed = await notAccepted(tx, task, OPTIONS);
@@ -72,7 +72,7 @@ async function boundTask(key: string): Promise<string | null | undefined> {
 }
 
 test('announcing again keeps the time of the first', async () => {
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   const first = await announce(db, task.id);
   const second = await announce(db, task.id);
   assert.ok(first?.announced_at);
@@ -80,7 +80,7 @@ test('announcing again keeps the time of the first', async () => {
 });
 
 test('a task past acceptance is told as it is', async () => {
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   await recordAccepted(db, task.id);
   await sql(db, `update tasks set phase = 'generating' where id = $1`, [task.id]);
   assert.equal((await announce(db, task.id))?.phase, 'generating');

@@ -5,11 +5,11 @@ import {
   bindingFor,
   claimTask,
   makeTask,
-  openTaskRoom,
+  openTaskFixture,
   PRICE,
   REQUEST,
   sql,
-  type TaskRoom,
+  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
@@ -18,17 +18,17 @@ import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
 import { type Binding, type Created, createTask } from './create.ts';
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 let db: Database;
 
 before(async () => {
-  room = await openTaskRoom();
-  db = room.db;
+  fixture = await openTaskFixture();
+  db = fixture.db;
 });
-after(() => room.closeAudited());
+after(() => fixture.closeAudited());
 
 function create(binding: Binding, request = REQUEST): Promise<Created> {
-  return createTask(room.parts, binding, request, PRICE);
+  return createTask(fixture.deps, binding, request, PRICE);
 }
 
 /** Lets a task fail because nobody took it, before anybody was told of it. */
@@ -65,7 +65,10 @@ test('two identical creates in flight reserve once, also if the credits cover on
     const outcomes = await Promise.all(Array.from({ length: twins }, () => create(binding)));
     const task = sharedTask(outcomes);
     assert.deepEqual(await tasksOf(accountId), [task.id]);
-    assert.deepEqual((await balances(db, accountId)).paid, { available: 0, held: PRICE.credits });
+    assert.deepEqual((await balances(db, accountId)).paid, {
+      available: 0,
+      reserved: PRICE.credits,
+    });
   }
 });
 
@@ -84,7 +87,7 @@ test('different bodies in flight under one key: one wins, the others conflict', 
     assert.ok(outcome.reason instanceof ApiError);
     assert.equal(outcome.reason.code, 'idempotency_conflict');
   }
-  assert.equal((await balances(db, accountId)).paid.held, PRICE.credits);
+  assert.equal((await balances(db, accountId)).paid.reserved, PRICE.credits);
 });
 
 test('parallel creates of an account never spend more than it has', async () => {
@@ -96,7 +99,7 @@ test('parallel creates of an account never spend more than it has', async () => 
     if (outcome.status === 'fulfilled') continue;
     assert.equal(outcome.reason.code, 'insufficient_credits');
   }
-  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, held: 1000 });
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 1000 });
 });
 
 test('a key is the account’s: two accounts use the same one apart', async () => {
@@ -116,7 +119,7 @@ test('a create that can not be paid binds no key', async () => {
   }
   assert.deepEqual(await tasksOf(accountId), []);
   const other = bindingFor(accountId, key, 'a cheaper body');
-  const cheaper = await createTask(room.parts, other, REQUEST, { credits: 10, version: 1 });
+  const cheaper = await createTask(fixture.deps, other, REQUEST, { credits: 10, version: 1 });
   assert.equal(cheaper.kind, 'created');
 });
 
@@ -134,7 +137,7 @@ test('a key keeps its task whatever becomes of it', async () => {
 });
 
 test('an armed key starts a new task for the same body, and keeps refusing another', async () => {
-  const { task, binding } = await makeTask(room);
+  const { task, binding } = await makeTask(fixture);
   const failed = await rearm(task.id);
   assert.equal(failed.error_code, 'not_accepted');
   const other = { ...binding, fingerprint: Buffer.alloc(32) };
@@ -148,19 +151,19 @@ test('an armed key starts a new task for the same body, and keeps refusing anoth
 
 test('20 parallel creates on an armed key make exactly one task', async () => {
   for (let round = 0; round < 5; round += 1) {
-    const { task, binding } = await makeTask(room);
+    const { task, binding } = await makeTask(fixture);
     await rearm(task.id);
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => create(binding)));
     const fresh = sharedTask(outcomes);
     assert.deepEqual(await tasksOf(binding.accountId), [task.id, fresh.id]);
     const { paid } = await balances(db, binding.accountId);
-    assert.deepEqual(paid, { available: 0, held: PRICE.credits });
+    assert.deepEqual(paid, { available: 0, reserved: PRICE.credits });
   }
 });
 
 test('creates that race with the arming of their key end with one live task', async () => {
   for (let round = 0; round < 10; round += 1) {
-    const { task, binding } = await makeTask(room);
+    const { task, binding } = await makeTask(fixture);
     const claimed = await claimTask(db, task.id);
     const options = { submitRetrySeconds: 600, cause: {} };
     const [, ...outcomes] = await Promise.all([
@@ -180,8 +183,8 @@ test('creates that race with the arming of their key end with one live task', as
 test('without time to wait the task is announced from the start', async () => {
   const { accountId } = await makeCustomer(db, 500);
   const waiting = await create(bindingFor(accountId));
-  const parts = { ...room.parts, createWaitSeconds: 0 };
-  const atOnce = await createTask(parts, bindingFor(accountId), REQUEST, PRICE);
+  const deps = { ...fixture.deps, createWaitSeconds: 0 };
+  const atOnce = await createTask(deps, bindingFor(accountId), REQUEST, PRICE);
   assert.equal(waiting.task.announced_at, null);
   assert.notEqual(atOnce.task.announced_at, null);
 });
@@ -189,7 +192,10 @@ test('without time to wait the task is announced from the start', async () => {
 test('the seed asked for is kept; -1 and none are drawn anew and recorded', async () => {
   const { accountId } = await makeCustomer(db, 250 * 8);
   const seedOf = async (seed?: number) => {
-    const { task } = await create(bindingFor(accountId), { ...REQUEST, seed });
+    const { task } = await create(bindingFor(accountId), {
+      ...REQUEST,
+      ...(seed === undefined ? {} : { seed }),
+    });
     return task.seed;
   };
   for (const seed of [0, 7, 4_294_967_295]) assert.equal(await seedOf(seed), seed);
@@ -198,16 +204,16 @@ test('the seed asked for is kept; -1 and none are drawn anew and recorded', asyn
   for (const seed of drawn) assert.ok(seed >= 0 && seed <= 4_294_967_295);
 });
 
-test('a task, its hold, its key and its wake-up are committed together or not at all', async () => {
+test('a task, its reservation, its key and its wake-up are committed together or not at all', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits);
   const binding = bindingFor(accountId);
   const queue = {
-    ...room.queue,
+    ...fixture.queue,
     enqueue: async () => {
       throw new Error('the queue is unwell');
     },
   };
-  await assert.rejects(createTask({ ...room.parts, queue }, binding, REQUEST, PRICE), {
+  await assert.rejects(createTask({ ...fixture.deps, queue }, binding, REQUEST, PRICE), {
     code: 'service_busy',
   });
   assert.deepEqual(await tasksOf(accountId), []);
@@ -219,8 +225,12 @@ test('a task, its hold, its key and its wake-up are committed together or not at
 });
 
 test('when the database is away a create is service_busy, to be sent again', async () => {
-  const closed = openDatabase({ url: room.database.url, connections: 1, log: room.parts.log });
+  const closed = openDatabase({
+    url: fixture.database.url,
+    connections: 1,
+    log: fixture.deps.log,
+  });
   await closed.close();
-  const attempt = createTask({ ...room.parts, db: closed }, bindingFor('acct_x'), REQUEST, PRICE);
+  const attempt = createTask({ ...fixture.deps, db: closed }, bindingFor('acct_x'), REQUEST, PRICE);
   await assert.rejects(attempt, { code: 'service_busy', retryAfterSeconds: 1 });
 });

@@ -11,12 +11,12 @@ import {
 import { ApiError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
-import { hold } from '../../ledger/ledger.ts';
-import type { Lane, Queue } from '../../queue/queue.ts';
+import { reserve } from '../../ledger/ledger.ts';
+import type { Queue, QueueName } from '../../queue/queue.ts';
 import { readTasks, SURFACE, type Task } from '../task.ts';
 import { announce } from './announce.ts';
 
-export interface CreateParts {
+export interface CreateDeps {
   db: Database;
   queue: Queue;
   log: Log;
@@ -77,23 +77,23 @@ const ROUNDS = 5;
  * of ours, since the reserve may have been committed (decision 8)
  */
 export async function createTask(
-  parts: CreateParts,
+  deps: CreateDeps,
   binding: Binding,
   request: GenerationRequest,
   price: Price,
 ): Promise<Created> {
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
-      const task = await reserve(parts, binding, request, price);
+      const task = await reserveAndInsert(deps, binding, request, price);
       if (task) return { kind: 'created', task };
-      const known = await readKey(parts.db, binding);
-      const replayed = known && (await replay(parts.db, known, binding.fingerprint));
+      const known = await readKey(deps.db, binding);
+      const replayed = known && (await replay(deps.db, known, binding.fingerprint));
       if (replayed) return { kind: 'replayed', task: replayed };
     }
     throw new Error('the key was armed again too often');
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
-    parts.log.error({ err: cause }, 'a create failed; its outcome is told by its key');
+    deps.log.error({ err: cause }, 'a create failed; its outcome is told by its key');
     const message =
       'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
     throw new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
@@ -111,24 +111,24 @@ async function readKey(db: Queryable, { accountId, idempotencyKey }: Binding) {
   return known;
 }
 
-async function reserve(
-  parts: CreateParts,
+async function reserveAndInsert(
+  deps: CreateDeps,
   binding: Binding,
   request: GenerationRequest,
   price: Price,
 ): Promise<Task | undefined> {
   const id = newId('task');
-  const lane: Lane = inputsOf(request).length > 0 ? 'ingest' : 'task';
-  const task = await parts.db.transaction(async (tx) => {
+  const queueName: QueueName = inputsOf(request).length > 0 ? 'ingest' : 'task';
+  const task = await deps.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
     const [, inserted] = await together(
-      hold(tx, { accountId: binding.accountId, taskId: id, credits: price.credits }),
-      insertTask(tx, parts, { id, binding, request, price }),
-      parts.queue.enqueue(tx, lane, id),
+      reserve(tx, { accountId: binding.accountId, taskId: id, credits: price.credits }),
+      insertTask(tx, deps, { id, binding, request, price }),
+      deps.queue.enqueue(tx, queueName, id),
     );
     return inserted;
   });
-  if (task) parts.queue.wake(lane);
+  if (task) deps.queue.wake(queueName);
   return task;
 }
 
@@ -162,7 +162,7 @@ const SEEDS = 2 ** 32;
 
 async function insertTask(
   tx: Transaction,
-  { providerName, createWaitSeconds }: CreateParts,
+  { providerName, createWaitSeconds }: CreateDeps,
   task: { id: string; binding: Binding; request: GenerationRequest; price: Price },
 ): Promise<Task> {
   const { request, price, binding } = task;

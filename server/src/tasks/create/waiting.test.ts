@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { quiet } from '../../../test/database.ts';
-import { makeTask, openTaskRoom, sql, type TaskRoom } from '../../../test/task-fixtures.ts';
+import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../../test/task-fixtures.ts';
 import { openDatabase } from '../../database/database.ts';
 import { createWaiting, isBeforeAcceptance } from './waiting.ts';
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 
 before(async () => {
-  room = await openTaskRoom();
+  fixture = await openTaskFixture();
 });
-after(() => room.close());
+after(() => fixture.close());
 
 function setPhase(taskId: string, phase: string): Promise<unknown[]> {
   const cause = phase === 'held' ? 'acceptance' : null;
-  return sql(room.db, 'update tasks set phase = $2, held_cause = $3 where id = $1', [
+  return sql(fixture.db, 'update tasks set phase = $2, held_cause = $3 where id = $1', [
     taskId,
     phase,
     cause,
@@ -24,9 +24,9 @@ function setPhase(taskId: string, phase: string): Promise<unknown[]> {
 const PATIENCE_SECONDS = 60;
 
 test('a wait ends when the task is past acceptance, with the task as it then was', async () => {
-  const waiting = createWaiting({ db: room.db, log: quiet });
+  const waiting = createWaiting({ db: fixture.db, log: quiet });
   for (const phase of ['generating', 'archiving', 'held']) {
-    const { task } = await makeTask(room);
+    const { task } = await makeTask(fixture);
     const outcome = waiting.outcome(task.id, PATIENCE_SECONDS);
     await setPhase(task.id, 'ingesting');
     await setPhase(task.id, 'submitting');
@@ -36,8 +36,8 @@ test('a wait ends when the task is past acceptance, with the task as it then was
 });
 
 test('a wait ends with nothing when its time is over, or at once without any', async () => {
-  const waiting = createWaiting({ db: room.db, log: quiet });
-  const { task } = await makeTask(room);
+  const waiting = createWaiting({ db: fixture.db, log: quiet });
+  const { task } = await makeTask(fixture);
   assert.equal(await waiting.outcome(task.id, 0.05), undefined);
   assert.equal(await waiting.outcome(task.id, 0), undefined);
   await setPhase(task.id, 'generating');
@@ -45,8 +45,8 @@ test('a wait ends with nothing when its time is over, or at once without any', a
 });
 
 test('stopping ends the waits under way and those to come', async () => {
-  const waiting = createWaiting({ db: room.db, log: quiet });
-  const { task } = await makeTask(room);
+  const waiting = createWaiting({ db: fixture.db, log: quiet });
+  const { task } = await makeTask(fixture);
   const underWay = waiting.outcome(task.id, PATIENCE_SECONDS);
   waiting.stop();
   assert.equal(await underWay, undefined);
@@ -55,9 +55,9 @@ test('stopping ends the waits under way and those to come', async () => {
 });
 
 test('any number of waits hold no database connection', async () => {
-  const narrow = openDatabase({ url: room.database.url, connections: 1, log: quiet });
+  const narrow = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
   const waiting = createWaiting({ db: narrow, log: quiet });
-  const made = await Promise.all(Array.from({ length: 20 }, () => makeTask(room)));
+  const made = await Promise.all(Array.from({ length: 20 }, () => makeTask(fixture)));
   const outcomes = made.map(({ task }) => waiting.outcome(task.id, PATIENCE_SECONDS));
   for (const { task } of made) await setPhase(task.id, 'generating');
   const ids = (await Promise.all(outcomes)).map((task) => task?.id);
@@ -69,15 +69,15 @@ test('any number of waits hold no database connection', async () => {
 });
 
 test('a look that fails is not the end of a wait', async () => {
-  const { task } = await makeTask(room);
+  const { task } = await makeTask(fixture);
   let failures = 2;
   const shaky = {
-    ...room.db,
-    query: (async (...args: Parameters<typeof room.db.query>) => {
+    ...fixture.db,
+    query: (async (...args: Parameters<typeof fixture.db.query>) => {
       failures -= 1;
       if (failures >= 0) throw new Error('the connection was lost');
-      return room.db.query(...args);
-    }) as typeof room.db.query,
+      return fixture.db.query(...args);
+    }) as typeof fixture.db.query,
   };
   const waiting = createWaiting({ db: shaky, log: quiet });
   await setPhase(task.id, 'generating');

@@ -22,13 +22,13 @@ export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
   return ['reserved', 'ingesting', 'submitting'].includes(task.phase);
 }
 
-export function createWaiting(parts: { db: Database; log: Log }): Waiting {
+export function createWaiting(deps: { db: Database; log: Log }): Waiting {
   const waiters = new Map<string, (task: Task | undefined) => void>();
   let stopped = false;
   let ticking = false;
 
   const tick = async () => {
-    const tasks = await readTasks(parts.db, [...waiters.keys()]);
+    const tasks = await readTasks(deps.db, [...waiters.keys()]);
     for (const task of tasks) {
       if (!isBeforeAcceptance(task)) waiters.get(task.id)?.(task);
     }
@@ -39,7 +39,7 @@ export function createWaiting(parts: { db: Database; log: Log }): Waiting {
     while (waiters.size > 0) {
       await delay(TICK_SECONDS * 1000);
       await tick().catch((error: Error) => {
-        parts.log.warn({ err: error.message }, 'waiting requests could not look at their tasks');
+        deps.log.warn({ err: error.message }, 'waiting requests could not look at their tasks');
       });
     }
     ticking = false;

@@ -1,19 +1,19 @@
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
-import { type Spool, writeStream } from '../../kernel/spool.ts';
+import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
-import { doomHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
+import { markHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task } from '../task.ts';
 import { type Move, move, moveNow, type Next } from '../transitions.ts';
 import { outcomeRestSeconds } from './generate.ts';
 import { type Expectation, outputDifferences } from './output-check.ts';
 
-export interface ArchiveParts {
+export interface ArchiveDeps {
   db: Database;
   storage: Storage;
-  spool: Spool;
+  scratch: ScratchDirectory;
   /** Its own: what clients send may keep the one for inputs busy for long. */
   outputMeasurer: Measurer;
   providerOf(task: Task): Provider;
@@ -27,46 +27,46 @@ export interface ArchiveParts {
  * to exactness. What fails is tried again for as long as the provider keeps results; a result that
  * can't be had holds the task.
  */
-export async function archive(parts: ArchiveParts, task: Task): Promise<Next> {
-  await doomHalfWritten(parts.db, task.id, 'output');
+export async function archive(deps: ArchiveDeps, task: Task): Promise<Next> {
+  await markHalfWritten(deps.db, task.id, 'output');
   try {
-    return await parts.spool.withFolder((folder) => archiveThrough(folder, parts, task));
+    return await deps.scratch.withFolder((folder) => archiveThrough(folder, deps, task));
   } catch (error) {
-    if (error instanceof OutputGone) return hold(parts, task, error.message);
-    if (task.phase_seconds < lifeSeconds(parts, task)) throw error;
-    return hold(parts, task, `it could not be had in time: ${error}`);
+    if (error instanceof OutputGone) return hold(deps, task, error.message);
+    if (task.phase_seconds < lifeSeconds(deps, task)) throw error;
+    return hold(deps, task, `it could not be had in time: ${error}`);
   }
 }
 
-function lifeSeconds(parts: ArchiveParts, task: Task): number {
-  return parts.providerOf(task).capabilities.outputLifeSeconds;
+function lifeSeconds(deps: ArchiveDeps, task: Task): number {
+  return deps.providerOf(task).capabilities.outputLifeSeconds;
 }
 
-async function archiveThrough(folder: string, parts: ArchiveParts, task: Task): Promise<Next> {
+async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Promise<Next> {
   const filePath = path.join(folder, 'output');
-  const provider = parts.providerOf(task);
+  const provider = deps.providerOf(task);
   await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
-  const measured = await parts.outputMeasurer.measure(filePath, 'video');
-  if (measured.kind === 'refused') return hold(parts, task, measured.explanation);
+  const measured = await deps.outputMeasurer.measure(filePath, 'video');
+  if (measured.kind === 'refused') return hold(deps, task, measured.explanation);
   const differences = outputDifferences(expectationOf(task), measured.facts);
   if (provider.capabilities.exactOutput && differences.length > 0) {
-    return moveNow(parts.db, task, notExact(differences));
+    return moveNow(deps.db, task, notExact(differences));
   }
-  return complete(parts, task, { filePath, facts: measured.facts, differences });
+  return complete(deps, task, { filePath, facts: measured.facts, differences });
 }
 
 async function complete(
-  parts: ArchiveParts,
+  deps: ArchiveDeps,
   task: Task,
   output: { filePath: string; facts: MediaFacts; differences: string[] },
 ): Promise<Next> {
   const { filePath, facts, differences } = output;
   const file = { filePath, taskId: task.id, role: 'output', mediaType: facts.mediaType } as const;
-  const outputObjectId = await storeFile(parts, file);
+  const outputObjectId = await storeFile(deps, file);
   const outputFacts = { ...facts, differences };
   const changes = { outputObjectId, outputFacts };
-  const objects = { ids: [outputObjectId], retentionDays: parts.retentionDays };
-  return readyWith(parts.db, objects, (tx) => move(tx, task, { to: 'completed', changes }));
+  const objects = { ids: [outputObjectId], retentionDays: deps.retentionDays };
+  return readyWith(deps.db, objects, (tx) => move(tx, task, { to: 'completed', changes }));
 }
 
 function expectationOf(task: Task): Expectation {
@@ -76,10 +76,10 @@ function expectationOf(task: Task): Expectation {
 }
 
 /** The task rests before its job is read again: going on at once would only fetch the same. */
-async function hold(parts: ArchiveParts, task: Task, reason: string): Promise<'rest'> {
+async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'rest'> {
   const changes = { heldCause: 'outcome' } as const;
-  const delaySeconds = outcomeRestSeconds(parts, task);
-  await moveNow(parts.db, task, { to: 'held', changes, cause: { output: reason }, delaySeconds });
+  const delaySeconds = outcomeRestSeconds(deps, task);
+  await moveNow(deps.db, task, { to: 'held', changes, cause: { output: reason }, delaySeconds });
   return 'rest';
 }
 

@@ -5,55 +5,55 @@ import {
   claimTask,
   makeHeldTask,
   makeSubmittingTask,
-  openTaskRoom,
+  openTaskFixture,
   PRICE,
   scriptedProvider,
   sql,
-  submitParts,
-  type TaskRoom,
+  submitDeps,
+  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { reconcile } from '../../operator/reconcile.ts';
 import type { JobStatus } from '../../providers/provider.ts';
-import { answerFor } from '../create/answer.ts';
 import { readTask } from '../create/create.ts';
+import { responseFor } from '../create/response.ts';
 import type { Task } from '../task.ts';
 import { wakeTask } from '../transitions.ts';
-import { type GenerateParts, generate, recheck } from './generate.ts';
+import { type GenerateDeps, generate, recheck } from './generate.ts';
 import { submit } from './submit.ts';
 
 const RECONCILE_SECONDS = 45;
 /** The scripted provider's own limit, and the grace behind it. */
 const LIMIT_SECONDS = 3600 + 60;
-let room: TaskRoom;
+let fixture: TaskFixture;
 
 before(async () => {
-  room = await openTaskRoom();
+  fixture = await openTaskFixture();
 });
-after(() => room.closeAudited());
+after(() => fixture.closeAudited());
 
-function partsThatRead(status: JobStatus): GenerateParts {
+function partsThatRead(status: JobStatus): GenerateDeps {
   const provider = scriptedProvider({ read: async () => status });
   return {
-    ...{ db: room.db, providerOf: () => provider },
+    ...{ db: fixture.db, providerOf: () => provider },
     ...{ pollMinSeconds: 2, pollMaxSeconds: 15, reconcileSeconds: RECONCILE_SECONDS },
   };
 }
 
 /** A task whose job was accepted at second 0, claimed again at the given one. */
 async function generatingTask(seconds: number): Promise<Task> {
-  await freezeClock(room.db, 0);
-  const { task } = await makeSubmittingTask(room);
+  await freezeClock(fixture.db, 0);
+  const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   const provider = scriptedProvider({ submit: async () => ({ kind: 'accepted', jobId }) });
-  await submit(submitParts(room, provider), task);
-  await freezeClock(room.db, seconds);
-  return seconds === 0 ? readTask(room.db, task.id) : claimTask(room.db, task.id);
+  await submit(submitDeps(fixture, provider), task);
+  await freezeClock(fixture.db, seconds);
+  return seconds === 0 ? readTask(fixture.db, task.id) : claimTask(fixture.db, task.id);
 }
 
 async function secondsToRest(task: Task): Promise<number> {
   const [row] = await sql<{ seconds: number }>(
-    room.db,
+    fixture.db,
     `select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1`,
     [task.id],
   );
@@ -62,12 +62,12 @@ async function secondsToRest(task: Task): Promise<number> {
 
 /** The task as a worker has it that claimed it when it was due. */
 async function dueAgain(task: Task): Promise<Task> {
-  await sql(room.db, 'update tasks set due_at = clock_now() where id = $1', [task.id]);
-  return readTask(room.db, task.id);
+  await sql(fixture.db, 'update tasks set due_at = clock_now() where id = $1', [task.id]);
+  return readTask(fixture.db, task.id);
 }
 
 async function phaseOf(task: Task) {
-  const { phase, held_cause: cause } = await readTask(room.db, task.id);
+  const { phase, held_cause: cause } = await readTask(fixture.db, task.id);
   return cause === null ? phase : `${phase} (${cause})`;
 }
 
@@ -85,7 +85,7 @@ test('a job that goes on beyond the provider’s limit is held, and followed all
   const task = await generatingTask(LIMIT_SECONDS + 1);
   assert.equal(await generate(partsThatRead(WORKING), task), 'rest');
   assert.equal(await phaseOf(task), 'held (outcome)');
-  const held = await readTask(room.db, task.id);
+  const held = await readTask(fixture.db, task.id);
   await recheck(partsThatRead({ kind: 'succeeded', output: { url: 'https://x.test/' } }), held);
   assert.equal(await phaseOf(task), 'archiving');
 });
@@ -95,10 +95,10 @@ test('a job that vanished is held, and goes on when the provider knows it again'
   await generate(partsThatRead(MISSING), task);
   assert.equal(await phaseOf(task), 'held (outcome)');
   assert.equal(await secondsToRest(task), RECONCILE_SECONDS);
-  const held = await readTask(room.db, task.id);
+  const held = await readTask(fixture.db, task.id);
   assert.equal(await recheck(partsThatRead(MISSING), held), 'rest');
   assert.equal(await phaseOf(task), 'held (outcome)');
-  await recheck(partsThatRead(WORKING), await readTask(room.db, task.id));
+  await recheck(partsThatRead(WORKING), await readTask(fixture.db, task.id));
   assert.equal(await phaseOf(task), 'generating');
 });
 
@@ -120,8 +120,8 @@ test('a callback that comes while a task is moved to rest is not slept over', as
   const task = await generatingTask(60);
   const provider = scriptedProvider({
     async read() {
-      await freezeClock(room.db, 61);
-      await wakeTask(room.db, task.id);
+      await freezeClock(fixture.db, 61);
+      await wakeTask(fixture.db, task.id);
       return MISSING;
     },
   });
@@ -133,8 +133,8 @@ test('a callback that comes while a task is moved to rest is not slept over', as
 test('a poll that fails never fails the task', async () => {
   const task = await generatingTask(60);
   const provider = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 500')) });
-  const parts = { ...partsThatRead(WORKING), providerOf: () => provider };
-  await assert.rejects(generate(parts, task), /HTTP 500/);
+  const deps = { ...partsThatRead(WORKING), providerOf: () => provider };
+  await assert.rejects(generate(deps, task), /HTTP 500/);
   assert.equal(await phaseOf(task), 'generating');
 });
 
@@ -144,13 +144,13 @@ test('what the provider billed for a failed job is recorded as the operator’s 
     const failure = { code: 'content_refused', message: 'Not that.', billed } as const;
     await generate(partsThatRead({ kind: 'failed', ...failure }), task);
     const [row] = await sql<{ provider_billed: boolean | null }>(
-      room.db,
+      fixture.db,
       'select provider_billed from tasks where id = $1',
       [task.id],
     );
     assert.equal(row?.provider_billed, billed);
-    const refunded = { available: PRICE.credits, held: 0 };
-    assert.deepEqual((await balances(room.db, task.account_id)).paid, refunded);
+    const refunded = { available: PRICE.credits, reserved: 0 };
+    assert.deepEqual((await balances(fixture.db, task.account_id)).paid, refunded);
   }
 });
 
@@ -158,16 +158,16 @@ test('refused after it was accepted, the waiting client gets the failed task and
   const task = await generatingTask(60);
   const failure = { code: 'content_refused', message: 'Not that.', billed: false } as const;
   await generate(partsThatRead({ kind: 'failed', ...failure }), task);
-  assert.equal(answerFor(await readTask(room.db, task.id)).phase, 'failed');
+  assert.equal(responseFor(await readTask(fixture.db, task.id)).phase, 'failed');
 });
 
 test('an operator who named the wrong job can name the right one', async () => {
-  await freezeClock(room.db, 0);
-  const { held } = await makeHeldTask(room);
-  await reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-mistyped' }, 'typed');
-  await generate(partsThatRead(MISSING), await readTask(room.db, held.id));
+  await freezeClock(fixture.db, 0);
+  const { held } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-mistyped' }, 'typed');
+  await generate(partsThatRead(MISSING), await readTask(fixture.db, held.id));
   assert.equal(await phaseOf(held), 'held (outcome)');
-  await reconcile(room.db, held.id, { kind: 'accepted', jobId: 'job-typed' }, 'corrected');
+  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-typed' }, 'corrected');
   const asked: string[] = [];
   const provider = scriptedProvider({
     read: async (jobId) => {
@@ -175,16 +175,16 @@ test('an operator who named the wrong job can name the right one', async () => {
       return WORKING;
     },
   });
-  const parts = { ...partsThatRead(WORKING), providerOf: () => provider };
-  await generate(parts, await readTask(room.db, held.id));
+  const deps = { ...partsThatRead(WORKING), providerOf: () => provider };
+  await generate(deps, await readTask(fixture.db, held.id));
   assert.deepEqual(asked, ['job-typed']);
 });
 
 test('an operator gives up on a job whose outcome never comes: refunded, once', async () => {
   const task = await generatingTask(60);
   await generate(partsThatRead(MISSING), task);
-  const asAccepted = reconcile(room.db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
+  const asAccepted = reconcile(fixture.db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
   await assert.rejects(asAccepted, { message: /took .* as job-.*: use --failed/ });
-  await reconcile(room.db, task.id, { kind: 'failed' }, 'the provider lost it');
-  assert.equal((await readTask(room.db, task.id)).error_code, 'output_unavailable');
+  await reconcile(fixture.db, task.id, { kind: 'failed' }, 'the provider lost it');
+  assert.equal((await readTask(fixture.db, task.id)).error_code, 'output_unavailable');
 });

@@ -4,7 +4,7 @@ import { liveAttempt } from '../attempts/attempts.ts';
 import type { Task } from '../task.ts';
 import { type Move, moveNow, type Next, postpone } from '../transitions.ts';
 
-export interface GenerateParts {
+export interface GenerateDeps {
   db: Database;
   providerOf(task: Task): Provider;
   pollMinSeconds: number;
@@ -14,32 +14,32 @@ export interface GenerateParts {
 
 /** Room for the provider's clock and its own tidying up after a job's time is over. */
 const LIMIT_GRACE_SECONDS = 60;
-const LONGEST_REST_SECONDS = 6 * 3600;
+const MAX_REST_SECONDS = 6 * 3600;
 
 /**
  * Reads the accepted job, and moves the task on when the provider is done with it. One that
  * vanished, or that goes on beyond the provider's own limit, is held for its outcome.
  */
-export async function generate(parts: GenerateParts, task: Task): Promise<Next> {
-  const { jobId, status } = await readJob(parts, task);
-  if (status.kind === 'working' && !isOverdue(parts, task)) {
-    return postpone(parts.db, task, { seconds: pollSeconds(parts, task) });
+export async function generate(deps: GenerateDeps, task: Task): Promise<Next> {
+  const { jobId, status } = await readJob(deps, task);
+  if (status.kind === 'working' && !isOverdue(deps, task)) {
+    return postpone(deps.db, task, { seconds: pollSeconds(deps, task) });
   }
-  return moveOn(parts, task, afterJob(status, jobId));
+  return moveOn(deps, task, afterJob(status, jobId));
 }
 
 /** A task held for its outcome: the job is read again, ever more rarely, until it has one. */
-export async function recheck(parts: GenerateParts, task: Task): Promise<Next> {
-  const { jobId, status } = await readJob(parts, task);
-  if (status.kind === 'working' && !isOverdue(parts, task)) {
+export async function recheck(deps: GenerateDeps, task: Task): Promise<Next> {
+  const { jobId, status } = await readJob(deps, task);
+  if (status.kind === 'working' && !isOverdue(deps, task)) {
     const cause = { job: jobId, reason: 'the provider works on it again' };
-    return moveNow(parts.db, task, { to: 'generating', cause });
+    return moveNow(deps.db, task, { to: 'generating', cause });
   }
   if (status.kind === 'working' || status.kind === 'missing') {
-    const seconds = Math.max(outcomeRestSeconds(parts, task), task.phase_seconds / 60);
-    return postpone(parts.db, task, { seconds: Math.min(seconds, LONGEST_REST_SECONDS) });
+    const seconds = Math.max(outcomeRestSeconds(deps, task), task.phase_seconds / 60);
+    return postpone(deps.db, task, { seconds: Math.min(seconds, MAX_REST_SECONDS) });
   }
-  return moveOn(parts, task, afterJob(status, jobId));
+  return moveOn(deps, task, afterJob(status, jobId));
 }
 
 /**
@@ -47,33 +47,33 @@ export async function recheck(parts: GenerateParts, task: Task): Promise<Next> {
  * result which can't be had costs ever fewer calls and few lines of history.
  */
 export function outcomeRestSeconds(
-  { reconcileSeconds }: Pick<GenerateParts, 'reconcileSeconds'>,
+  { reconcileSeconds }: Pick<GenerateDeps, 'reconcileSeconds'>,
   task: Task,
 ): number {
   const doublings = Math.min(task.outcome_holds, 20);
-  return Math.min(LONGEST_REST_SECONDS, reconcileSeconds * 2 ** doublings);
+  return Math.min(MAX_REST_SECONDS, reconcileSeconds * 2 ** doublings);
 }
 
-async function readJob(parts: GenerateParts, task: Task) {
-  const attempt = await liveAttempt(parts.db, task.id);
+async function readJob(deps: GenerateDeps, task: Task) {
+  const attempt = await liveAttempt(deps.db, task.id);
   if (!attempt?.job_id) throw new Error(`${task.id} has no accepted attempt`);
   const jobId = attempt.job_id;
-  return { jobId, status: await parts.providerOf(task).read(jobId) };
+  return { jobId, status: await deps.providerOf(task).read(jobId) };
 }
 
-function isOverdue(parts: GenerateParts, task: Task): boolean {
-  const { jobLimitSeconds } = parts.providerOf(task).capabilities;
+function isOverdue(deps: GenerateDeps, task: Task): boolean {
+  const { jobLimitSeconds } = deps.providerOf(task).capabilities;
   return (task.accepted_seconds ?? 0) > jobLimitSeconds + LIMIT_GRACE_SECONDS;
 }
 
 /** A quarter of the time the job has been running, within the configured bounds. */
-function pollSeconds(parts: GenerateParts, task: Task): number {
-  return Math.min(parts.pollMaxSeconds, Math.max(parts.pollMinSeconds, task.phase_seconds / 4));
+function pollSeconds(deps: GenerateDeps, task: Task): number {
+  return Math.min(deps.pollMaxSeconds, Math.max(deps.pollMinSeconds, task.phase_seconds / 4));
 }
 
-async function moveOn(parts: GenerateParts, task: Task, step: Move): Promise<Next> {
-  if (step.to !== 'held') return moveNow(parts.db, task, step);
-  await moveNow(parts.db, task, { ...step, delaySeconds: outcomeRestSeconds(parts, task) });
+async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<Next> {
+  if (step.to !== 'held') return moveNow(deps.db, task, step);
+  await moveNow(deps.db, task, { ...step, delaySeconds: outcomeRestSeconds(deps, task) });
   return 'rest';
 }
 

@@ -3,12 +3,12 @@ import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
 import type { AspectRatio } from '../../catalog/frame-size.ts';
 import { inputsOf, nameOf, type RequestedInput } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
-import { type Spool, writeStream } from '../../kernel/spool.ts';
+import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
-import { ByteBudget } from '../../outbound/budget.ts';
-import type { Door } from '../../outbound/door.ts';
+import { ByteBudget } from '../../outbound/byte-budget.ts';
+import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
-import { doomHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
+import { markHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { move, moveNow, type Next } from '../transitions.ts';
@@ -20,11 +20,11 @@ export const INPUT_BYTES = 268_435_456;
 const SHORT_SIDE = { min: 480, max: 720 };
 const REFERENCE_SECONDS = { min: 2, max: 15 };
 
-export interface IngestParts {
+export interface IngestDeps {
   db: Database;
   storage: Storage;
-  spool: Spool;
-  door: Door;
+  scratch: ScratchDirectory;
+  guardedFetch: GuardedFetch;
   measurer: Measurer;
 }
 
@@ -40,39 +40,39 @@ class MediaRefused extends Error {
 }
 
 /** Takes up a new task: one without files is ready to be submitted at once. */
-export function begin({ db }: IngestParts, task: Task): Promise<Next> {
+export function begin({ db }: IngestDeps, task: Task): Promise<Next> {
   if (inputsOf(task.request).length > 0) return moveNow(db, task, { to: 'ingesting' });
   return moveNow(db, task, { to: 'submitting', changes: { aspectRatio: chooseRatio(task, []) } });
 }
 
 /**
- * Copies the client's files into the service's own storage: fetched through the guarded door under
+ * Copies the client's files into the service's own storage: fetched through the guarded fetch under
  * one shared budget, decoded in full, measured, stored. The first refusal stops the others, and the
  * task fails with its refund.
  */
-export async function ingest(parts: IngestParts, task: Task): Promise<Next> {
-  await doomHalfWritten(parts.db, task.id, 'input');
+export async function ingest(deps: IngestDeps, task: Task): Promise<Next> {
+  await markHalfWritten(deps.db, task.id, 'input');
   try {
-    const inputs = await copyAll(parts, task);
+    const inputs = await copyAll(deps, task);
     const changes = { inputs, aspectRatio: chooseRatio(task, inputs) };
     const ids = inputs.map((input) => input.objectId);
-    return await readyWith(parts.db, { ids, retentionDays: null }, (tx) =>
+    return await readyWith(deps.db, { ids, retentionDays: null }, (tx) =>
       move(tx, task, { to: 'submitting', changes }),
     );
   } catch (error) {
     if (!(error instanceof MediaRefused)) throw error;
     const { message, details } = error;
     const failure = { code: 'invalid_media', message, details } as const;
-    return moveNow(parts.db, task, { to: 'failed', changes: { error: failure } });
+    return moveNow(deps.db, task, { to: 'failed', changes: { error: failure } });
   }
 }
 
-async function copyAll(parts: IngestParts, task: Task): Promise<TaskInput[]> {
+async function copyAll(deps: IngestDeps, task: Task): Promise<TaskInput[]> {
   const budget = new ByteBudget(INPUT_BYTES);
   const stop = new AbortController();
   const copies = inputsOf(task.request).map(async (input) => {
     try {
-      return await copyInput(parts, { task, input, budget, signal: stop.signal });
+      return await copyInput(deps, { task, input, budget, signal: stop.signal });
     } catch (error) {
       stop.abort(error); // the first failure wins; its abort is not the others' own reason
       throw error;
@@ -90,12 +90,12 @@ interface Copy {
   signal: AbortSignal;
 }
 
-function copyInput(parts: IngestParts, copy: Copy): Promise<TaskInput> {
+function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
   const { task, input, signal } = copy;
-  return parts.spool.withFolder(async (folder) => {
+  return deps.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'input');
-    await fetchTo(filePath, parts.door, copy);
-    const measured = await parts.measurer.measure(filePath, input.kind, signal);
+    await fetchTo(filePath, deps.guardedFetch, copy);
+    const measured = await deps.measurer.measure(filePath, input.kind, signal);
     if (measured.kind === 'refused') {
       throw new MediaRefused(input, measured.reason, measured.explanation);
     }
@@ -104,14 +104,18 @@ function copyInput(parts: IngestParts, copy: Copy): Promise<TaskInput> {
     const mediaType = facts.mediaType;
     signal.throwIfAborted();
     const file = { filePath, taskId: task.id, role: 'input', mediaType } as const;
-    const objectId = await storeFile(parts, file);
+    const objectId = await storeFile(deps, file);
     return describe(input, facts, objectId);
   });
 }
 
-async function fetchTo(filePath: string, door: Door, { input, budget, signal }: Copy) {
+async function fetchTo(
+  filePath: string,
+  guardedFetch: GuardedFetch,
+  { input, budget, signal }: Copy,
+) {
   try {
-    const { body } = await door.download(input.url, { signal, budget });
+    const { body } = await guardedFetch.download(input.url, { signal, budget });
     await writeStream(body, filePath);
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;

@@ -4,40 +4,40 @@ import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
   makeSubmittingTask,
-  openTaskRoom,
+  openTaskFixture,
   PRICE,
   REQUEST,
   SUBMIT_TIMEOUT_SECONDS,
   scriptedProvider,
   sql,
-  submitParts,
-  type TaskRoom,
+  submitDeps,
+  type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
-import type { FindOutcome, Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
+import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
 import { liveAttempt, openAttempt } from '../attempts/attempts.ts';
-import { lookUp } from '../attempts/look-up.ts';
+import { findJob } from '../attempts/find-job.ts';
 import { announce } from '../create/announce.ts';
 import { createTask, readTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
 import { type Next, Superseded } from '../transitions.ts';
-import { type SubmitParts, submit } from './submit.ts';
+import { type SubmitDeps, submit } from './submit.ts';
 
 /** A submit's bytes leave within 5 seconds of its record, or not at all. */
 const SEND_SECONDS = 5;
 
-let room: TaskRoom;
+let fixture: TaskFixture;
 let db: Database;
 
 before(async () => {
-  room = await openTaskRoom();
-  db = room.db;
+  fixture = await openTaskFixture();
+  db = fixture.db;
 });
-after(() => room.closeAudited());
+after(() => fixture.closeAudited());
 
-function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitParts {
-  return { ...submitParts(room, provider), monotonic };
+function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitDeps {
+  return { ...submitDeps(fixture, provider), monotonic };
 }
 
 function thatSays(outcome: SubmitOutcome): Provider {
@@ -73,21 +73,21 @@ async function stateOfAttempt(taskId: string): Promise<string | undefined> {
   return attempts[0]?.state;
 }
 
-async function paid(task: Task): Promise<{ available: number; held: number }> {
+async function paid(task: Task): Promise<{ available: number; reserved: number }> {
   return (await balances(db, task.account_id)).paid;
 }
 
-const HELD = { available: 0, held: PRICE.credits };
-const REFUNDED = { available: PRICE.credits, held: 0 };
+const HELD = { available: 0, reserved: PRICE.credits };
+const REFUNDED = { available: PRICE.credits, reserved: 0 };
 
 test('the provider is told what was asked, under the attempt’s id, which is on record', async () => {
-  const { task } = await makeSubmittingTask(room);
-  let told: Submission | undefined;
+  const { task } = await makeSubmittingTask(fixture);
+  let told: JobSpec | undefined;
   const provider = scriptedProvider({
-    async submit(submission, mayStillSend) {
-      told = submission;
+    async submit(jobSpec, mayStillSend) {
+      told = jobSpec;
       assert.equal(mayStillSend(), true);
-      assert.equal(await stateOfAttempt(task.id), 'open');
+      assert.equal(await stateOfAttempt(task.id), 'in_flight');
       return { kind: 'accepted', jobId: `job-${task.id}` };
     },
   });
@@ -109,7 +109,7 @@ test('the provider is told what was asked, under the attempt’s id, which is on
 });
 
 test('accepted: the job is recorded with its attempt and the task goes on', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   const next = moved(await submit(partsWith(thatSays({ kind: 'accepted', jobId })), task));
   assert.equal(next.phase, 'generating');
@@ -120,7 +120,7 @@ test('accepted: the job is recorded with its attempt and the task goes on', asyn
 
 test('a request that the provider refuses fails with its code, message and refund', async () => {
   for (const code of ['content_refused', 'invalid_media', 'invalid_request'] as const) {
-    const { task, binding } = await makeSubmittingTask(room);
+    const { task, binding } = await makeSubmittingTask(fixture);
     const refusal = { kind: 'rejected', fault: 'request', code, message: 'Not that.' } as const;
     const next = moved(await submit(partsWith(thatSays(refusal)), task));
     assert.deepEqual(
@@ -129,7 +129,7 @@ test('a request that the provider refuses fails with its code, message and refun
     );
     assert.equal(await stateOfAttempt(task.id), 'rejected');
     assert.deepEqual(await paid(task), REFUNDED);
-    const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+    const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
     assert.equal(replayed.kind, 'replayed', 'the key stays bound');
   }
 });
@@ -142,11 +142,11 @@ const NOT_FOR_NOW: Array<[SubmitOutcome, string]> = [
 
 test('not accepted for now, and nobody was told: refund, and the key is armed again', async () => {
   for (const [outcome, state] of NOT_FOR_NOW) {
-    const { task, binding } = await makeSubmittingTask(room);
+    const { task, binding } = await makeSubmittingTask(fixture);
     const next = moved(await submit(partsWith(thatSays(outcome)), task));
     assert.equal(next.error_code, 'not_accepted');
     assert.equal(await stateOfAttempt(task.id), state);
-    const again = await createTask(room.parts, binding, REQUEST, PRICE);
+    const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
     assert.equal(again.kind, 'created');
   }
 });
@@ -154,7 +154,7 @@ test('not accepted for now, and nobody was told: refund, and the key is armed ag
 test('not accepted for now, but announced: the next try is a new attempt', async () => {
   for (const [outcome] of NOT_FOR_NOW) {
     await freezeClock(db, 0);
-    const { task } = await makeSubmittingTask(room);
+    const { task } = await makeSubmittingTask(fixture);
     await announce(db, task.id);
     assert.equal(await submit(partsWith(thatSays(outcome)), task), 'rest');
     await freezeClock(db, 1);
@@ -173,7 +173,7 @@ test('an unknown outcome and a provider that throws hold the task, its credits a
     },
   });
   for (const provider of [thatSays({ kind: 'unknown', cause: 'timed out' }), throwing]) {
-    const { task } = await makeSubmittingTask(room);
+    const { task } = await makeSubmittingTask(fixture);
     const next = moved(await submit(partsWith(provider), task));
     assert.deepEqual([next.phase, next.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
@@ -182,10 +182,10 @@ test('an unknown outcome and a provider that throws hold the task, its credits a
 });
 
 test('nothing is sent once the time to send is over', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   let now = 1000;
   const provider = scriptedProvider({
-    async submit(_submission, mayStillSend) {
+    async submit(_jobSpec, mayStillSend) {
       now += SEND_SECONDS * 1000 - 1;
       assert.equal(mayStillSend(), true);
       now += 1;
@@ -203,7 +203,7 @@ test('nothing is sent once the time to send is over', async () => {
 });
 
 test('the time to send runs from before the attempt is on record', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   let now = 1000;
   const slow: Database = {
     ...db,
@@ -213,7 +213,7 @@ test('the time to send runs from before the attempt is on record', async () => {
     },
   };
   const provider = scriptedProvider({
-    async submit(_submission, mayStillSend) {
+    async submit(_jobSpec, mayStillSend) {
       assert.equal(mayStillSend(), false);
       return { kind: 'not_sent', cause: 'too late' };
     },
@@ -225,7 +225,7 @@ test('the time to send runs from before the attempt is on record', async () => {
 /** A task whose attempt a dead worker left open, now under the lease of another worker. */
 async function taskLeftOpen(): Promise<Task> {
   await freezeClock(db, 0);
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   await db.transaction((tx) => openAttempt(tx, task, 'test'));
   await freezeClock(db, 11);
   return claimTask(db, task.id);
@@ -276,7 +276,7 @@ test('weak absence and several jobs prove nothing, however late', async () => {
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     const attempt = await liveAttempt(db, task.id);
     assert.ok(attempt);
-    assert.equal(await lookUp(partsWith(thatFinds(hint)), held, attempt), 'rest');
+    assert.equal(await findJob(partsWith(thatFinds(hint)), held, attempt), 'rest');
     assert.deepEqual(await paid(task), HELD);
   }
 });
@@ -284,7 +284,7 @@ test('weak absence and several jobs prove nothing, however late', async () => {
 /** A task held because of an unknown outcome, with its attempt. */
 async function heldTask() {
   await freezeClock(db, 0);
-  const { task, binding } = await makeSubmittingTask(room);
+  const { task, binding } = await makeSubmittingTask(fixture);
   const unknown = thatSays({ kind: 'unknown', cause: 'timed out' });
   const held = moved(await submit(partsWith(unknown), task));
   const attempt = await liveAttempt(db, task.id);
@@ -294,32 +294,32 @@ async function heldTask() {
 
 test('a held task goes on when its job is found', async () => {
   const { held, attempt } = await heldTask();
-  const parts = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
-  assert.equal(moved(await lookUp(parts, held, attempt)).phase, 'generating');
+  const deps = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
+  assert.equal(moved(await findJob(deps, held, attempt)).phase, 'generating');
 });
 
 test('a held task that was announced fails when there is no job, and its key keeps it', async () => {
   const { held, attempt, binding } = await heldTask();
   await announce(db, held.id);
-  const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  const next = moved(await lookUp(parts, held, attempt));
+  const deps = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  const next = moved(await findJob(deps, held, attempt));
   assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
   assert.deepEqual(await paid(held), REFUNDED);
-  const replayed = await createTask(room.parts, binding, REQUEST, PRICE);
+  const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', held.id]);
 });
 
 test('a held task that nobody was told of fails when there is no job, and arms its key', async () => {
   const { held, attempt, binding } = await heldTask();
-  const parts = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  assert.equal(moved(await lookUp(parts, held, attempt)).error_code, 'not_accepted');
-  assert.equal((await createTask(room.parts, binding, REQUEST, PRICE)).kind, 'created');
+  const deps = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  assert.equal(moved(await findJob(deps, held, attempt)).error_code, 'not_accepted');
+  assert.equal((await createTask(fixture.deps, binding, REQUEST, PRICE)).kind, 'created');
 });
 
 test('a second attempt is impossible while one is open, unknown or accepted', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const attempt = await db.transaction((tx) => openAttempt(tx, task, 'test'));
-  for (const state of ['open', 'unknown', 'accepted']) {
+  for (const state of ['in_flight', 'unknown', 'accepted']) {
     await sql(
       db,
       `update attempts set state = $2, job_id = case when $2 = 'accepted' then id end where id = $1`,
@@ -328,7 +328,9 @@ test('a second attempt is impossible while one is open, unknown or accepted', as
     const second = db.transaction((tx) => openAttempt(tx, task, 'test'));
     await assert.rejects(second, { constraint: 'one_live_attempt' }, state);
   }
-  await sql(db, `update attempts set state = 'open', job_id = null where id = $1`, [attempt.id]);
+  await sql(db, `update attempts set state = 'in_flight', job_id = null where id = $1`, [
+    attempt.id,
+  ]);
 });
 
 test('a worker that lost its lease opens no attempt', async () => {
@@ -346,7 +348,7 @@ async function outcomeAfterTakeOver(
   takeOver: (task: Task) => Promise<unknown>,
 ): Promise<{ task: Task; next: Next }> {
   await freezeClock(db, 0);
-  const { task } = await makeSubmittingTask(room, { createWaitSeconds: 0 });
+  const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   const provider = scriptedProvider({
     async submit() {
       await freezeClock(db, 11);
@@ -376,7 +378,7 @@ test('an acceptance that comes while another worker still looks is recorded once
     async (taken) => {
       const attempt = await liveAttempt(db, taken.id);
       assert.ok(attempt);
-      look = () => lookUp(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
+      look = () => findJob(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
     },
   );
   await assert.rejects(look, Superseded);
@@ -417,7 +419,7 @@ test('an outcome that comes after the attempt is resolved changes nothing', asyn
 });
 
 test('an answer is recorded although the database is away when it comes', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   let isAway = false;
   const provider = scriptedProvider({
@@ -444,7 +446,7 @@ test('an answer is recorded although the database is away when it comes', async 
 });
 
 test('files are brought ahead of the attempt, and what fails is left to the submit', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const attemptsThen: number[] = [];
   const provider: Provider = {
     ...thatSays({ kind: 'accepted', jobId: `job-${task.id}` }),
@@ -458,26 +460,26 @@ test('files are brought ahead of the attempt, and what fails is left to the subm
 });
 
 test('a process without the task’s provider sends nothing and leaves no attempt behind', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const providerOf = () => {
     throw new Error('this process has no provider named scripted');
   };
-  const parts = { ...partsWith(scriptedProvider({})), providerOf };
-  assert.equal(moved(await submit(parts, task)).error_code, 'not_accepted');
+  const deps = { ...partsWith(scriptedProvider({})), providerOf };
+  assert.equal(moved(await submit(deps, task)).error_code, 'not_accepted');
   assert.deepEqual(await attemptsOf(task.id), []);
 });
 
 test('a job that another attempt has is not taken: the task is held', async () => {
-  const first = await makeSubmittingTask(room);
+  const first = await makeSubmittingTask(fixture);
   const same = thatSays({ kind: 'accepted', jobId: 'job-twice' });
   await submit(partsWith(same), first.task);
-  const second = await makeSubmittingTask(room);
+  const second = await makeSubmittingTask(fixture);
   assert.equal(moved(await submit(partsWith(same), second.task)).phase, 'held');
   assert.equal(await stateOfAttempt(second.task.id), 'unknown');
 });
 
 test('a busy provider’s own wait is told to the client', async () => {
-  const { task } = await makeSubmittingTask(room);
+  const { task } = await makeSubmittingTask(fixture);
   const outcome: SubmitOutcome = {
     kind: 'rejected',
     fault: 'busy',

@@ -4,25 +4,25 @@ import {
   violatedConstraint,
 } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { Provider, Submission, SubmitOutcome } from '../../providers/provider.ts';
+import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
 import {
   type Attempt,
+  type AttemptOutcome,
   liveAttempt,
   openAttempt,
-  type Resolution,
-  resolveAttempt,
+  recordOutcome,
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
 import { noteEvidence } from '../attempts/evidence.ts';
-import { inputsFor, submissionOf } from '../attempts/job-spec.ts';
-import { holdForEvidence, type LookUpParts, lookUp } from '../attempts/look-up.ts';
+import { type FindDeps, findJob, holdForEvidence } from '../attempts/find-job.ts';
+import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import { noteOrphans } from '../attempts/orphans.ts';
 import { takeBack } from '../lease.ts';
 import type { Task } from '../task.ts';
 import { move, type Next, Superseded } from '../transitions.ts';
 
-export interface SubmitParts extends LookUpParts {
+export interface SubmitDeps extends FindDeps {
   log: Log;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
@@ -34,34 +34,34 @@ export interface SubmitParts extends LookUpParts {
  * Hands a task to its provider, once. An attempt that another worker left behind is never sent
  * again: it is looked up first, and held when the look-up can't tell.
  */
-export async function submit(parts: SubmitParts, task: Task): Promise<Next> {
-  const left = await liveAttempt(parts.db, task.id);
-  if (left) return lookUp(parts, task, left);
+export async function submit(deps: SubmitDeps, task: Task): Promise<Next> {
+  const left = await liveAttempt(deps.db, task.id);
+  if (left) return findJob(deps, task, left);
   let provider: Provider;
   try {
-    provider = parts.providerOf(task);
+    provider = deps.providerOf(task);
   } catch (error) {
     const cause = { failure: String(error) };
-    return parts.db.transaction((tx) => notAccepted(tx, task, { ...parts, cause }));
+    return deps.db.transaction((tx) => notAccepted(tx, task, { ...deps, cause }));
   }
-  await provider.prepare?.(inputsFor(parts, task)).catch(() => {}); // the submit will tell
-  const askedAt = parts.monotonic();
-  const attempt = await parts.db.transaction((tx) => openAttempt(tx, task, provider.identity));
+  await provider.prepare?.(inputsFor(deps, task)).catch(() => {}); // the submit will tell
+  const askedAt = deps.monotonic();
+  const attempt = await deps.db.transaction((tx) => openAttempt(tx, task, provider.identity));
   // Counted from before the record was made, so this clock runs out no later than send_before.
-  const mayStillSend = () => parts.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
-  const submission = submissionOf(parts, task, attempt);
-  const outcome = await submitOnce(provider, submission, mayStillSend);
-  tell(parts.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
-  return record(parts, task, attempt, outcome);
+  const mayStillSend = () => deps.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
+  const jobSpec = jobSpecOf(deps, task, attempt);
+  const outcome = await submitOnce(provider, jobSpec, mayStillSend);
+  tell(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
+  return record(deps, task, attempt, outcome);
 }
 
 async function submitOnce(
   provider: Provider,
-  submission: Submission,
+  jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   try {
-    return await provider.submit(submission, mayStillSend);
+    return await provider.submit(jobSpec, mayStillSend);
   } catch (error) {
     return { kind: 'unknown', cause: String(error) };
   }
@@ -79,21 +79,21 @@ function tell(log: Log, outcome: SubmitOutcome, who: object): void {
 
 /** Makes sure that an answer is not forgotten: it can't be had again. */
 async function record(
-  parts: SubmitParts,
+  deps: SubmitDeps,
   task: Task,
   attempt: Attempt,
   outcome: SubmitOutcome,
 ): Promise<Next> {
   try {
-    return await whenReachable(parts, () =>
-      parts.db.transaction((tx) => recordOutcome(parts, tx, task, { attempt, outcome })),
+    return await whenReachable(deps, () =>
+      deps.db.transaction((tx) => recordAndFollow(deps, tx, task, { attempt, outcome })),
     );
   } catch (failure) {
-    if (failure instanceof Superseded) await comeTooLate(parts, attempt, outcome);
+    if (failure instanceof Superseded) await comeTooLate(deps, attempt, outcome);
     if (failure instanceof Superseded || outcome.kind !== 'accepted') throw failure;
     const { jobId } = outcome;
     if (violatedConstraint(failure) === 'one_attempt_per_job') {
-      return record(parts, task, attempt, { kind: 'unknown', cause: `${jobId} is taken already` });
+      return record(deps, task, attempt, { kind: 'unknown', cause: `${jobId} is taken already` });
     }
     const words = `job ${jobId} of ${attempt.id} was accepted and could not be recorded`;
     throw new Error(words, { cause: failure });
@@ -104,15 +104,15 @@ async function record(
 const RECORD_SECONDS = 120;
 const RECORD_PAUSE_SECONDS = 0.5;
 
-async function whenReachable<T>(parts: SubmitParts, work: () => Promise<T>): Promise<T> {
-  const startedAt = parts.monotonic();
+async function whenReachable<T>(deps: SubmitDeps, work: () => Promise<T>): Promise<T> {
+  const startedAt = deps.monotonic();
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      const isLate = parts.monotonic() - startedAt > RECORD_SECONDS * 1000;
+      const isLate = deps.monotonic() - startedAt > RECORD_SECONDS * 1000;
       if (isLate || !isDatabaseUnavailable(error)) throw error;
-      await parts.pause(RECORD_PAUSE_SECONDS);
+      await deps.pause(RECORD_PAUSE_SECONDS);
     }
   }
 }
@@ -122,13 +122,13 @@ async function whenReachable<T>(parts: SubmitParts, work: () => Promise<T>): Pro
  * already, or it is an orphan.
  */
 async function comeTooLate(
-  parts: SubmitParts,
+  deps: SubmitDeps,
   attempt: Attempt,
   outcome: SubmitOutcome,
 ): Promise<void> {
   const finding = outcome.kind === 'accepted' ? { job: outcome.jobId, verified: true } : outcome;
-  await whenReachable(parts, () =>
-    parts.db.transaction(async (tx) => {
+  await whenReachable(deps, () =>
+    deps.db.transaction(async (tx) => {
       await noteEvidence(tx, attempt.id, 'sender', finding);
       await noteOrphans(tx, attempt.id);
     }),
@@ -138,8 +138,8 @@ async function comeTooLate(
 type KnownOutcome = Exclude<SubmitOutcome, { kind: 'unknown' }>;
 
 /** What is known for certain is recorded whoever holds the task now: nobody knows better. */
-async function recordOutcome(
-  parts: SubmitParts,
+async function recordAndFollow(
+  deps: SubmitDeps,
   tx: Transaction,
   task: Task,
   { attempt, outcome }: { attempt: Attempt; outcome: SubmitOutcome },
@@ -149,20 +149,20 @@ async function recordOutcome(
     await noteEvidence(tx, attempt.id, 'sender', outcome);
     return holdForEvidence(tx, task, attempt, { by: 'sender', cause });
   }
-  await resolveAttempt(tx, attempt.id, resolutionOf(outcome, cause));
+  await recordOutcome(tx, attempt.id, attemptOutcomeOf(outcome, cause));
   const current = await takeBack(tx, task);
-  const next = await follow(parts, tx, current, outcome, cause);
+  const next = await follow(deps, tx, current, outcome, cause);
   return current === task ? next : 'rest';
 }
 
-function resolutionOf(outcome: KnownOutcome, cause: Record<string, unknown>): Resolution {
+function attemptOutcomeOf(outcome: KnownOutcome, cause: Record<string, unknown>): AttemptOutcome {
   return outcome.kind === 'accepted'
     ? { state: 'accepted', by: 'sender', jobId: outcome.jobId }
     : { state: outcome.kind, by: 'sender', cause };
 }
 
 async function follow(
-  parts: SubmitParts,
+  deps: SubmitDeps,
   tx: Transaction,
   task: Task,
   outcome: KnownOutcome,
@@ -172,11 +172,11 @@ async function follow(
     case 'accepted':
       return move(tx, task, { to: 'generating', cause });
     case 'not_sent':
-      return notAccepted(tx, task, { ...parts, cause });
+      return notAccepted(tx, task, { ...deps, cause });
     case 'rejected': {
       if (outcome.fault !== 'request') {
         const { retryAfterSeconds } = outcome;
-        return notAccepted(tx, task, { ...parts, cause, retryAfterSeconds });
+        return notAccepted(tx, task, { ...deps, cause, retryAfterSeconds });
       }
       const { code, message } = outcome;
       return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type {
+  FindJobInput,
+  JobSpec,
   JobStatus,
-  SoughtAttempt,
-  Submission,
   SubmitOutcome,
 } from '../../../src/providers/provider.ts';
 import type { Suite } from './subject.ts';
@@ -11,7 +11,7 @@ import type { Suite } from './subject.ts';
 let made = 0;
 
 /** A small submission of its own: its prompt and its attempt's id are nobody else's. */
-export function newSubmission(changes: Partial<Submission> = {}): Submission {
+export function newJobSpec(changes: Partial<JobSpec> = {}): JobSpec {
   made += 1;
   const attemptId = `att_${process.pid}x${Date.now()}x${made}`;
   return {
@@ -31,14 +31,10 @@ export function newSubmission(changes: Partial<Submission> = {}): Submission {
 }
 
 /** How the host asks for a submission that was sent since `from` and has been given up by now. */
-export function soughtAttempt(
-  submission: Submission,
-  from: number,
-  taken: string[] = [],
-): SoughtAttempt {
+export function findJobInput(jobSpec: JobSpec, from: number, taken: string[] = []): FindJobInput {
   const isTaken = (id: string) => taken.includes(id);
   return {
-    submission,
+    jobSpec,
     sentBetween: { from, to: Date.now() },
     takenJobIds: async (jobIds) => new Set(jobIds.filter(isTaken)),
   };
@@ -61,17 +57,17 @@ export async function eventually<Value>(
 }
 
 /** Submits and expects the job's id. */
-export async function submitAccepted(suite: Suite, submission: Submission): Promise<string> {
-  const outcome = await suite.provider().submit(submission, sendNow);
+export async function submitAccepted(suite: Suite, jobSpec: JobSpec): Promise<string> {
+  const outcome = await suite.provider().submit(jobSpec, sendNow);
   assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome));
   return outcome.kind === 'accepted' ? outcome.jobId : '';
 }
 
 /** Submits so that the reply is lost: on its way, or with a caller who dies before it comes. */
-export async function submitLost(suite: Suite, submission: Submission): Promise<void> {
+export async function submitLost(suite: Suite, jobSpec: JobSpec): Promise<void> {
   const isSent = suite.of.transport === 'http';
   if (isSent) await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }] });
-  const outcome = await suite.provider().submit(submission, sendNow);
+  const outcome = await suite.provider().submit(jobSpec, sendNow);
   if (isSent) expectKind(outcome, 'unknown');
 }
 
@@ -89,7 +85,7 @@ export function expectKind(outcome: SubmitOutcome, kind: SubmitOutcome['kind']):
 }
 
 /** The ids, as the provider says them, of the jobs that really ran for a prompt. */
-export async function jobsFor(suite: Suite, { prompt }: Submission): Promise<string[]> {
+export async function jobsFor(suite: Suite, { prompt }: JobSpec): Promise<string[]> {
   const jobIdOf = suite.of.jobIdOf ?? (({ id }: { id: string }) => id);
   const jobs = await suite.simulator().jobs();
   return jobs.filter((job) => job.prompt === prompt).map(jobIdOf);

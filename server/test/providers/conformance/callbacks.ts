@@ -5,8 +5,8 @@ import {
   type ReceivedCallback,
   startCallbackHost,
 } from '../../../../simulators/kit/callback-host.ts';
-import type { Callback, Submission } from '../../../src/providers/provider.ts';
-import { jobsFor, newSubmission, sendNow, submitAccepted, submitLost } from './attempts.ts';
+import type { Callback, JobSpec } from '../../../src/providers/provider.ts';
+import { jobsFor, newJobSpec, sendNow, submitAccepted, submitLost } from './attempts.ts';
 import type { PlannedFault, Suite } from './subject.ts';
 
 /** For providers that call back. */
@@ -15,9 +15,9 @@ export function callbackTests(suite: Suite): void {
   const plan = (fault: PlannedFault) => suite.simulator().plan({ faults: [fault] });
 
   test('a callback names the job, and is verified if the provider signs', async () => {
-    const submission = reachable();
-    const jobId = await submitAccepted(suite, submission);
-    const [callback] = await host().arrived(submission.attemptId, 1);
+    const jobSpec = reachable();
+    const jobId = await submitAccepted(suite, jobSpec);
+    const [callback] = await host().arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
     const news = { kind: 'news', jobId, verified: isSigned() };
     assert.deepEqual(await read(callback), news);
@@ -25,11 +25,11 @@ export function callbackTests(suite: Suite): void {
   });
 
   test('a callback names the job of a submit whose reply was lost', async () => {
-    const submission = reachable();
-    await submitLost(suite, submission);
-    const [callback] = await host().arrived(submission.attemptId, 1);
+    const jobSpec = reachable();
+    await submitLost(suite, jobSpec);
+    const [callback] = await host().arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
-    const [jobId] = await jobsFor(suite, submission);
+    const [jobId] = await jobsFor(suite, jobSpec);
     const news = { kind: 'news', jobId, verified: isSigned() };
     assert.deepEqual(await read(callback), news);
   });
@@ -37,9 +37,9 @@ export function callbackTests(suite: Suite): void {
   test('a callback can come before the reply and names the same job', async (t) => {
     if (suite.of.callsBackEarly === false) return t.skip('it calls back at the end alone');
     await plan({ kind: 'callback_early' });
-    const submission = reachable();
-    const outcome = await suite.provider().submit(submission, sendNow);
-    const [callback] = host().received(submission.attemptId);
+    const jobSpec = reachable();
+    const outcome = await suite.provider().submit(jobSpec, sendNow);
+    const [callback] = host().received(jobSpec.attemptId);
     assert.ok(callback && outcome.kind === 'accepted');
     const news = await read(callback);
     assert.equal(news.kind === 'news' && news.jobId, outcome.jobId);
@@ -47,9 +47,9 @@ export function callbackTests(suite: Suite): void {
 
   test('of a job with forged callbacks, none but the provider’s own is verified', async () => {
     await plan({ kind: 'callback_forged' });
-    const submission = reachable();
-    const jobId = await submitAccepted(suite, submission);
-    const received = await host().arrived(submission.attemptId, 2);
+    const jobSpec = reachable();
+    const jobId = await submitAccepted(suite, jobSpec);
+    const received = await host().arrived(jobSpec.attemptId, 2);
     const [forged, genuine] = await Promise.all(received.slice(0, 2).map(read));
     assert.ok(forged?.kind === 'forged' || forged?.verified === false);
     if (isSigned()) assert.equal(forged.kind, 'forged');
@@ -63,9 +63,9 @@ export function forgeryTests(suite: Suite): void {
 
   test('signed, a callback that was changed or lost its signature is forged', async (t) => {
     if (!isSigned()) return t.skip('it does not sign');
-    const submission = reachable();
-    await submitAccepted(suite, submission);
-    const [callback] = await host().arrived(submission.attemptId, 1);
+    const jobSpec = reachable();
+    await submitAccepted(suite, jobSpec);
+    const [callback] = await host().arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
     const body = Buffer.from(Buffer.from(callback.body).toString().replace('{', '{ '));
     assert.equal((await read({ ...callback, body })).kind, 'forged');
@@ -89,7 +89,7 @@ export function forgeryTests(suite: Suite): void {
   });
 }
 
-/** A host for callbacks, for as long as the suite runs, and submissions that lead there. */
+/** A host for callbacks, for as long as the suite runs, and job specs that lead there. */
 function listen(suite: Suite) {
   let host: CallbackHost;
   before(async () => {
@@ -98,9 +98,9 @@ function listen(suite: Suite) {
   after(() => host.close());
   return {
     host: () => host,
-    reachable: (): Submission => {
-      const submission = newSubmission();
-      return { ...submission, callbackUrl: host.url(submission.attemptId) };
+    reachable: (): JobSpec => {
+      const jobSpec = newJobSpec();
+      return { ...jobSpec, callbackUrl: host.url(jobSpec.attemptId) };
     },
     read: (callback: ReceivedCallback) => readCallback(suite, callback),
     isSigned: () => suite.provider().capabilities.callbacks === 'signed',

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { FindOutcome, Submission } from '../../../src/providers/provider.ts';
+import type { FindOutcome, JobSpec } from '../../../src/providers/provider.ts';
 import {
   eventually,
   expectKind,
+  findJobInput,
   jobsFor,
-  newSubmission,
+  newJobSpec,
   sendNow,
-  soughtAttempt,
   submitAccepted,
   submitLost,
 } from './attempts.ts';
@@ -19,35 +19,34 @@ const isPresent = ({ kind }: FindOutcome) => kind !== 'absent';
 export function findTests(suite: Suite): void {
   test('an attempt that was never sent is absent, also beside one that is like it', async () => {
     const from = Date.now();
-    const sent = newSubmission();
+    const sent = newJobSpec();
     await submitAccepted(suite, sent);
-    const unsent = newSubmission({ prompt: sent.prompt });
-    const found = await suite.provider().find(soughtAttempt(unsent, from));
+    const unsent = newJobSpec({ prompt: sent.prompt });
+    const found = await suite.provider().find(findJobInput(unsent, from));
     assert.deepEqual(found, { kind: 'absent', proof: suite.of.absence });
   });
 
   test('of two attempts alike whose replies were lost, each finds its own job', async () => {
     const from = Date.now();
-    const one = newSubmission({ prompt: 'Two of a kind', aspectRatio: '4:3' });
-    const other = newSubmission({ prompt: 'Two of a kind', aspectRatio: '4:3' });
+    const one = newJobSpec({ prompt: 'Two of a kind', aspectRatio: '4:3' });
+    const other = newJobSpec({ prompt: 'Two of a kind', aspectRatio: '4:3' });
     await submitLost(suite, one);
     const [first] = await jobsFor(suite, one);
     await submitLost(suite, other);
     const second = (await jobsFor(suite, other)).find((jobId) => jobId !== first);
-    const find = (submission: Submission) => () =>
-      suite.provider().find(soughtAttempt(submission, from));
+    const find = (jobSpec: JobSpec) => () => suite.provider().find(findJobInput(jobSpec, from));
     assert.deepEqual(await eventually(find(other), isPresent), foundByMark(second));
     assert.deepEqual(await eventually(find(one), isPresent), foundByMark(first));
   });
 
   test('once an attempt is finally absent, no submit of it makes a job', async (t) => {
     if (suite.of.absence !== 'final') return t.skip('its absence is never final');
-    const [from, submission] = [Date.now(), newSubmission()];
-    const find = () => suite.provider().find(soughtAttempt(submission, from));
+    const [from, jobSpec] = [Date.now(), newJobSpec()];
+    const find = () => suite.provider().find(findJobInput(jobSpec, from));
     const absent = { kind: 'absent', proof: 'final' };
     assert.deepEqual(await find(), absent);
-    expectKind(await suite.provider().submit(submission, sendNow), 'not_sent');
-    assert.deepEqual(await jobsFor(suite, submission), []);
+    expectKind(await suite.provider().submit(jobSpec, sendNow), 'not_sent');
+    assert.deepEqual(await jobsFor(suite, jobSpec), []);
     assert.deepEqual(await find(), absent);
   });
 }
@@ -56,14 +55,14 @@ export function findTests(suite: Suite): void {
 export function foreignFindTests(suite: Suite): void {
   test('a job that a lagging list does not show yet is not finally absent', async (t) => {
     if (suite.provider().capabilities.find !== 'list') return t.skip('it has no list');
-    const [from, submission] = [Date.now(), newSubmission()];
+    const [from, jobSpec] = [Date.now(), newJobSpec()];
     const lag = { kind: 'list_lag', seconds: 1.5 };
     await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }, lag] });
-    await suite.provider().submit(submission, sendNow);
-    const find = () => suite.provider().find(soughtAttempt(submission, from));
+    await suite.provider().submit(jobSpec, sendNow);
+    const find = () => suite.provider().find(findJobInput(jobSpec, from));
     const first = await find();
     assert.ok(first.kind === 'absent' && first.proof !== 'final', JSON.stringify(first));
-    const [jobId] = await jobsFor(suite, submission);
+    const [jobId] = await jobsFor(suite, jobSpec);
     assert.deepEqual(await eventually(find, isPresent), foundByMark(jobId));
   });
 
@@ -71,7 +70,7 @@ export function foreignFindTests(suite: Suite): void {
     test(`a look-up that meets "${fault.kind}" throws: it never reads as absent`, async (t) => {
       if (suite.provider().capabilities.find === 'none') return t.skip('it has no look-up');
       await suite.simulator().plan({ on: 'find', faults: [fault] });
-      const attempt = soughtAttempt(newSubmission(), Date.now());
+      const attempt = findJobInput(newJobSpec(), Date.now());
       await assert.rejects(async () => suite.provider().find(attempt));
       await suite.simulator().clearPlans();
     });
@@ -86,12 +85,12 @@ function foundByMark(jobId: string | undefined) {
 export function unmarkedTests(suite: Suite): void {
   test('unmarked, two jobs that an attempt may own are ambiguous until one is taken', async () => {
     const from = Date.now();
-    const one = newSubmission({ prompt: 'A twin' });
+    const one = newJobSpec({ prompt: 'A twin' });
     await submitLost(suite, one);
-    await submitLost(suite, newSubmission({ prompt: 'A twin' }));
+    await submitLost(suite, newJobSpec({ prompt: 'A twin' }));
     const jobIds = await jobsFor(suite, one);
     assert.equal(jobIds.length, 2);
-    const find = (taken: string[]) => suite.provider().find(soughtAttempt(one, from, taken));
+    const find = (taken: string[]) => suite.provider().find(findJobInput(one, from, taken));
     const found = await eventually(
       () => find([]),
       ({ kind }) => kind === 'ambiguous',
@@ -104,11 +103,11 @@ export function unmarkedTests(suite: Suite): void {
 
   test('unmarked, a job of another time or with another length is no candidate', async () => {
     const from = Date.now();
-    await submitAccepted(suite, newSubmission({ aspectRatio: '21:9', durationSeconds: 4 }));
-    const sought = newSubmission({ aspectRatio: '21:9', durationSeconds: 5 });
-    assert.equal((await suite.provider().find(soughtAttempt(sought, from))).kind, 'absent');
-    const earlier = newSubmission({ aspectRatio: '21:9', durationSeconds: 4 });
-    const attempt = soughtAttempt(earlier, from);
+    await submitAccepted(suite, newJobSpec({ aspectRatio: '21:9', durationSeconds: 4 }));
+    const input = newJobSpec({ aspectRatio: '21:9', durationSeconds: 5 });
+    assert.equal((await suite.provider().find(findJobInput(input, from))).kind, 'absent');
+    const earlier = newJobSpec({ aspectRatio: '21:9', durationSeconds: 4 });
+    const attempt = findJobInput(earlier, from);
     const hourAgo = { from: from - 3_600_000, to: from - 3_599_000 };
     const found = await suite.provider().find({ ...attempt, sentBetween: hourAgo });
     assert.equal(found.kind, 'absent');
@@ -121,10 +120,10 @@ export async function expectUnreachable(
   { transport }: Pick<ProviderCase, 'transport'>,
 ): Promise<void> {
   await simulator.kill();
-  const submission = newSubmission();
-  const outcome = await provider.submit(submission, sendNow);
+  const jobSpec = newJobSpec();
+  const outcome = await provider.submit(jobSpec, sendNow);
   expectKind(outcome, transport === 'http' ? 'not_sent' : 'unknown');
   await assert.rejects(async () => provider.read('a-job'));
   if (provider.capabilities.find === 'none') return;
-  await assert.rejects(async () => provider.find(soughtAttempt(submission, Date.now())));
+  await assert.rejects(async () => provider.find(findJobInput(jobSpec, Date.now())));
 }

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { decodeFrames } from '../../../../local-renderer/test/media-samples.ts';
 import { frameSize } from '../../../src/catalog/frame-size.ts';
 import { OutputGone, type OutputReference } from '../../../src/providers/provider.ts';
-import { newSubmission, readEnd, submitAccepted } from './attempts.ts';
+import { newJobSpec, readEnd, submitAccepted } from './attempts.ts';
 import type { PlannedFault, Suite } from './subject.ts';
 
 /** On the way to an output; the link stays good. */
@@ -21,7 +21,7 @@ const FRAMES_PER_SECOND = 24;
 
 export function outputTests(suite: Suite): void {
   test('a job is working, then succeeded; its video decodes and can be had twice', async () => {
-    const jobId = await submitAccepted(suite, newSubmission({ generateAudio: false }));
+    const jobId = await submitAccepted(suite, newJobSpec({ generateAudio: false }));
     assert.deepEqual(await suite.provider().read(jobId), { kind: 'working' });
     const output = await outputOf(suite, jobId);
     const stored: OutputReference = JSON.parse(JSON.stringify(output)); // as a task keeps it
@@ -29,7 +29,7 @@ export function outputTests(suite: Suite): void {
     assert.ok(bytes.equals(await download(suite, stored)));
     const { count, width, height } = await decoded(bytes);
     if (!suite.provider().capabilities.exactOutput) return assert.ok(count > 0);
-    const { resolution, aspectRatio, durationSeconds } = newSubmission();
+    const { resolution, aspectRatio, durationSeconds } = newJobSpec();
     assert.deepEqual({ width, height }, frameSize(resolution, aspectRatio));
     assert.equal(count, durationSeconds * FRAMES_PER_SECOND);
   });
@@ -62,7 +62,7 @@ export function foreignOutputTests(suite: Suite): void {
 
 async function succeed(suite: Suite, faults: PlannedFault[]): Promise<OutputReference> {
   if (faults.length > 0) await suite.simulator().plan({ faults });
-  return outputOf(suite, await submitAccepted(suite, newSubmission({ generateAudio: false })));
+  return outputOf(suite, await submitAccepted(suite, newJobSpec({ generateAudio: false })));
 }
 
 async function outputOf(suite: Suite, jobId: string): Promise<OutputReference> {

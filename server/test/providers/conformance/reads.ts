@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newSubmission, readEnd, sendNow, submitAccepted } from './attempts.ts';
+import { newJobSpec, readEnd, sendNow, submitAccepted } from './attempts.ts';
 import type { PlannedFault, StatusCase, Suite } from './subject.ts';
 
 /** Failures of a read or a look-up that say nothing about the job. */
@@ -29,21 +29,21 @@ export function foreignReadTests(suite: Suite): void {
   test('a status word that nobody has seen before is working', async () => {
     const word = { kind: 'status_word', word: 'defragmenting' };
     await suite.simulator().plan({ faults: [word] });
-    const jobId = await submitAccepted(suite, newSubmission());
+    const jobId = await submitAccepted(suite, newJobSpec());
     await succeedAnother(suite);
     assert.deepEqual(await suite.provider().read(jobId), { kind: 'working' });
   });
 
   test('a job that never ends stays working', async () => {
     await suite.simulator().plan({ faults: [{ kind: 'never_ends' }] });
-    const jobId = await submitAccepted(suite, newSubmission());
+    const jobId = await submitAccepted(suite, newJobSpec());
     await succeedAnother(suite);
     assert.deepEqual(await suite.provider().read(jobId), { kind: 'working' });
   });
 
   test('a job that vanished is missing', async () => {
     await suite.simulator().plan({ faults: [{ kind: 'vanishes' }] });
-    const outcome = await suite.provider().submit(newSubmission(), sendNow);
+    const outcome = await suite.provider().submit(newJobSpec(), sendNow);
     assert.equal(outcome.kind, 'accepted');
     if (outcome.kind !== 'accepted') return;
     assert.deepEqual(await suite.provider().read(outcome.jobId), { kind: 'missing' });
@@ -51,7 +51,7 @@ export function foreignReadTests(suite: Suite): void {
 
   for (const fault of PASSING) {
     test(`a read that meets "${fault.kind}" throws: it never ends a job`, async () => {
-      const jobId = await submitAccepted(suite, newSubmission());
+      const jobId = await submitAccepted(suite, newJobSpec());
       await suite.simulator().plan({ on: 'read', faults: [fault] });
       await assert.rejects(async () => suite.provider().read(jobId));
       await suite.simulator().clearPlans();
@@ -62,10 +62,10 @@ export function foreignReadTests(suite: Suite): void {
 function statusTest(suite: Suite, { says, changes, becomes }: StatusCase): void {
   const { kind, code } = becomes;
   test(`a job that is ${says} is ${kind}${code === undefined ? '' : ` (${code})`}`, async () => {
-    const submission = newSubmission();
-    const jobId = await submitAccepted(suite, submission);
+    const jobSpec = newJobSpec();
+    const jobId = await submitAccepted(suite, jobSpec);
     const jobs = await suite.simulator().jobs();
-    const job = jobs.find(({ prompt }) => prompt === submission.prompt);
+    const job = jobs.find(({ prompt }) => prompt === jobSpec.prompt);
     assert.ok(job);
     await suite.simulator().changeJob(job.id, changes);
     const status: Record<string, unknown> = await suite.provider().read(jobId);
@@ -75,6 +75,6 @@ function statusTest(suite: Suite, { says, changes, becomes }: StatusCase): void 
 
 /** Time enough for a job to end, by the simulator's own clock. */
 async function succeedAnother(suite: Suite): Promise<void> {
-  const jobId = await submitAccepted(suite, newSubmission());
+  const jobId = await submitAccepted(suite, newJobSpec());
   await readEnd(suite, jobId);
 }

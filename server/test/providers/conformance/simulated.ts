@@ -4,7 +4,7 @@ import path from 'node:path';
 import { startSimulator } from '../../../../simulators/kit/process.ts';
 import { parseAllowList } from '../../../src/outbound/addresses.ts';
 import { type CallOnce, callOnce } from '../../../src/outbound/call.ts';
-import { createDoor, type Door } from '../../../src/outbound/door.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../../src/outbound/guarded-fetch.ts';
 import type { Provider } from '../../../src/providers/provider.ts';
 import type { ProviderSubject } from './subject.ts';
 
@@ -13,7 +13,7 @@ export interface SimulatedHost {
   url: string;
   options: {
     call: CallOnce;
-    door: Door;
+    guardedFetch: GuardedFetch;
     submitTimeoutSeconds: number;
     readTimeoutSeconds: number;
     maxOutputBytes: number;
@@ -30,14 +30,14 @@ export async function startSimulated(
   const folder = await mkdtemp(path.join(tmpdir(), `${name}-`));
   const simulator = await startSimulator(name, folder, args);
   const { url } = simulator;
-  const door = createDoor({ allow: parseAllowList(new URL(url).host) });
+  const guardedFetch = createGuardedFetch({ allow: parseAllowList(new URL(url).host) });
   const limits = { submitTimeoutSeconds: 0.7, readTimeoutSeconds: 0.7, maxOutputBytes: 2 ** 24 };
-  const options = { call: callOnce, door, now: Date.now, ...limits };
+  const options = { call: callOnce, guardedFetch, now: Date.now, ...limits };
   return {
     provider: createProvider({ url, options }),
     simulator,
     async close() {
-      await Promise.all([simulator.kill(), door.close()]);
+      await Promise.all([simulator.kill(), guardedFetch.close()]);
       await rm(folder, { recursive: true });
     },
   };

@@ -4,10 +4,10 @@ import type { SubmitOutcome } from '../../../src/providers/provider.ts';
 import {
   eventually,
   expectKind,
+  findJobInput,
   jobsFor,
-  newSubmission,
+  newJobSpec,
   sendNow,
-  soughtAttempt,
   submitAccepted,
   submitCount,
 } from './attempts.ts';
@@ -33,19 +33,19 @@ const LOST_REQUESTS: PlannedFault[] = [{ kind: 'reset_before_body' }, { kind: 'r
 
 export function submitTests(suite: Suite): void {
   test('a submit makes one job by one request and gives its id', async () => {
-    const submission = newSubmission();
+    const jobSpec = newJobSpec();
     const before = await submitCount(suite);
-    const jobId = await submitAccepted(suite, submission);
-    assert.deepEqual(await jobsFor(suite, submission), [jobId]);
+    const jobId = await submitAccepted(suite, jobSpec);
+    assert.deepEqual(await jobsFor(suite, jobSpec), [jobId]);
     assert.equal(await submitCount(suite), before + 1);
   });
 
   test('when the time to send is over, no submit arrives and nothing is claimed', async () => {
-    const submission = newSubmission();
+    const jobSpec = newJobSpec();
     const before = await submitCount(suite);
-    expectKind(await suite.provider().submit(submission, () => false), 'not_sent');
+    expectKind(await suite.provider().submit(jobSpec, () => false), 'not_sent');
     assert.equal(await submitCount(suite), before);
-    assert.deepEqual(await jobsFor(suite, submission), []);
+    assert.deepEqual(await jobsFor(suite, jobSpec), []);
   });
 
   test('whether it may still send is asked by each submit', async () => {
@@ -54,16 +54,16 @@ export function submitTests(suite: Suite): void {
       asked += 1;
       return true;
     };
-    expectKind(await suite.provider().submit(newSubmission(), mayStillSend), 'accepted');
+    expectKind(await suite.provider().submit(newJobSpec(), mayStillSend), 'accepted');
     assert.ok(asked > 0);
   });
 
   test('an attempt that is submitted twice is one job', async (t) => {
     if (suite.provider().capabilities.find !== 'exact') return t.skip('it takes no id of ours');
-    const submission = newSubmission();
-    const jobId = await submitAccepted(suite, submission);
-    assert.equal(await submitAccepted(suite, submission), jobId);
-    assert.deepEqual(await jobsFor(suite, submission), [jobId]);
+    const jobSpec = newJobSpec();
+    const jobId = await submitAccepted(suite, jobSpec);
+    assert.equal(await submitAccepted(suite, jobSpec), jobId);
+    assert.deepEqual(await jobsFor(suite, jobSpec), [jobId]);
   });
 }
 
@@ -74,9 +74,9 @@ export function lostSubmitTests(suite: Suite): void {
 
   test('a 500 is unknown also when nothing was done', async () => {
     await suite.simulator().plan({ faults: [{ kind: 'refuse', status: 500 }] });
-    const submission = newSubmission();
-    expectKind(await suite.provider().submit(submission, sendNow), 'unknown');
-    assert.deepEqual(await jobsFor(suite, submission), []);
+    const jobSpec = newJobSpec();
+    expectKind(await suite.provider().submit(jobSpec, sendNow), 'unknown');
+    assert.deepEqual(await jobsFor(suite, jobSpec), []);
   });
 }
 
@@ -87,15 +87,15 @@ export function refusalTests(suite: Suite): void {
 
 function lostReplyTest(suite: Suite, fault: PlannedFault): void {
   test(`${nameOf(fault)}: unknown, sent once, and the look-up finds the very job`, async (t) => {
-    const submission = newSubmission();
+    const jobSpec = newJobSpec();
     const [before, from] = [await submitCount(suite), Date.now()];
     await suite.simulator().plan({ faults: [fault] });
-    expectUnknown(await suite.provider().submit(submission, sendNow), fault);
+    expectUnknown(await suite.provider().submit(jobSpec, sendNow), fault);
     assert.equal(await submitCount(suite), before + 1);
-    const [jobId, ...more] = await jobsFor(suite, submission);
+    const [jobId, ...more] = await jobsFor(suite, jobSpec);
     assert.ok(jobId !== undefined && more.length === 0);
     if (suite.provider().capabilities.find === 'none') return t.diagnostic('it has no look-up');
-    const find = () => suite.provider().find(soughtAttempt(submission, from));
+    const find = () => suite.provider().find(findJobInput(jobSpec, from));
     const found = await eventually(find, ({ kind }) => kind !== 'absent');
     assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
   });
@@ -111,12 +111,12 @@ function expectUnknown(outcome: SubmitOutcome, { kind }: PlannedFault): void {
 
 function lostRequestTest(suite: Suite, fault: PlannedFault): void {
   test(`${nameOf(fault)}: unknown, sent once, and the look-up finds nothing`, async () => {
-    const submission = newSubmission();
+    const jobSpec = newJobSpec();
     const [before, from] = [await submitCount(suite), Date.now()];
     await suite.simulator().plan({ faults: [fault] });
-    expectUnknown(await suite.provider().submit(submission, sendNow), fault);
+    expectUnknown(await suite.provider().submit(jobSpec, sendNow), fault);
     assert.equal(await submitCount(suite), before + 1);
-    const found = await suite.provider().find(soughtAttempt(submission, from));
+    const found = await suite.provider().find(findJobInput(jobSpec, from));
     assert.deepEqual(found, { kind: 'absent', proof: suite.of.absence });
   });
 }
@@ -124,13 +124,13 @@ function lostRequestTest(suite: Suite, fault: PlannedFault): void {
 function refusalTest(suite: Suite, { fault, becomes }: RefusalCase): void {
   const wanted = `${becomes.fault} ${'code' in becomes ? becomes.code : ''}`.trim();
   test(`refused with ${wordsOf(fault)}: ${wanted}, sent once, no job`, async () => {
-    const submission = newSubmission();
+    const jobSpec = newJobSpec();
     const before = await submitCount(suite);
     await suite.simulator().plan({ faults: [{ kind: 'refuse', ...fault }] });
-    const outcome = await suite.provider().submit(submission, sendNow);
+    const outcome = await suite.provider().submit(jobSpec, sendNow);
     assert.deepEqual(withoutWords(outcome), { kind: 'rejected', ...becomes });
     assert.equal(await submitCount(suite), before + 1);
-    assert.deepEqual(await jobsFor(suite, submission), []);
+    assert.deepEqual(await jobsFor(suite, jobSpec), []);
   });
 }
 

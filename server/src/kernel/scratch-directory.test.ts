@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../test/service.ts';
+import { openScratchDirectory, writeStream } from './scratch-directory.ts';
+
+test('each piece of work has a new, empty, private folder that goes away with it', async () => {
+  await using home = await temporaryFolder();
+  const scratch = openScratchDirectory(path.join(home.path, 'scratch'));
+  const folders = await Promise.all(
+    [1, 2].map(() =>
+      scratch.withFolder(async (folder) => {
+        assert.deepEqual(await readdir(folder), []);
+        assert.equal((await stat(folder)).mode & 0o777, 0o700);
+        await writeFile(path.join(folder, 'file'), 'bytes');
+        return folder;
+      }),
+    ),
+  );
+  assert.notEqual(folders[0], folders[1]);
+  for (const folder of folders) await assert.rejects(stat(folder), { code: 'ENOENT' });
+});
+
+test('the folder goes away also when the work fails', async () => {
+  await using home = await temporaryFolder();
+  let seen = '';
+  const failing = openScratchDirectory(home.path).withFolder(async (folder) => {
+    seen = folder;
+    throw new Error('no');
+  });
+  await assert.rejects(failing, /no/);
+  await assert.rejects(stat(seen), { code: 'ENOENT' });
+});
+
+test('tending removes what a killed process left, never what a living one works on', async () => {
+  await using home = await temporaryFolder();
+  const [living, dead] = [openScratchDirectory(home.path), openScratchDirectory(home.path)];
+  await dead.maintain();
+  const [left = ''] = await readdir(home.path);
+  const longAgo = new Date(Date.now() - 3_600_000);
+  await living.withFolder(async (folder) => {
+    await writeFile(path.join(folder, 'file'), 'bytes');
+    await utimes(path.join(home.path, left), longAgo, longAgo);
+    await utimes(folder, longAgo, longAgo);
+    await living.maintain();
+    assert.equal(await readFile(path.join(folder, 'file'), 'utf8'), 'bytes');
+    assert.ok(!(await readdir(home.path)).includes(left));
+  });
+});
+
+test('a stream is written whole, to a new file that only its owner can read', async () => {
+  await using home = await temporaryFolder();
+  const filePath = path.join(home.path, 'file');
+  await writeStream(chunks('one ', 'two'), filePath);
+  assert.equal(await readFile(filePath, 'utf8'), 'one two');
+  assert.equal((await stat(filePath)).mode & 0o777, 0o600);
+  await assert.rejects(writeStream(chunks('other'), filePath), { code: 'EEXIST' });
+});
+
+async function* chunks(...texts: string[]) {
+  for (const text of texts) yield Buffer.from(text);
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../../test/media/media-host.ts';
+import { parseAllowList } from './addresses.ts';
+import { ByteBudget } from './byte-budget.ts';
+import {
+  createGuardedFetch,
+  type DownloadOptions,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from './guarded-fetch.ts';
+import { OutboundError } from './refusal.ts';
+
+/** A second loopback address, to play the private one. */
+const ELSEWHERE = process.platform === 'linux' ? '127.0.0.2' : '::1';
+const BYTES = Buffer.from('not really a picture');
+
+let host: MediaHost;
+let ca: string;
+const guardedFetches: GuardedFetch[] = [];
+
+before(async () => {
+  ca = await readFile(TEST_CA_FILE, 'utf8');
+  host = await startMediaHost();
+  host.serve('/a.png', { kind: 'bytes', bytes: BYTES, headers: { 'content-type': 'image/png' } });
+});
+
+after(async () => {
+  await Promise.all(guardedFetches.map((guardedFetch) => guardedFetch.close()));
+  await host.close();
+});
+
+function guardedFetch(allow: string, options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
+  const made = createGuardedFetch({ allow: parseAllowList(allow), ca, ...options });
+  guardedFetches.push(made);
+  return made;
+}
+
+async function get(through: GuardedFetch, url: string, options: Partial<DownloadOptions> = {}) {
+  const budget = new ByteBudget(1_000_000);
+  const download = await through.download(url, { budget, ...options });
+  const bytes = Buffer.concat(await Array.fromAsync(download.body));
+  return { ...download, bytes };
+}
+
+function refused(reason: string, details: Record<string, unknown> = {}) {
+  return (error: unknown) => {
+    assert.ok(error instanceof OutboundError, String(error));
+    assert.equal(error.reason, reason, error.message);
+    assert.deepEqual(error.details, details);
+    return true;
+  };
+}
+
+test('the bytes, the claimed type and the final URL come back, and little is said of us', async () => {
+  const url = host.url('/a.png?x=1#y');
+  const got = await get(guardedFetch(`localhost:${host.port}`), url);
+  assert.deepEqual(got.bytes, BYTES);
+  assert.equal(got.contentType, 'image/png');
+  assert.equal(got.finalUrl, host.url('/a.png?x=1'));
+  const { headers } = host.requests.at(-1) ?? assert.fail();
+  assert.deepEqual(headers, {
+    host: `localhost:${host.port}`,
+    connection: 'close',
+    'user-agent': 'Framewright/1.0',
+    'accept-encoding': 'identity',
+  });
+});
+
+test('without the allow list a private host is not even connected to', async () => {
+  const before = host.connectionCount();
+  const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+  for (const name of ['localhost', '127.0.0.1', 'media.test']) {
+    const attempt = get(guardedFetch('', { resolve }), host.url('/a.png', name));
+    await assert.rejects(attempt, refused('not_public'), name);
+  }
+  assert.equal(host.connectionCount(), before);
+});
+
+test('an allowed address lets the names through that resolve to it, on its port only', async () => {
+  const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+  const allowed = guardedFetch(`127.0.0.1:${host.port}`, { resolve });
+  assert.deepEqual((await get(allowed, host.url('/a.png', 'media.test.'))).bytes, BYTES);
+  const other = guardedFetch(`127.0.0.1:${host.port + 1}`, { resolve });
+  await assert.rejects(get(other, host.url('/a.png', 'media.test')), refused('not_public'));
+});
+
+test('a name that changes between check and connect is dialled where it was checked', async (t) => {
+  const inner = await startMediaHost({ address: ELSEWHERE, port: host.port });
+  t.after(inner.close);
+  inner.serve('/a.png', { kind: 'bytes', bytes: Buffer.from('secret') });
+  host.serve('/again', { kind: 'redirect', to: '/a.png' });
+  const responses = ['127.0.0.1', ELSEWHERE, ELSEWHERE];
+  const resolve = async () => [{ address: responses.shift() ?? ELSEWHERE, family: 4 }];
+  const rebound = guardedFetch(`127.0.0.1:${host.port}`, { resolve });
+  assert.deepEqual((await get(rebound, host.url('/a.png', 'media.test'))).bytes, BYTES);
+  await assert.rejects(get(rebound, host.url('/a.png', 'media.test')), refused('not_public'));
+  responses.unshift('127.0.0.1');
+  const hop = get(rebound, host.url('/again', 'media.test'));
+  await assert.rejects(hop, refused('not_public', { redirects: 1 }));
+  assert.equal(inner.connectionCount(), 0);
+});
+
+test('one private address among the answers refuses the host, and none is dialled', async () => {
+  const before = host.connectionCount();
+  const resolve = async () => [
+    { address: '127.0.0.1', family: 4 },
+    { address: '10.0.0.1', family: 4 },
+  ];
+  const mixed = get(
+    guardedFetch(`127.0.0.1:${host.port}`, { resolve }),
+    host.url('/a.png', 'media.test'),
+  );
+  await assert.rejects(mixed, refused('not_public'));
+  assert.equal(host.connectionCount(), before);
+});
+
+test('when a checked address is dead the next one is dialled', async () => {
+  const resolve = async () => [
+    { address: ELSEWHERE, family: ELSEWHERE.includes(':') ? 6 : 4 },
+    { address: '127.0.0.1', family: 4 },
+  ];
+  const allowed = guardedFetch(`media.test:${host.port}`, { resolve });
+  assert.deepEqual((await get(allowed, host.url('/a.png', 'media.test'))).bytes, BYTES);
+});
+
+test('five redirects are followed and a sixth is not', async () => {
+  for (let step = 1; step <= 6; step += 1) {
+    const to = step === 1 ? '/a.png' : host.url(`/step${step - 1}`);
+    host.serve(`/step${step}`, {
+      kind: 'redirect',
+      to,
+      status: [301, 302, 303, 307, 308][step % 5],
+    });
+  }
+  const allowed = guardedFetch(`localhost:${host.port}`);
+  assert.equal((await get(allowed, host.url('/step5'))).finalUrl, host.url('/a.png'));
+  await assert.rejects(
+    get(allowed, host.url('/step6')),
+    refused('too_many_redirects', { limit: 5 }),
+  );
+});
+
+test('each hop is checked anew: scheme, credentials, address', async (t) => {
+  const plain = await startMediaHost({ tls: false });
+  t.after(plain.close);
+  const inner = await startMediaHost();
+  t.after(inner.close);
+  const allowed = guardedFetch(`localhost:${host.port},localhost:${plain.port}`);
+  const targets: [string, string][] = [
+    [plain.url('/a.png'), 'not_https'],
+    ['http://example.com/', 'not_https'],
+    ['file:///etc/passwd', 'not_https'],
+    [`https://u:p@localhost:${host.port}/a.png`, 'credentials_in_url'],
+    [inner.url('/a.png'), 'not_public'],
+    [inner.url('/a.png', '127.0.0.1'), 'not_public'],
+    ['https://169.254.169.254/latest/meta-data/', 'not_public'],
+    ['//[::1]/', 'not_public'],
+    ['https://[', 'malformed_url'],
+  ];
+  for (const [to, reason] of targets) {
+    const attempt = get(allowed, host.serve('/away', { kind: 'redirect', to }));
+    await assert.rejects(attempt, refused(reason, { redirects: 1 }), to);
+  }
+  assert.equal(plain.connectionCount() + inner.connectionCount(), 0);
+});
+
+test('plain http is spoken only to an allowed host, with permission', async (t) => {
+  const plain = await startMediaHost({ tls: false });
+  t.after(plain.close);
+  const url = plain.serve('/a.png', { kind: 'bytes', bytes: BYTES });
+  const allowed = guardedFetch(`localhost:${plain.port}`);
+  await assert.rejects(get(allowed, url), refused('not_https'));
+  assert.deepEqual((await get(allowed, url, { plainHttpWhereAllowed: true })).bytes, BYTES);
+});
+
+test('headers of the caller go to the first origin and to no other', async (t) => {
+  const other = await startMediaHost();
+  t.after(other.close);
+  other.serve('/a.png', { kind: 'bytes', bytes: BYTES });
+  host.serve('/same', { kind: 'redirect', to: '/over' });
+  host.serve('/over', { kind: 'redirect', to: other.url('/a.png') });
+  const allowed = guardedFetch(`localhost:${host.port},localhost:${other.port}`);
+  await get(allowed, host.url('/same'), { headers: { authorization: 'Bearer x' } });
+  const seen = [...host.requests.slice(-2), ...other.requests];
+  assert.deepEqual(
+    seen.map(({ path, headers }) => [path, headers.authorization]),
+    [
+      ['/same', 'Bearer x'],
+      ['/over', 'Bearer x'],
+      ['/a.png', undefined],
+    ],
+  );
+});
+
+test('an encoded body arrives decoded, and the budget counts what it decodes to', async () => {
+  const bytes = Buffer.alloc(100_000, 'abc');
+  const encoders = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+  const allowed = guardedFetch(`localhost:${host.port}`);
+  for (const [encoding, encode] of Object.entries(encoders)) {
+    const headers = { 'content-encoding': encoding };
+    const url = host.serve('/encoded', { kind: 'bytes', bytes: encode(bytes), headers });
+    const budget = new ByteBudget(100_000);
+    assert.deepEqual((await get(allowed, url, { budget })).bytes, bytes, encoding);
+    assert.equal(budget.usedBytes, 100_000);
+  }
+});
+
+test('several downloads share one budget', async () => {
+  const url = host.serve('/ten', { kind: 'bytes', bytes: Buffer.alloc(10) });
+  const budget = new ByteBudget(25);
+  const allowed = guardedFetch(`localhost:${host.port}`);
+  await Promise.all([get(allowed, url, { budget }), get(allowed, url, { budget })]);
+  assert.equal(budget.usedBytes, 20);
+  await assert.rejects(get(allowed, url, { budget }), refused('too_large', { limit_bytes: 25 }));
+});
+
+test('the test authority is trusted by NODE_EXTRA_CA_CERTS alone, and not without it', async () => {
+  const script = `
+    import { createGuardedFetch } from '${new URL('./guarded-fetch.ts', import.meta.url)}';
+    import { ByteBudget } from '${new URL('./byte-budget.ts', import.meta.url)}';
+    const guardedFetch = createGuardedFetch({ allow: new Set(['localhost:${host.port}']) });
+    try {
+      const { body } = await guardedFetch.download('${host.url('/a.png')}', { budget: new ByteBudget(99) });
+      process.stdout.write(Buffer.concat(await Array.fromAsync(body)));
+    } catch (error) {
+      process.stdout.write(error.reason + ' ' + error.message);
+    }`;
+  const run = async (env: NodeJS.ProcessEnv) => {
+    const flags = ['--input-type=module', '-e', script];
+    return (await promisify(execFile)(process.execPath, flags, { env })).stdout;
+  };
+  assert.equal(await run({ NODE_EXTRA_CA_CERTS: fileURLToPath(TEST_CA_FILE) }), BYTES.toString());
+  const untrusted = 'not_reachable No trusted TLS connection could be made to the host';
+  assert.equal(await run({}), untrusted);
+  assert.equal(await run({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }), untrusted);
+});

@@ -1,0 +1,168 @@
+import { lookup } from 'node:dns/promises';
+import { type AllowList, checkUrl } from './addresses.ts';
+import { counted, openBody, type Pace } from './body.ts';
+import type { ByteBudget } from './byte-budget.ts';
+import { beginDownloadSession, type DownloadSession } from './download-session.ts';
+import { ask, type HopResponse, type HopRules, type Resolve } from './hop.ts';
+import { OutboundError, refusalFor } from './refusal.ts';
+
+export interface GuardedFetchOptions {
+  /** Hosts reachable although not public; see {@link AllowList}. */
+  allow: AllowList;
+  /** All addresses of a host name; the system's look-up when not given. */
+  resolve?: Resolve | undefined;
+  /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
+  ca?: string | undefined;
+  /** For the look-up, and again for connecting and TLS. 10 when not given. */
+  connectTimeoutSeconds?: number | undefined;
+  /** From the request to the end of the answer's headers. 20 when not given. */
+  headersTimeoutSeconds?: number | undefined;
+  /** Without a byte of the body. 20 when not given. */
+  idleTimeoutSeconds?: number | undefined;
+  /** How slowly a host may send. 16 KiB a second after 10 seconds when not given. */
+  pace?: Pace | undefined;
+  /** For a whole download. 300 when not given. */
+  deadlineSeconds?: number | undefined;
+}
+
+export interface DownloadOptions {
+  signal?: AbortSignal | undefined;
+  /** Counts the bytes of the body, after any content decoding. */
+  budget: ByteBudget;
+  /** For the whole download, pauses of its reader included; the guarded fetch has a default. */
+  deadlineSeconds?: number | undefined;
+  /** Lets a `host:port` on the allow list be asked by plain http. */
+  plainHttpWhereAllowed?: boolean | undefined;
+  /** Sent to the origin of the first URL only: a redirect to another one does not get them. */
+  headers?: Record<string, string> | undefined;
+}
+
+export interface Download {
+  /** The URL that answered, after redirects. */
+  finalUrl: string;
+  /** As the host sent it: a claim, nothing more. */
+  contentType: string | null;
+  /** To be read once, or left early: that closes the connection. */
+  body: AsyncIterable<Uint8Array>;
+}
+
+/** The only way to fetch from hosts that clients or providers name. */
+export interface GuardedFetch {
+  /**
+   * Gets a file by https from a public host, following at most 5 redirects, each hop checked anew
+   * (design section 7). A body that is never read is given up at the deadline.
+   * @throws OutboundError, here or while the body is read; the signal's reason once it aborts
+   */
+  download(url: string, options: DownloadOptions): Promise<Download>;
+  /** Cuts every download short and resolves when their sockets are gone. */
+  close(): Promise<void>;
+}
+
+interface DoorRules extends HopRules {
+  pace: Pace;
+}
+
+const MAX_REDIRECTS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+/** No content, reset content, partial content: none of them is the file. */
+const NOT_THE_FILE = new Set([204, 205, 206]);
+
+export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
+  const rules = rulesOf(options);
+  const sessions = new Set<DownloadSession>();
+  let closed = false;
+  return {
+    async download(url, wishes) {
+      if (closed) throw doorClosed();
+      const session = beginDownloadSession({
+        signal: wishes.signal,
+        deadlineSeconds: wishes.deadlineSeconds ?? options.deadlineSeconds ?? 300,
+        onEnd: (ended) => sessions.delete(ended),
+      });
+      sessions.add(session);
+      return startDownload(url, wishes, rules, session);
+    },
+    async close() {
+      closed = true;
+      await Promise.all([...sessions].map((session) => session.end(doorClosed())));
+    },
+  };
+}
+
+function rulesOf(options: GuardedFetchOptions): DoorRules {
+  return {
+    allow: options.allow,
+    resolve: options.resolve ?? ((host) => lookup(host, { all: true })),
+    ca: options.ca,
+    connectTimeoutSeconds: options.connectTimeoutSeconds ?? 10,
+    headersTimeoutSeconds: options.headersTimeoutSeconds ?? 20,
+    idleTimeoutSeconds: options.idleTimeoutSeconds ?? 20,
+    pace: options.pace ?? { graceSeconds: 10, bytesPerSecond: 16 * 1024 },
+  };
+}
+
+async function startDownload(
+  url: string,
+  wishes: DownloadOptions,
+  rules: DoorRules,
+  session: DownloadSession,
+): Promise<Download> {
+  try {
+    const { finalUrl, response } = await follow(url, wishes, rules, session);
+    const body = openBody(response, wishes.budget);
+    const contentType = response.headers['content-type'];
+    return {
+      finalUrl: finalUrl.href,
+      contentType: typeof contentType === 'string' ? contentType : null,
+      body: counted(body, wishes.budget, session, rules.pace),
+    };
+  } catch (failure) {
+    const failureOf = session.failureOf(failure);
+    await session.end();
+    throw failureOf;
+  }
+}
+
+async function follow(
+  start: string,
+  wishes: DownloadOptions,
+  rules: HopRules,
+  session: DownloadSession,
+) {
+  let target = start;
+  let origin: string | undefined;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    try {
+      const url = checkUrl(target, rules.allow, wishes);
+      origin ??= url.origin;
+      const headers = url.origin === origin ? (wishes.headers ?? {}) : {};
+      const response = await ask(url, headers, rules, session);
+      const location = redirectLocation(response);
+      if (location === undefined) return { finalUrl: url, response: requireFile(response) };
+      await response.close();
+      target = URL.parse(location, url)?.href ?? location;
+    } catch (failure) {
+      const refusal = refusalFor(failure);
+      const atRedirect = redirects > 0 && refusal instanceof OutboundError;
+      throw atRedirect ? refusal.afterRedirects(redirects) : refusal;
+    }
+  }
+  const words = `The host redirects more than ${MAX_REDIRECTS} times`;
+  throw new OutboundError('too_many_redirects', words, { details: { limit: MAX_REDIRECTS } });
+}
+
+function redirectLocation(response: HopResponse): string | undefined {
+  const { location } = response.headers;
+  return REDIRECTS.has(response.status) && typeof location === 'string' ? location : undefined;
+}
+
+function requireFile(response: HopResponse): HopResponse {
+  const { status } = response;
+  if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return response;
+  const words = `The host answered with HTTP status ${status}`;
+  throw new OutboundError('not_reachable', words, { details: { http_status: status } });
+}
+
+function doorClosed(): DOMException {
+  return new DOMException('The service is shutting down', 'AbortError');
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findJobInput, jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
+import { scriptedProvider } from '../../../test/task-fixtures.ts';
+import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from '../provider.ts';
+import { instrumented, type ProviderCall } from './instrumented.ts';
+
+type Script = Parameters<typeof scriptedProvider>[0];
+
+/** The provider of a script, watched, and what was told. */
+function subject(script: Script) {
+  const told: ProviderCall[] = [];
+  const provider = instrumented(scriptedProvider(script), { called: (call) => told.push(call) });
+  return { provider, told };
+}
+
+function outcomes(told: ProviderCall[]): string[] {
+  return told.map(({ call, outcome }) => `${call} ${outcome}`);
+}
+
+const SUBMITS: Array<[SubmitOutcome, string]> = [
+  [{ kind: 'accepted', jobId: 'job' }, 'accepted'],
+  [
+    { kind: 'rejected', fault: 'request', code: 'content_refused', message: 'no' },
+    'rejected_request',
+  ],
+  [{ kind: 'rejected', fault: 'busy', cause: '429' }, 'rejected_busy'],
+  [{ kind: 'rejected', fault: 'operator', cause: '401' }, 'rejected_operator'],
+  [{ kind: 'not_sent', cause: 'no address' }, 'not_sent'],
+  [{ kind: 'unknown', cause: 'HTTP 500' }, 'unknown'],
+];
+
+test('each call is told with its outcome, and answers as it would unwatched', async () => {
+  for (const [outcome, told] of SUBMITS) {
+    const seen = subject({ submit: async () => outcome });
+    assert.equal(await seen.provider.submit(jobSpecOf(), () => true), outcome);
+    assert.deepEqual(outcomes(seen.told), [`submit ${told}`]);
+    assert.ok((seen.told[0]?.seconds ?? -1) >= 0);
+  }
+  const absent: FindOutcome = { kind: 'absent', proof: 'weak' };
+  const working: JobStatus = { kind: 'working' };
+  const output = (async function* () {})();
+  const seen = subject({
+    find: async () => absent,
+    read: async () => working,
+    openOutput: async () => output,
+  });
+  assert.equal(await seen.provider.find(findJobInput(jobSpecOf())), absent);
+  assert.equal(await seen.provider.read('job'), working);
+  assert.equal(await seen.provider.openOutput({}), output);
+  assert.deepEqual(outcomes(seen.told), ['find absent', 'read working', 'open_output opened']);
+});
+
+test('a call that throws is told, and throws what it would unwatched', async () => {
+  const [failure, gone] = [new Error('no answer'), new OutputGone('expired')];
+  const seen = subject({
+    read: () => Promise.reject(failure),
+    openOutput: () => Promise.reject(gone),
+  });
+  await assert.rejects(seen.provider.read('job'), failure);
+  await assert.rejects(seen.provider.openOutput({}), gone);
+  assert.deepEqual(outcomes(seen.told), ['read error', 'open_output gone']);
+});

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
+import { jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
+import { scriptedProvider } from '../../../test/task-fixtures.ts';
+import { openDatabase, statement } from '../../database/database.ts';
+import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
+import { listTurns, rateLimited } from './rate-limited.ts';
+
+const FORGET = statement('test_forget_turns', 'truncate provider_turns');
+const NEXT_FREE = statement(
+  'test_next_free',
+  `select extract(epoch from next_free - clock_now())::float8 as seconds from provider_turns`,
+);
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database?.close());
+beforeEach(async () => {
+  await database.db.query(FORGET);
+});
+
+/** A provider that takes everything, and when each of its calls came. */
+function subject(budgets: Capabilities['budgets']) {
+  const calls: number[] = [];
+  const called = async <Result>(result: Result): Promise<Result> => {
+    calls.push(performance.now());
+    return result;
+  };
+  const scripted = scriptedProvider({
+    submit: () => called<SubmitOutcome>({ kind: 'accepted', jobId: 'job' }),
+    read: () => called({ kind: 'working' }),
+  });
+  const provider: Provider = { ...scripted, capabilities: { ...scripted.capabilities, budgets } };
+  return { provider, calls };
+}
+
+function send(provider: Provider): Promise<SubmitOutcome> {
+  return provider.submit(jobSpecOf(), () => true);
+}
+
+/** How long after `startedAt` the last of these calls came, in seconds. */
+function lastAfter(startedAt: number, calls: number[]): number {
+  return (Math.max(...calls) - startedAt) / 1000;
+}
+
+const SOON = { callsPerSecond: 20 };
+
+/** Timers may fire a millisecond early. */
+const TOLERANCE_SECONDS = 0.005;
+
+/** What so many calls take at least, of which the first need not wait. */
+function leastSeconds(calls: number, callsPerSecond: number): number {
+  return (calls - 1) / callsPerSecond - TOLERANCE_SECONDS;
+}
+
+test('a submit that waited for its turn may still be told not to send', async () => {
+  const { provider } = subject({ submit: SOON });
+  const asking: Provider = {
+    ...provider,
+    submit: async (_jobSpec, mayStillSend) =>
+      mayStillSend() ? { kind: 'accepted', jobId: 'job' } : { kind: 'not_sent', cause: 'late' },
+  };
+  const own = rateLimited(asking, { db: database.db, quota: 'ark 1' });
+  assert.equal((await own.submit(jobSpecOf(), () => false)).kind, 'not_sent');
+});
+
+test('reads and submits keep to 90 % of the rate, over all who share an account', async () => {
+  const { provider, calls } = subject({ submit: SOON, read: SOON });
+  const [one, other] = ['ark 1', 'ark 1'].map((quota) =>
+    rateLimited(provider, { db: database.db, quota }),
+  );
+  assert.ok(one && other);
+  const readFrom = performance.now();
+  await Promise.all([one, other, one, other].map((each) => each.read('job')));
+  assert.equal(calls.length, 4);
+  assert.ok(lastAfter(readFrom, calls) > leastSeconds(4, 19));
+  const sentFrom = performance.now();
+  await Promise.all([one, other, one].map(send));
+  assert.equal(calls.length, 7);
+  assert.ok(lastAfter(sentFrom, calls) > leastSeconds(3, 19));
+});
+
+test('a submit whose turn is far away is busy and takes none: the line stays short', async () => {
+  const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
+  const own = rateLimited(provider, { db: database.db, quota: 'ark 1' });
+  assert.equal((await send(own)).kind, 'accepted');
+  for (let tries = 0; tries < 20; tries += 1) {
+    const outcome = await send(own);
+    assert.ok(outcome.kind === 'rejected' && outcome.fault === 'busy', JSON.stringify(outcome));
+    // One call in 10 s, at 90 %, rounded up; and some time has passed since.
+    assert.ok([10, 11, 12].includes(outcome.retryAfterSeconds ?? 0));
+  }
+  const [next] = await database.db.query<{ seconds: number }>(NEXT_FREE);
+  assert.ok((next?.seconds ?? 0) < 11.2);
+  assert.equal(calls.length, 1);
+});
+
+test('without a database a submit is not sent, and a read fails', async () => {
+  const { provider, calls } = subject({ submit: SOON, read: SOON });
+  const db = openDatabase({ url: database.url, connections: 1, log: quiet });
+  await db.close();
+  const own = rateLimited(provider, { db, quota: 'ark 1' });
+  assert.equal((await send(own)).kind, 'not_sent');
+  await assert.rejects(own.read('job'));
+  assert.deepEqual(calls, []);
+});
+
+test('an account does not wait for another, nor for a budget that there is not', async () => {
+  const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
+  const [one, other] = ['ark 1', 'ark 2'].map((quota) =>
+    rateLimited(provider, { db: database.db, quota }),
+  );
+  assert.ok(one && other);
+  const outcomes = await Promise.all([send(one), send(other)]);
+  assert.deepEqual(
+    outcomes.map(({ kind }) => kind),
+    ['accepted', 'accepted'],
+  );
+  await Promise.all([one.read('job'), one.read('job')]);
+  assert.equal(calls.length, 4);
+});
+
+test('pages of a list are asked for at 90 % of the rate', async () => {
+  const { provider } = subject({ find: SOON });
+  const quota = { db: database.db, quota: 'ark 1' };
+  const nextTurn = listTurns(quota, () => provider.capabilities);
+  const startedAt = performance.now();
+  for (let page = 0; page < 3; page += 1) await nextTurn();
+  assert.ok(lastAfter(startedAt, [performance.now()]) > leastSeconds(3, 18));
+});

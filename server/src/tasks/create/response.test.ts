@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { quiet } from '../../../test/database.ts';
+import {
+  makeSubmittingTask,
+  makeTask,
+  openTaskFixture,
+  sql,
+  type TaskFixture,
+} from '../../../test/task-fixtures.ts';
+import { openDatabase } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { notAccepted } from '../attempts/not-accepted.ts';
+import type { FailureCode, Phase, Task } from '../task.ts';
+import { announce } from './announce.ts';
+import { readTask } from './create.ts';
+import { awaitResponse } from './response.ts';
+import { createWaiting, type Waiting } from './waiting.ts';
+
+let fixture: TaskFixture;
+let waiting: Waiting;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  waiting = createWaiting({ db: fixture.db, log: quiet });
+});
+after(() => fixture.close());
+
+/** What the POST of a task answers; it waits at most so long. */
+function answer(task: Task, createWaitSeconds = 60): Promise<Task> {
+  return awaitResponse({ db: fixture.db, waiting, createWaitSeconds }, task);
+}
+
+async function refusal(task: Task): Promise<ApiError> {
+  try {
+    await answer(task);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  throw new Error('it answered 202');
+}
+
+interface Ended {
+  phase: Phase;
+  cause?: 'acceptance' | 'outcome';
+  code?: FailureCode;
+  details?: object;
+}
+
+async function taskThatIs({ phase, cause, code, details }: Ended): Promise<Task> {
+  const { task } = await makeTask(fixture);
+  await sql(
+    fixture.db,
+    `update tasks set phase = $2, held_cause = $3, error_code = $4, error_message = $5,
+       error_details = $6, output_object_id = case when $2 = 'completed' then 'obj_x' end,
+       due_at = case when $2 not in ('completed', 'failed') then due_at end
+     where id = $1`,
+    [task.id, phase, cause, code, code && `It was ${code}.`, details],
+  );
+  return task;
+}
+
+test('an accepted task is answered 202, however far it is', async () => {
+  const accepted: Ended[] = [
+    { phase: 'generating' },
+    { phase: 'archiving' },
+    { phase: 'completed' },
+    { phase: 'held', cause: 'outcome' },
+  ];
+  for (const ended of accepted) {
+    const answered = await answer(await taskThatIs(ended));
+    assert.equal(answered.phase, ended.phase);
+  }
+});
+
+test('a failure after acceptance is answered 202 with the failed task', async () => {
+  for (const code of ['provider_failed', 'generation_expired', 'output_unavailable'] as const) {
+    const answered = await answer(await taskThatIs({ phase: 'failed', code }));
+    assert.equal(answered.error_code, code);
+  }
+});
+
+test('media or a request that is refused is 400, with the reason, the task and its refund', async () => {
+  for (const code of ['invalid_media', 'content_refused', 'invalid_request'] as const) {
+    const task = await taskThatIs({ phase: 'failed', code });
+    const error = await refusal(task);
+    assert.deepEqual([error.code, error.message], ['invalid_request', `It was ${code}.`]);
+    assert.deepEqual(error.details, { reason: code, task_id: task.id, credits: 'refunded' });
+  }
+});
+
+test('the details of refused media name the field and the finer reason', async () => {
+  const details = { field: 'image_url', reason: 'not_an_image' };
+  const task = await taskThatIs({ phase: 'failed', code: 'invalid_media', details });
+  const error = await refusal(task);
+  assert.deepEqual(error.details, { ...details, task_id: task.id, credits: 'refunded' });
+});
+
+test('not accepted for now is 503 with Retry-After and the refund', async () => {
+  for (const code of ['not_accepted', 'provider_unavailable'] as const) {
+    const task = await taskThatIs({ phase: 'failed', code });
+    const error = await refusal(task);
+    assert.equal(error.code, 'service_busy');
+    assert.ok(error.retryAfterSeconds);
+    assert.deepEqual(error.details, { task_id: task.id, credits: 'refunded' });
+  }
+});
+
+test('uncertain acceptance is 503 with the credits held, and announced before it is said', async () => {
+  const task = await taskThatIs({ phase: 'held', cause: 'acceptance' });
+  const error = await refusal(task);
+  assert.equal(error.code, 'service_busy');
+  assert.ok(error.retryAfterSeconds);
+  assert.deepEqual(error.details, { task_id: task.id, credits: 'held' });
+  assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
+});
+
+test('when the time is over the task is announced and answered 202, still processing', async () => {
+  for (const phase of ['reserved', 'ingesting', 'submitting'] as const) {
+    const task = await taskThatIs({ phase });
+    const answered = await answer(task, 0.02);
+    assert.equal(answered.phase, phase);
+    assert.notEqual(answered.announced_at, null);
+    assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
+  }
+});
+
+test('at shutdown the waiting creates are announced and answered 202', async () => {
+  const stopping = createWaiting({ db: fixture.db, log: quiet });
+  const { task } = await makeTask(fixture);
+  const deps = { db: fixture.db, waiting: stopping, createWaitSeconds: 60 };
+  const answered = awaitResponse(deps, task);
+  stopping.stop();
+  assert.equal((await answered).phase, 'reserved');
+  assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
+});
+
+test('a task that fails just when the time is over is told as what became of it', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const options = { submitRetrySeconds: 600, cause: {} };
+  await fixture.db.transaction((tx) => notAccepted(tx, task, options));
+  const late = createWaiting({ db: fixture.db, log: quiet });
+  late.stop();
+  await assert.rejects(
+    awaitResponse({ db: fixture.db, waiting: late, createWaitSeconds: 60 }, task),
+    {
+      code: 'service_busy',
+      details: { task_id: task.id, credits: 'refunded' },
+    },
+  );
+});
+
+test('a failure of ours after the reserve is 503; that credits are held is said of announced tasks', async () => {
+  const { task } = await makeTask(fixture);
+  const closed = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
+  await closed.close();
+  const late = createWaiting({ db: closed, log: quiet });
+  const deps = { db: closed, waiting: late, createWaitSeconds: 0.02 };
+  const code = 'service_busy';
+  await assert.rejects(awaitResponse(deps, task), { code, details: { task_id: task.id } });
+  const announced = await announce(fixture.db, task.id);
+  assert.ok(announced);
+  const details = { task_id: task.id, credits: 'held' };
+  const busyLate = { db: closed, waiting: late, createWaitSeconds: 0.02 };
+  const readFails = {
+    ...busyLate,
+    waiting: { ...late, outcome: () => Promise.reject(new Error()) },
+  };
+  await assert.rejects(awaitResponse(readFails, announced), { code, details });
+});

@@ -1,0 +1,89 @@
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { FailureCode, Task } from '../task.ts';
+import { announce } from './announce.ts';
+import { readTask } from './create.ts';
+import type { Waiting } from './waiting.ts';
+
+/** How soon a client may try again a request that was not accepted for now. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** Failures before acceptance, as the waiting POST tells them (decision 1). */
+const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>> = {
+  invalid_media: 'invalid_request',
+  content_refused: 'invalid_request',
+  invalid_request: 'invalid_request',
+  not_accepted: 'service_busy',
+  provider_unavailable: 'service_busy',
+};
+
+/**
+ * Waits for the outcome of a new task's acceptance and says what the POST answers (decision 1).
+ * @returns the task, for 202: accepted, or the time is over and the work goes on
+ * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and `credits` in its details
+ */
+export async function awaitResponse(
+  deps: { db: Database; waiting: Waiting; createWaitSeconds: number },
+  created: Task,
+): Promise<Task> {
+  try {
+    const decided = await deps.waiting.outcome(created.id, deps.createWaitSeconds);
+    const task = decided ?? (await announceOrRead(deps.db, created));
+    return responseFor(await announceHeld(deps.db, task));
+  } catch (cause) {
+    if (cause instanceof ApiError) throw cause;
+    throw cutOff(created, cause);
+  }
+}
+
+/**
+ * What can be said when the task can't be read or announced: nothing of the credits of one that was
+ * not announced, since it may have failed and armed its key again.
+ */
+function cutOff(created: Task, cause: unknown): ApiError {
+  if (created.announced_at !== null) return busy(created, 'held', { cause });
+  const message = 'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
+  const details = { task_id: created.id };
+  return new ApiError('service_busy', message, { cause, details, retryAfterSeconds: 1 });
+}
+
+async function announceOrRead(db: Database, created: Task): Promise<Task> {
+  if (created.announced_at !== null) return created;
+  return (await announce(db, created.id)) ?? readTask(db, created.id);
+}
+
+async function announceHeld(db: Database, task: Task): Promise<Task> {
+  if (task.phase !== 'held' || task.announced_at !== null) return task;
+  return announceOrRead(db, task);
+}
+
+/** What a task that was waited for is answered with; exported for its tests. */
+export function responseFor(task: Task): Task {
+  if (task.phase === 'held' && task.held_cause === 'acceptance') throw busy(task, 'held');
+  if (task.accepted_at !== null) return task; // also when it has failed since
+  const code = task.error_code === null ? undefined : REFUSALS[task.error_code];
+  if (code === undefined) return task;
+  if (code === 'service_busy') throw busy(task, 'refunded');
+  const details = { reason: task.error_code, ...task.error_details };
+  throw new ApiError(code, task.error_message ?? 'The request was refused.', {
+    details: { ...details, task_id: task.id, credits: 'refunded' },
+  });
+}
+
+function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unknown } = {}) {
+  const message =
+    credits === 'held'
+      ? 'It is not known yet whether the provider took it. Send it again with the same key.'
+      : 'The provider is not available for now. Send the request again with the same key.';
+  return new ApiError('service_busy', message, {
+    ...options,
+    details: { task_id: task.id, credits },
+    retryAfterSeconds: askedWait(task) ?? RETRY_AFTER_SECONDS,
+  });
+}
+
+/** What the provider asked for when it was too busy. */
+function askedWait({ error_details: details }: Task): number | undefined {
+  const asked = details?.retry_after_seconds;
+  return typeof asked === 'number' ? asked : undefined;
+}

@@ -1,0 +1,195 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { readConfig } from '../../src/config/config.ts';
+import { type Database, statement } from '../../src/database/database.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { showTask } from '../../src/operator/task-listing.ts';
+import { type GuardedFetchSettings, startService } from '../../src/service.ts';
+import { type Client, client } from '../client.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import { makeCustomer, serviceEnvironment, temporaryFolder, until } from '../service.ts';
+import { sql } from '../task-fixtures.ts';
+import { makeImage, makeVideo, type TestVideo } from './media-files.ts';
+import { type MediaHost, startMediaHost, TEST_CA_FILE } from './media-host.ts';
+
+/** The whole service in this process, and a host that it may download from. */
+export interface MediaFixture {
+  database: TestDatabase;
+  db: Database;
+  host: MediaHost;
+  /** The service's DATA_DIR. */
+  dataDir: string;
+  customer(credits: number): Promise<Client>;
+  /** Waits for the task to rest in one of these phases, `completed` or `failed` when not given. */
+  settled(taskId: string, ...phases: string[]): Promise<ShownTask>;
+  /** Files in the storage and in the scratch directory. */
+  storedFiles(): Promise<string[]>;
+  /** Checks the books, and stops. */
+  close(): Promise<void>;
+}
+
+/** A task as operators see it. */
+export interface ShownTask {
+  id: string;
+  phase: string;
+  held_cause: string | null;
+  seed: number;
+  aspect_ratio: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into facts of every shape
+  output_facts: any;
+  history: { phase: string; cause: Record<string, unknown> | null }[];
+  attempts: { state: string; job_id: string | null }[];
+  objects: { id: string; role: string; state: string; media_type: string }[];
+}
+
+/**
+ * Names that only this service's look-up knows. `stranger.test` is allowed like localhost, but the
+ * host's certificate is not made out to it; the others resolve to what is not public.
+ */
+const NAMES: Record<string, string[]> = {
+  localhost: ['127.0.0.1'],
+  'stranger.test': ['127.0.0.1'],
+  'private.test': ['127.0.0.1'],
+  'half.private.test': ['8.8.8.8', '10.0.0.1'],
+  'metadata.test': ['169.254.169.254'],
+  'unique-local.test': ['fd00::1'],
+};
+
+/** What is not set for the guarded fetch and the environment is as for every service of a test. */
+export async function openMediaFixture(
+  wish: {
+    guardedFetch?: GuardedFetchSettings;
+    environment?: Record<string, string>;
+    dataDir?: string;
+  } = {},
+): Promise<MediaFixture> {
+  const [database, host, folder, ca] = await Promise.all([
+    createTestDatabase(),
+    startMediaHost(),
+    temporaryFolder(),
+    readFile(TEST_CA_FILE, 'utf8'),
+  ]);
+  const { db, url: databaseUrl } = database;
+  const dataDir = wish.dataDir ?? folder.path;
+  const allowed = [`localhost:${host.port}`, `stranger.test:${host.port}`, 'localhost:1'];
+  const environment = serviceEnvironment({
+    CREATE_WAIT_SECONDS: '60',
+    DATA_DIR: dataDir,
+    OUTBOUND_ALLOW: allowed.join(','),
+    ...wish.environment,
+  });
+  const opened = { url: databaseUrl, db, created: false, onExit: () => {}, close: async () => {} };
+  const guardedFetch = { ca, resolve, ...wish.guardedFetch };
+  const service = await startService(readConfig(environment), opened, quiet, guardedFetch);
+  return {
+    ...{ database, db, host, dataDir },
+    customer: async (credits) => {
+      const { secret } = await makeCustomer(db, credits);
+      return client(service.url ?? '', secret);
+    },
+    settled: (taskId, ...phases) => settled(db, taskId, phases),
+    storedFiles: async () => [
+      ...(await filesIn(path.join(dataDir, 'objects'))),
+      ...(await filesIn(path.join(dataDir, 'scratch'))),
+    ],
+    async close() {
+      await service.stop();
+      await host.close();
+      const { problems } = await audit(db);
+      await database.close();
+      await folder[Symbol.asyncDispose]();
+      if (problems.length > 0) throw new Error(problems.join('\n'));
+    },
+  };
+}
+
+async function resolve(name: string) {
+  const addresses = NAMES[name];
+  if (!addresses) throw Object.assign(new Error(`no such name: ${name}`), { code: 'ENOTFOUND' });
+  return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+}
+
+async function settled(db: Database, taskId: string, phases: string[]): Promise<ShownTask> {
+  const wanted = phases.length > 0 ? phases : ['completed', 'failed'];
+  const read = () => sql<{ phase: string }>(db, 'select phase from tasks where id = $1', [taskId]);
+  await until(read, ([task]) => task !== undefined && wanted.includes(task.phase));
+  return shown(db, taskId);
+}
+
+async function shown(db: Database, taskId: string): Promise<ShownTask> {
+  const task = await showTask(db, taskId);
+  if (!isShown(task)) throw new Error(`${taskId} is shown without its history`);
+  return task;
+}
+
+function isShown(task: object): task is ShownTask {
+  return 'phase' in task && 'history' in task && 'objects' in task && 'attempts' in task;
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
+
+/** Waits until an ended task has none of its inputs left, or no object at all. */
+export async function deleted(
+  fixture: MediaFixture,
+  taskId: string,
+  ...roles: string[]
+): Promise<void> {
+  const text = `select id, role, state from objects where task_id = $1 and state <> 'deleted'
+    and (cardinality($2::text[]) = 0 or role = any($2))`;
+  await until(
+    () => sql<{ id: string }>(fixture.db, text, [taskId, roles]),
+    (left) => left.length === 0,
+  );
+}
+
+/** The bytes of a still test picture. */
+export async function imageBytes(...wish: Wish<typeof makeImage>): Promise<Buffer> {
+  return madeBytes((filePath) => makeImage(filePath, ...wish));
+}
+
+/** The bytes of a small test video. */
+export async function videoBytes(wish: TestVideo): Promise<Buffer> {
+  return madeBytes((filePath) => makeVideo(filePath, wish));
+}
+
+type Wish<Make> = Make extends (filePath: string, ...wish: infer Wished) => unknown
+  ? Wished
+  : never;
+
+/** The bytes of a file that `make` writes under this name. */
+export async function madeBytes(
+  make: (filePath: string) => Promise<void>,
+  name = 'made',
+): Promise<Buffer> {
+  await using folder = await temporaryFolder();
+  const filePath = path.join(folder.path, name);
+  await make(filePath);
+  return await readFile(filePath); // or the folder would go first
+}
+
+/**
+ * Keeps the worker from an accepted task's next step until its render is there and `work` has had
+ * the file's path.
+ * @returns the path
+ */
+export function betweenRenderAndArchive(
+  { db, dataDir }: MediaFixture,
+  taskId: string,
+  work: (file: string) => Promise<void>,
+): Promise<string> {
+  const rendered = `select object_id from local_jobs join attempts on job_id = local_jobs.id
+    where task_id = $1 and local_jobs.object_id is not null`;
+  return db.transaction(async (tx) => {
+    await tx.query(statement('', 'select 1 from tasks where id = $1 for update'), [taskId]);
+    const [{ object_id: objectId } = { object_id: '' }] = await until(
+      () => sql<{ object_id: string }>(db, rendered, [taskId]),
+      (rows) => rows.length > 0,
+    );
+    const file = path.join(dataDir, 'objects', objectId.slice(-2), objectId);
+    await work(file);
+    return file;
+  });
+}

@@ -1,0 +1,43 @@
+import type { FindJobInput, JobSpec, ProviderInput } from '../../src/providers/provider.ts';
+
+/** A plain text-to-video submission, with the changes that a test cares about. */
+export function jobSpec(changes: Partial<JobSpec> = {}): JobSpec {
+  return {
+    attemptId: 'att_1',
+    mode: 'text-to-video',
+    model: 'video-2.0-fast',
+    prompt: 'a lighthouse in the fog',
+    aspectRatio: '16:9',
+    resolution: '480p',
+    durationSeconds: 5,
+    generateAudio: false,
+    seed: 4_294_967_295,
+    inputs: [],
+    callbackUrl: 'https://video.example.com/callbacks/token-1',
+    ...changes,
+  };
+}
+
+/** An input whose link is signed, anew for each signature. */
+export function input(
+  role: ProviderInput['role'],
+  objectId: string,
+  signature = 'first',
+): ProviderInput {
+  const url = `https://video.example.com/media/${objectId}?signature=${signature}`;
+  const mediaType = role === 'reference_video' ? 'video/mp4' : 'image/png';
+  return { role, objectId, mediaType, url };
+}
+
+/** An attempt to look for, whose submit took the second before `sentAt`. */
+export function findInput(
+  attempt: JobSpec,
+  sentAt: number,
+  takenJobIds: string[] = [],
+): FindJobInput {
+  return {
+    jobSpec: attempt,
+    sentBetween: { from: sentAt - 1000, to: sentAt },
+    takenJobIds: async (ids) => new Set(ids.filter((id) => takenJobIds.includes(id))),
+  };
+}

@@ -11,8 +11,8 @@ import type {
   Provider,
   SubmitOutcome,
 } from '../provider.ts';
-import { causeOf, errorIn, refusalOf, refusedSubmit } from './errors.ts';
-import { findJob } from './find.ts';
+import { arkCause, arkErrorIn, arkRefusal, refusedSubmit } from './errors.ts';
+import { findArkJob } from './find.ts';
 import { arkJob, statusOf } from './job.ts';
 import { type ArkModels, createBody, modelsFor } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
@@ -88,7 +88,7 @@ export function createArkProvider(options: ArkOptions): Provider {
       const outcome = await api.post(TASKS, jobSpec.attemptId, body, mayStillSend);
       return outcome.kind === 'responded' ? submitted(outcome) : outcome;
     },
-    find: (attempt) => findJob({ models, isMarking, scan, now }, attempt),
+    find: (attempt) => findArkJob({ models, isMarking, scan, now }, attempt),
     read: async (jobId) =>
       readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
@@ -140,15 +140,15 @@ function readStatus(jobId: string, response: JsonResponse): JobStatus {
 
 /** A 404 about a model or an endpoint, or a proxy's, says nothing about the task. */
 function isUnknownTask(response: JsonResponse): boolean {
-  const error = response.status === 404 ? errorIn(response) : undefined;
+  const error = response.status === 404 ? arkErrorIn(response) : undefined;
   return error !== undefined && !/Model|Endpoint/.test(error.code);
 }
 
 function notReadable(response: JsonResponse): Error {
-  const error = errorIn(response);
+  const error = arkErrorIn(response);
   if (!error) return new Error(`Ark answered HTTP ${response.status} with something unreadable`);
-  const kind = refusalOf(error, response.status);
-  return new Error(`Ark answered (${kind}) ${causeOf(error, response.status)}`);
+  const kind = arkRefusal(error, response.status);
+  return new Error(`Ark answered (${kind}) ${arkCause(error, response.status)}`);
 }
 
 async function pageOf(api: Api, query: string): Promise<Page> {

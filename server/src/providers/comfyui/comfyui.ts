@@ -3,10 +3,10 @@ import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import type { Capabilities, Provider } from '../provider.ts';
-import { find, findPrompt } from './find.ts';
-import { openOutput } from './outputs.ts';
+import { findPrompt, readPrompt } from './find.ts';
+import { openSavedVideo } from './outputs.ts';
 import type { ServerAddress } from './server.ts';
-import { prepare, submit } from './submit.ts';
+import { submitPrompt, uploadInputs } from './submit.ts';
 import type { OpenInput } from './uploads.ts';
 import type { FrameRules } from './values.ts';
 import { parseWorkflow, type Workflow } from './workflow.ts';
@@ -49,11 +49,11 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
     name: 'comfyui',
     identity: identityOf(server.baseUrl),
     capabilities: capabilitiesOf(workflows, options),
-    prepare: (inputs) => prepare(deps, inputs),
-    submit: (jobSpec, mayStillSend) => submit(deps, jobSpec, mayStillSend),
-    find: (attempt) => find(server, attempt, options.now),
-    read: (jobId) => findPrompt(server, jobId),
-    openOutput: (output) => openOutput(output, { server, guardedFetch, maxBytes }),
+    prepare: (inputs) => uploadInputs(deps, inputs),
+    submit: (jobSpec, mayStillSend) => submitPrompt(deps, jobSpec, mayStillSend),
+    find: (attempt) => findPrompt(server, attempt, options.now),
+    read: (jobId) => readPrompt(server, jobId),
+    openOutput: (output) => openSavedVideo(output, { server, guardedFetch, maxBytes }),
     stop: () => guardedFetch.close(),
   };
 }

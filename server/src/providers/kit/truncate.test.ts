@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { causeOf as arkCause } from '../ark/errors.ts';
+import { arkCause } from '../ark/errors.ts';
 import { statusOfJob } from '../comfyui/job.ts';
-import { causeOf as falCause, jobFailureOf as falFailure } from '../fal/errors.ts';
-import {
-  causeOf as replicateCause,
-  jobFailureOf as replicateFailure,
-} from '../replicate/errors.ts';
+import { falCause, falJobFailure } from '../fal/errors.ts';
+import { replicateCause, replicateJobFailure } from '../replicate/errors.ts';
 import { truncate } from './truncate.ts';
 
 const BOAT = '\u{26F5}\u{1F6F6}';
@@ -25,9 +22,9 @@ test('the words of every adapter are bounded and well formed', () => {
   const causes = TOLD.flatMap((told) => [
     arkCause({ code: 'InvalidParameter', message: told }, 400),
     falCause(422, { detail: [{ type: 'x', msg: told }] }),
-    falFailure(422, [], told).cause,
+    falJobFailure(422, [], told).cause,
     replicateCause(422, { detail: told }),
-    replicateFailure(told).cause,
+    replicateJobFailure(told).cause,
     failedInComfyui(told),
   ]);
   for (const cause of causes) {

@@ -11,7 +11,7 @@ import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutputGone } from '../provider.ts';
-import { modelInput } from './model-input.ts';
+import { replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
 
@@ -58,7 +58,7 @@ test('a create asks for both webhooks and for a deadline, and never waits for th
   assert.equal(request.headers['cancel-after'], '30m');
   assert.equal(request.headers.prefer, undefined);
   assert.deepEqual(JSON.parse(request.body), {
-    input: modelInput(jobSpec()),
+    input: replicateInput(jobSpec()),
     webhook: jobSpec().callbackUrl,
     webhook_events_filter: ['start', 'completed'],
   });

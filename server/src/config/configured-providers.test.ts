@@ -40,7 +40,6 @@ test('all that is configured is there, whoever gets the new tasks', async () => 
   assert.deepEqual([...providers.keys()], ['scripted', 'ark', 'fal', 'replicate', 'comfyui']);
   const capabilities = (name: string) => providers.get(name)?.capabilities;
   assert.deepEqual(capabilities('ark')?.budgets.submit, { callsPerSecond: 3 });
-  assert.deepEqual(capabilities('replicate')?.unsupported, {});
 });
 
 test('a setting that an adapter can not use stops the start and is named', async () => {

@@ -49,14 +49,8 @@ export interface ArkOptions {
 const CAPABILITIES: Capabilities = {
   exactOutput: false,
   findLagSeconds: 60,
-  find: 'list',
-  callbacks: 'unsigned',
   jobLimitSeconds: 172_800,
   outputLifeSeconds: 86_400,
-  unsupported: {
-    seed: 'The 2.0 series takes no seed: it is recorded with the task and not sent.',
-    adaptive: 'Resolved to a listed ratio before the submit, so that the look-up can compare it.',
-  },
   budgets: {
     submit: { callsPerSecond: 3 }, // 180 a minute for individuals, 600 for enterprises
     read: { callsPerSecond: 20 },

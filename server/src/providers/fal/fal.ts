@@ -31,11 +31,8 @@ function capabilitiesOf(settings: FalSettings): Capabilities {
   return {
     exactOutput: false,
     findLagSeconds: jobLimitSeconds, // a request may show in the history only once it is finished
-    find: 'list',
-    callbacks: 'signed',
     jobLimitSeconds,
     outputLifeSeconds: OUTPUT_LIFE_SECONDS,
-    unsupported: { seed: 'fal has no seed for Seedance 2.0: it is not sent, the model draws one' },
     budgets: {},
   };
 }

@@ -28,17 +28,11 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
  * Source: Replicate docs, rate limits and data retention.
  */
 function capabilitiesOf(settings: ReplicateSettings): Capabilities {
-  const missing = Object.entries(settings.models).filter(([, model]) => model === null);
-  const names = missing.map(([name]) => name).join(', ');
-  const model = `Replicate does not offer ${names}: such a task is not accepted for now`;
   return {
     exactOutput: false,
     findLagSeconds: Math.min(settings.listLagSeconds, settings.cancelAfterSeconds),
-    find: 'list',
-    callbacks: 'signed',
     jobLimitSeconds: settings.cancelAfterSeconds,
     outputLifeSeconds: 3600,
-    unsupported: missing.length > 0 ? { model } : {},
     budgets: {
       submit: { callsPerSecond: 10 },
       read: { callsPerSecond: 40 },

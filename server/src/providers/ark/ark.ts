@@ -3,6 +3,7 @@ import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import { getJson, type JsonResponse, parseJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
+import type { OwnModels } from '../kit/own-models.ts';
 import type {
   Callback,
   Capabilities,
@@ -14,7 +15,7 @@ import type {
 import { arkCause, arkErrorIn, arkRefusal, refusedSubmit } from './errors.ts';
 import { findArkJob } from './find.ts';
 import { arkJob, statusOf } from './job.ts';
-import { type ArkModels, createBody, modelsFor } from './request.ts';
+import { createBody, modelsFor } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
 export interface ArkOptions {
@@ -22,7 +23,7 @@ export interface ArkOptions {
   baseUrl: string;
   apiKey: string;
   /** Model ids or endpoint ids (`ep-...`) that take the place of the base URL's own. */
-  models?: Partial<ArkModels> | undefined;
+  models?: Partial<OwnModels> | undefined;
   /**
    * Sends the attempt's id as `safety_identifier`, so that a look-up is exact. On unless switched
    * off. The field is meant for a stable id of an end user, and Ark echoes nothing else of ours:
@@ -37,26 +38,33 @@ export interface ArkOptions {
   submitTimeoutSeconds: number;
   /** For reads and for each page of the list; 15 when not given. */
   readTimeoutSeconds?: number | undefined;
-  /** The largest result that is fetched. */
-  maxOutputBytes: number;
+  /** The largest result that is fetched; see openOutputAt. */
+  maxOutputBytes?: number | undefined;
+  /** What the account is allowed; 180, the limit of individuals, when not given. */
+  submitsPerMinute?: number | undefined;
   /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** Sources: the create, get and list pages of the API reference and its page on limits. */
-const CAPABILITIES: Capabilities = {
-  exactOutput: false,
-  findLagSeconds: 60,
-  jobLimitSeconds: 172_800,
-  outputLifeSeconds: 86_400,
-  budgets: {
-    submit: { callsPerSecond: 3 }, // 180 a minute for individuals, 600 for enterprises
-    read: { callsPerSecond: 20 },
-    find: { callsPerSecond: 1 },
-  },
-};
+/**
+ * 180 submits a minute for individuals, 600 for enterprises.
+ * Sources: the create, get and list pages of the API reference and its page on limits.
+ */
+function capabilitiesOf({ submitsPerMinute = 180 }: ArkOptions): Capabilities {
+  return {
+    exactOutput: false,
+    findLagSeconds: 60,
+    jobLimitSeconds: 172_800,
+    outputLifeSeconds: 86_400,
+    budgets: {
+      submit: { callsPerSecond: submitsPerMinute / 60 },
+      read: { callsPerSecond: 20 },
+      find: { callsPerSecond: 1 },
+    },
+  };
+}
 
 const READ_SECONDS = 15;
 const JSON_TYPE = 'application/json';
@@ -76,7 +84,7 @@ export function createArkProvider(options: ArkOptions): Provider {
   return {
     name: 'ark',
     identity: identityOf(options.baseUrl, options.apiKey, models, isMarking),
-    capabilities: CAPABILITIES,
+    capabilities: capabilitiesOf(options),
     async submit(jobSpec, mayStillSend) {
       const body = createBody(jobSpec, models, markerOf(jobSpec));
       const outcome = await api.post(TASKS, jobSpec.attemptId, body, mayStillSend);

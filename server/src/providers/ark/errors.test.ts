@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { arkRefusal, refusedSubmit } from './errors.ts';
+import { assertTruncated } from '../../../test/providers/long-words.ts';
+import { arkCause, arkRefusal, refusedSubmit } from './errors.ts';
 
 function response(status: number, body: unknown, headers: Record<string, string> = {}) {
   return { status, headers, body };
@@ -67,4 +68,8 @@ test('a parameter of the client’s stays so when the words beside it name anoth
 
 test('a link of ours that Ark can’t fetch is the operator’s to repair', () => {
   assert.equal(arkRefusal({ code: 'InvalidParameter.TosURLInvalid' }, 400), 'operator');
+});
+
+test('what is stored of an error text is bounded and well formed', () => {
+  assertTruncated((words) => [arkCause({ code: 'InvalidParameter', message: words }, 400)]);
 });

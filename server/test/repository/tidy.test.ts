@@ -90,15 +90,6 @@ test('the lockfile and the settings name no registry host', async () => {
   }
 });
 
-test('the lockfile has every optional package; npm ci fails without', async () => {
-  const { packages } = JSON.parse(await readFile(path.join(ROOT, 'package-lock.json'), 'utf8'));
-  const known = new Set(Object.keys(packages).map((at) => at.replace(/^.*node_modules\//, '')));
-  const missing = Object.values<{ optionalDependencies?: object }>(packages)
-    .flatMap((one) => Object.keys(one.optionalDependencies ?? {}))
-    .filter((name) => !known.has(name));
-  assert.deepEqual(missing, []);
-});
-
 test('no comment marks unfinished work', () => {
   const marks = new RegExp(['TODO', 'FIXME', 'XXX'].map((mark) => `\\b${mark}\\b`).join('|'));
   assert.deepEqual(

@@ -9,7 +9,7 @@ import {
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
-import { claim, dueTasks, release, renew, takeBack } from './lease.ts';
+import { claim, dueTasks, reclaimLease, release, renew } from './lease.ts';
 import { LEASE_SECONDS, moveNow, postpone, Superseded } from './transitions.ts';
 
 let fixture: TaskFixture;
@@ -149,15 +149,15 @@ test('who knows what became of a submit gets the task back, unless it is past th
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   const first = await moveNow(db, await claimTask(db, task.id), { to: 'submitting' });
-  assert.equal(await db.transaction((tx) => takeBack(tx, first)), first);
+  assert.equal(await db.transaction((tx) => reclaimLease(tx, first)), first);
   await freezeClock(db, LEASE_SECONDS + 1);
   const second = await claimTask(db, task.id);
-  const back = await db.transaction((tx) => takeBack(tx, first));
+  const back = await db.transaction((tx) => reclaimLease(tx, first));
   assert.equal(back.lease, second.lease + 1);
   await assert.rejects(moveNow(db, second, { to: 'generating' }), Superseded);
   await moveNow(db, back, { to: 'generating' });
   await assert.rejects(
-    db.transaction((tx) => takeBack(tx, second)),
+    db.transaction((tx) => reclaimLease(tx, second)),
     Superseded,
   );
 });

@@ -65,8 +65,8 @@ export async function release(db: Queryable, task: Task): Promise<void> {
 
 const LOCK = statement('task_lock', 'select lease from tasks where id = $1 for update');
 
-const TAKE_BACK = statement(
-  'task_take_back',
+const RECLAIM = statement(
+  'task_reclaim',
   `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
    where id = $1 and (phase = 'submitting' or held_cause = 'acceptance')
    returning ${TASK_COLUMNS}`,
@@ -77,15 +77,15 @@ const TAKE_BACK = statement(
  * caller's own lease or, when somebody took the task over meanwhile, under a new one of no length.
  * @throws Superseded when the task is past the question
  */
-export async function takeBack(tx: Transaction, task: Task): Promise<Task> {
+export async function reclaimLease(tx: Transaction, task: Task): Promise<Task> {
   const [locked] = await tx.query<{ lease: number }>(LOCK, [task.id]);
   if (locked?.lease === task.lease) return task;
-  const [taken] = await tx.query<Task>(TAKE_BACK, [task.id]);
+  const [taken] = await tx.query<Task>(RECLAIM, [task.id]);
   if (!taken) throw new Superseded(`${task.id} is past its submit`);
   return taken;
 }
 
-const LOOK_AHEAD = 200;
+const MAX_DUE_PER_POOL = 200;
 
 /**
  * The pool of workers that runs a due task. Held tasks and archiving have pools of their own: finds
@@ -103,7 +103,7 @@ export function ownPoolOf({ phase }: Pick<Task, 'phase'>): WorkerPool | undefine
 function dueInPool(pool: WorkerPool, condition: string): string {
   return `(select id, '${pool}' as pool from tasks
      where due_at <= clock_now() and ${FREE} and ${condition}
-     order by due_at limit ${LOOK_AHEAD})`;
+     order by due_at limit ${MAX_DUE_PER_POOL})`;
 }
 
 // Of one account only so many as it may have under way: its others must not hide everyone else's.
@@ -111,7 +111,7 @@ const DUE_TO_FETCH = `(select id, 'ingest' as pool from (
      select id, account_id, due_at, ${FETCHING} as fetching,
        row_number() over (partition by account_id order by due_at) as place
      from tasks where due_at <= clock_now() and ${FREE} and ${TO_FETCH}) as waiting
-   where place + fetching <= ${FETCHES_PER_ACCOUNT} order by due_at limit ${LOOK_AHEAD})`;
+   where place + fetching <= ${FETCHES_PER_ACCOUNT} order by due_at limit ${MAX_DUE_PER_POOL})`;
 
 // A task that still has files to fetch goes to the pool of downloads; see queue.ts. Each pool has
 // its own limit: many downloads that wait for their place must not hide everyone else's polls.

@@ -159,7 +159,10 @@ test('a step may let its task rest: the lease ends and the next look is later', 
   const task = await taskIn('submitting', accountId);
   const moved = await moveNow(database.db, task, { to: 'generating', delaySeconds: 120 });
   assert.deepEqual(await workOf(moved), { ...rest, internal_failures: 0 });
-  assert.equal(await postpone(database.db, moved, { seconds: 120, internalFailures: 1 }), 'rest');
+  assert.equal(
+    await postpone(database.db, moved, { seconds: 120, internalFailures: 1 }),
+    'postponed',
+  );
   assert.deepEqual(await workOf(moved), { ...rest, internal_failures: 1 });
   await go(moved, 'archiving');
   assert.deepEqual(await workOf(moved), { ...rest, rests: false, internal_failures: 0 });

@@ -1,6 +1,7 @@
 import type { AspectRatio } from '../catalog/frame-size.ts';
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -57,30 +58,49 @@ export class Superseded extends Error {
 }
 
 // A wake-up that came since the step began is not slept over, here and in POSTPONE.
-const MOVE = statement(
+const MOVE = namedStatement(
   'task_move',
+  [
+    'id',
+    'from',
+    'lease',
+    'to',
+    'held_cause',
+    'aspect_ratio',
+    'inputs',
+    'provider_output',
+    'output_object_id',
+    'output_facts',
+    'error_code',
+    'error_message',
+    'error_details',
+    'provider_billed',
+    'cause',
+    'delay_seconds',
+    'seen_at',
+  ],
   `with moved as (
      update tasks set
-       phase = $4, held_cause = $5,
-       aspect_ratio = coalesce($6, aspect_ratio), inputs = coalesce($7, inputs),
-       provider_output = coalesce($8, provider_output),
-       output_object_id = coalesce($9, output_object_id),
-       output_facts = coalesce($10, output_facts),
-       error_code = $11, error_message = $12, error_details = $13,
-       provider_billed = $16,
-       accepted_at = case when $4 = 'generating' then coalesce(accepted_at, clock_now())
+       phase = :to, held_cause = :held_cause,
+       aspect_ratio = coalesce(:aspect_ratio, aspect_ratio), inputs = coalesce(:inputs, inputs),
+       provider_output = coalesce(:provider_output, provider_output),
+       output_object_id = coalesce(:output_object_id, output_object_id),
+       output_facts = coalesce(:output_facts, output_facts),
+       error_code = :error_code, error_message = :error_message, error_details = :error_details,
+       provider_billed = :provider_billed,
+       accepted_at = case when :to = 'generating' then coalesce(accepted_at, clock_now())
          else accepted_at end,
-       outcome_holds = outcome_holds + case when $5 = 'outcome' then 1 else 0 end,
-       due_at = case when $4 in ('completed', 'failed') then null
-         when $14 > 0 and due_at > to_timestamp($17) then due_at
-         else clock_now() + $14 * interval '1 second' end,
-       leased_until = case when $14 = 0 and $4 not in ('completed', 'failed')
+       outcome_holds = outcome_holds + case when :held_cause = 'outcome' then 1 else 0 end,
+       due_at = case when :to in ('completed', 'failed') then null
+         when :delay_seconds > 0 and due_at > to_timestamp(:seen_at) then due_at
+         else clock_now() + :delay_seconds * interval '1 second' end,
+       leased_until = case when :delay_seconds = 0 and :to not in ('completed', 'failed')
          then leased_until end,
        internal_failures = 0, refused_at = null, updated_at = clock_now()
-     where id = $1 and phase = $2 and lease = $3
+     where id = :id and phase = :from and lease = :lease
      returning ${TASK_COLUMNS}),
-   noted as (
-     insert into task_history (task_id, phase, cause) select id, $4, $15 from moved)
+   history as (
+     insert into task_history (task_id, phase, cause) select id, :to, :cause from moved)
    select * from moved`,
 );
 
@@ -102,25 +122,25 @@ export async function move(tx: Transaction, task: Task, step: Move): Promise<Tas
 
 function moveValues(task: Task, { to, changes = {}, cause, delaySeconds = 0 }: Move): unknown[] {
   const { error } = changes;
-  return [
-    task.id,
-    task.phase,
-    task.lease,
+  return MOVE.values({
+    id: task.id,
+    from: task.phase,
+    lease: task.lease,
     to,
-    changes.heldCause ?? null,
-    changes.aspectRatio ?? null,
-    json(changes.inputs),
-    json(changes.providerOutput),
-    changes.outputObjectId ?? null,
-    json(changes.outputFacts),
-    error?.code ?? null,
-    error === undefined ? null : storable(error.message),
-    json(error?.details),
-    delaySeconds,
-    json(cause),
-    changes.providerBilled ?? null,
-    task.now_seconds,
-  ];
+    held_cause: changes.heldCause ?? null,
+    aspect_ratio: changes.aspectRatio ?? null,
+    inputs: json(changes.inputs),
+    provider_output: json(changes.providerOutput),
+    output_object_id: changes.outputObjectId ?? null,
+    output_facts: json(changes.outputFacts),
+    error_code: error?.code ?? null,
+    error_message: error === undefined ? null : storable(error.message),
+    error_details: json(error?.details),
+    provider_billed: changes.providerBilled ?? null,
+    cause: json(cause),
+    delay_seconds: delaySeconds,
+    seen_at: task.now_seconds,
+  });
 }
 
 function json(value: unknown): string | null {
@@ -139,14 +159,16 @@ export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
 }
 
 /** What a step leaves: the moved task, for the next step to go on with, or `rest` until due. */
-export type Next = Task | 'rest';
+export type StepResult = Task | 'postponed';
 
-const POSTPONE = statement(
+const POSTPONE = namedStatement(
   'task_postpone',
-  `update tasks set leased_until = null, internal_failures = internal_failures + $4,
-     due_at = case when due_at > to_timestamp($5) then due_at
-       else clock_now() + $3 * interval '1 second' end
-   where id = $1 and lease = $2 and due_at is not null`,
+  ['id', 'lease', 'seconds', 'internal_failures', 'seen_at'],
+  `update tasks set leased_until = null,
+     internal_failures = internal_failures + :internal_failures,
+     due_at = case when due_at > to_timestamp(:seen_at) then due_at
+       else clock_now() + :seconds * interval '1 second' end
+   where id = :id and lease = :lease and due_at is not null`,
 );
 
 const WAKE = statement(
@@ -169,8 +191,14 @@ export async function postpone(
   db: Queryable,
   task: Task,
   wait: { seconds: number; internalFailures?: 0 | 1 },
-): Promise<'rest'> {
-  const values = [task.id, task.lease, wait.seconds, wait.internalFailures ?? 0, task.now_seconds];
+): Promise<'postponed'> {
+  const values = POSTPONE.values({
+    id: task.id,
+    lease: task.lease,
+    seconds: wait.seconds,
+    internal_failures: wait.internalFailures ?? 0,
+    seen_at: task.now_seconds,
+  });
   await db.query(POSTPONE, values);
-  return 'rest';
+  return 'postponed';
 }

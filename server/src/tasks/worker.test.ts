@@ -6,7 +6,7 @@ import { makeTask, openTaskFixture, type TaskFixture } from '../../test/task-fix
 import { readTask } from './create/create.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Phase, Task } from './task.ts';
-import { moveNow, type Next, postpone, Superseded } from './transitions.ts';
+import { moveNow, postpone, type StepResult, Superseded } from './transitions.ts';
 import { createWorker, type Worker } from './worker.ts';
 
 async function openRoom(t: TestContext): Promise<TaskFixture> {
@@ -45,7 +45,7 @@ function untilIn(fixture: TaskFixture, taskId: string, phase: Phase): Promise<Ta
 }
 
 /** The next phase of a task that nothing stands in the way of, until it rests while generating. */
-async function goOn(fixture: TaskFixture, task: Task): Promise<Next> {
+async function goOn(fixture: TaskFixture, task: Task): Promise<StepResult> {
   if (task.phase === 'reserved') return moveNow(fixture.db, task, { to: 'submitting' });
   if (task.phase === 'submitting') return moveNow(fixture.db, task, { to: 'generating' });
   return postpone(fixture.db, task, { seconds: 3600 });
@@ -155,7 +155,7 @@ test('stopping lets the step under way end, starts no further one and gives the 
 test('stopping waits no longer than it was told for a step that does not end', async (t) => {
   const fixture = await openRoom(t);
   const entered = Promise.withResolvers<void>();
-  const never = Promise.withResolvers<Next>();
+  const never = Promise.withResolvers<StepResult>();
   const worker = await startWorker(t, fixture, {
     run: () => {
       entered.resolve();
@@ -166,7 +166,7 @@ test('stopping waits no longer than it was told for a step that does not end', a
   await entered.promise;
   await worker.stopClaiming();
   await worker.stop(0.05);
-  never.resolve('rest');
+  never.resolve('postponed');
 });
 
 test('the lease of a long step is renewed: nobody else takes the task', async (t) => {

@@ -22,7 +22,7 @@ export interface Worker {
   stop(seconds: number): Promise<void>;
 }
 
-export interface WorkerDeps {
+interface WorkerDeps {
   db: Database;
   queue: Queue;
   log: Log;
@@ -41,34 +41,34 @@ export function createWorker(deps: WorkerDeps): Worker {
     held: createSemaphore(POOL_SIZES.held),
     archive: createSemaphore(POOL_SIZES.archive),
   };
-  const underWay = new Map<string, Promise<void>>();
+  const inProgress = new Map<string, Promise<void>>();
   const leases = new Map<string, number>();
   const stopping = new AbortController();
   const stopped = new AbortController();
 
   /** Resolves when the task has its place, so that the queue hands over no more than fits. */
-  const takeUp = (pool: WorkerPool, taskId: string): Promise<void> => {
-    if (underWay.has(taskId)) return Promise.resolve();
-    const { promise, resolve: started } = Promise.withResolvers<void>();
-    let goesOnIn: WorkerPool | undefined;
+  const startWork = (pool: WorkerPool, taskId: string): Promise<void> => {
+    if (inProgress.has(taskId)) return Promise.resolve();
+    const { promise, resolve: resolveStarted } = Promise.withResolvers<void>();
+    let nextPool: WorkerPool | undefined;
     const work = pools[pool]
       .run(stopping.signal, async () => {
-        started();
-        goesOnIn = await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
+        resolveStarted();
+        nextPool = await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
       })
       .catch((error: Error) => {
         if (!stopping.signal.aborted) log.warn({ err: error, task: taskId }, 'a task was left');
       })
       .finally(() => {
-        underWay.delete(taskId);
-        started();
-        if (goesOnIn && !stopping.signal.aborted) void takeUp(goesOnIn, taskId);
+        inProgress.delete(taskId);
+        resolveStarted();
+        if (nextPool && !stopping.signal.aborted) void startWork(nextPool, taskId);
       });
-    underWay.set(taskId, work);
+    inProgress.set(taskId, work);
     return promise;
   };
   const sweep = async () => {
-    for (const task of await dueTasks(db)) void takeUp(task.pool, task.id);
+    for (const task of await dueTasks(db)) void startWork(task.pool, task.id);
   };
   const renewLeases = async () => {
     if (leases.size > 0) await renew(db, leases);
@@ -76,7 +76,7 @@ export function createWorker(deps: WorkerDeps): Worker {
   return {
     async start() {
       for (const queueName of QUEUE_NAMES)
-        await queue.work(queueName, (taskId) => takeUp(queueName, taskId));
+        await queue.work(queueName, (taskId) => startWork(queueName, taskId));
       startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker is working');
@@ -88,13 +88,13 @@ export function createWorker(deps: WorkerDeps): Worker {
     async stop(seconds) {
       stopping.abort(); // a start that failed halfway is stopped without a stopClaiming
       const late = delay(seconds * 1000, undefined, { ref: false });
-      await Promise.race([Promise.allSettled(underWay.values()), late]);
+      await Promise.race([Promise.allSettled(inProgress.values()), late]);
       stopped.abort();
     },
   };
 }
 
-export interface Advance {
+export interface AdvanceDeps {
   db: Database;
   log: Log;
   steps: Steps;
@@ -107,7 +107,7 @@ export interface Advance {
  * Leases a task and does step after step, until it rests or has ended, or the process stops.
  * @returns the worker pool that the task continues in, when that is another one
  */
-export async function advance(deps: Advance, taskId: string): Promise<WorkerPool | undefined> {
+export async function advance(deps: AdvanceDeps, taskId: string): Promise<WorkerPool | undefined> {
   const { db, leases } = deps;
   let task = await claim(db, taskId);
   if (!task) return undefined;
@@ -127,11 +127,11 @@ export async function advance(deps: Advance, taskId: string): Promise<WorkerPool
   }
 }
 
-async function step(deps: Advance, task: Task): Promise<Task | undefined> {
+async function step(deps: AdvanceDeps, task: Task): Promise<Task | undefined> {
   const { log, steps } = deps;
   try {
     const next = await steps.run(task);
-    if (next === 'rest') return undefined;
+    if (next === 'postponed') return undefined;
     log.info({ task: next.id, phase: next.phase }, 'a task moved on');
     return hasEnded(next) ? undefined : next;
   } catch (error) {

@@ -1,11 +1,14 @@
-import { type Queryable, statement, type Transaction } from '../../database/database.ts';
-import { jsonText } from '../../database/json-text.ts';
+import {
+  namedStatement,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import type { EvidenceSource } from './evidence.ts';
-import { noteOrphans } from './orphans.ts';
 
 /** One try to hand a task to a provider. */
 export interface Attempt {
@@ -19,7 +22,7 @@ export interface Attempt {
   /** Seconds since `send_before`, by the database's clock: no byte leaves after that moment. */
   seconds_past_sending: number;
   /** Milliseconds since 1970, by the database's clock. */
-  opened_at_ms: number;
+  created_at_ms: number;
   now_ms: number;
 }
 
@@ -28,14 +31,15 @@ export const SEND_WITHIN_SECONDS = 5;
 
 const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
   extract(epoch from clock_now() - send_before)::float8 as seconds_past_sending,
-  extract(epoch from created_at)::float8 * 1000 as opened_at_ms,
+  extract(epoch from created_at)::float8 * 1000 as created_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 
-const OPEN = statement(
-  'attempt_open',
+const INSERT = namedStatement(
+  'attempt_insert',
+  ['id', 'task_id', 'lease', 'identity', 'send_within_seconds'],
   `insert into attempts (id, task_id, provider, provider_identity, send_before)
-   select $1, id, provider, $5, clock_now() + $4 * interval '1 second' from tasks
-   where id = $2 and phase = 'submitting' and lease = $3 for update
+   select :id, id, provider, :identity, clock_now() + :send_within_seconds * interval '1 second'
+   from tasks where id = :task_id and phase = 'submitting' and lease = :lease for update
    returning ${COLUMNS}`,
 );
 
@@ -44,13 +48,19 @@ const OPEN = statement(
  * @throws Superseded when the task is not this worker's any more; a unique index refuses a second
  * live attempt in any case
  */
-export async function openAttempt(
+export async function insertAttempt(
   tx: Transaction,
   task: Task,
   providerIdentity: string,
 ): Promise<Attempt> {
-  const values = [newId('attempt'), task.id, task.lease, SEND_WITHIN_SECONDS, providerIdentity];
-  const [attempt] = await tx.query<Attempt>(OPEN, values);
+  const values = INSERT.values({
+    id: newId('attempt'),
+    task_id: task.id,
+    lease: task.lease,
+    identity: providerIdentity,
+    send_within_seconds: SEND_WITHIN_SECONDS,
+  });
+  const [attempt] = await tx.query<Attempt>(INSERT, values);
   if (!attempt) throw new Superseded(`${task.id} is not being submitted by this worker any more`);
   return attempt;
 }
@@ -80,8 +90,8 @@ export async function takenJobs(db: Queryable, provider: string, jobIds: string[
   return new Set(rows.map((row) => row.job_id));
 }
 
-const TWIN = statement(
-  'attempt_twin',
+const OVERLAPPING = statement(
+  'attempt_overlapping',
   `select from attempts mine join attempts other on other.provider = mine.provider
      and other.id <> mine.id and (other.state in ('in_flight', 'unknown')
        or (other.state = 'absent' and other.outcome_by = 'operator'))
@@ -99,39 +109,13 @@ const CLOCK_SECONDS = 150;
  * asked for is not compared: what makes jobs look alike is each provider's own.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still make a job
  */
-export async function hasTwin(
+export async function hasOverlappingAttempt(
   db: Queryable,
   attemptId: string,
   submitTimeoutSeconds: number,
 ): Promise<boolean> {
   const values = [attemptId, submitTimeoutSeconds + CLOCK_SECONDS];
-  return (await db.query(TWIN, values)).length > 0;
-}
-
-const RESOLVE = statement(
-  'attempt_resolve',
-  `update attempts set state = $2, job_id = $3, cause = $4, outcome_by = $5,
-     outcome_at = clock_now()
-   where id = $1 and state in ('in_flight', 'unknown') returning id`,
-);
-
-export interface AttemptOutcome {
-  state: 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
-  by: EvidenceSource;
-  jobId?: string;
-  cause?: Record<string, unknown>;
-}
-
-/**
- * Records what became of an attempt: a compare-and-set, whoever comes first. Jobs that were named
- * for it and are not its own come to light here.
- * @throws Superseded when it was resolved by somebody else
- */
-export async function recordOutcome(tx: Transaction, attemptId: string, to: AttemptOutcome) {
-  const cause = to.cause === undefined ? null : jsonText(to.cause);
-  const rows = await tx.query(RESOLVE, [attemptId, to.state, to.jobId ?? null, cause, to.by]);
-  if (rows.length === 0) throw new Superseded(`${attemptId} is resolved already`);
-  if (to.state !== 'unknown') await noteOrphans(tx, attemptId);
+  return (await db.query(OVERLAPPING, values)).length > 0;
 }
 
 const CORRECT = statement(

@@ -3,8 +3,8 @@ import type { Log } from '../../kernel/log.ts';
 import type { Callback, Provider } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
 import { wakeTask } from '../transitions.ts';
-import { noteEvidence } from './evidence.ts';
-import { noteOrphans } from './orphans.ts';
+import { recordEvidence } from './evidence.ts';
+import { recordOrphans } from './orphans.ts';
 
 export interface CallbackDeps {
   db: Database;
@@ -14,7 +14,7 @@ export interface CallbackDeps {
 }
 
 /** A POST to an address under `/callbacks/`. Header names are in lower case. */
-export interface IncomingCallback {
+interface IncomingCallback {
   provider: string;
   /** The last part of the address: the attempt and its token. */
   segment: string;
@@ -83,8 +83,8 @@ async function take(
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query(LOCK, [attemptId]);
-    await noteEvidence(tx, attemptId, 'callback', { job: jobId, verified });
-    await noteOrphans(tx, attemptId);
+    await recordEvidence(tx, attemptId, 'callback', { job: jobId, verified });
+    await recordOrphans(tx, attemptId);
   });
   await wakeTask(db, taskId);
 }

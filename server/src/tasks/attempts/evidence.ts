@@ -8,7 +8,7 @@ export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 const MAX_FINDS = 100;
 
 const NOTE = statement(
-  'evidence_note',
+  'evidence_record',
   `insert into evidence as e (attempt_id, source, finding, digest)
    select $1, $2, $3::jsonb, md5($3::jsonb::text)
    where $2 <> 'find' or ${MAX_FINDS} >
@@ -20,7 +20,7 @@ const NOTE = statement(
 );
 
 /** Keeps what was learned of an attempt, for operators; the same finding again counts up. */
-export async function noteEvidence(
+export async function recordEvidence(
   db: Queryable,
   attemptId: string,
   source: EvidenceSource,

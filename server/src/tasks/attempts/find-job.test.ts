@@ -25,9 +25,9 @@ import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import { liveAttempt } from './attempts.ts';
 import { type CallbackDeps, receiveCallback } from './callback.ts';
-import { noteEvidence } from './evidence.ts';
-import { findJob } from './find-job.ts';
-import { tendOrphans } from './orphans.ts';
+import { recordEvidence } from './evidence.ts';
+import { findJobOf } from './find-job.ts';
+import { checkOrphans } from './orphan-check.ts';
 
 let fixture: TaskFixture;
 
@@ -65,7 +65,7 @@ const news = (jobId: string | null, verified = false) =>
 async function lookAgain(task: Task, by: Provider): Promise<Task> {
   const attempt = await liveAttempt(fixture.db, task.id);
   assert.ok(attempt);
-  await findJob(submitDeps(fixture, by), task, attempt);
+  await findJobOf(submitDeps(fixture, by), task, attempt);
   return readTask(fixture.db, task.id);
 }
 
@@ -176,9 +176,9 @@ test('a job that a callback named for another attempt is not taken by likeness',
 test('however often look-ups fail, each in its own words, a callback is heard', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   for (let n = 0; n < 101; n += 1) {
-    await noteEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
+    await recordEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
   }
-  await noteEvidence(fixture.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
+  await recordEvidence(fixture.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
   await callBack(attempt.id, news('job-heard', true));
   assert.equal((await lookAgain(held, provider({}))).phase, 'generating');
   const { evidence } = (await shown(held.id)).attempts[0] ?? { evidence: [] };
@@ -210,10 +210,10 @@ test('strong absence counts only where the attempt was sent, and by our own cloc
   await announce(fixture.db, held.id);
   await freezeClock(fixture.db, 41_000);
   assert.equal((await lookAgain(held, elsewhere)).phase, 'held');
-  const jumped = { ...submitDeps(fixture, strong), watch: { secondsSince: () => 0 } };
+  const jumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
   const late = await liveAttempt(fixture.db, held.id);
   assert.ok(late);
-  await findJob(jumped, await readTask(fixture.db, held.id), late);
+  await findJobOf(jumped, await readTask(fixture.db, held.id), late);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
   await lookAgain(await readTask(fixture.db, held.id), strong);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'failed');
@@ -279,7 +279,7 @@ test('an operator’s refusal refunds, and a job that shows up later is an orpha
   await callBack(attempt.id, news('job-late'));
   await callBack(attempt.id, news('job-false'));
   const providers = new Map([['scripted', provider({ 'job-late': 'working' })]]);
-  await tendOrphans({ db: fixture.db, log: quiet, providers });
+  await checkOrphans({ db: fixture.db, log: quiet, providers });
   const { orphan_jobs: orphans } = await shown(held.id);
   assert.deepEqual(Object.fromEntries(orphans.map(({ job_id, state }) => [job_id, state])), {
     'job-late': 'confirmed',
@@ -307,7 +307,7 @@ test('suspects of a provider that is not configured keep no others from being as
   const told: unknown[] = [];
   const log = { ...quiet, error: (fields: unknown) => told.push(fields) } as unknown as Log;
   for (let round = 0; round < 2; round += 1) {
-    await tendOrphans({ db: fixture.db, log, providers });
+    await checkOrphans({ db: fixture.db, log, providers });
   }
   const ours = told.filter((fields) => JSON.stringify(fields).includes(held.id));
   assert.deepEqual(ours, [{ task: held.id, job: 'job-asked', provider: 'scripted' }], 'once');
@@ -331,7 +331,7 @@ test('operator and look-up race: exactly one of them decides', async () => {
     const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
     const deps = submitDeps(fixture, provider({}, found));
     const [automatic, operator] = await Promise.allSettled([
-      findJob(deps, held, attempt),
+      findJobOf(deps, held, attempt),
       reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'race'),
     ]);
     const { phase } = await readTask(fixture.db, held.id);

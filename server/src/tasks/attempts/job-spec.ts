@@ -42,10 +42,10 @@ export function jobSpecOf(
 
 /** What a look-up of the attempt's job goes by. */
 export function findJobInput(deps: JobSpecDeps, task: Task, attempt: Attempt): FindJobInput {
-  const latestMs = attempt.opened_at_ms + (SEND_WITHIN_SECONDS + deps.submitTimeoutSeconds) * 1000;
+  const latestMs = attempt.created_at_ms + (SEND_WITHIN_SECONDS + deps.submitTimeoutSeconds) * 1000;
   return {
     jobSpec: jobSpecOf(deps, task, attempt),
-    sentBetween: { from: attempt.opened_at_ms, to: Math.min(latestMs, attempt.now_ms) },
+    sentBetween: { from: attempt.created_at_ms, to: Math.min(latestMs, attempt.now_ms) },
     takenJobIds: (jobIds) => takenJobs(deps.db, attempt.provider, jobIds),
   };
 }

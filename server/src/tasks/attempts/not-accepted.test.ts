@@ -16,7 +16,7 @@ import { balances } from '../../ledger/ledger.ts';
 import { announce } from '../create/announce.ts';
 import { createTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
-import { type Next, Superseded } from '../transitions.ts';
+import { type StepResult, Superseded } from '../transitions.ts';
 import { notAccepted } from './not-accepted.ts';
 
 const SUBMIT_RETRY_SECONDS = 600;
@@ -32,7 +32,7 @@ before(async () => {
 });
 after(() => fixture.closeAudited());
 
-function refuse(task: Task): Promise<Next> {
+function refuse(task: Task): Promise<StepResult> {
   const options = { submitRetrySeconds: SUBMIT_RETRY_SECONDS, cause: { provider: 'busy' } };
   return db.transaction((tx) => notAccepted(tx, task, options));
 }
@@ -52,7 +52,7 @@ test('nobody counts on the task: it fails with its refund and its key is armed a
   const { task, binding } = await makeSubmittingTask(fixture);
   await freezeClock(db, WAIT_SECONDS - 0.001);
   const failed = await refuse(task);
-  assert.ok(failed !== 'rest');
+  assert.ok(failed !== 'postponed');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'not_accepted']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
   const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
@@ -64,7 +64,7 @@ test('an announced task is tried again, its credits stay held', async () => {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture);
   await announce(db, task.id);
-  assert.equal(await refuse(task), 'rest');
+  assert.equal(await refuse(task), 'postponed');
   assert.equal(await dueInSeconds(task.id), 1);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, reserved: 250 });
   const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
@@ -75,7 +75,7 @@ test('once the wait is over on the database clock a task counts as announced', a
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);
   await freezeClock(db, WAIT_SECONDS);
-  assert.equal(await refuse(task), 'rest');
+  assert.equal(await refuse(task), 'postponed');
 });
 
 test('the tries of an announced task grow rarer, up to one in 30 seconds', async () => {
@@ -90,7 +90,7 @@ test('the tries of an announced task grow rarer, up to one in 30 seconds', async
     [599, 30],
   ] as const) {
     await freezeClock(db, seconds);
-    assert.equal(await refuse(current), 'rest');
+    assert.equal(await refuse(current), 'postponed');
     assert.equal(await dueInSeconds(task.id), wait, `after ${seconds} s`);
     await freezeClock(db, seconds + wait);
     current = await claimTask(db, task.id);
@@ -100,10 +100,10 @@ test('the tries of an announced task grow rarer, up to one in 30 seconds', async
 test('when the time for tries is over the task fails, and its key answers with it for ever', async () => {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
-  assert.equal(await refuse(task), 'rest');
+  assert.equal(await refuse(task), 'postponed');
   await freezeClock(db, SUBMIT_RETRY_SECONDS);
   const failed = await refuse(await claimTask(db, task.id));
-  assert.ok(failed !== 'rest');
+  assert.ok(failed !== 'postponed');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
   const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);

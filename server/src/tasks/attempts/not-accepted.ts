@@ -1,6 +1,6 @@
 import { statement, type Transaction } from '../../database/database.ts';
 import { SURFACE, type Task } from '../task.ts';
-import { move, type Next, postpone, Superseded } from '../transitions.ts';
+import { move, postpone, type StepResult, Superseded } from '../transitions.ts';
 
 const LOCK = statement(
   'task_lock_refused',
@@ -47,7 +47,7 @@ export async function notAccepted(
     /** How long the provider asked to be left alone. */
     retryAfterSeconds?: number | undefined;
   },
-): Promise<Next> {
+): Promise<StepResult> {
   const [lock] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [
     task.id,
     task.lease,

@@ -3,6 +3,7 @@ import type { Price } from '../../catalog/price.ts';
 import { type GenerationRequest, inputsOf } from '../../catalog/request.ts';
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -148,12 +149,24 @@ async function bindKey(tx: Transaction, binding: Binding, taskId: string): Promi
   return rows.length === 1;
 }
 
-const INSERT = statement(
+const INSERT = namedStatement(
   'task_insert',
+  [
+    'id',
+    'account_id',
+    'key',
+    'request',
+    'seed',
+    'credits',
+    'price_version',
+    'provider',
+    'wait_seconds',
+  ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      price_version, provider, wait_until, announced_at, due_at)
-   values ($1, $2, '${SURFACE}', $3, 'reserved', $4, $5, $6, $7, $8,
-     clock_now() + $9 * interval '1 second', case when $9 = 0 then clock_now() end, clock_now())
+   values (:id, :account_id, '${SURFACE}', :key, 'reserved', :request, :seed, :credits,
+     :price_version, :provider, clock_now() + :wait_seconds * interval '1 second',
+     case when :wait_seconds = 0 then clock_now() end, clock_now())
    returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds,
      null as accepted_seconds`,
 );
@@ -168,17 +181,18 @@ async function insertTask(
   const { request, price, binding } = task;
   const drawn = request.seed === undefined || request.seed === -1;
   const seed = drawn ? randomInt(SEEDS) : request.seed;
-  const [inserted] = await tx.query<Task>(INSERT, [
-    task.id,
-    binding.accountId,
-    binding.idempotencyKey,
-    JSON.stringify(request),
+  const values = INSERT.values({
+    id: task.id,
+    account_id: binding.accountId,
+    key: binding.idempotencyKey,
+    request: JSON.stringify(request),
     seed,
-    price.credits,
-    price.version,
-    providerName,
-    createWaitSeconds,
-  ]);
+    credits: price.credits,
+    price_version: price.version,
+    provider: providerName,
+    wait_seconds: createWaitSeconds,
+  });
+  const [inserted] = await tx.query<Task>(INSERT, values);
   if (!inserted) throw new Error(`${task.id} was not inserted`);
   return inserted;
 }

@@ -145,11 +145,8 @@ export function scriptedProvider(
     capabilities: {
       exactOutput: false,
       findLagSeconds: script.findLagSeconds ?? 0,
-      find: 'list',
-      callbacks: 'none',
       jobLimitSeconds: 3600,
       outputLifeSeconds: 3600,
-      unsupported: {},
       budgets: {},
     },
     submit: script.submit ?? unexpected('submit'),

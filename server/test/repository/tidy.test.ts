@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { product, ROOT, sources } from './sources.ts';
+import { PROVIDER_NAMES } from '../../src/providers/registry.ts';
+import { product, ROOT, sources, workspaceCode } from './sources.ts';
+
+const code = [...product, ...workspaceCode];
 
 test('only config.ts reads the environment', () => {
-  const readers = product.filter(({ text }) => text.includes('process.env'));
+  const readers = code.filter(({ text }) => text.includes('process.env'));
   assert.deepEqual(readers.map(({ name }) => name).sort(), ['server/src/config/config.ts']);
 });
 
@@ -20,8 +23,32 @@ test('ledger tables are named only in the ledger room', () => {
   );
 });
 
+/** Files that name the provider of a start without configuration. */
+const NAMES_LOCAL = [
+  'server/src/cli/serve.ts', // the welcome of the first start
+  'server/src/config/config.ts', // the default of PROVIDER
+  'server/src/write-openapi.ts', // builds the app without a provider
+];
+
+test('only registry.ts names a provider outside its folder', () => {
+  const wrong = PROVIDER_NAMES.flatMap((provider) => {
+    const known = [
+      'server/src/providers/registry.ts',
+      ...(provider === 'local' ? NAMES_LOCAL : []),
+    ];
+    const naming = new RegExp(
+      `'${provider}'|(\\.|providers)/${provider}/|\\b${provider.toUpperCase()}_`,
+    );
+    return product
+      .filter(({ name, text }) => naming.test(text) && !known.includes(name))
+      .filter(({ name }) => !name.startsWith(`server/src/providers/${provider}/`))
+      .map(({ name }) => `${name} names ${provider}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
 test('files have at most 400 lines of at most 100 columns, in folders at most 4 deep', () => {
-  const wrong = product.flatMap(({ name, text }) => {
+  const wrong = code.flatMap(({ name, text }) => {
     const lines = text.split('\n');
     const long = lines.flatMap((line, i) =>
       [...line].length > 100 ? [`${name}:${i + 1} is too long`] : [],
@@ -85,7 +112,7 @@ test('the lockfile and the settings name no registry host', async () => {
 test('no comment marks unfinished work', () => {
   const marks = new RegExp(['TODO', 'FIXME', 'XXX'].map((mark) => `\\b${mark}\\b`).join('|'));
   assert.deepEqual(
-    product.filter(({ text }) => marks.test(text)).map(({ name }) => name),
+    code.filter(({ text }) => marks.test(text)).map(({ name }) => name),
     [],
   );
 });

@@ -15,7 +15,9 @@ import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput }
 /** A lease ends this long after its last renewal; then another worker may lease the task. */
 export const LEASE_SECONDS = 10;
 
-/** All transitions of a task (docs/ARCHITECTURE.md, "The life of a task"). Ended tasks never move. */
+/**
+ * All transitions of a task (docs/ARCHITECTURE.md, "The life of a task"). Ended tasks never move.
+ */
 export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
   reserved: ['ingesting', 'submitting', 'failed'],
   ingesting: ['submitting', 'failed'],
@@ -158,7 +160,9 @@ export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
   return db.transaction((tx) => move(tx, task, step));
 }
 
-/** The result of a step: the moved task, ready for its next step, or `postponed` until it is due. */
+/**
+ * The result of a step: the moved task, ready for its next step, or `postponed` until it is due.
+ */
 export type StepResult = Task | 'postponed';
 
 const POSTPONE = namedStatement(

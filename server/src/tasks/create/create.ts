@@ -34,7 +34,9 @@ export interface Binding {
   fingerprint: Buffer;
 }
 
-/** The row of a known key: the body that it belongs to, and its task unless the key was released. */
+/**
+ * The row of a known key: the body that it belongs to, and its task unless the key was released.
+ */
 export interface KnownKey {
   fingerprint: Buffer;
   task_id: string | null;

@@ -79,9 +79,9 @@ export function canonicalJson(value: Json): string {
 }
 
 /**
- * The fingerprint of a body; identical bodies have the same (C5). It is the SHA-256 of the canonical
- * JSON of the body as sent, before defaults are filled in: key order and white space do not matter,
- * an explicit default does.
+ * The fingerprint of a body; identical bodies have the same (C5). It is the SHA-256 of the
+ * canonical JSON of the body as sent, before defaults are filled in: key order and white space do
+ * not matter, an explicit default does.
  */
 export function fingerprintOf(body: Json): Buffer {
   return createHash('sha256').update(canonicalJson(body)).digest();

@@ -1,10 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import {
-  type AspectRatio,
-  frameSize,
-  type Resolution,
-} from '../../server/src/catalog/frame-size.ts';
+import { frameSize } from '../../server/src/catalog/frame-size.ts';
+import type { AspectRatio, Resolution } from '../../server/src/catalog/models.ts';
 import { quirk } from '../kit/faults.ts';
 import type { OutputWish } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';

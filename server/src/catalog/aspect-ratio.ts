@@ -1,5 +1,4 @@
-import type { AspectRatio } from './frame-size.ts';
-import { ASPECT_RATIOS } from './request.ts';
+import { ASPECT_RATIOS, type AspectRatio } from './models.ts';
 
 /** The listed ratio nearest to a picture's, by proportion: 2:1 is as far from 1:1 as 1:2 is. */
 export function nearestAspectRatio(width: number, height: number): AspectRatio {

@@ -1,5 +1,4 @@
-export type Resolution = '480p' | '720p' | '1080p' | '4k';
-export type AspectRatio = '1:1' | '21:9' | '4:3' | '3:4' | '16:9' | '9:16';
+import type { AspectRatio, Resolution } from './models.ts';
 
 export interface FrameSize {
   width: number;

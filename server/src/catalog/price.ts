@@ -1,5 +1,4 @@
-import type { Resolution } from './frame-size.ts';
-import type { GenerationRequest, Model } from './request.ts';
+import type { Model, Resolution } from './models.ts';
 
 type Rates = Record<Model, Partial<Record<Resolution, number>>>;
 
@@ -28,11 +27,20 @@ export interface Price {
   version: number;
 }
 
+/** What the price of a request depends on. Seconds are whole. */
+export interface PricedRequest {
+  model: Model;
+  resolution: Resolution;
+  duration: number;
+  reference_video_urls: readonly string[];
+  reference_video_durations?: readonly number[] | undefined;
+}
+
 /**
  * The price of a request by its declared seconds.
  * @returns undefined when the model does not offer the resolution
  */
-export function priceOf(request: GenerationRequest): Price | undefined {
+export function priceOf(request: PricedRequest): Price | undefined {
   const rates = request.reference_video_urls.length > 0 ? 'referenced' : 'standard';
   const creditsPerSecond = PRICE_TABLE[rates][request.model][request.resolution];
   if (creditsPerSecond === undefined) return undefined;

@@ -2,17 +2,10 @@ import { type Static, Type } from 'typebox';
 import { ApiError, type ErrorDetails } from '../kernel/errors.ts';
 import { type AllowList, checkUrl } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
-import type { AspectRatio, Resolution } from './frame-size.ts';
+import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from './models.ts';
 import { type Price, priceOf } from './price.ts';
 
-export const ASPECT_RATIOS: AspectRatio[] = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'];
-
-export const ModeSchema = Type.Enum(['text-to-video', 'image-to-video', 'media-to-video']);
-export const ModelSchema = Type.Enum(['video-2.0', 'video-2.0-fast', 'video-2.0-mini']);
-const RESOLUTIONS: Resolution[] = ['480p', '720p', '1080p', '4k'];
 const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
-
-export type Model = Static<typeof ModelSchema>;
 
 /** Seconds that all reference videos of a request may last together (contract, "Limits"). */
 const REFERENCE_SECONDS = 15;
@@ -20,8 +13,8 @@ const REFERENCE_SECONDS = 15;
 /** The body of POST /video/generations as sent (contract, "Request body"). */
 export const GenerationBodySchema = Type.Object(
   {
-    mode: Type.Optional(Type.Enum(ModeSchema.enum, { default: 'text-to-video' })),
-    model: Type.Optional(Type.Enum(ModelSchema.enum, { default: 'video-2.0-fast' })),
+    mode: Type.Optional(Type.Enum(MODES, { default: 'text-to-video' })),
+    model: Type.Optional(Type.Enum(MODELS, { default: 'video-2.0-fast' })),
     prompt: Type.String({ minLength: 3, maxLength: 4000 }),
     aspect_ratio: Type.Optional(Type.Enum([...ASPECT_RATIOS, 'adaptive'], { default: '16:9' })),
     duration: Type.Optional(

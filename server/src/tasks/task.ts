@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { AspectRatio } from '../catalog/frame-size.ts';
-import { type GenerationRequest, ModelSchema, ModeSchema } from '../catalog/request.ts';
+import { type AspectRatio, MODELS, MODES } from '../catalog/models.ts';
+import type { GenerationRequest } from '../catalog/request.ts';
 import { type Queryable, statement } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
@@ -150,8 +150,8 @@ const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
 export const VideoTaskSchema = Type.Object({
   id: Type.String(),
   status: Type.Enum(['processing', 'completed', 'failed']),
-  model: ModelSchema,
-  mode: ModeSchema,
+  model: Type.Enum(MODELS),
+  mode: Type.Enum(MODES),
   credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
   credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),
   output: Type.Union([Type.Object({ video_url: Type.String({ format: 'uri' }) }), Type.Null()]),

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
-import type { AspectRatio } from '../../catalog/frame-size.ts';
+import type { AspectRatio } from '../../catalog/models.ts';
 import { inputsOf, nameOf, type RequestedInput } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';

@@ -1,0 +1,13 @@
+/** The models that clients may name, as the contract lists them; the price of each is in price.ts. */
+export const MODELS = ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'] as const;
+export type Model = (typeof MODELS)[number];
+
+export const MODES = ['text-to-video', 'image-to-video', 'media-to-video'] as const;
+export type Mode = (typeof MODES)[number];
+
+export const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const;
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+/** The shapes of an output. A request may also ask for `adaptive`, which leads to one of these. */
+export const ASPECT_RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const;
+export type AspectRatio = (typeof ASPECT_RATIOS)[number];

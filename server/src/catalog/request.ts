@@ -108,7 +108,7 @@ function checkUrls(request: GenerationRequest, allow: AllowList): void {
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       const entry = input.entry === null ? {} : { entry: input.entry };
-      refuse(input.field, error.reason, `${nameOf(input)}: ${error.message}`, entry);
+      refuse(input.field, error.reason, `${inputName(input)}: ${error.message}`, entry);
     }
   }
 }
@@ -158,6 +158,6 @@ export function inputsOf(request: GenerationRequest): RequestedInput[] {
 }
 
 /** How messages name an input: `image_url`, or `reference_video_urls[1]`. */
-export function nameOf(input: Pick<RequestedInput, 'field' | 'entry'>): string {
+export function inputName(input: Pick<RequestedInput, 'field' | 'entry'>): string {
   return input.entry === null ? input.field : `${input.field}[${input.entry}]`;
 }

@@ -16,6 +16,8 @@ const READ = {
   joins: 'join api_keys k on k.id = caller.key_id',
 };
 
+const API = { surface: 'api' };
+
 type NameAndArgument = { name: string | null; argument: string };
 
 /** One admission per database, as each process has one per route. */
@@ -37,7 +39,7 @@ before(async () => {
 after(() => database.close());
 
 function ask(secret: string, through: Database = db): Promise<{ key_id: string }> {
-  return admitThrough(through)({ authorization: `Bearer ${secret}` });
+  return admitThrough(through)({ ...API, authorization: `Bearer ${secret}` });
 }
 
 /** How many of so many requests at once are admitted; each of the others must be `rate_limited`. */
@@ -187,7 +189,7 @@ test('junk is refused without a look-up', async () => {
   const headers = [undefined, '', secret, `Basic ${secret}`, 'Bearer', 'Bearer  '];
   for (const authorization of [...headers, ...junk.map((text) => `Bearer ${text}`)]) {
     await assert.rejects(
-      admitThrough(closed)({ authorization }),
+      admitThrough(closed)({ ...API, authorization }),
       { code: 'unauthorized' },
       String(authorization),
     );
@@ -198,7 +200,7 @@ test('junk is refused without a look-up', async () => {
 test('the scheme may be written in any case, with spaces around the key', async () => {
   const { secret, keyId } = await makeCustomer(db, 0);
   for (const authorization of [`bearer ${secret}`, `BEARER   ${secret}  `]) {
-    const admitted = await admitThrough(db)({ authorization });
+    const admitted = await admitThrough(db)({ ...API, authorization });
     assert.equal(admitted.key_id, keyId);
   }
 });
@@ -209,7 +211,7 @@ test('requests that share a statement each get their own answer', async () => {
   const answers = customers.map(async ({ keyId, secret }, i) => {
     const bad = i % 4 === 0;
     const authorization = `Bearer ${bad ? newSecret() : secret}`;
-    const request = admit({ authorization, argument: `argument ${i}` });
+    const request = admit({ ...API, authorization, argument: `argument ${i}` });
     if (bad) return assert.rejects(request, { code: 'unauthorized' });
     const { key_id, argument } = await request;
     assert.deepEqual({ key_id, argument }, { key_id: keyId, argument: `argument ${i}` });

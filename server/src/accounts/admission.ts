@@ -8,8 +8,8 @@ export const REQUESTS_PER_WINDOW = 30;
 const WINDOW = `interval '60 seconds'`;
 
 /**
- * What another room reads in the admitting statement. `caller` has account_id, key_id and
- * `argument`, the text that the request brings.
+ * What another room reads in the admitting statement. `caller` has account_id, key_id, and the
+ * `surface` and `argument` of the {@link AdmissionRequest}.
  */
 export interface CallerRead {
   columns: string;
@@ -19,9 +19,13 @@ export interface CallerRead {
 /** Who is asking, once admitted, with the columns of the {@link CallerRead}. */
 export type Admitted<Row> = Row & { key_id: string; account_id: string };
 
-/** A request to be admitted: its Authorization header, and the `argument` of the read. */
+/** A request to be admitted. */
 export interface AdmissionRequest {
+  /** Its Authorization header. */
   authorization: string | undefined;
+  /** Where it came in (C20). */
+  surface: string;
+  /** A text for the {@link CallerRead}. */
   argument?: string;
 }
 
@@ -51,8 +55,8 @@ export function openAdmission<Row extends object>(
     keyOf: (asked: Asked) => asked.secret,
     work: (together) => askTogether<Row>(db, sql, together),
   });
-  return async ({ authorization, argument = '' }) => {
-    const row = await ask({ secret: secretOf(authorization), argument });
+  return async ({ authorization, surface, argument = '' }) => {
+    const row = await ask({ secret: secretOf(authorization), surface, argument });
     if (!row) throw unauthorized('The API key is not valid, or no longer so.');
     if (!row.admitted) throw await rateLimited(db, row.key_id);
     return row;
@@ -61,6 +65,7 @@ export function openAdmission<Row extends object>(
 
 interface Asked {
   secret: string;
+  surface: string;
   argument: string;
 }
 
@@ -70,8 +75,9 @@ function admittingStatement(name: string, read: CallerRead): Statement {
   return statement(
     name,
     `with caller as (
-       select asked.place, asked.argument, k.id as key_id, k.account_id
-       from unnest($1::bytea[], $2::text[]) with ordinality as asked (secret_hash, argument, place)
+       select asked.place, asked.surface, asked.argument, k.id as key_id, k.account_id
+       from unnest($1::bytea[], $2::text[], $3::text[])
+         with ordinality as asked (secret_hash, surface, argument, place)
        join api_keys k on k.secret_hash = asked.secret_hash
        join accounts a on a.id = k.account_id
        where k.revoked_at is null and a.disabled_at is null
@@ -95,7 +101,9 @@ type Answered<Row> = Admitted<Row> & { admitted: boolean; place: number };
 
 async function askTogether<Row extends object>(db: Queryable, sql: Statement, asked: Asked[]) {
   const hashes = asked.map(({ secret }) => hashSecret(secret));
-  const rows = await db.query<Answered<Row>>(sql, [hashes, asked.map(({ argument }) => argument)]);
+  const surfaces = asked.map(({ surface }) => surface);
+  const texts = asked.map(({ argument }) => argument);
+  const rows = await db.query<Answered<Row>>(sql, [hashes, surfaces, texts]);
   const byPlace = new Map(rows.map((row) => [row.place, row]));
   return asked.map((_, i) => byPlace.get(i + 1));
 }

@@ -5,9 +5,6 @@ import { type Queryable, statement } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
 
-/** The public API's surface. A task is seen only by the surface that made it (decision 20). */
-export const SURFACE = 'api';
-
 export type Phase =
   | 'reserved'
   | 'ingesting'
@@ -45,6 +42,8 @@ export interface TaskInput extends Omit<ProviderInput, 'url'> {
 export interface Task {
   id: string;
   account_id: string;
+  /** Where the request came in. Only this surface sees the task (C20). */
+  surface: string;
   idempotency_key: string;
   phase: Phase;
   held_cause: 'acceptance' | 'outcome' | null;
@@ -76,6 +75,7 @@ export interface Task {
 const COLUMN_NAMES = [
   'id',
   'account_id',
+  'surface',
   'idempotency_key',
   'phase',
   'held_cause',
@@ -119,14 +119,14 @@ export type PublicColumns = Pick<
   | 'now_seconds'
 > & { model: string; mode: string };
 
-/** For an admitting statement: the task that the request names, if the caller's account made it. */
+/** For an admitting statement: the task with this id, if the caller's account and surface made it. */
 export const TASK_OF_CALLER = {
   columns: `tasks.id, tasks.phase, tasks.credits, tasks.output_object_id, tasks.error_code,
        tasks.error_message, tasks.created_at, tasks.updated_at,
        tasks.request->>'model' as model, tasks.request->>'mode' as mode,
        extract(epoch from clock_now())::float8 as now_seconds`,
   joins: `left join tasks on tasks.id = caller.argument and tasks.account_id = caller.account_id
-       and tasks.surface = '${SURFACE}'`,
+       and tasks.surface = caller.surface`,
 } as const;
 
 const READ = statement('task_read', `select ${TASK_COLUMNS} from tasks where id = any($1)`);

@@ -21,7 +21,7 @@ import { awaitResponse } from '../../tasks/create/response.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
 import { requireJsonType } from './body.ts';
-import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
+import { errorResponses, IdempotencyKeyHeader, SURFACE } from './schemas.ts';
 
 export interface CreateRouteDeps extends CreateDeps {
   db: Database;
@@ -65,7 +65,8 @@ export function createGenerationRoute(app: FastifyInstance, deps: CreateRouteDep
       onRequest: async (request) => {
         const key = keyOf(request);
         const argument = KEY_SHAPE.test(key) ? key : '';
-        request.caller = await admit({ authorization: request.headers.authorization, argument });
+        const { authorization } = request.headers;
+        request.caller = await admit({ authorization, surface: SURFACE, argument });
       },
       preValidation: async (request, reply) => {
         const replayed = await replayKnownKey(db, request);
@@ -109,7 +110,8 @@ function badKey(key: string): ApiError {
 function bindingOf(request: FastifyRequest) {
   const { caller, fingerprint } = request;
   if (!caller || !fingerprint) throw new Error('the hooks of this route did not run');
-  return { accountId: caller.account_id, idempotencyKey: keyOf(request), fingerprint };
+  const { account_id: accountId } = caller;
+  return { accountId, surface: SURFACE, idempotencyKey: keyOf(request), fingerprint };
 }
 
 function sendReplay(reply: FastifyReply, task: Task, links: Links): FastifyReply {

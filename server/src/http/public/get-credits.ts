@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { openAdmission } from '../../accounts/admission.ts';
 import type { Database } from '../../database/database.ts';
 import { PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
-import { CreditBalanceSchema, errorResponses } from './schemas.ts';
+import { CreditBalanceSchema, errorResponses, SURFACE } from './schemas.ts';
 
 interface Balance {
   available_credits: number;
@@ -24,7 +24,8 @@ export function getCreditsRoute(app: FastifyInstance, deps: { db: Database }): v
       },
     },
     async (request) => {
-      const row = await admit({ authorization: request.headers.authorization });
+      const { authorization } = request.headers;
+      const row = await admit({ authorization, surface: SURFACE });
       return { available_credits: row.available_credits, balance_type: 'paid' };
     },
   );

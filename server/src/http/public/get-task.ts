@@ -10,7 +10,7 @@ import {
   VideoTaskSchema,
   videoTask,
 } from '../../tasks/task.ts';
-import { errorResponses } from './schemas.ts';
+import { errorResponses, SURFACE } from './schemas.ts';
 
 /** Contract, "Limits": the task id in the path, in characters. */
 const ID_CHARACTERS = 120;
@@ -38,7 +38,7 @@ export function getTaskRoute(app: FastifyInstance, deps: { db: Database; links: 
       const { id } = request.params;
       const { authorization } = request.headers;
       const argument = id.replaceAll('\u0000', ' '); // Postgres knows no U+0000, and no id has one
-      const row = await admit({ authorization, argument });
+      const row = await admit({ authorization, surface: SURFACE, argument });
       if ([...id].length > ID_CHARACTERS) throw idTooLong();
       if (row.id === null) throw new ApiError('not_found', 'There is no such task.');
       return reply.send(videoTask(row, deps.links));

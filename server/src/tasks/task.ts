@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
-import { type AspectRatio, MODELS, MODES } from '../catalog/models.ts';
+import { type Static, Type } from 'typebox';
+import { type AspectRatio, MODELS, MODES, type Mode, type Model } from '../catalog/models.ts';
 import type { GenerationRequest } from '../catalog/request.ts';
 import { type Queryable, statement } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
@@ -117,7 +117,7 @@ export type PublicColumns = Pick<
   | 'created_at'
   | 'updated_at'
   | 'now_seconds'
-> & { model: string; mode: string };
+> & { model: Model; mode: Mode };
 
 /** For an admitting statement: the task with this id, if the caller's account and surface made it. */
 export const TASK_OF_CALLER = {
@@ -160,18 +160,7 @@ export const VideoTaskSchema = Type.Object({
   updated_at: Timestamp,
 });
 
-export interface VideoTask {
-  id: string;
-  status: 'processing' | 'completed' | 'failed';
-  model: string;
-  mode: string;
-  credits_used: number;
-  credits_refunded: number;
-  output: { video_url: string } | null;
-  error: { code: string; message: string } | null;
-  created_at: string | null;
-  updated_at: string | null;
-}
+export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
  * A task as clients see it. A held task reads as processing; credits_used stays as it was charged,

@@ -8,7 +8,7 @@ import { sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { disableAccount } from './accounts.ts';
-import { openAdmission, REQUESTS_PER_WINDOW } from './admission.ts';
+import { type Admitted, openAdmission, REQUESTS_PER_WINDOW } from './admission.ts';
 import { createKey, newSecret, revokeKey } from './api-keys.ts';
 
 const READ = {
@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => database.close());
 
-function ask(secret: string, through: Database = db): Promise<{ key_id: string }> {
+function ask(secret: string, through: Database = db): Promise<Admitted<NameAndArgument>> {
   return admitThrough(through)({ ...API, authorization: `Bearer ${secret}` });
 }
 
@@ -151,7 +151,7 @@ test('an expiring key answers 401 from its moment on, by the clock of the databa
   const { accountId } = await makeCustomer(db, 0);
   const { secret, keyId } = await createKey(db, { accountId, expiresAt: '2030-01-01T00:01:00Z' });
   await freezeClock(db, 59.999);
-  assert.equal((await ask(secret)).key_id, keyId);
+  assert.equal((await ask(secret)).caller.keyId, keyId);
   await freezeClock(db, 60);
   await assert.rejects(ask(secret), { code: 'unauthorized' });
 });
@@ -162,7 +162,7 @@ test('a revoked key answers 401 on the very next request, the other keys do not'
   await ask(secret);
   await revokeKey(db, keyId);
   await assert.rejects(ask(secret), { code: 'unauthorized' });
-  assert.equal((await ask(other.secret)).key_id, other.keyId);
+  assert.equal((await ask(other.secret)).caller.keyId, other.keyId);
 });
 
 test('all keys of a disabled account answer 401', async () => {
@@ -201,7 +201,7 @@ test('the scheme may be written in any case, with spaces around the key', async 
   const { secret, keyId } = await makeCustomer(db, 0);
   for (const authorization of [`bearer ${secret}`, `BEARER   ${secret}  `]) {
     const admitted = await admitThrough(db)({ ...API, authorization });
-    assert.equal(admitted.key_id, keyId);
+    assert.equal(admitted.caller.keyId, keyId);
   }
 });
 
@@ -213,8 +213,8 @@ test('requests that share a statement each get their own answer', async () => {
     const authorization = `Bearer ${bad ? newSecret() : secret}`;
     const request = admit({ ...API, authorization, argument: `argument ${i}` });
     if (bad) return assert.rejects(request, { code: 'unauthorized' });
-    const { key_id, argument } = await request;
-    assert.deepEqual({ key_id, argument }, { key_id: keyId, argument: `argument ${i}` });
+    const { caller, row } = await request;
+    assert.deepEqual([caller.keyId, row.argument], [keyId, `argument ${i}`]);
   });
   await Promise.all(answers);
 });

@@ -16,8 +16,18 @@ export interface CallerRead {
   joins: string;
 }
 
-/** Who is asking, once admitted, with the columns of the {@link CallerRead}. */
-export type Admitted<Row> = Row & { key_id: string; account_id: string };
+/** The account and API key of an admitted request, and where it came in (C20). */
+export interface Caller {
+  accountId: string;
+  keyId: string;
+  surface: string;
+}
+
+/** A request that was admitted, with the columns of the {@link CallerRead}. */
+export interface Admitted<Row> {
+  caller: Caller;
+  row: Row;
+}
 
 /** A request to be admitted. */
 export interface AdmissionRequest {
@@ -46,7 +56,7 @@ const TURNS = 3;
 export function openAdmission<Row extends object>(
   db: Queryable,
   name: string,
-  read: CallerRead,
+  read?: CallerRead,
 ): (request: AdmissionRequest) => Promise<Admitted<Row>> {
   const sql = admittingStatement(name, read);
   const ask = batch({
@@ -59,7 +69,7 @@ export function openAdmission<Row extends object>(
     const row = await ask({ secret: secretOf(authorization), surface, argument });
     if (!row) throw unauthorized('The API key is not valid, or no longer so.');
     if (!row.admitted) throw await rateLimited(db, row.key_id);
-    return row;
+    return { caller: { accountId: row.account_id, keyId: row.key_id, surface }, row };
   };
 }
 
@@ -71,7 +81,7 @@ interface Asked {
 
 // Rows are locked in the order of their keys, so that statements of several processes, which may
 // have keys in common, never wait for each other in a circle.
-function admittingStatement(name: string, read: CallerRead): Statement {
+function admittingStatement(name: string, read?: CallerRead): Statement {
   return statement(
     name,
     `with caller as (
@@ -92,12 +102,17 @@ function admittingStatement(name: string, read: CallerRead): Statement {
            or w.hits[cardinality(w.hits) - ${REQUESTS_PER_WINDOW - 1}] <= clock_now() - ${WINDOW}
        returning key_id)
      select caller.place::int as place, caller.key_id, caller.account_id,
-       admitted.key_id is not null as admitted, ${read.columns}
-     from caller left join admitted on admitted.key_id = caller.key_id ${read.joins}`,
+       admitted.key_id is not null as admitted ${read ? `, ${read.columns}` : ''}
+     from caller left join admitted on admitted.key_id = caller.key_id ${read?.joins ?? ''}`,
   );
 }
 
-type Answered<Row> = Admitted<Row> & { admitted: boolean; place: number };
+type Answered<Row> = Row & {
+  place: number;
+  key_id: string;
+  account_id: string;
+  admitted: boolean;
+};
 
 async function askTogether<Row extends object>(db: Queryable, sql: Statement, asked: Asked[]) {
   const hashes = asked.map(({ secret }) => hashSecret(secret));

@@ -1,4 +1,4 @@
-/** The models that clients may name, as the contract lists them; the price of each is in price.ts. */
+/** The models that the contract offers; price.ts has what each costs. */
 export const MODELS = ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'] as const;
 export type Model = (typeof MODELS)[number];
 

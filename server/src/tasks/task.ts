@@ -119,7 +119,7 @@ export type PublicColumns = Pick<
   | 'now_seconds'
 > & { model: Model; mode: Mode };
 
-/** For an admitting statement: the task with this id, if the caller's account and surface made it. */
+/** For an admitting statement: the task that the request names, if it is the caller's. */
 export const TASK_OF_CALLER = {
   columns: `tasks.id, tasks.phase, tasks.credits, tasks.output_object_id, tasks.error_code,
        tasks.error_message, tasks.created_at, tasks.updated_at,

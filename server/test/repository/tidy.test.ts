@@ -130,7 +130,9 @@ test('names say what a thing is', () => {
 test('a statement name is used once', () => {
   const names = product.flatMap(({ text }) =>
     [
-      ...text.matchAll(/(?:(?:s|namedS)tatement\(\s*|openAdmission<\w+>\([\w.]+,)\s*'([^']+)'/g),
+      ...text.matchAll(
+        /(?:[sS]tatement\(|(?:openAdmission|fusedRead)(?:<\w+>)?\([\w.]+,)\s*'([^']+)'/g,
+      ),
     ].map(([, name]) => name),
   );
   assert.deepEqual(

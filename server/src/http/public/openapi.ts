@@ -2,7 +2,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import type { FastifySchema } from 'fastify';
 
 /** What openapi.json says beside the routes' own schemas. */
-export function describeApi(): FastifyDynamicSwaggerOptions {
+export function openApiOptions(): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.0',

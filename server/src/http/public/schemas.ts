@@ -1,9 +1,6 @@
 import { Type } from 'typebox';
 import { errorCodesOf } from '../../kernel/errors.ts';
 
-/** The surface that the versioned API is (C20). */
-export const SURFACE = 'api';
-
 /** The error envelope (contract, "Resources and their fields") of an answer with this status. */
 function errorEnvelopeSchema(status: number) {
   return Type.Object({

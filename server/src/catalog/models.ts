@@ -8,6 +8,6 @@ export type Mode = (typeof MODES)[number];
 export const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const;
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-/** The shapes of an output. A request may also ask for `adaptive`, which leads to one of these. */
+/** The ratios of an output. A request may also ask for `adaptive`, which selects one of these. */
 export const ASPECT_RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const;
 export type AspectRatio = (typeof ASPECT_RATIOS)[number];

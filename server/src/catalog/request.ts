@@ -7,7 +7,7 @@ import { type Price, priceOf } from './price.ts';
 
 const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
 
-/** Seconds that all reference videos of a request may last together (contract, "Limits"). */
+/** Total seconds of all reference videos of a request, at most (contract, "Limits"). */
 const REFERENCE_SECONDS = 15;
 
 /** The body of POST /video/generations as sent (contract, "Request body"). */
@@ -80,7 +80,7 @@ function checkMode(request: GenerationRequest): void {
   }
   const references = ['reference_image_urls', 'reference_video_urls'] as const;
   if (mode === 'media-to-video' && !references.some((field) => isGiven(request, field))) {
-    const message = 'media-to-video mode needs at least one reference URL.';
+    const message = 'media-to-video mode requires at least one reference image or video URL.';
     refuse('reference_image_urls', 'required', message, { mode });
   }
 }
@@ -96,7 +96,7 @@ function checkDurations(request: GenerationRequest): void {
   }
   const total = durations.reduce((a, b) => a + b, 0);
   if (total > REFERENCE_SECONDS) {
-    const message = `Reference videos may last ${REFERENCE_SECONDS} seconds together.`;
+    const message = `Reference videos may last ${REFERENCE_SECONDS} seconds in total.`;
     refuse(field, 'total_too_long', message, { total_seconds: total });
   }
 }
@@ -114,8 +114,9 @@ function checkUrls(request: GenerationRequest, allow: AllowList): void {
 }
 
 /**
- * Checks what the schema can't say: the mode's rules, the durations, what can be seen of the URLs
- * without a look-up, and that the combination has a price.
+ * Checks what the schema can't express: the mode's rules, the durations, the URLs (their hosts are
+ * not resolved), and that model and resolution have a price.
+ * @returns the price
  * @throws ApiError `invalid_request` that names the field
  */
 export function checkRequest(request: GenerationRequest, allow: AllowList): Price {
@@ -129,13 +130,14 @@ export function checkRequest(request: GenerationRequest, allow: AllowList): Pric
   return refuse('resolution', 'not_offered', message, { model, resolution });
 }
 
-/** A file that the client names and the service copies. `entry` is its place in a list field. */
+/** A file that the client names and the service copies. */
 export interface RequestedInput {
   field: 'image_url' | 'end_image_url' | 'reference_image_urls' | 'reference_video_urls';
+  /** The index in a list field, from 0. */
   entry: number | null;
   url: string;
   kind: 'image' | 'video';
-  /** Whole seconds the client declared, for reference videos. */
+  /** Whole seconds; null unless it is a reference video. */
   declaredSeconds: number | null;
 }
 
@@ -157,7 +159,7 @@ export function inputsOf(request: GenerationRequest): RequestedInput[] {
   return [...frames, ...images, ...videos];
 }
 
-/** How messages name an input: `image_url`, or `reference_video_urls[1]`. */
+/** The name of an input in messages: `image_url`, or `reference_video_urls[1]`. */
 export function inputName(input: Pick<RequestedInput, 'field' | 'entry'>): string {
   return input.entry === null ? input.field : `${input.field}[${input.entry}]`;
 }

@@ -8,8 +8,8 @@ export const REQUESTS_PER_WINDOW = 30;
 const WINDOW = `interval '60 seconds'`;
 
 /**
- * What another room reads in the admitting statement. `caller` has account_id, key_id, and the
- * `surface` and `argument` of the {@link AdmissionRequest}.
+ * What a route reads in the admitting statement, as SQL. It may use `caller` with the columns
+ * account_id, key_id, and the `surface` and `argument` of the {@link AdmissionRequest}.
  */
 export interface CallerRead {
   columns: string;
@@ -23,7 +23,7 @@ export interface Caller {
   surface: string;
 }
 
-/** A request that was admitted, with the columns of the {@link CallerRead}. */
+/** The caller of an admitted request, and the columns of the {@link CallerRead}. */
 export interface Admitted<Row> {
   caller: Caller;
   row: Row;
@@ -39,19 +39,24 @@ export interface AdmissionRequest {
   argument?: string;
 }
 
-/** Requests that share a statement, at most, and statements under way at once. */
+const INVALID_KEY = 'The API key is unknown, revoked or expired, or its account is disabled.';
+
+/** Requests that share a statement, at most. */
 const MAX_TOGETHER = 64;
+/** Statements in flight at once, per route and process. */
 const TURNS = 3;
 
 /**
- * Authenticates requests, counts them in their keys' rate windows and reads what the route wants,
- * in one statement for all requests that arrive together: one commit serves many. The window is
- * exact across processes: a key's row is locked while its 30th newest hit is looked at, a refused
- * request adds nothing, and no two requests of a key share a statement.
- * @param name unique in the program
- * @returns a function that admits a request; it throws ApiError `unauthorized` (missing, malformed,
- * unknown, expired or revoked key, or a disabled account) or `rate_limited`, with the whole seconds
- * until a request would pass
+ * Opens a function that authenticates a request, counts it in the rate window of its API key and
+ * reads what the route needs. Requests that arrive together share one statement, so one commit
+ * serves many (decisions/0007). The window is exact across processes (C9): the key's row is locked
+ * while its 30th newest hit is read, a refused request adds no hit, and two requests of one key
+ * never share a statement.
+ *
+ * The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
+ * expired, or account disabled) or `rate_limited`, with the whole seconds until a request would
+ * pass.
+ * @param name of the statement, unique in the program
  */
 export function openAdmission<Row extends object>(
   db: Queryable,
@@ -67,7 +72,7 @@ export function openAdmission<Row extends object>(
   });
   return async ({ authorization, surface, argument = '' }) => {
     const row = await ask({ secret: secretOf(authorization), surface, argument });
-    if (!row) throw unauthorized('The API key is not valid, or no longer so.');
+    if (!row) throw unauthorized(INVALID_KEY);
     if (!row.admitted) throw await rateLimited(db, row.key_id);
     return { caller: { accountId: row.account_id, keyId: row.key_id, surface }, row };
   };
@@ -79,8 +84,8 @@ interface Asked {
   argument: string;
 }
 
-// Rows are locked in the order of their keys, so that statements of several processes, which may
-// have keys in common, never wait for each other in a circle.
+// Rows are locked in the order of their keys. Otherwise, the statements of two processes could
+// deadlock when they have keys in common.
 function admittingStatement(name: string, read?: CallerRead): Statement {
   return statement(
     name,
@@ -131,13 +136,13 @@ const RETRY_AFTER = statement(
    from rate_windows where key_id = $1`,
 );
 
-/** The secret of a bearer header. What can't be one is refused without a look-up. */
+/** The secret in a bearer header. A text that can't be one is refused without a query. */
 function secretOf(authorization = ''): string {
   const secret = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (secret === undefined) {
     throw unauthorized('Send your API key as "Authorization: Bearer <API_KEY>".');
   }
-  if (!looksLikeSecret(secret)) throw unauthorized('The API key is not valid.');
+  if (!looksLikeSecret(secret)) throw unauthorized('The API key is malformed.');
   return secret;
 }
 
@@ -149,7 +154,7 @@ async function rateLimited(db: Queryable, keyId: string): Promise<ApiError> {
   const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [keyId]);
   return new ApiError(
     'rate_limited',
-    `More than ${REQUESTS_PER_WINDOW} requests in 60 seconds for this API key.`,
+    `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds. Wait for Retry-After.`,
     { retryAfterSeconds: row?.seconds ?? 1 },
   );
 }

@@ -17,16 +17,16 @@ export interface Attempt {
   state: 'in_flight' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
   outcome_by: EvidenceSource | null;
-  /** See {@link Provider.identity}; null of attempts that are older than it. */
+  /** See {@link Provider.identity}; null for attempts from before this column existed. */
   provider_identity: string | null;
-  /** Seconds since `send_before`, by the database's clock: no byte leaves after that moment. */
+  /** Seconds since `send_before`, by the database's clock. No byte is sent after that moment. */
   seconds_past_sending: number;
   /** Milliseconds since 1970, by the database's clock. */
   created_at_ms: number;
   now_ms: number;
 }
 
-/** A submit's first byte leaves within this time of the attempt's record, or not at all. */
+/** A submit's first byte is sent within this time of the attempt's record, or not at all. */
 export const SEND_WITHIN_SECONDS = 5;
 
 const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
@@ -36,17 +36,17 @@ const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
 
 const INSERT = namedStatement(
   'attempt_insert',
-  ['id', 'task_id', 'lease', 'identity', 'send_within_seconds'],
+  ['id', 'taskId', 'lease', 'identity', 'sendWithinSeconds'],
   `insert into attempts (id, task_id, provider, provider_identity, send_before)
-   select :id, id, provider, :identity, clock_now() + :send_within_seconds * interval '1 second'
-   from tasks where id = :task_id and phase = 'submitting' and lease = :lease for update
+   select :id, id, provider, :identity, clock_now() + :sendWithinSeconds * interval '1 second'
+   from tasks where id = :taskId and phase = 'submitting' and lease = :lease for update
    returning ${COLUMNS}`,
 );
 
 /**
- * Puts a new attempt on record, before any byte of it leaves.
- * @throws Superseded when the task is not this worker's any more; a unique index refuses a second
- * live attempt in any case
+ * Records a new attempt, before any byte of it is sent. A unique index refuses a second attempt of
+ * the task that is in flight, unknown or accepted.
+ * @throws Superseded when this worker no longer has the task's lease
  */
 export async function insertAttempt(
   tx: Transaction,
@@ -55,13 +55,13 @@ export async function insertAttempt(
 ): Promise<Attempt> {
   const values = INSERT.values({
     id: newId('attempt'),
-    task_id: task.id,
+    taskId: task.id,
     lease: task.lease,
     identity: providerIdentity,
-    send_within_seconds: SEND_WITHIN_SECONDS,
+    sendWithinSeconds: SEND_WITHIN_SECONDS,
   });
   const [attempt] = await tx.query<Attempt>(INSERT, values);
-  if (!attempt) throw new Superseded(`${task.id} is not being submitted by this worker any more`);
+  if (!attempt) throw new Superseded(`${task.id} is no longer submitted by this worker`);
   return attempt;
 }
 
@@ -71,7 +71,7 @@ const LIVE = statement(
    where task_id = $1 and state in ('in_flight', 'unknown', 'accepted')`,
 );
 
-/** The task's one attempt that is open, unknown or accepted. */
+/** The task's only attempt that is in flight, unknown or accepted. */
 export async function liveAttempt(db: Queryable, taskId: string): Promise<Attempt | undefined> {
   const [attempt] = await db.query<Attempt>(LIVE, [taskId]);
   return attempt;
@@ -84,7 +84,7 @@ const TAKEN = statement(
      where provider = $1 and job_id = any($2) and state = 'confirmed'`,
 );
 
-/** Of these jobs of a provider, those that an attempt has already, or that are its orphans. */
+/** Those of a provider's jobs that belong to an attempt already or are confirmed orphans. */
 export async function takenJobs(db: Queryable, provider: string, jobIds: string[]) {
   const rows = await db.query<{ job_id: string }>(TAKEN, [provider, jobIds]);
   return new Set(rows.map((row) => row.job_id));
@@ -100,14 +100,14 @@ const OVERLAPPING = statement(
    where mine.id = $1 limit 1`,
 );
 
-/** More than any adapter allows a provider's clock to differ from ours. */
+/** More than the difference that any adapter allows between a provider's clock and ours. */
 const CLOCK_SECONDS = 150;
 
 /**
- * Whether another attempt at the same provider and of the same time is uncertain too, or absent by
- * an operator's word alone: then a job that looks like this attempt's may be the other's. What they
- * asked for is not compared: what makes jobs look alike is each provider's own.
- * @param submitTimeoutSeconds how long after `send_before` a submit may still make a job
+ * Whether another attempt at the same provider and of the same time is uncertain too, or absent
+ * only by an operator decision: then a job that looks like this attempt's may be the other's. Their
+ * job specs are not compared, since each provider has its own way of comparing jobs.
+ * @param submitTimeoutSeconds how long after `send_before` a submit may still create a job
  */
 export async function hasOverlappingAttempt(
   db: Queryable,
@@ -124,7 +124,7 @@ const CORRECT = statement(
    where id = $1 and state = 'accepted' and outcome_by = 'operator'`,
 );
 
-/** Replaces the job that an operator named by mistake. */
+/** Replaces a wrong job id that an operator gave. */
 export async function correctJob(tx: Transaction, attemptId: string, jobId: string): Promise<void> {
   await tx.query(CORRECT, [attemptId, jobId]);
 }

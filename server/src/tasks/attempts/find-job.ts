@@ -22,15 +22,15 @@ export interface FindDeps extends JobSpecDeps {
   firstSeen: FirstSeen;
 }
 
-/** What a find learned about an attempt: `unknown` when it was inconclusive. */
+/** The result of a find. The outcome is `unknown` when the find was inconclusive. */
 interface Finding {
   outcome: Extract<AttemptOutcome, { kind: 'accepted' | 'absent' | 'unknown' }>;
   by: EvidenceSource;
-  /** The callback or the provider's response that it rests on, kept as evidence. */
+  /** The callback or the provider's result behind it, kept as evidence. */
   found: object;
 }
 
-/** A task held because nobody knows whether its provider took it. */
+/** The step of a task that is held because its acceptance is not known. */
 export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResult> {
   const attempt = await liveAttempt(deps.db, task.id);
   if (!attempt) throw new Error(`${task.id} is held without an attempt`);
@@ -38,11 +38,11 @@ export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResul
 }
 
 /**
- * Looks for the job of an attempt whose outcome nobody knows: one that a killed worker left open,
- * or one that holds its task. A guess is never made and nothing is submitted again.
+ * Finds the job of an attempt whose outcome is not known: one that was in flight when its worker
+ * died, or the one of a held task. It never guesses and never submits again.
  */
 export async function findJobOf(deps: FindDeps, task: Task, attempt: Attempt): Promise<StepResult> {
-  if (attempt.state === 'accepted') throw new Error(`${attempt.id} needs no look-up`);
+  if (attempt.state === 'accepted') throw new Error(`${attempt.id} has a job already`);
   const finding = await findOwnJob(deps, task, attempt).catch(async (failure: unknown) => {
     await recordEvidence(deps.db, attempt.id, 'find', { failure: String(failure) });
     throw failure;
@@ -68,7 +68,7 @@ function applyFinding(
   return applyOutcome(tx, task, attempt, { outcome, by, cause, submitRetrySeconds });
 }
 
-/** Look-ups cost calls of a shared budget: in time they become rarer, and callbacks still wake. */
+/** Finds use up a shared rate budget, so they become rarer in time; a callback wakes the task. */
 function delaySeconds(reconcileSeconds: number, task: Task): number {
   return Math.max(reconcileSeconds, task.phase_seconds / 60);
 }
@@ -81,7 +81,7 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
     return { outcome: { kind: 'accepted', jobId: named.job_id }, by: 'callback', found };
   }
   const found = await deps.providerOf(task).find(findJobInput(deps, task, attempt));
-  if (found.kind === 'found' && (await isOurs(deps, attempt, found))) {
+  if (found.kind === 'found' && (await isOwnJob(deps, attempt, found))) {
     return { outcome: { kind: 'accepted', jobId: found.jobId }, by: 'find', found };
   }
   if (failure !== undefined) throw failure;
@@ -91,8 +91,8 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
 
 type Found = Extract<FindOutcome, { kind: 'found' }>;
 
-/** Whether a job that was found may be taken: what only looks alike must not be another's. */
-async function isOurs(
+/** Whether a found job is this attempt's: one found by likeness must not be another's. */
+async function isOwnJob(
   { db, submitTimeoutSeconds }: FindDeps,
   attempt: Attempt,
   { jobId, by }: Found,
@@ -103,9 +103,11 @@ async function isOurs(
 }
 
 /**
- * The job that a callback named, if nobody has it yet. Behind a signature it is believed; without
- * one it counts only if the provider, asked, knows it: only the provider knew the address. That one
- * can't be asked about does not keep the others, nor the look-up itself, from being tried.
+ * The job that a callback named, unless it belongs to another attempt. With a valid signature it is
+ * adopted at once. Without one it counts only if the provider knows the job, since only the provider
+ * was given the callback's address. A failure to ask about one job does not stop the others, nor the
+ * provider's own find.
+ * @returns the job, or the last failure
  */
 async function findNamedJob(
   deps: FindDeps,
@@ -132,21 +134,21 @@ async function isKnownToProvider(deps: FindDeps, task: Task, job: NamedJob): Pro
   return status.kind !== 'missing';
 }
 
-interface LookedFor {
+interface FindResult {
   attempt: Attempt;
   found: FindOutcome;
   observedSeconds: number;
 }
 
 /**
- * Whether a look-up that began now proves, by not finding a job, that there is none. Strong absence
- * counts once the submit can't be on its way any more, by the database's clock and, in case that
- * one has jumped, by this process's own; and only where the attempt was sent to.
+ * Whether a find that did not find the job proves that there is no job. Strong absence counts only
+ * where the attempt was sent to, and only when the submit can't be under way any more: by the
+ * database's clock and, in case that clock has jumped, by the clock of this process too.
  */
 function provesAbsence(
   deps: FindDeps,
   task: Task,
-  { attempt, found, observedSeconds }: LookedFor,
+  { attempt, found, observedSeconds }: FindResult,
 ): boolean {
   if (found.kind !== 'absent') return false;
   if (found.proof === 'final') return true;

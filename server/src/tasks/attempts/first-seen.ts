@@ -1,13 +1,13 @@
-/** How long this process has known of attempts that are uncertain, by a clock that never jumps. */
+/** When this process first saw each uncertain attempt, by a clock that never jumps. */
 export interface FirstSeen {
-  /** Seconds since the first time it was asked about the attempt: 0 at first. */
+  /** Seconds since the first call for this attempt: 0 at the first. */
   secondsAgo(attemptId: string): number;
 }
 
-/** Attempts that are watched at a time; the longest watched are forgotten, and begin anew. */
+/** Beyond this number the oldest attempt is forgotten; its time then starts again at 0. */
 const MAX_ATTEMPTS = 10_000;
 
-/** @param monotonic milliseconds of this process */
+/** @param monotonic milliseconds by a clock of this process that never goes back */
 export function createFirstSeen(monotonic: () => number): FirstSeen {
   const since = new Map<string, number>();
   return {

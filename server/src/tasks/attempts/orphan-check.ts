@@ -36,8 +36,8 @@ interface OrphanCheckDeps {
 }
 
 /**
- * Looks at the jobs that unsigned callbacks named for ended tasks (is there such a job at all?) and
- * tells the operator of those that are certain.
+ * Asks providers whether suspected orphan jobs exist, and logs each confirmed one once as an error.
+ * Suspected are jobs that only unsigned callbacks named.
  */
 export async function checkOrphans(deps: OrphanCheckDeps): Promise<void> {
   const names = [...deps.providers.keys()];
@@ -45,11 +45,17 @@ export async function checkOrphans(deps: OrphanCheckDeps): Promise<void> {
     const provider = deps.providers.get(suspect.provider);
     if (!provider) continue;
     await checkSuspect(deps, provider, suspect).catch((error: Error) => {
-      deps.log.warn({ err: error, job: suspect.job_id }, 'a suspected job can not be checked');
+      deps.log.warn(
+        { err: error, job: suspect.job_id },
+        'a suspected orphan job could not be checked',
+      );
     });
   }
   for (const { provider, job_id: job, task_id: task } of await deps.db.query<OrphanJob>(REPORTED)) {
-    deps.log.error({ task, job, provider }, 'a job that no task uses has come to light');
+    deps.log.error(
+      { task, job, provider },
+      'orphan job: no task uses it, and the provider may bill it',
+    );
   }
 }
 

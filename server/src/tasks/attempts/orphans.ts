@@ -3,7 +3,7 @@ import { statement, type Transaction } from '../../database/database.ts';
 /** `suspected`: only an unsigned callback named the job, and no provider was asked about it yet. */
 export type OrphanState = 'suspected' | 'confirmed' | 'unknown_there';
 
-// A job that an attempt has adopted, this one or another, is none.
+// A job that belongs to any attempt is not an orphan.
 const RECORD = statement(
   'orphan_record',
   `insert into orphan_jobs as o (provider, job_id, attempt_id, task_id, source, state)
@@ -20,8 +20,8 @@ const RECORD = statement(
 );
 
 /**
- * Records the jobs that were named for an attempt and that it can't adopt any more: late evidence
- * (design decision 16). Nothing is cancelled: at some providers that deletes a finished result.
+ * Records the jobs that were named for an attempt and that it can't adopt any more (C16). They are
+ * not cancelled: at some providers that deletes a finished result.
  */
 export async function recordOrphans(tx: Transaction, attemptId: string): Promise<void> {
   await tx.query(RECORD, [attemptId]);
@@ -32,7 +32,7 @@ const REMOVE = statement(
   'delete from orphan_jobs where provider = $1 and job_id = $2',
 );
 
-/** A job that a task uses after all, by an operator's word. */
+/** Removes a job from the orphans: an operator decision gave it to a task. */
 export async function removeOrphan(
   tx: Transaction,
   provider: string,

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { until } from '../../test/service.ts';
 import {
   type Database,
+  DatabaseUnavailable,
   isDatabaseUnavailable,
   namedStatement,
   openDatabase,
   type Queryable,
   statement,
+  type Transaction,
   together,
   violatedConstraint,
 } from './database.ts';
@@ -109,6 +113,34 @@ test('a lost connection fails its work and is replaced: the pool goes on', async
   await narrow.close();
 });
 
+test('a database that is killed is unavailable to the statements under way and to later ones', async () => {
+  const target = new URL(database.url);
+  const sockets: Socket[] = [];
+  const proxy = createServer((client) => {
+    const upstream = connect({ host: target.hostname, port: Number(target.port) });
+    for (const socket of [client, upstream]) sockets.push(socket.on('error', () => {}));
+    client.pipe(upstream).pipe(client);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const url = new URL(target);
+  url.port = String((proxy.address() as AddressInfo).port);
+  const killed = openDatabase({ url: url.href, connections: 2, log: quiet });
+  const sleeping = killed.transaction(async (tx) => {
+    await tx.query(SUM);
+    const statements = [tx.query({ name: '', text: 'select pg_sleep(60)' }), tx.query(SUM)];
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+    for (const result of await Promise.allSettled(statements)) {
+      assert.ok(result.status === 'rejected');
+      assert.ok(result.reason instanceof DatabaseUnavailable, String(result.reason));
+    }
+    await tx.query(SUM); // pg: "Client has encountered a connection error and is not queryable"
+  });
+  await assert.rejects(sleeping, unavailable(/terminated unexpectedly|not queryable/));
+  await assert.rejects(killed.query(SUM), unavailable(/ECONNREFUSED/));
+  await killed.close();
+});
+
 test('a database that can not be reached is told from a statement that is wrong', async () => {
   const url = new URL(database.url);
   url.port = '1';
@@ -120,6 +152,54 @@ test('a database that can not be reached is told from a statement that is wrong'
   });
   assert.equal(isDatabaseUnavailable('connection'), false);
 });
+
+test('a pool that is closed is unavailable', async () => {
+  const ended = openDatabase({ url: database.url, connections: 1, log: quiet });
+  await ended.close();
+  await assert.rejects(ended.query(SUM), unavailable(/after calling end/));
+});
+
+test('a statement that fails by its own fault is not an unavailable database', async () => {
+  const faults: Array<[work: () => Promise<unknown>, expected: RegExp]> = [
+    [() => db.query({ name: '', text: 'select 1 / 0' }), /division by zero/],
+    [() => db.transaction(reuseName), /must be unique/],
+    [() => db.query({ name: '', text: 'select $1::jsonb' }, [{ n: 1n }]), /BigInt/],
+    [() => db.transaction((tx) => tx.query(ADD, [{ toJSON: failToSerialise }])), /connections/],
+  ];
+  for (const [work, expected] of faults) {
+    await assert.rejects(work, (error) => {
+      assert.match(String(error), expected);
+      return !isDatabaseUnavailable(error);
+    });
+  }
+  assert.equal(isDatabaseUnavailable(new TypeError('no connections to read')), false);
+});
+
+async function reuseName(tx: Transaction) {
+  await tx.query(SUM);
+  await tx.query({ name: SUM.name, text: 'select 2' });
+}
+
+function failToSerialise(): never {
+  throw new TypeError("Cannot read properties of undefined (reading 'connections')");
+}
+
+test('the queue’s own network errors count by their code', () => {
+  const refused = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
+  assert.equal(isDatabaseUnavailable(refused), true);
+  const missing = Object.assign(new Error('connection file'), { code: 'ENOENT' });
+  assert.equal(isDatabaseUnavailable(missing), false);
+});
+
+/** Accepts an error of ours that names and keeps what pg threw. */
+function unavailable(expected: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof DatabaseUnavailable, String(error));
+    assert.match(error.message, expected);
+    assert.ok(error.cause instanceof Error);
+    return isDatabaseUnavailable(error);
+  };
+}
 
 test('a named statement gives each parameter its value, whatever the order', async () => {
   const subtract = namedStatement(

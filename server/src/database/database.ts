@@ -90,10 +90,10 @@ export function openDatabase(options: { url: string; connections: number; log: L
   pool.on('error', (error) => {
     if (!closing) options.log.warn({ err: error.message }, 'a database connection was lost');
   });
-  // One lost in use fails its statements; without a listener it would end the process as well.
-  pool.on('connect', (client) => client.on('error', () => {}));
+  // Without a listener, a connection that breaks while it is in use would end the process.
+  pool.on('connect', (client) => client.on('error', () => broken.add(client)));
   return {
-    query: (sql, values) => run(pool, sql, values),
+    query: (sql, values) => runAlone(pool, sql, values),
     transaction: (work) => inTransaction(pool, 'begin', work),
     snapshot: (work) => inTransaction(pool, SNAPSHOT, work),
     close: () => {
@@ -106,15 +106,50 @@ export function openDatabase(options: { url: string; connections: number; log: L
 // An audit of large books may take longer than any other statement is allowed to.
 const SNAPSHOT = 'begin isolation level repeatable read read only; set local statement_timeout = 0';
 
-type Runner = pg.Pool | pg.PoolClient;
+/** Connections that broke. A statement that fails on one of them did not fail by its own fault. */
+const broken = new WeakSet<pg.PoolClient>();
 
+/** @throws DatabaseUnavailable */
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw new DatabaseUnavailable(error);
+  }
+}
+
+/** @throws DatabaseUnavailable when the connection broke; pg's own error otherwise */
 async function run<Row extends object>(
-  runner: Runner,
+  client: pg.PoolClient,
   sql: Statement,
   values: readonly unknown[] = [],
-) {
-  const result = await runner.query<Row & pg.QueryResultRow>({ ...sql, values: [...values] });
-  return result.rows;
+): Promise<Row[]> {
+  try {
+    const result = await client.query<Row & pg.QueryResultRow>({ ...sql, values: [...values] });
+    return result.rows;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError || !broken.has(client)) throw error;
+    throw new DatabaseUnavailable(error);
+  }
+}
+
+async function runAlone<Row extends object>(
+  pool: pg.Pool,
+  sql: Statement,
+  values?: readonly unknown[],
+): Promise<Row[]> {
+  const client = await connect(pool);
+  let failed = false;
+  try {
+    return await run<Row>(client, sql, values);
+  } catch (error) {
+    failed = true;
+    throw error;
+  } finally {
+    // A new connection prepares the statement again: it may have failed because a migration
+    // changed the columns that it was prepared for.
+    client.release(failed);
+  }
 }
 
 async function inTransaction<T>(
@@ -122,23 +157,23 @@ async function inTransaction<T>(
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
+  const client = await connect(pool);
+  let failure: Error | undefined;
   try {
-    await client.query(begin);
+    await run(client, { name: '', text: begin });
     const result = await work({
       query: (sql, values) => run(client, sql, values),
       isOpen: true,
     });
-    await client.query('commit');
+    await run(client, { name: '', text: 'commit' });
     return result;
   } catch (error) {
     await client.query('rollback').catch((cause: Error) => {
-      broken = cause;
+      failure = cause;
     });
     throw error;
   } finally {
-    client.release(broken);
+    client.release(failure);
   }
 }
 
@@ -160,13 +195,34 @@ export function violatedConstraint(error: unknown): string | undefined {
     : undefined;
 }
 
-/** Whether the database could not be reached or went away: nothing is wrong with the request. */
+/**
+ * No connection to the database could be made, or it broke. Nothing is wrong with the statement. If
+ * it was sent, it may have taken effect. The `cause` is pg's error, which often has no code
+ * ("Connection terminated unexpectedly", "timeout exceeded when trying to connect").
+ */
+export class DatabaseUnavailable extends Error {
+  override name = 'DatabaseUnavailable';
+
+  constructor(cause: unknown) {
+    super(`the database is unavailable: ${textOf(cause)}`, { cause });
+  }
+}
+
+/** Node's error for a host with several addresses has a code, but no message. */
+function textOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+}
+
+/** SQLSTATE classes: connection exception, no resources, operator intervention, rollback. */
+const UNAVAILABLE_STATES = /^(08|53|57|40)/;
+/** For errors of the queue's own pool (pg-boss), which are not wrapped. */
+const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/;
+
+/** Whether the request may succeed if it is made again: the database was unavailable to it. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof pg.DatabaseError) return /^(08|53|57|40)/.test(error.code ?? '');
-  const code = 'code' in error ? String(error.code) : '';
-  return (
-    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)/.test(code) ||
-    /connection|timeout exceeded when trying to connect|Client has encountered/i.test(error.message)
-  );
+  if (error instanceof DatabaseUnavailable) return true;
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  const codes = error instanceof pg.DatabaseError ? UNAVAILABLE_STATES : NETWORK_CODES;
+  return codes.test(String(error.code));
 }

@@ -121,12 +121,12 @@ async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
 /** @throws DatabaseUnavailable when the connection broke; pg's own error otherwise */
 async function run<Row extends object>(
   client: pg.PoolClient,
-  sql: Statement,
+  { name, text }: Statement,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
   try {
-    const result = await client.query<Row & pg.QueryResultRow>({ ...sql, values: [...values] });
-    return result.rows;
+    const query = { name, text, values: [...values] };
+    return (await client.query<Row & pg.QueryResultRow>(query)).rows;
   } catch (error) {
     if (error instanceof pg.DatabaseError || !broken.has(client)) throw error;
     throw new DatabaseUnavailable(error);

@@ -333,9 +333,9 @@ test('the database itself refuses balances below zero and one-sided changes', as
 test('an account without books can neither be given credits nor reserve any', async () => {
   const nobody = { accountId: 'acct_nobody', credits: 5 };
   const given = { ...nobody, kind: 'paid', reference: crypto.randomUUID() } as const;
-  await assert.rejects(grant(db, given), /no paid ledger account/);
+  await assert.rejects(grant(db, given), /no paid balance/);
   await assert.rejects(
     inTransaction((tx) => reserve(tx, { ...nobody, taskId: crypto.randomUUID() })),
-    /no paid ledger account/,
+    /no paid balance/,
   );
 });

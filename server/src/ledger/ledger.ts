@@ -1,5 +1,6 @@
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -25,28 +26,31 @@ interface Transfer {
   note?: string | undefined;
 }
 
-const TRANSFER = statement(
+const TRANSFER = namedStatement(
   'ledger_transfer',
+  ['accountId', 'kind', 'source', 'target', 'credits', 'reason', 'reference', 'note'],
   `with moved as (
      update ledger_balances set
-       granted = granted + $5::bigint * (($3 = 'granted')::int - ($4 = 'granted')::int),
-       available = available + $5::bigint * (($4 = 'available')::int - ($3 = 'available')::int),
-       reserved = reserved + $5::bigint * (($4 = 'reserved')::int - ($3 = 'reserved')::int),
-       spent = spent + $5::bigint * (($4 = 'spent')::int - ($3 = 'spent')::int)
-     where account_id = $1 and kind = $2
+       granted = granted
+         + :credits::bigint * ((:source = 'granted')::int - (:target = 'granted')::int),
+       available = available
+         + :credits::bigint * ((:target = 'available')::int - (:source = 'available')::int),
+       reserved = reserved
+         + :credits::bigint * ((:target = 'reserved')::int - (:source = 'reserved')::int),
+       spent = spent + :credits::bigint * ((:target = 'spent')::int - (:source = 'spent')::int)
+     where account_id = :accountId and kind = :kind
      returning available, reserved)
    insert into ledger_transfers
      (account_id, kind, source, target, credits, reason, reference, note,
       available_after, reserved_after)
-   select $1, $2, $3, $4, $5::bigint, $6, $7, $8, available, reserved from moved
+   select :accountId, :kind, :source, :target, :credits::bigint, :reason, :reference, :note,
+     available, reserved from moved
    returning id`,
 );
 
 async function transfer(tx: Queryable, move: Transfer): Promise<void> {
-  const { accountId, kind, source, target, credits, reason, reference, note } = move;
-  const values = [accountId, kind, source, target, credits, reason, reference, note ?? null];
-  const rows = await tx.query(TRANSFER, values);
-  if (rows.length !== 1) throw new Error(`account ${accountId} has no ${kind} ledger account`);
+  const rows = await tx.query(TRANSFER, TRANSFER.values({ ...move, note: move.note ?? null }));
+  if (rows.length !== 1) throw new Error(`account ${move.accountId} has no ${move.kind} balance`);
 }
 
 const OPEN = statement(

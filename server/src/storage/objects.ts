@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -19,9 +20,11 @@ export interface StoredObject {
   now_seconds: number;
 }
 
-const REGISTER = statement(
+const REGISTER = namedStatement(
   'object_register',
-  `insert into objects (id, task_id, role, media_type, size_bytes) values ($1, $2, $3, $4, $5)`,
+  ['id', 'taskId', 'role', 'mediaType', 'sizeBytes'],
+  `insert into objects (id, task_id, role, media_type, size_bytes)
+   values (:id, :taskId, :role, :mediaType, :sizeBytes)`,
 );
 
 const STILL_WANTED = statement(
@@ -40,9 +43,10 @@ export async function storeFile(
   file: { filePath: string; taskId: string; role: ObjectRole; mediaType: string },
 ): Promise<string> {
   const id = newId('object');
-  const { size } = await stat(file.filePath);
-  await deps.db.query(REGISTER, [id, file.taskId, file.role, file.mediaType, size]);
-  await deps.storage.put(id, file.filePath);
+  const { filePath, taskId, role, mediaType } = file;
+  const { size: sizeBytes } = await stat(filePath);
+  await deps.db.query(REGISTER, REGISTER.values({ id, taskId, role, mediaType, sizeBytes }));
+  await deps.storage.put(id, filePath);
   if ((await deps.db.query(STILL_WANTED, [id])).length === 0) {
     await deps.storage.delete(id); // whoever deleted it may have come before the last byte
     throw new Error(`${id} was marked for deletion while it was written`);

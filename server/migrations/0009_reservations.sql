@@ -3,6 +3,9 @@
 alter table ledger_accounts rename to ledger_balances;
 alter table ledger_balances rename column held to reserved;
 alter table ledger_balances rename constraint held_not_negative to reserved_not_negative;
+alter table ledger_balances rename constraint ledger_accounts_pkey to ledger_balances_pkey;
+alter table ledger_balances rename constraint ledger_accounts_kind_check to ledger_balances_kind_check;
+alter table ledger_balances rename constraint ledger_accounts_account_id_fkey to ledger_balances_account_id_fkey;
 
 alter table ledger_transfers rename column held_after to reserved_after;
 alter table ledger_transfers rename constraint ledger_transfers_account_id_kind_fkey to ledger_transfers_balance;
@@ -10,6 +13,8 @@ alter table ledger_transfers drop constraint ledger_transfers_source_check,
   drop constraint ledger_transfers_target_check, drop constraint ledger_transfers_reason_check;
 
 drop view task_holds;
+-- The one change that the append-only table ever sees: words, in the transaction of this file, which
+-- locks the table. No sum, no order and no settlement changes.
 alter table ledger_transfers disable trigger append_only;
 update ledger_transfers set
   source = case source when 'held' then 'reserved' else source end,

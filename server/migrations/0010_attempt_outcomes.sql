@@ -11,6 +11,11 @@ drop index attempts_reconciled;
 update attempts set state = 'in_flight' where state = 'open';
 update attempts set outcome_by = 'find' where outcome_by = 'look_up';
 update evidence set source = 'find' where source = 'look_up';
+-- Causes are read by operators (`framewright tasks show`); no code reads this member.
+update attempts set cause = cause - 'look_up' || jsonb_build_object('find', cause->'look_up')
+  where cause ? 'look_up';
+update task_history set cause = cause - 'look_up' || jsonb_build_object('find', cause->'look_up')
+  where cause ? 'look_up';
 
 alter table attempts alter column state set default 'in_flight';
 alter table attempts

@@ -237,6 +237,17 @@ test('a default in code type is what the service takes when the variable is not 
   assert.ok(checked >= 20, `only ${checked}`);
 });
 
+test('the shares of a rate limit on the page are those of the code', async () => {
+  const host = 'server/src/providers/host';
+  const files = await Promise.all((await namesUnder(host)).map(read));
+  const percent = (name: string) => {
+    const [share] = groups(files.join('\n'), new RegExp(`const ${name} = ([\\d.]+);`, 'g'));
+    return `${Math.round(Number(share) * 100)} %`;
+  };
+  const told = groups(page('docs/operations/README.md'), /(\d+ %) of\s(?:a provider's|its) limit/g);
+  assert.deepEqual(told, [percent('SHARE_OF_RATE'), percent('SHARE_OF_FIND_RATE')]);
+});
+
 test('the page of comfyui has every placeholder', () => {
   const told = groups(page(pageOfProvider('comfyui')), /\{\{(\w+)\}\}/g);
   for (const placeholder of PLACEHOLDERS) assert.ok(told.includes(placeholder), placeholder);
@@ -314,5 +325,23 @@ test('every link within the project leads to a file, and to a heading of it', as
       if (anchor === undefined) continue;
       assert.ok((await anchorsOf(file)).includes(anchor), `${name}: ${link}`);
     }
+  }
+});
+
+/** The files of the project, the installed packages and hidden ones aside. */
+async function projectFiles(): Promise<string[]> {
+  const entries = await readdir(ROOT, { withFileTypes: true });
+  const names = entries.filter(({ name }) => !/^\.|^node_modules$/.test(name));
+  const folders = names.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const inFolders = await Promise.all(folders.map(namesUnder));
+  return [...names.map(({ name }) => name), ...inFolders.flat()];
+}
+
+test('every source file that a page names exists', async () => {
+  const files = await projectFiles();
+  for (const [name, text] of pages) {
+    const named = groups(text, /`([\w./-]+\.ts)`/g);
+    const missing = named.filter((file) => !files.some((it) => `/${it}`.endsWith(`/${file}`)));
+    assert.deepEqual(missing, [], name);
   }
 });

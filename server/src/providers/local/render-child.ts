@@ -8,8 +8,8 @@ import { TONE_HERTZ, toneSamples } from './tone.ts';
 
 Log.setLevel(AV_LOG_ERROR);
 
-await serveParent(async (question) => {
-  const { spec, outputPath } = question as RenderJob; // our own parent sent it
+await serveParent(async (input) => {
+  const { spec, outputPath } = input as RenderJob; // our own parent sent it
   try {
     await render(spec, outputPath);
     return { kind: 'rendered' };

@@ -13,7 +13,7 @@ export function statement(name: string, text: string): Statement {
 }
 
 /** A statement whose parameters have names. */
-export interface NamedStatement<Parameter extends string> extends Statement {
+interface NamedStatement<Parameter extends string> extends Statement {
   /** The values in the order that the database expects. */
   values(named: Record<Parameter, unknown>): unknown[];
 }

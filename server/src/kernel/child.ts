@@ -140,7 +140,7 @@ export async function serveParent(work: (input: unknown) => Promise<unknown>): P
   process.stdout.write(`${JSON.stringify(message)}\n`, endAtOnce);
 }
 
-/** Kills itself: an orderly exit with an open demuxer was seen to loop forever in native clean-up. */
+/** By SIGKILL: an orderly exit with an open demuxer was seen to loop in native clean-up. */
 function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL');
 }

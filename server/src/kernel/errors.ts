@@ -19,7 +19,7 @@ export const ERROR_STATUS = {
   range_not_satisfiable: 416,
 } as const;
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+type ErrorCode = keyof typeof ERROR_STATUS;
 
 /** The codes that an answer with this HTTP status can carry. */
 export function errorCodesOf(status: number): string[] {

@@ -11,7 +11,7 @@ const PREFIXES = {
   request: 'req_',
 } as const;
 
-export type IdKind = keyof typeof PREFIXES;
+type IdKind = keyof typeof PREFIXES;
 
 // Asking the system once for each id costs more than the rest of the id.
 const drawn = new Uint8Array(4096);

@@ -1,8 +1,12 @@
+import {
+  type EmbeddedDatabase,
+  EmbeddedPostgresError,
+  openEmbeddedDatabase,
+} from 'embedded-postgres';
 import pg from 'pg';
 import type { DatabaseConfig } from './config/config.ts';
 import { type Database, openDatabase } from './database/database.ts';
 import { migrate } from './database/migrate.ts';
-import { openEmbeddedDatabase } from './kernel/embedded.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { installQueue } from './queue/queue.ts';
@@ -27,8 +31,7 @@ export async function openConfiguredDatabase(
   log: Log,
 ): Promise<OpenedDatabase> {
   const { databaseUrl, dataDir } = config;
-  const embedded =
-    databaseUrl === undefined ? await openEmbeddedDatabase({ dataDir, log }) : undefined;
+  const embedded = databaseUrl === undefined ? await openEmbedded(dataDir, log) : undefined;
   const url = databaseUrl ?? embedded?.url ?? '';
   try {
     await reach(url);
@@ -47,6 +50,16 @@ export async function openConfiguredDatabase(
     };
   } catch (error) {
     await embedded?.close();
+    throw error;
+  }
+}
+
+/** @throws UsageError, one line, for what an operator can fix */
+async function openEmbedded(dataDir: string, log: Log): Promise<EmbeddedDatabase> {
+  try {
+    return await openEmbeddedDatabase({ dataDir, log });
+  } catch (error) {
+    if (error instanceof EmbeddedPostgresError) throw new UsageError(error.message);
     throw error;
   }
 }

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { openEmbeddedDatabase } from 'embedded-postgres';
 import pg from 'pg';
 import { type Database, openDatabase, statement } from '../src/database/database.ts';
 import { migrate } from '../src/database/migrate.ts';
-import { openEmbeddedDatabase } from '../src/kernel/embedded.ts';
 import { createLog } from '../src/kernel/log.ts';
 import { installQueue } from '../src/queue/queue.ts';
 

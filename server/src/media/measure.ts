@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ChildOutcome, runChild } from '../kernel/child.ts';
 import { createSemaphore } from '../kernel/semaphore.ts';
@@ -41,20 +44,26 @@ const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', '
 /**
  * Node's permission model: no network, no processes, no writing, and no reading but our code and
  * its packages. It binds JavaScript only; FFmpeg is held by what its demuxer is allowed to open.
+ * It compares paths as they are written, so the child must not replace a symbolic link, such as
+ * node_modules, by its real path.
  */
 const CHILD_FLAGS = [
   '--permission',
   '--allow-addons',
+  '--preserve-symlinks',
   '--disable-warning=SecurityWarning',
-  ...[new URL('../', import.meta.url), new URL('../../package.json', import.meta.url)]
+  ...['../', '../../package.json']
+    .map((ours) => fileURLToPath(new URL(ours, import.meta.url)))
     .concat(packagesFolder())
-    .map((readable) => `--allow-fs-read=${fileURLToPath(readable)}`),
+    .map((readable) => `--allow-fs-read=${readable}`),
 ];
 
-/** The folder that holds node-av and, beside it, its binaries. */
-function packagesFolder(): URL {
-  const entry = import.meta.resolve('node-av/lib');
-  return new URL(entry.slice(0, entry.lastIndexOf('/node-av/') + 1));
+/** The folder in which Node finds node-av. The packages with its binaries are in it too. */
+function packagesFolder(): string {
+  const searched = createRequire(import.meta.url).resolve.paths('node-av') ?? [];
+  const found = searched.find((folder) => existsSync(path.join(folder, 'node-av')));
+  if (!found) throw new Error('the package node-av is not installed: run npm ci');
+  return `${found}/`;
 }
 
 export function createMeasurer(options: MeasurerOptions = {}): Measurer {

@@ -1,13 +1,13 @@
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
 
-/** One SQL statement, prepared once per connection under its name; not prepared without one. */
+/** One SQL statement, prepared once per connection under its name. An empty name: not prepared. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/** Names a statement; the name must be unique in the program. */
+/** Names a statement. The name must be unique in the program. */
 export function statement(name: string, text: string): Statement {
   return { name, text };
 }
@@ -20,7 +20,7 @@ interface NamedStatement<Parameter extends string> extends Statement {
 
 /**
  * A statement that writes its parameters as `:name` instead of `$1`. Use it from five parameters
- * on, so that no value is matched to its place by eye.
+ * on, so that no reader has to count positions.
  * @throws Error when the text uses a name that is not listed, or does not use one that is
  */
 export function namedStatement<Parameter extends string>(
@@ -43,37 +43,40 @@ export function namedStatement<Parameter extends string>(
   return { name, text: positional, values };
 }
 
-/** Whatever can run a statement: the database itself, or one open transaction of it. */
+/** Runs statements: the database itself, or one open transaction. */
 export interface Queryable {
-  /** Runs a statement; `Row` is the shape that the statement's own columns promise. */
+  /**
+   * Runs a statement. `Row` is the shape of the statement's columns; it is not checked.
+   * @throws DatabaseUnavailable, or pg's DatabaseError when Postgres refused the statement
+   */
   query<Row extends object>(sql: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 /**
- * An open transaction. Statements may be sent together, without waiting for one another: they run
- * in the order they were sent (see {@link together}).
+ * An open transaction. Statements may be sent without waiting for earlier ones. They run in the
+ * order in which they were sent (see {@link together}).
  */
 export interface Transaction extends Queryable {
-  /** Keeps a whole database from being taken for one. */
+  /** Type brand: a {@link Database} is not a Transaction. */
   readonly isOpen: true;
 }
 
 export interface Database extends Queryable {
-  /** Runs `work` in one transaction: committed when it returns, rolled back when it throws. */
+  /** Runs `work` in one transaction: commits when it returns, rolls back when it throws. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Runs `work` in one read-only snapshot: all its statements see the same moment. */
+  /** Runs `work` in one read-only transaction whose statements all see the same snapshot. */
   snapshot<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 const types = new pg.TypeOverrides();
-// bigint: credits and sizes stay far below 2^53, so plain numbers are exact.
+// bigint: credits and sizes stay far below 2^53, so JavaScript numbers are exact.
 types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /**
  * Opens a pool of connections.
  * @param url a `postgres://` address
- * @param connections the most that are open at once
+ * @param connections at most so many are open at a time
  */
 export function openDatabase(options: { url: string; connections: number; log: Log }): Database {
   const pool = new pg.Pool({
@@ -84,9 +87,10 @@ export function openDatabase(options: { url: string; connections: number; log: L
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
-    pipeline: true, // statements of a transaction that don't wait for each other share a flight
+    pipeline: true, // statements that don't wait for each other share a network round trip
   });
-  let closing = false; // a server that stops right after us may still speak to the last of them
+  // During close, a database that stops at the same time may break the last connections.
+  let closing = false;
   pool.on('error', (error) => {
     if (!closing) options.log.warn({ err: error.message }, 'a database connection was lost');
   });
@@ -103,10 +107,10 @@ export function openDatabase(options: { url: string; connections: number; log: L
   };
 }
 
-// An audit of large books may take longer than any other statement is allowed to.
+// No statement timeout: an audit of a large ledger may take longer than 30 seconds.
 const SNAPSHOT = 'begin isolation level repeatable read read only; set local statement_timeout = 0';
 
-/** Connections that broke. A statement that fails on one of them did not fail by its own fault. */
+/** Connections that broke: a statement that fails on one of them is not the cause. */
 const broken = new WeakSet<pg.PoolClient>();
 
 /** @throws DatabaseUnavailable */
@@ -146,8 +150,8 @@ async function runAlone<Row extends object>(
     failed = true;
     throw error;
   } finally {
-    // A new connection prepares the statement again: it may have failed because a migration
-    // changed the columns that it was prepared for.
+    // Closes the connection after a failure. The next one prepares the statement again, which may
+    // have failed because a migration changed the columns that it was prepared for.
     client.release(failed);
   }
 }
@@ -179,7 +183,7 @@ async function inTransaction<T>(
 
 /**
  * The results of statements that were sent together in one transaction.
- * @throws what the first to fail threw: those after it only say that the transaction is lost
+ * @throws the error of the first that failed: the later ones only report an aborted transaction
  */
 export async function together<Results extends unknown[]>(
   ...statements: { [Index in keyof Results]: Promise<Results[Index]> }
@@ -188,7 +192,7 @@ export async function together<Results extends unknown[]>(
   return Promise.all(statements) as Promise<Results>;
 }
 
-/** The constraint or unique index that a statement ran against, if that is why it failed. */
+/** The name of the constraint or unique index that a statement violated; undefined otherwise. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23')
     ? error.constraint
@@ -219,7 +223,7 @@ const UNAVAILABLE_STATES = /^(08|53|57|40)/;
 /** For errors of the queue's own pool (pg-boss), which are not wrapped. */
 const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/;
 
-/** Whether the request may succeed if it is made again: the database was unavailable to it. */
+/** Whether the same work may succeed later: the database was unavailable or aborted it. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
   if (!(error instanceof Error) || !('code' in error)) return false;

@@ -8,7 +8,7 @@ import {
 } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 
-/** The API spends paid credits only; promotional ones are kept apart and never touched by it. */
+/** The API spends paid credits only. It never changes promotional ones. */
 export type CreditKind = 'paid' | 'promotional';
 
 type LedgerSide = 'granted' | 'available' | 'reserved' | 'spent';
@@ -21,7 +21,7 @@ interface Transfer {
   target: LedgerSide;
   credits: number;
   reason: Reason;
-  /** Unique in the whole ledger: the same movement can't happen twice. */
+  /** Unique in the whole ledger: the same transfer can't be booked twice. */
   reference: string;
   note?: string | undefined;
 }
@@ -58,21 +58,21 @@ const OPEN = statement(
   `insert into ledger_balances (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
 );
 
-/** Opens the books of a new account, both kinds at zero. */
+/** Creates the balances of a new account, of both kinds, at zero. */
 export async function openBooks(tx: Transaction, accountId: string): Promise<void> {
   await tx.query(OPEN, [accountId]);
 }
 
 /**
- * Reserves paid credits for a task. The database's own check keeps `available` from going below
- * zero, however many reserves run at once.
- * @throws ApiError `insufficient_credits` (the transaction is then lost, as it must be)
+ * Reserves paid credits for a task. A check of the database keeps `available` from going below zero
+ * when several reserves run at once.
+ * @throws ApiError `insufficient_credits`; the transaction is then aborted and can't commit
  */
 export async function reserve(
   tx: Transaction,
-  reserve: { accountId: string; taskId: string; credits: number },
+  reservation: { accountId: string; taskId: string; credits: number },
 ): Promise<void> {
-  const { accountId, taskId, credits } = reserve;
+  const { accountId, taskId, credits } = reservation;
   const reference = `reserve:${taskId}`;
   const sides = { source: 'available', target: 'reserved' } as const;
   try {
@@ -93,8 +93,9 @@ export async function reserve(
 }
 
 /**
- * Settles a reservation: `capture` spends it, `refund` gives it back. Both use one reference, so
- * only one of them can ever exist for a task.
+ * Settles a reservation: `capture` spends it, `refund` makes it available again. Both use the same
+ * reference, so a task has at most one of them.
+ * @throws pg's DatabaseError (`violatedConstraint`) when the task is already settled
  */
 export async function settle(
   tx: Transaction,
@@ -114,16 +115,17 @@ export async function settle(
 
 export interface Grant {
   accountId: string;
-  /** A whole number, above zero for a grant, any but zero for an adjustment. */
+  /** A whole number: above zero for a grant, not zero for an adjustment. */
   credits: number;
   kind: CreditKind;
-  /** The caller's own name for this movement; the same reference is never booked twice. */
+  /** The caller's name for this transfer. The same reference is never booked twice. */
   reference: string;
 }
 
 /**
  * Gives credits, once per reference.
- * @returns whether the credits were booked now (false: they were before, with the same values)
+ * @returns true when the credits were booked now; false when they were booked earlier, with the
+ * same values
  * @throws UsageError when the reference was used with other values
  */
 export function grant(db: Database, given: Grant): Promise<boolean> {
@@ -136,7 +138,7 @@ export function grant(db: Database, given: Grant): Promise<boolean> {
 }
 
 /**
- * Corrects a balance up or down, once per reference.
+ * Corrects a balance up or down, once per reference; returns the same as {@link grant}.
  * @throws UsageError when the reference was used with other values, or the balance can't cover it
  */
 export async function adjust(db: Database, change: Grant & { note: string }): Promise<boolean> {
@@ -168,7 +170,7 @@ async function bookOnce(db: Database, move: Transfer): Promise<boolean> {
     await transfer(db, move);
     return true;
   } catch (error) {
-    // Any constraint: a movement sent again may fail on the balance before it meets its reference.
+    // Any constraint: a repeated transfer may violate the balance before the unique reference.
     if (violatedConstraint(error) === undefined || !(await isBooked(db, move))) throw error;
     return false;
   }
@@ -200,7 +202,7 @@ const BALANCES = statement(
   'select kind, available, reserved from ledger_balances where account_id = $1',
 );
 
-/** Both balances of an account; zero where there are no books. */
+/** The balances of an account, zero when it has none. */
 export async function balances(
   db: Queryable,
   accountId: string,
@@ -213,7 +215,7 @@ export async function balances(
   return { paid: of('paid'), promotional: of('promotional') };
 }
 
-/** For an admitting statement (accounts/admission.ts): the caller's paid balance. */
+/** The caller's paid balance, for the statement that admits a request (accounts/admission.ts). */
 export const PAID_BALANCE_OF_CALLER = {
   columns: 'books.available as available_credits',
   joins: `join ledger_balances books

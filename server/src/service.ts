@@ -109,13 +109,12 @@ async function listenForClients(
   basis: Basis & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, log, metrics } = basis;
+  const { db, queue, storage, links, log, metrics, providers } = basis;
   const waiting = createWaiting({ db, log });
   const app = await createApp({
-    ...config,
-    ...basis,
-    waiting,
+    ...{ db, queue, storage, links, log, providers, waiting },
     providerName: config.provider,
+    createWaitSeconds: config.createWaitSeconds,
     allow: config.outboundAllow,
     isReady: () => isReachable(db),
     onResponse: metrics.countResponse,

@@ -64,7 +64,8 @@ export function bindingFor(
   idempotencyKey: string = crypto.randomUUID(),
   prompt: string = REQUEST.prompt,
 ): Binding {
-  return { accountId, idempotencyKey, fingerprint: fingerprintOf({ prompt }) };
+  const fingerprint = fingerprintOf({ prompt });
+  return { accountId, surface: 'api', idempotencyKey, fingerprint };
 }
 
 /** A new task of a new customer, whose credits cover exactly this task. */

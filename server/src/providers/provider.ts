@@ -1,4 +1,4 @@
-import type { AspectRatio, Resolution } from '../catalog/frame-size.ts';
+import type { AspectRatio, Mode, Model, Resolution } from '../catalog/models.ts';
 
 /** One copied client file as a provider is given it. */
 export interface ProviderInput {
@@ -14,8 +14,8 @@ export interface ProviderInput {
 export interface JobSpec {
   /** Unique to the attempt; a provider that takes a client's own id gets this one. */
   attemptId: string;
-  mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
-  model: 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
+  mode: Mode;
+  model: Model;
   prompt: string;
   aspectRatio: AspectRatio;
   resolution: Resolution;

@@ -1,12 +1,9 @@
-import { Type } from 'typebox';
-import type { AspectRatio } from '../catalog/frame-size.ts';
-import { type GenerationRequest, ModelSchema, ModeSchema } from '../catalog/request.ts';
+import { type Static, Type } from 'typebox';
+import { type AspectRatio, MODELS, MODES, type Mode, type Model } from '../catalog/models.ts';
+import type { GenerationRequest } from '../catalog/request.ts';
 import { type Queryable, statement } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
-
-/** The public API's surface. A task is seen only by the surface that made it (decision 20). */
-export const SURFACE = 'api';
 
 export type Phase =
   | 'reserved'
@@ -45,6 +42,8 @@ export interface TaskInput extends Omit<ProviderInput, 'url'> {
 export interface Task {
   id: string;
   account_id: string;
+  /** Where the request came in. Only this surface sees the task (C20). */
+  surface: string;
   idempotency_key: string;
   phase: Phase;
   held_cause: 'acceptance' | 'outcome' | null;
@@ -79,6 +78,7 @@ export interface Task {
 const COLUMN_NAMES = [
   'id',
   'account_id',
+  'surface',
   'idempotency_key',
   'phase',
   'held_cause',
@@ -120,16 +120,16 @@ export type PublicColumns = Pick<
   | 'created_at'
   | 'updated_at'
   | 'now_seconds'
-> & { model: string; mode: string };
+> & { model: Model; mode: Mode };
 
-/** For an admitting statement: the task that the request names, if the caller's account made it. */
+/** For an admitting statement: the task that the request names, if it is the caller's. */
 export const TASK_OF_CALLER = {
   columns: `tasks.id, tasks.phase, tasks.credits, tasks.output_object_id, tasks.error_code,
        tasks.error_message, tasks.created_at, tasks.updated_at,
        tasks.request->>'model' as model, tasks.request->>'mode' as mode,
        extract(epoch from clock_now())::float8 as now_seconds`,
   joins: `left join tasks on tasks.id = caller.argument and tasks.account_id = caller.account_id
-       and tasks.surface = '${SURFACE}'`,
+       and tasks.surface = caller.surface`,
 } as const;
 
 const READ = statement('task_read', `select ${TASK_COLUMNS} from tasks where id = any($1)`);
@@ -153,8 +153,8 @@ const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
 export const VideoTaskSchema = Type.Object({
   id: Type.String(),
   status: Type.Enum(['processing', 'completed', 'failed']),
-  model: ModelSchema,
-  mode: ModeSchema,
+  model: Type.Enum(MODELS),
+  mode: Type.Enum(MODES),
   credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
   credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),
   output: Type.Union([Type.Object({ video_url: Type.String({ format: 'uri' }) }), Type.Null()]),
@@ -163,18 +163,7 @@ export const VideoTaskSchema = Type.Object({
   updated_at: Timestamp,
 });
 
-export interface VideoTask {
-  id: string;
-  status: 'processing' | 'completed' | 'failed';
-  model: string;
-  mode: string;
-  credits_used: number;
-  credits_refunded: number;
-  output: { video_url: string } | null;
-  error: { code: string; message: string } | null;
-  created_at: string | null;
-  updated_at: string | null;
-}
+export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
  * A task as clients see it. A held task reads as `processing` (C15). `credits_used` stays as

@@ -1,4 +1,4 @@
-import type { AspectRatio } from '../catalog/frame-size.ts';
+import type { AspectRatio } from '../catalog/models.ts';
 import {
   type Database,
   namedStatement,

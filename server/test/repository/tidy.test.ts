@@ -72,7 +72,9 @@ test('file names say what the file is about', () => {
 test('a statement name is used once', () => {
   const names = product.flatMap(({ text }) =>
     [
-      ...text.matchAll(/(?:(?:s|namedS)tatement\(\s*|openAdmission<\w+>\([\w.]+,)\s*'([^']+)'/g),
+      ...text.matchAll(
+        /(?:[sS]tatement\(|(?:openAdmission|fusedRead)(?:<\w+>)?\([\w.]+,)\s*'([^']+)'/g,
+      ),
     ].map(([, name]) => name),
   );
   assert.deepEqual(

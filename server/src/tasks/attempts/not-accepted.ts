@@ -1,5 +1,5 @@
 import { statement, type Transaction } from '../../database/database.ts';
-import { SURFACE, type Task } from '../task.ts';
+import type { Task } from '../task.ts';
 import { move, postpone, type StepResult, Superseded } from '../transitions.ts';
 
 const LOCK = statement(
@@ -13,7 +13,7 @@ const LOCK = statement(
 const RELEASE_KEY = statement(
   'key_release',
   `update idempotency_keys set task_id = null
-   where account_id = $1 and surface = '${SURFACE}' and key = $2 and task_id = $3`,
+   where account_id = $1 and surface = $2 and key = $3 and task_id = $4`,
 );
 
 /** The longest wait that a provider may ask for. */
@@ -62,7 +62,7 @@ export async function notAccepted(
     const details = wait > 0 ? { details: { retry_after_seconds: wait } } : {};
     const error = { code: 'not_accepted', message, ...details } as const;
     const failed = await move(tx, task, { to: 'failed', changes: { error }, cause });
-    await tx.query(RELEASE_KEY, [task.account_id, task.idempotency_key, task.id]);
+    await tx.query(RELEASE_KEY, [task.account_id, task.surface, task.idempotency_key, task.id]);
     return failed;
   }
   if (task.phase === 'held') {

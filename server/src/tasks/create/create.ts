@@ -14,7 +14,7 @@ import { newId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { reserve } from '../../ledger/ledger.ts';
 import type { Queue, QueueName } from '../../queue/queue.ts';
-import { readTasks, SURFACE, type Task } from '../task.ts';
+import { readTasks, type Task } from '../task.ts';
 import { announce } from './announce.ts';
 
 export interface CreateDeps {
@@ -30,6 +30,8 @@ export interface CreateDeps {
 /** What binds a request to its Idempotency-Key. */
 export interface Binding {
   accountId: string;
+  /** Where the request came in (C20). */
+  surface: string;
   idempotencyKey: string;
   fingerprint: Buffer;
 }
@@ -46,7 +48,7 @@ export interface KnownKey {
 export const KEY_OF_CALLER = {
   columns: 'known.fingerprint, known.task_id',
   joins: `left join idempotency_keys known on known.account_id = caller.account_id
-       and known.surface = '${SURFACE}' and known.key = caller.argument`,
+       and known.surface = caller.surface and known.key = caller.argument`,
 } as const;
 
 /**
@@ -110,11 +112,11 @@ export async function createTask(
 const READ_KEY = statement(
   'key_read',
   `select fingerprint, task_id from idempotency_keys
-   where account_id = $1 and surface = '${SURFACE}' and key = $2`,
+   where account_id = $1 and surface = $2 and key = $3`,
 );
 
-async function readKey(db: Queryable, { accountId, idempotencyKey }: Binding) {
-  const [known] = await db.query<KnownKey>(READ_KEY, [accountId, idempotencyKey]);
+async function readKey(db: Queryable, { accountId, surface, idempotencyKey }: Binding) {
+  const [known] = await db.query<KnownKey>(READ_KEY, [accountId, surface, idempotencyKey]);
   return known;
 }
 
@@ -139,10 +141,11 @@ async function reserveAndInsert(
   return task;
 }
 
-const BIND = statement(
+const BIND = namedStatement(
   'key_bind',
+  ['accountId', 'surface', 'idempotencyKey', 'fingerprint', 'taskId'],
   `insert into idempotency_keys as k (account_id, surface, key, fingerprint, task_id)
-   values ($1, '${SURFACE}', $2, $3, $4)
+   values (:accountId, :surface, :idempotencyKey, :fingerprint, :taskId)
    on conflict (account_id, surface, key) do update set task_id = excluded.task_id
      where k.task_id is null and k.fingerprint = excluded.fingerprint
    returning task_id`,
@@ -150,8 +153,7 @@ const BIND = statement(
 
 /** Binds a new or released key. If another create is binding it, waits for that transaction. */
 async function bindKey(tx: Transaction, binding: Binding, taskId: string): Promise<boolean> {
-  const { accountId, idempotencyKey, fingerprint } = binding;
-  const rows = await tx.query(BIND, [accountId, idempotencyKey, fingerprint, taskId]);
+  const rows = await tx.query(BIND, BIND.values({ ...binding, taskId }));
   return rows.length === 1;
 }
 
@@ -160,6 +162,7 @@ const INSERT = namedStatement(
   [
     'id',
     'accountId',
+    'surface',
     'idempotencyKey',
     'request',
     'seed',
@@ -170,7 +173,7 @@ const INSERT = namedStatement(
   ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      price_version, provider, wait_until, announced_at, due_at)
-   values (:id, :accountId, '${SURFACE}', :idempotencyKey, 'reserved', :request, :seed, :credits,
+   values (:id, :accountId, :surface, :idempotencyKey, 'reserved', :request, :seed, :credits,
      :priceVersion, :provider, clock_now() + :waitSeconds * interval '1 second',
      case when :waitSeconds = 0 then clock_now() end, clock_now())
    returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds,
@@ -190,6 +193,7 @@ async function insertTask(
   const values = INSERT.values({
     id: task.id,
     accountId: binding.accountId,
+    surface: binding.surface,
     idempotencyKey: binding.idempotencyKey,
     request: JSON.stringify(request),
     seed,

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
-import type { AspectRatio } from '../../catalog/frame-size.ts';
-import { inputsOf, nameOf, type RequestedInput } from '../../catalog/request.ts';
+import type { AspectRatio } from '../../catalog/models.ts';
+import { inputName, inputsOf, type RequestedInput } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
@@ -35,7 +35,7 @@ class MediaRefused extends Error {
   readonly details: Record<string, unknown>;
 
   constructor(input: RequestedInput, reason: string, message: string, more: object = {}) {
-    super(`${nameOf(input)}: ${message}`);
+    super(`${inputName(input)}: ${message}`);
     const entry = input.entry === null ? {} : { entry: input.entry };
     this.details = { field: input.field, ...entry, reason, ...more };
   }

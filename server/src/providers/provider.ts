@@ -1,4 +1,4 @@
-import type { AspectRatio, Resolution } from '../catalog/frame-size.ts';
+import type { AspectRatio, Mode, Model, Resolution } from '../catalog/models.ts';
 
 /** One copied client file as a provider is given it. */
 export interface ProviderInput {
@@ -14,8 +14,8 @@ export interface ProviderInput {
 export interface JobSpec {
   /** Unique to the attempt; a provider that takes a client's own id gets this one. */
   attemptId: string;
-  mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
-  model: 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
+  mode: Mode;
+  model: Model;
   prompt: string;
   aspectRatio: AspectRatio;
   resolution: Resolution;
@@ -98,17 +98,10 @@ export interface Capabilities {
   exactOutput: boolean;
   /** How long after a submit ended a job may still be missing from the look-up. */
   findLagSeconds: number;
-  /** How a job is looked for: by our own id, in a list that may match several, or not at all. */
-  find: 'exact' | 'list' | 'none';
-  callbacks: 'none' | 'unsigned' | 'signed';
   /** When the provider itself gives up on a job, counted from acceptance. */
   jobLimitSeconds: number;
   /** How long after success a result can be fetched. */
   outputLifeSeconds: number;
-  /** What the provider does not take, and what is done instead. No code decides by it. */
-  unsupported: Partial<
-    Record<'seed' | 'adaptive' | 'generate_audio' | 'end_image' | 'model', string>
-  >;
   /** Shares of a budget that all processes of an account share; calls per second. */
   budgets: Partial<Record<'submit' | 'read' | 'find', { callsPerSecond: number }>>;
 }

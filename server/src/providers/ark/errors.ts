@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type JsonResponse, leavesOpen, retryAfterSeconds } from '../kit/json-call.ts';
+import { isOutcomeUnknown, type JsonResponse, retryAfterSeconds } from '../kit/json-call.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { SubmitOutcome } from '../provider.ts';
 
@@ -94,7 +94,7 @@ export function refusedSubmit(response: JsonResponse): SubmitOutcome {
   if (!error) return { kind: 'unknown', cause: `HTTP ${status} without a task id` };
   const cause = arkCause(error, status);
   // Ark documents no 409: nobody can say what it would be about.
-  if (leavesOpen(status) || status === 409) return { kind: 'unknown', cause };
+  if (isOutcomeUnknown(status) || status === 409) return { kind: 'unknown', cause };
   const refusal = arkRefusal(error, status);
   if (refusal === 'busy' || refusal === 'operator') {
     const seconds = retryAfterSeconds(response.headers);

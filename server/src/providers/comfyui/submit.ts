@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome, CallResponse } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
-import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
 import { readPrompt } from './find.ts';
@@ -117,7 +117,7 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
     const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
     return { kind: 'rejected', fault: 'busy', cause, ...wait };
   }
-  const isRefused = OPERATOR_STATUSES.has(response.status) && !leavesOpen(response.status);
+  const isRefused = OPERATOR_STATUSES.has(response.status) && !isOutcomeUnknown(response.status);
   return isRefused ? operator(cause) : { kind: 'unknown', cause };
 }
 

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
-import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
 import { falErrorIn, falRejection } from './errors.ts';
 import { endpointOf, falInput } from './model-input.ts';
@@ -59,6 +59,6 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
     return { kind: 'accepted', jobId: body.request_id };
   }
   const error = falErrorIn(body);
-  if (leavesOpen(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
+  if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
   return falRejection(status, error, retryAfterSeconds(headers));
 }

@@ -27,7 +27,7 @@ interface Delivery {
  */
 export function createFalWebhookReader(settings: FalSettings) {
   const keys = createSigningKeys({
-    ask: () => askForKeys(settings),
+    fetchKeys: () => askForKeys(settings),
     now: settings.now,
     maxAgeSeconds: KEYS_MAX_AGE_SECONDS,
   });

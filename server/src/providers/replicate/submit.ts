@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
-import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
 import { replicateErrorIn, replicateRejection } from './errors.ts';
 import { replicateInput } from './model-input.ts';
@@ -57,6 +57,6 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && Value.Check(AcceptedSchema, body)) return { kind: 'accepted', jobId: body.id };
   const error = replicateErrorIn(body);
-  if (leavesOpen(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
+  if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
   return replicateRejection(status, error, retryAfterSeconds(headers));
 }

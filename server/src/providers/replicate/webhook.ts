@@ -24,7 +24,7 @@ interface Delivery {
  */
 export function createReplicateWebhookReader(settings: ReplicateSettings) {
   const secrets = createSigningKeys({
-    ask: async () => [await secretOf(settings)],
+    fetchKeys: async () => [await secretOf(settings)],
     now: settings.now,
     maxAgeSeconds: SECRET_MAX_AGE_SECONDS,
   });

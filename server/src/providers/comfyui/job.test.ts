@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertTruncated } from '../../../test/providers/long-words.ts';
+import { assertTruncated } from '../../../test/providers/long-texts.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
 
@@ -98,8 +98,8 @@ test('/queue: a job is found by its id among the waiting and the running', () =>
 });
 
 test('what is stored of an error text is bounded and well formed', () => {
-  assertTruncated((words) => {
-    const error = { exception_type: 'E', exception_message: words };
+  assertTruncated((text) => {
+    const error = { exception_type: 'E', exception_message: text };
     const status = job('failed', { execution_error: error });
     return [status?.kind === 'failed' ? status.cause : undefined];
   });

@@ -42,7 +42,7 @@ export function falCause(status: number, error: FalError | undefined): string {
 
 const MEDIA = {
   code: 'invalid_media',
-  message: 'The provider can not use an input file.',
+  message: 'The provider could not use an input file.',
 } as const;
 const CONTENT = {
   code: 'content_refused',

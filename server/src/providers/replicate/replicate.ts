@@ -7,7 +7,10 @@ import { type ReplicateOptions, type ReplicateSettings, replicateSettings } from
 import { submitToReplicate } from './submit.ts';
 import { createReplicateWebhookReader } from './webhook.ts';
 
-/** Seedance 2.0 on Replicate, by plain HTTP: its client sends a create again by itself. */
+/**
+ * Seedance 2.0 on Replicate, by plain HTTP: Replicate's own client retries a create without being
+ * asked.
+ */
 export function createReplicateProvider(options: ReplicateOptions): Provider {
   const settings = replicateSettings(options);
   const { guardedFetch, maxOutputBytes: maxBytes } = options;
@@ -24,8 +27,8 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
 }
 
 /**
- * 600 creates and 3,000 other calls a minute; results are deleted after an hour.
- * Source: Replicate docs, rate limits and data retention.
+ * 600 creates and 3,000 other calls a minute; results are deleted after an hour. Source: Replicate
+ * docs, rate limits and data retention.
  */
 function capabilitiesOf(settings: ReplicateSettings): Capabilities {
   return {

@@ -11,9 +11,9 @@ import type { ReplicateSettings } from './settings.ts';
 const AcceptedSchema = Type.Object({ id: JobIdSchema });
 
 /**
- * Creates a prediction of an official model, once. Its `start` webhook brings the id of one whose
- * answer was lost, and its deadline bounds what such a one can cost.
- * Source: Replicate docs, create a prediction, webhooks; changelog 2025-10-16.
+ * Creates a prediction of an official model; one try. If the response is lost, the `start` webhook
+ * brings the id, and the deadline limits the cost of an orphan job. Source: Replicate docs, create
+ * a prediction, webhooks; changelog 2025-10-16.
  */
 export async function submitToReplicate(
   settings: ReplicateSettings,
@@ -44,7 +44,7 @@ export async function submitToReplicate(
   return outcomeOf(response);
 }
 
-/** As the documented example has it, `1m`. */
+/** In the format of the documented example, `1m`. */
 function asDuration(seconds: number): string {
   const whole = Math.ceil(seconds);
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;

@@ -25,8 +25,8 @@ import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteMarked } from './storage/objects.ts';
 import type { Storage } from './storage/storage.ts';
-import { tendOrphans } from './tasks/attempts/orphans.ts';
-import { createWatch } from './tasks/attempts/uncertain-since.ts';
+import { createFirstSeen } from './tasks/attempts/first-seen.ts';
+import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
@@ -109,13 +109,12 @@ async function listenForClients(
   basis: Basis & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, log, metrics } = basis;
+  const { db, queue, storage, links, log, metrics, providers } = basis;
   const waiting = createWaiting({ db, log });
   const app = await createApp({
-    ...config,
-    ...basis,
-    waiting,
+    ...{ db, queue, storage, links, log, providers, waiting },
     providerName: config.provider,
+    createWaitSeconds: config.createWaitSeconds,
     allow: config.outboundAllow,
     isReady: () => isReachable(db),
     onResponse: metrics.countResponse,
@@ -207,21 +206,24 @@ function buildWorker(
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
   const { db, storage, log, scratch, providers } = basis;
+  const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
+  const { pollMinSeconds, pollMaxSeconds, retentionDays } = config;
   const steps = createSteps({
-    ...config,
-    ...basis,
+    ...{ db, storage, log, scratch, links: basis.links, guardedFetch: basis.guardedFetch },
+    ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
+    ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
     measurer: createMeasurer(),
     outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
     monotonic,
-    watch: createWatch(monotonic),
+    firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({ ...basis, steps });
+  const worker = createWorker({ db, queue: basis.queue, log, steps });
   closers.push(() => worker.stop(config.shutdownSeconds));
-  const tidying = new AbortController();
-  const { signal } = tidying;
-  closers.push(async () => tidying.abort());
+  const upkeep = new AbortController();
+  const { signal } = upkeep;
+  closers.push(async () => upkeep.abort());
   return {
     stopClaiming: () => worker.stopClaiming(),
     async start() {
@@ -234,8 +236,8 @@ function buildWorker(
       startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
         scratch.maintain(),
       );
-      startInterval(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
-        tendOrphans({ db, log, providers }),
+      startInterval(reconcileSeconds, { name: 'orphan check', log, signal }, () =>
+        checkOrphans({ db, log, providers }),
       );
     },
   };

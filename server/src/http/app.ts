@@ -8,13 +8,10 @@ import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts'
 import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
 import { handleError, malformed } from './errors.ts';
 import { healthRoutes } from './operations/health.ts';
-import { acceptJsonOnly } from './public/body.ts';
-import { type CreateRouteDeps, createGenerationRoute } from './public/create-generation.ts';
-import { getCreditsRoute } from './public/get-credits.ts';
-import { getTaskRoute } from './public/get-task.ts';
-import { describeApi } from './public/openapi.ts';
+import { openApiOptions } from './public/openapi.ts';
+import { PUBLIC_API, type PublicApiDeps, publicApi } from './public/public-api.ts';
 
-export type AppDeps = CreateRouteDeps &
+export type AppDeps = PublicApiDeps &
   MediaRouteDeps &
   CallbackRouteDeps & {
     log: Log;
@@ -42,23 +39,15 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     http: { requireHostHeader: false }, // Node would answer on its own, without the envelope
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true } },
   });
-  acceptJsonOnly(app);
   app.setErrorHandler((error: Error, request, reply) =>
     handleError(error, { request, reply, log: deps.log }),
   );
   setResponseHeaders(app, deps);
   refuseUnroutable(app);
   noteRequests(app);
-  await app.register(swagger, describeApi());
+  await app.register(swagger, openApiOptions());
   healthRoutes(app, deps);
-  await app.register(
-    async (api) => {
-      createGenerationRoute(api, deps);
-      getTaskRoute(api, deps);
-      getCreditsRoute(api, deps);
-    },
-    { prefix: '/api/v1' },
-  );
+  await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
   mediaRoute(app, deps);
   await app.register((callbacks) => callbackRoute(callbacks, deps));
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());

@@ -1,4 +1,4 @@
-import type { AspectRatio, Resolution } from '../catalog/frame-size.ts';
+import type { AspectRatio, Mode, Model, Resolution } from '../catalog/models.ts';
 
 /** A copied client file, as an adapter gets it. */
 export interface ProviderInput {
@@ -20,8 +20,8 @@ export interface JobSpec {
    * made from it.
    */
   attemptId: string;
-  mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
-  model: 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
+  mode: Mode;
+  model: Model;
   prompt: string;
   aspectRatio: AspectRatio;
   resolution: Resolution;

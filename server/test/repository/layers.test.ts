@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { importsOf, product, sources } from './sources.ts';
+import { importsOf, product, sources, WORKSPACES } from './sources.ts';
 
 /**
  * The rooms of server/src, lowest layer first. A file imports within its room or from a lower layer.
@@ -19,8 +19,8 @@ const LAYERS = [
   ['cli and the files beside it'],
 ];
 
-/** Folders that may import only themselves: what they know is about nothing else. */
-const CLOSED = ['acceptance'];
+/** Folders that import only their own files and npm packages, tests included. */
+const CLOSED = ['acceptance', ...WORKSPACES];
 
 function roomOf(name: string): string {
   const [room = '', ...rest] = name.replace('server/src/', '').split('/');
@@ -61,6 +61,18 @@ test('a closed folder imports nothing of the others', () => {
     sources
       .filter(({ name }) => name.startsWith(`${folder}/`))
       .filter((source) => importsOf(source).some((target) => !target.startsWith(`${folder}/`))),
+  );
+  assert.deepEqual(
+    wrong.map(({ name }) => name),
+    [],
+  );
+});
+
+test('a workspace does not import the server by its package name', () => {
+  const wrong = sources.filter(
+    ({ name, text }) =>
+      WORKSPACES.some((workspace) => name.startsWith(`${workspace}/`)) &&
+      /(?:from|import\()\s*'framewright['/]/.test(text),
   );
   assert.deepEqual(
     wrong.map(({ name }) => name),

@@ -12,7 +12,10 @@ export interface Source {
   text: string;
 }
 
-const FOLDERS = ['server', 'simulators', 'acceptance', 'bench'];
+/** npm workspaces beside the server that know nothing of tasks. */
+export const WORKSPACES = ['embedded-postgres', 'local-renderer', 'simulators'];
+
+const FOLDERS = ['server', ...WORKSPACES, 'acceptance', 'bench'];
 
 async function readFolder(folder: string): Promise<Source[]> {
   const entries = await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true });
@@ -32,9 +35,17 @@ async function readFolder(folder: string): Promise<Source[]> {
 /** Every TypeScript file in the folders of the repository, tests and test kits included. */
 export const sources = (await Promise.all(FOLDERS.map(readFolder))).flat();
 
-/** What the service runs: no tests, no test kits. */
+/** The code of the server: no tests, no test kits. */
 export const product = sources.filter(
   ({ name }) => name.startsWith('server/src/') && !name.endsWith('.test.ts'),
+);
+
+/** The code of the workspaces: no tests, no test kits. */
+export const workspaceCode = sources.filter(
+  ({ name }) =>
+    WORKSPACES.some((workspace) => name.startsWith(`${workspace}/`)) &&
+    !name.endsWith('.test.ts') &&
+    !/^[\w-]+\/test\//.test(name),
 );
 
 /** The files that a source imports by a relative path, type imports included. */

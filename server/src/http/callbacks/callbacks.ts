@@ -5,6 +5,7 @@ import {
   type CallbackResult,
   receiveCallback,
 } from '../../tasks/attempts/callback.ts';
+import { readBodiesAsBytes } from '../body-bytes.ts';
 
 /** The body of a callback may repeat the whole job with its input. */
 const BODY_BYTES = 2 ** 20;
@@ -24,13 +25,11 @@ export interface CallbackRouteDeps extends CallbackDeps {
  * that can't be told now, so that the provider sends it again.
  */
 export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDeps): Promise<void> {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, async (_: unknown, body: Buffer) => body);
+  readBodiesAsBytes(app, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });
   app.post<CallbackRequest>(
     '/callbacks/:provider/:segment',
     {
       schema: { hide: true },
-      bodyLimit: BODY_BYTES,
       onRequest: async ({ params: { provider, segment } }) => {
         if (deps.links.attemptOf(provider, segment) === undefined) throw noSuchPath();
       },

@@ -1,8 +1,27 @@
-import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import type { FastifySchema } from 'fastify';
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { type FastifySchema, fastify } from 'fastify';
+import { ENDPOINTS, PUBLIC_API } from './public-api.ts';
+
+/** The OpenAPI document of all endpoints. No part of the service is needed for it. */
+export async function describePublicApi(): Promise<object> {
+  const app = fastify();
+  await app.register(swagger, openApiOptions());
+  for (const { description } of ENDPOINTS) {
+    const url = PUBLIC_API.prefix + description.url;
+    app.route({ ...description, url, handler: refuseToServe });
+  }
+  await app.ready();
+  const document = app.swagger();
+  await app.close();
+  return document;
+}
+
+function refuseToServe(): never {
+  throw new Error('this app only describes the API');
+}
 
 /** What openapi.json says beside the routes' own schemas. */
-export function describeApi(): FastifyDynamicSwaggerOptions {
+export function openApiOptions(): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.0',

@@ -41,8 +41,8 @@ test('a job is accepted once, with the attempt’s own id and the whole request'
     { outcome: { kind: 'accepted', jobId }, jobs: 1, posts: 1 },
   );
   const job = (await rig.simulator.jobs()).find(({ id }) => id === jobId);
-  assert.ok(job && 'graph' in job && 'wish' in job && 'filename' in job);
-  assert.deepEqual(job.wish, { width: 864, height: 496, seconds: 4, audio: false });
+  assert.ok(job && 'graph' in job && 'outputSpec' in job && 'filename' in job);
+  assert.deepEqual(job.outputSpec, { width: 864, height: 496, seconds: 4, audio: false });
   assert.equal(job.filename, `${jobId}_00001_.mp4`);
   assert.match(JSON.stringify(job.graph), /"seed":4294967295/);
 });

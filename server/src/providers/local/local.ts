@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { RenderSpec } from 'local-renderer';
 import { frameSize } from '../../catalog/frame-size.ts';
 import type { Database } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
@@ -26,7 +27,7 @@ import {
   renewJob,
   takeJob,
 } from './jobs.ts';
-import { type RenderSpec, renderVideo } from './render.ts';
+import { renderVideo } from './render.ts';
 
 /** Where the renderer reads inputs from and leaves results: any process must find them again. */
 export interface RenderFiles {

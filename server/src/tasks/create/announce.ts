@@ -1,5 +1,5 @@
 import { type Queryable, statement } from '../../database/database.ts';
-import { SURFACE, TASK_COLUMNS, type Task } from '../task.ts';
+import { TASK_COLUMNS, type Task } from '../task.ts';
 
 const ANNOUNCE = statement(
   'task_announce',
@@ -11,7 +11,7 @@ const ANNOUNCE = statement(
 const READ_BOUND = statement(
   'task_read_bound',
   `select ${TASK_COLUMNS} from tasks join idempotency_keys k on k.task_id = tasks.id
-     and k.account_id = tasks.account_id and k.surface = '${SURFACE}'
+     and k.account_id = tasks.account_id and k.surface = tasks.surface
      and k.key = tasks.idempotency_key
    where tasks.id = $1`,
 );

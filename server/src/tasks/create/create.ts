@@ -3,6 +3,7 @@ import type { Price } from '../../catalog/price.ts';
 import { type GenerationRequest, inputsOf } from '../../catalog/request.ts';
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -13,7 +14,7 @@ import { newId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { reserve } from '../../ledger/ledger.ts';
 import type { Queue, QueueName } from '../../queue/queue.ts';
-import { readTasks, SURFACE, type Task } from '../task.ts';
+import { readTasks, type Task } from '../task.ts';
 import { announce } from './announce.ts';
 
 export interface CreateDeps {
@@ -29,6 +30,8 @@ export interface CreateDeps {
 /** What binds a request to its Idempotency-Key. */
 export interface Binding {
   accountId: string;
+  /** Where the request came in (C20). */
+  surface: string;
   idempotencyKey: string;
   fingerprint: Buffer;
 }
@@ -43,7 +46,7 @@ export interface KnownKey {
 export const KEY_OF_CALLER = {
   columns: 'known.fingerprint, known.task_id',
   joins: `left join idempotency_keys known on known.account_id = caller.account_id
-       and known.surface = '${SURFACE}' and known.key = caller.argument`,
+       and known.surface = caller.surface and known.key = caller.argument`,
 } as const;
 
 /**
@@ -103,11 +106,11 @@ export async function createTask(
 const READ_KEY = statement(
   'key_read',
   `select fingerprint, task_id from idempotency_keys
-   where account_id = $1 and surface = '${SURFACE}' and key = $2`,
+   where account_id = $1 and surface = $2 and key = $3`,
 );
 
-async function readKey(db: Queryable, { accountId, idempotencyKey }: Binding) {
-  const [known] = await db.query<KnownKey>(READ_KEY, [accountId, idempotencyKey]);
+async function readKey(db: Queryable, { accountId, surface, idempotencyKey }: Binding) {
+  const [known] = await db.query<KnownKey>(READ_KEY, [accountId, surface, idempotencyKey]);
   return known;
 }
 
@@ -132,10 +135,11 @@ async function reserveAndInsert(
   return task;
 }
 
-const BIND = statement(
+const BIND = namedStatement(
   'key_bind',
+  ['accountId', 'surface', 'idempotencyKey', 'fingerprint', 'taskId'],
   `insert into idempotency_keys as k (account_id, surface, key, fingerprint, task_id)
-   values ($1, '${SURFACE}', $2, $3, $4)
+   values (:accountId, :surface, :idempotencyKey, :fingerprint, :taskId)
    on conflict (account_id, surface, key) do update set task_id = excluded.task_id
      where k.task_id is null and k.fingerprint = excluded.fingerprint
    returning task_id`,
@@ -143,17 +147,29 @@ const BIND = statement(
 
 /** Binds a new key, or one armed again; a twin in flight is waited for here. */
 async function bindKey(tx: Transaction, binding: Binding, taskId: string): Promise<boolean> {
-  const { accountId, idempotencyKey, fingerprint } = binding;
-  const rows = await tx.query(BIND, [accountId, idempotencyKey, fingerprint, taskId]);
+  const rows = await tx.query(BIND, BIND.values({ ...binding, taskId }));
   return rows.length === 1;
 }
 
-const INSERT = statement(
+const INSERT = namedStatement(
   'task_insert',
+  [
+    'id',
+    'accountId',
+    'surface',
+    'idempotencyKey',
+    'request',
+    'seed',
+    'credits',
+    'priceVersion',
+    'provider',
+    'waitSeconds',
+  ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      price_version, provider, wait_until, announced_at, due_at)
-   values ($1, $2, '${SURFACE}', $3, 'reserved', $4, $5, $6, $7, $8,
-     clock_now() + $9 * interval '1 second', case when $9 = 0 then clock_now() end, clock_now())
+   values (:id, :accountId, :surface, :idempotencyKey, 'reserved', :request, :seed, :credits,
+     :priceVersion, :provider, clock_now() + :waitSeconds * interval '1 second',
+     case when :waitSeconds = 0 then clock_now() end, clock_now())
    returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds,
      null as accepted_seconds`,
 );
@@ -168,17 +184,19 @@ async function insertTask(
   const { request, price, binding } = task;
   const drawn = request.seed === undefined || request.seed === -1;
   const seed = drawn ? randomInt(SEEDS) : request.seed;
-  const [inserted] = await tx.query<Task>(INSERT, [
-    task.id,
-    binding.accountId,
-    binding.idempotencyKey,
-    JSON.stringify(request),
+  const values = INSERT.values({
+    id: task.id,
+    accountId: binding.accountId,
+    surface: binding.surface,
+    idempotencyKey: binding.idempotencyKey,
+    request: JSON.stringify(request),
     seed,
-    price.credits,
-    price.version,
-    providerName,
-    createWaitSeconds,
-  ]);
+    credits: price.credits,
+    priceVersion: price.version,
+    provider: providerName,
+    waitSeconds: createWaitSeconds,
+  });
+  const [inserted] = await tx.query<Task>(INSERT, values);
   if (!inserted) throw new Error(`${task.id} was not inserted`);
   return inserted;
 }

@@ -1,4 +1,5 @@
-import { type AspectRatio, frameSize, type Resolution } from '../../catalog/frame-size.ts';
+import { frameSize } from '../../catalog/frame-size.ts';
+import type { AspectRatio, Resolution } from '../../catalog/models.ts';
 import type { MediaFacts } from '../../media/measure.ts';
 
 /** What a request asks of its video. */

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import {
+  type CallbackHost,
+  type ReceivedCallback,
+  startCallbackHost,
+} from '../../../../simulators/kit/callback-host.ts';
 import type { Callback, JobSpec } from '../../../src/providers/provider.ts';
 import { jobsFor, newJobSpec, sendNow, submitAccepted, submitLost } from './attempts.ts';
-import { type CallbackHost, type ReceivedCallback, startCallbackHost } from './callback-host.ts';
 import type { PlannedFault, Suite } from './subject.ts';
 
 /** For providers that call back. */

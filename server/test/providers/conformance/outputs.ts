@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { decodeFrames } from '../../../../local-renderer/test/media-samples.ts';
 import { frameSize } from '../../../src/catalog/frame-size.ts';
-import { seenFrames } from '../../../src/providers/local/media-samples.ts';
 import { OutputGone, type OutputReference } from '../../../src/providers/provider.ts';
 import { newJobSpec, readEnd, submitAccepted } from './attempts.ts';
 import type { PlannedFault, Suite } from './subject.ts';
@@ -81,7 +81,7 @@ async function decoded(bytes: Buffer) {
   try {
     const file = path.join(folder, 'output.mp4');
     await writeFile(file, bytes);
-    const { count, frame } = await seenFrames(file, [0]);
+    const { count, frame } = await decodeFrames(file, [0]);
     const { width, height } = frame(0);
     return { count, width, height };
   } finally {

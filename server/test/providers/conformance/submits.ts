@@ -25,7 +25,7 @@ const LOST_REPLIES: PlannedFault[] = [
   { kind: 'truncated_body' },
   { kind: 'slow_headers' },
   { kind: 'slow_body' },
-  { kind: 'oversize_answer' },
+  { kind: 'oversize_response' },
 ];
 
 /** The provider did nothing; whoever asked for it can't know that either. */

@@ -30,9 +30,10 @@ function checkBaseUrls({ configuredProviders, outboundAllow }: AddressConfig): v
 }
 
 /**
- * A foreign provider fetches inputs and calls back, so its links must be https. Exceptions, with a
- * warning: the provider or the public address is on OUTBOUND_ALLOW, or the provider is on this
- * machine (a simulator). A provider that only finishes its tasks is not checked.
+ * Checks that a foreign provider, which fetches inputs and calls back, gets https links.
+ * Exceptions, with a warning: the provider or the public address is on OUTBOUND_ALLOW, or the
+ * provider is on this machine (a simulator). A provider that only finishes its tasks is not
+ * checked.
  * @throws UsageError that says what to set
  */
 function checkPublicUrl(config: AddressConfig, log: Log): void {

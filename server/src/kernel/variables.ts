@@ -14,14 +14,14 @@ export function read(env: Environment, name: string, fallback: string): string {
 }
 
 /** Seconds. A Node timer fires at once if it is set to more than 24.8 days. */
-const MAX_WAIT = 2_000_000;
+const MAX_TIMER_SECONDS = 2_000_000;
 
 /** A number within the bounds; fractions are allowed. */
 export function number(
   env: Environment,
   name: string,
   fallback: number,
-  { min = 0, max = MAX_WAIT }: { min?: number; max?: number } = {},
+  { min = 0, max = MAX_TIMER_SECONDS }: { min?: number; max?: number } = {},
 ): number {
   const text = read(env, name, String(fallback));
   const value = /^\d+(\.\d+)?$|^\.\d+$/.test(text) ? Number(text) : Number.NaN;

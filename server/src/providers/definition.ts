@@ -24,7 +24,7 @@ export interface AdapterDeps {
   /** Milliseconds since 1970, by the database's clock. */
   now(): number;
   submitTimeoutSeconds: number;
-  /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
+  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
   nextListTurn(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export interface ProviderInput {
 /** What an adapter submits for one attempt. */
 export interface JobSpec {
   /**
-   * Unique to the attempt. A provider that lets the client choose the job id gets this id or one
+   * Unique to the attempt. A provider that lets its caller choose the job id gets this id or one
    * made from it.
    */
   attemptId: string;

@@ -46,7 +46,7 @@ export interface ArkOptions {
   maxOutputBytes?: number | undefined;
   /** The limit of the account; 180, the limit of individuals, if not given. */
   submitsPerMinute?: number | undefined;
-  /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
+  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   /** Milliseconds since 1970. */
   now(): number;

@@ -70,6 +70,6 @@ test('an input link that Ark can’t fetch is the operator’s fault', () => {
   assert.equal(arkRefusal({ code: 'InvalidParameter.TosURLInvalid' }, 400), 'operator');
 });
 
-test('what is stored of an error text is bounded and well formed', () => {
+test('a stored error text is bounded and well formed', () => {
   assertTruncated((text) => [arkCause({ code: 'InvalidParameter', message: text }, 400)]);
 });

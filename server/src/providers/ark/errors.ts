@@ -22,9 +22,9 @@ export type Refusal = 'content_refused' | 'invalid_media' | 'invalid_request' | 
 type Rule = [codes: RegExp, refusal: Refusal];
 
 /**
- * What Ark's error codes mean; the first match counts. Source: the error code reference of ark-cli
- * and the create page of the API reference. An unknown 4xx is the operator's fault: a person must
- * look at it.
+ * What Ark's error codes mean; the first match counts.
+ * Source: the error code reference of ark-cli and the create page of the API reference. An unknown
+ * 4xx is the operator's fault: a person must look at it.
  */
 const RULES: Rule[] = [
   [/SensitiveContentDetected|RiskDetection|PolicyViolation|PrivacyInformation/, 'content_refused'],

@@ -32,9 +32,9 @@ export interface ComfyuiOptions {
 const DAY_SECONDS = 86_400;
 
 /**
- * A self-hosted ComfyUI server that runs an operator's workflow. The client chooses the job id, so
- * finds are exact. Queue and history are in the server's memory, so a restart loses them. Source:
- * ComfyUI `server.py`, `execution.py`, `comfy_execution/jobs.py`.
+ * A self-hosted ComfyUI server that runs an operator's workflow. The service chooses the job id, so
+ * finds are exact. Queue and history are in the server's memory, so a restart loses them.
+ * Source: ComfyUI `server.py`, `execution.py`, `comfy_execution/jobs.py`.
  * @throws UsageError, one line, when a workflow or the address can't be used
  */
 export function createComfyuiProvider(options: ComfyuiOptions): Provider {

@@ -76,8 +76,8 @@ const JobListSchema = Type.Object({
 /**
  * The age of the server's oldest job, by the server's clock (`create_time` of the job, `Date` of
  * the response): since then the server was not restarted, and its history was not cleared. 0 if the
- * age is unknown: the server has no job, or is too old for `/api/jobs`. Source: ComfyUI
- * `server.py`, `get_jobs` and `post_prompt` (`create_time`, which the server sets).
+ * age is unknown: the server has no job, or is too old for `/api/jobs`.
+ * Source: ComfyUI `server.py`, `get_jobs` and `post_prompt` (`create_time`, which the server sets).
  * @throws ServerError when the response is not in the documented format
  */
 async function memoryAgeSeconds(server: ServerAddress): Promise<number> {

@@ -97,7 +97,7 @@ test('/queue: a waiting or running job is found by its id', () => {
   assert.equal(isQueued({ queue_running: [] }, ID), undefined);
 });
 
-test('what is stored of an error text is bounded and well formed', () => {
+test('a stored error text is bounded and well formed', () => {
   assertTruncated((text) => {
     const error = { exception_type: 'E', exception_message: text };
     const status = job('failed', { execution_error: error });

@@ -40,8 +40,8 @@ const ErrorSchema = Type.Object({
 
 /**
  * The status of a job in a response of `/api/jobs/{id}`; undefined if the body is not in that
- * format or is about another job. Unknown statuses count as working. Source: ComfyUI
- * `comfy_execution/jobs.py`, `JobStatus`.
+ * format or is about another job. Unknown statuses count as working.
+ * Source: ComfyUI `comfy_execution/jobs.py`, `JobStatus`.
  */
 export function statusOfJob(body: unknown, id: string): JobStatus | undefined {
   if (!Value.Check(JobSchema, body) || body.id !== id) return undefined;

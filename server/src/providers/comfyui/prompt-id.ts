@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 /**
  * The id that an attempt's job is posted with, always the same for the same attempt: a UUID of
  * version 8 (RFC 9562) made from a SHA-256 of the attempt id. It is in the canonical lower-case
- * form, because newer servers refuse any other (400 `invalid_prompt_id`). Source: ComfyUI
- * `comfy_execution/jobs.py`, `validate_job_id`.
+ * form, because newer servers refuse any other (400 `invalid_prompt_id`).
+ * Source: ComfyUI `comfy_execution/jobs.py`, `validate_job_id`.
  */
 export function promptIdOf(attemptId: string): string {
   const bytes = createHash('sha256').update(`framewright comfyui ${attemptId}`).digest();

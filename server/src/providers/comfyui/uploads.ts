@@ -14,8 +14,8 @@ const SUBFOLDER = 'framewright';
 /**
  * Uploads a client's file, unless it is on the server already, so that the next try of a submit
  * that ran out of time is faster. The file goes to the folder `temp`, which the server empties at
- * each start: nothing else would ever delete it. Source: ComfyUI `server.py`, `image_upload`, which
- * takes files of any kind.
+ * each start: nothing else would ever delete it.
+ * Source: ComfyUI `server.py`, `image_upload`, which takes files of any kind.
  * @returns the name of the file for a loading node: `folder/name [temp]`
  * @throws ServerError when the file did not arrive
  */

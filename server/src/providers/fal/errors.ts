@@ -52,7 +52,8 @@ const CONTENT = {
 /**
  * Error types that are the client's fault. `file_download_error` is not among them: fal downloads
  * from links of this service. With status 400 or 422, any other type is a parameter that the model
- * does not take. Source: fal docs, model errors.
+ * does not take.
+ * Source: fal docs, model errors.
  */
 const REQUEST_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
   content_policy_violation: CONTENT,
@@ -112,7 +113,8 @@ const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
 
 /**
  * How a request failed. fal does not bill server errors; it may bill a request whose input the
- * model refused. Source: fal docs, faq and pricing.
+ * model refused.
+ * Source: fal docs, faq and pricing.
  */
 export function falJobFailure(status: number, types: string[], text: string): JobFailure {
   const message = 'The provider could not make the video.';

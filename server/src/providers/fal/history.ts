@@ -26,8 +26,8 @@ const MAX_PAGES = 20;
 
 /**
  * Finds an attempt's request in the account's request history: by its mark, or by its likeness. The
- * history may show finished requests only, so absence is only a hint. Source: fal docs, platform
- * APIs, models/requests/by-endpoint.
+ * history may show finished requests only, so absence is only a hint.
+ * Source: fal docs, platform APIs, models/requests/by-endpoint.
  * @throws Error when the history can't be read to its end
  */
 export async function findInHistory(

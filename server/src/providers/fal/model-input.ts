@@ -31,7 +31,8 @@ const FILE_FIELDS: FileFields = {
 
 /**
  * The body of a submit. fal takes the duration as a string and has no seed. The aspect ratio was
- * resolved before, so `auto` is never sent. Source: fal, Seedance 2.0 model pages, input tables.
+ * resolved before, so `auto` is never sent.
+ * Source: fal, Seedance 2.0 model pages, input tables.
  */
 export function falInput(jobSpec: JobSpec): Record<string, unknown> {
   return {

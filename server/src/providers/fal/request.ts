@@ -20,7 +20,8 @@ const RESULT_FAILURES = new Set([400, 413, 422, 499]);
 
 /**
  * Reads a request. fal has three statuses. A failed or cancelled request reads COMPLETED like any
- * other: its result shows how it ended. Source: fal docs, queue status and result.
+ * other: its result shows how it ended.
+ * Source: fal docs, queue status and result.
  */
 export async function readRequest(settings: FalSettings, jobId: string): Promise<JobStatus> {
   const url = `${settings.queueUrl}/${settings.app}/requests/${encodeURIComponent(jobId)}`;

@@ -14,8 +14,8 @@ const AcceptedSchema = Type.Object({ request_id: JobIdSchema });
 export const OUTPUT_LIFE_SECONDS = 86_400;
 
 /**
- * Submits a request to fal's queue; one try. Source: fal docs, queue submit, common parameters,
- * reliability and data retention.
+ * Submits a request to fal's queue; one try.
+ * Source: fal docs, queue submit, common parameters, reliability and data retention.
  */
 export async function submitToFal(
   settings: FalSettings,

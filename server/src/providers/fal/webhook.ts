@@ -23,7 +23,8 @@ interface Delivery {
 /**
  * Reads fal's signed webhooks: Ed25519 over request id, user id, time and the SHA-256 of the body,
  * each on a line. fal sends one when a request is completed, and repeats it until it gets a
- * response. Source: fal docs, webhooks, "Verification".
+ * response.
+ * Source: fal docs, webhooks, "Verification".
  */
 export function createFalWebhookReader(settings: FalSettings) {
   const keys = createSigningKeys({

@@ -8,7 +8,7 @@ const SENT = {
   urls: ['https://a.example/media/o_1?signature=x', 'https://a.example/media/o_2?signature=y'],
 };
 
-test('what was sent is recognised among fields that the provider added', () => {
+test('the fields that were sent are recognised among fields that the provider added', () => {
   assert.ok(isEcho(SENT, { ...structuredClone(SENT), bitrate_mode: 'standard', seed: null }));
 });
 

@@ -104,8 +104,8 @@ export function replicateJobFailure(error: string): JobFailure {
 
 /**
  * A prediction that was ended at its deadline or by a person at Replicate. It is free if it had not
- * started (`aborted`), otherwise it is billed (`canceled`). Source: Replicate changelog 2025-10-16,
- * prediction lifecycle.
+ * started (`aborted`), otherwise it is billed (`canceled`).
+ * Source: Replicate changelog 2025-10-16, prediction lifecycle.
  */
 export function jobEndOf(status: 'aborted' | 'canceled'): JobFailure {
   return {

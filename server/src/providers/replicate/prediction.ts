@@ -12,8 +12,8 @@ const PredictionSchema = Type.Object({
 });
 
 /**
- * Reads a prediction. An unknown status counts as working. Source: Replicate docs, prediction
- * lifecycle.
+ * Reads a prediction. An unknown status counts as working.
+ * Source: Replicate docs, prediction lifecycle.
  */
 export async function readPrediction(
   settings: ReplicateSettings,

@@ -29,7 +29,8 @@ const MAX_PAGES = 20;
  * Finds an attempt's job among the predictions made around its submit: by its mark, or by its
  * likeness. Absence is weak, unless an operator has configured how soon the list shows every
  * prediction and each other prediction can be told apart from this one. (Replicate removes what was
- * sent after an hour.) Source: Replicate docs, predictions list and data retention.
+ * sent after an hour.)
+ * Source: Replicate docs, predictions list and data retention.
  * @throws Error when the list can't be read to its end
  */
 export async function findInPredictions(

@@ -27,8 +27,8 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
 }
 
 /**
- * 600 creates and 3,000 other calls a minute; results are deleted after an hour. Source: Replicate
- * docs, rate limits and data retention.
+ * 600 creates and 3,000 other calls a minute; results are deleted after an hour.
+ * Source: Replicate docs, rate limits and data retention.
  */
 function capabilitiesOf(settings: ReplicateSettings): Capabilities {
   return {

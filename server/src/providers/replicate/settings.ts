@@ -23,7 +23,7 @@ export interface ReplicateOptions {
    * itself, because Replicate promises nothing.
    */
   listLagSeconds?: number | undefined;
-  /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
+  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   readTimeoutSeconds?: number | undefined;
   /** The largest result that is fetched; see openOutputAt. */

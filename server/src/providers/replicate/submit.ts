@@ -12,8 +12,8 @@ const AcceptedSchema = Type.Object({ id: JobIdSchema });
 
 /**
  * Creates a prediction of an official model; one try. If the response is lost, the `start` webhook
- * brings the id, and the deadline limits the cost of an orphan job. Source: Replicate docs, create
- * a prediction, webhooks; changelog 2025-10-16.
+ * brings the id, and the deadline limits the cost of an orphan job.
+ * Source: Replicate docs, create a prediction, webhooks; changelog 2025-10-16.
  */
 export async function submitToReplicate(
   settings: ReplicateSettings,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
-import { openTestApp, replyOf, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { openTestApp, parseResponse, type TestApp, type TestCustomer } from '../../test/app.ts';
 import { assertError, type ErrorResponse } from '../../test/envelope.ts';
 
 let api: TestApp;
@@ -117,7 +117,7 @@ test('a method that a route does not have is 404, also without an API key', asyn
       if (known.includes(method)) continue;
       const response = await api.app.inject({ url, method });
       if (method === 'HEAD') assert.equal(response.statusCode, 404);
-      else assertError(replyOf(response), 'not_found');
+      else assertError(parseResponse(response), 'not_found');
     }
   }
 });
@@ -136,7 +136,7 @@ test('HEAD responds as GET does, without the body', async () => {
 test('a malformed URL gets the usual checks', async () => {
   for (const id of ['%zz', '%ff', '%', '%e2%82', 'a%00b', '%00', 'a%2Fb', '..%2f..', '']) {
     const url = `/api/v1/tasks/${id}`;
-    assertError(replyOf(await api.app.inject({ url })), 'unauthorized');
+    assertError(parseResponse(await api.app.inject({ url })), 'unauthorized');
     assertError(await customer.send({ url }), 'not_found');
   }
   for (const url of ['/%zz', '//', '/api/v1/credits%', '/api/v1/tasks/a/b', '/;/..']) {
@@ -151,11 +151,11 @@ test('every response has its own X-Request-Id, is no-store and is JSON', async (
   const urls = ['/api/v1/credits', '/api/v1/tasks/none', '/nowhere', '/openapi.json', '/readyz'];
   for (const url of urls) {
     const headers = { 'x-request-id': 'mine' };
-    const reply = await customer.send({ url, headers });
-    ids.add(reply.headers['x-request-id']);
-    assert.match(String(reply.headers['x-request-id']), /^req_\w+$/);
-    assert.equal(reply.headers['cache-control'], 'no-store');
-    assert.match(String(reply.headers['content-type']), /^application\/json/);
+    const response = await customer.send({ url, headers });
+    ids.add(response.headers['x-request-id']);
+    assert.match(String(response.headers['x-request-id']), /^req_\w+$/);
+    assert.equal(response.headers['cache-control'], 'no-store');
+    assert.match(String(response.headers['content-type']), /^application\/json/);
   }
   assert.equal(ids.size, urls.length);
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, replyOf, type TestApp } from '../../../test/app.ts';
+import { openTestApp, parseResponse, type TestApp } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { makeCustomer } from '../../../test/service.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
@@ -21,7 +21,7 @@ const ROUTES = [
 
 async function ask(authorization: string | undefined, route: (typeof ROUTES)[number] = ROUTES[2]) {
   const headers = authorization === undefined ? {} : { authorization };
-  return replyOf(await api.app.inject({ ...route, headers }));
+  return parseResponse(await api.app.inject({ ...route, headers }));
 }
 
 test('every operation requires a known API key and names the scheme', async () => {

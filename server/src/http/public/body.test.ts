@@ -105,8 +105,8 @@ test('only application/json is accepted, in any case and with parameters', async
     '',
   ]) {
     const details = { field: 'Content-Type', reason: 'not_json' };
-    const reply = await customer.create(GOOD, { 'content-type': type });
-    assertError(reply, 'invalid_request', details);
+    const response = await customer.create(GOOD, { 'content-type': type });
+    assertError(response, 'invalid_request', details);
   }
 });
 
@@ -132,6 +132,6 @@ test('the body of a read is ignored, whatever it is', async () => {
 });
 
 test('a compressed body is not decompressed, so it is not JSON', async () => {
-  const reply = await customer.create(gzipSync(GOOD), { 'content-encoding': 'gzip' });
-  assertError(reply, 'invalid_request', { field: 'body' });
+  const response = await customer.create(gzipSync(GOOD), { 'content-encoding': 'gzip' });
+  assertError(response, 'invalid_request', { field: 'body' });
 });

@@ -129,8 +129,8 @@ test('a key has 1 to 160 characters and is case-sensitive', async () => {
   }
   for (const key of ['x'.repeat(161), 'a b', 'a/b', 'a,b', 'caf\u00e9', 'a"b', '{}', '\ta\tb']) {
     const details = { field: 'Idempotency-Key', reason: 'malformed' };
-    const reply = await customer.create(BODY, { 'idempotency-key': key });
-    assertError(reply, 'invalid_request', details);
+    const response = await customer.create(BODY, { 'idempotency-key': key });
+    assertError(response, 'invalid_request', details);
   }
 });
 

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openTestApp, type Reply, replyOf, type TestApp } from '../../../test/app.ts';
+import {
+  openTestApp,
+  type ParsedResponse,
+  parseResponse,
+  type TestApp,
+} from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { makeCustomer } from '../../../test/service.ts';
 import { type Database, statement } from '../../database/database.ts';
@@ -47,9 +52,9 @@ after(async () => {
   await tested.close();
 });
 
-async function list(authorization?: string): Promise<Reply> {
+async function list(authorization?: string): Promise<ParsedResponse> {
   const headers = authorization === undefined ? {} : { authorization };
-  return replyOf(await app.inject({ url: '/list/tasks', headers }));
+  return parseResponse(await app.inject({ url: '/list/tasks', headers }));
 }
 
 test('an endpoint without an admission of its own requires an API key', async () => {

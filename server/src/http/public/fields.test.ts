@@ -178,10 +178,10 @@ for (const [name, field] of Object.entries(FIELDS)) {
   test(`${name} accepts exactly the values of the contract, without coercion`, async () => {
     await fc.assert(
       fc.asyncProperty(field.values, async (value) => {
-        const reply = await poor.create({ ...field.rest(value), [name]: value });
+        const response = await poor.create({ ...field.rest(value), [name]: value });
         const sent = JSON.parse(JSON.stringify({ value })).value; // -0 is sent as 0
-        if (field.isValid(sent)) assertError(reply, 'insufficient_credits');
-        else assertError(reply, 'invalid_request', { field: name });
+        if (field.isValid(sent)) assertError(response, 'insufficient_credits');
+        else assertError(response, 'invalid_request', { field: name });
       }),
       { numRuns: 40, examples: (field.edges ?? []).map((edge) => [edge]) },
     );
@@ -202,8 +202,8 @@ test('an unknown property is refused and named, whatever its value', async () =>
         ['prompt', 'abc'],
         [name, value],
       ]);
-      const reply = await poor.create(body);
-      assertError(reply, 'invalid_request', { field: name, reason: 'unknown_property' });
+      const response = await poor.create(body);
+      assertError(response, 'invalid_request', { field: name, reason: 'unknown_property' });
     }),
     { numRuns: 40 },
   );
@@ -212,9 +212,9 @@ test('an unknown property is refused and named, whatever its value', async () =>
 test('the prompt is required, and a wrong length gets the message of the contract', async () => {
   const words = 'prompt must contain between 3 and 4000 characters.';
   for (const prompt of ['', 'ab', '😀😀', 'x'.repeat(4001), '😀'.repeat(4001)]) {
-    const reply = await poor.create({ prompt });
-    assertError(reply, 'invalid_request', { field: 'prompt' });
-    assert.equal(reply.body.error.message, words);
+    const response = await poor.create({ prompt });
+    assertError(response, 'invalid_request', { field: 'prompt' });
+    assert.equal(response.body.error.message, words);
   }
   const missing = await poor.create({ seed: 1 });
   assertError(missing, 'invalid_request', { field: 'prompt', reason: 'required' });

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, type Reply, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import {
+  openTestApp,
+  type ParsedResponse,
+  type TestApp,
+  type TestCustomer,
+} from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 
@@ -122,7 +127,7 @@ async function useAccount(credits: number): Promise<UsedAccount> {
   return { customer, limitedSecret: secret };
 }
 
-function sendWith(faults: Fault[]): Promise<Reply> {
+function sendWith(faults: Fault[]): Promise<ParsedResponse> {
   const draft: Draft = {
     ...{ account: 'rich', key: 'fresh', contentType: 'application/json' },
     ...{ isLimited: false, isAuthorized: true, isBroken: false, isTooLarge: false },
@@ -156,10 +161,10 @@ test('of any two faults, the one that is checked first is reported', async () =>
         [first, second],
         [second, first],
       ]) {
-        const reply = await sendWith(order);
-        const reported = reply.body.error?.details?.field ?? reply.body.error?.code;
+        const response = await sendWith(order);
+        const reported = response.body.error?.details?.field ?? response.body.error?.code;
         assert.equal(reported, first.details?.field ?? first.code, `${first.name}, ${second.name}`);
-        assertError(reply, first.code, first.details);
+        assertError(response, first.code, first.details);
       }
     }
   }

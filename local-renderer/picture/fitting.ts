@@ -79,7 +79,7 @@ export function copyOf(frame: Frame): Frame {
 }
 
 /** The largest even size with the same aspect ratio that fits in the box. */
-export function containedSize(shown: FrameSize, box: FrameSize): FrameSize {
+function containedSize(shown: FrameSize, box: FrameSize): FrameSize {
   const scale = Math.min(box.width / shown.width, box.height / shown.height);
   const even = (length: number) => Math.max(2, Math.floor((length * scale) / 2) * 2);
   return { width: even(shown.width), height: even(shown.height) };

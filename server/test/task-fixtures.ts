@@ -8,7 +8,7 @@ import { liveAttempt } from '../src/tasks/attempts/attempts.ts';
 import { type Binding, type CreateDeps, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';
-import { type SubmitDeps, submit } from '../src/tasks/steps/submit.ts';
+import { type SubmitStepDeps, submitTask } from '../src/tasks/steps/submit.ts';
 import type { Task } from '../src/tasks/task.ts';
 import { moveNow } from '../src/tasks/transitions.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
@@ -105,12 +105,12 @@ export async function claimTask(db: Database, taskId: string): Promise<Task> {
 export const SUBMIT_TIMEOUT_SECONDS = 30;
 
 /** What the submit and look-up steps need, with one provider for all tasks. */
-export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitDeps {
+export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepDeps {
   return {
     ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
     pause: async () => {},
     log: quiet,
-    watch: { secondsSince: () => Number.POSITIVE_INFINITY },
+    firstSeen: { secondsAgo: () => Number.POSITIVE_INFINITY },
     submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
     submitRetrySeconds: 600,
     reconcileSeconds: 45,
@@ -127,9 +127,9 @@ export async function makeHeldTask(fixture: TaskFixture, changes: Partial<Create
   const provider = scriptedProvider({
     submit: async () => ({ kind: 'unknown', cause: 'timed out', bytesSent: 700 }),
   });
-  const held = await submit(submitDeps(fixture, provider), task);
+  const held = await submitTask(submitDeps(fixture, provider), task);
   const attempt = await liveAttempt(fixture.db, task.id);
-  if (held === 'rest' || !attempt) throw new Error(`${task.id} is not held`);
+  if (held === 'postponed' || !attempt) throw new Error(`${task.id} is not held`);
   return { held, attempt, binding };
 }
 
@@ -146,11 +146,8 @@ export function scriptedProvider(
     capabilities: {
       exactOutput: false,
       findLagSeconds: script.findLagSeconds ?? 0,
-      find: 'list',
-      callbacks: 'none',
       jobLimitSeconds: 3600,
       outputLifeSeconds: 3600,
-      unsupported: {},
       budgets: {},
     },
     submit: script.submit ?? unexpected('submit'),

@@ -6,7 +6,7 @@ const GraphSchema = Type.Record(
   Type.String(),
   Type.Object({ class_type: Type.String(), inputs: Type.Record(Type.String(), Type.Unknown()) }),
 );
-export type Graph = Static<typeof GraphSchema>;
+type Graph = Static<typeof GraphSchema>;
 
 /** The nodes this server has installed. */
 const LOADERS = ['LoadImage', 'LoadVideo'];

@@ -23,7 +23,7 @@ const InputSchema = Type.Object(
   { additionalProperties: false },
 );
 
-export const FalJobSchema = Type.Object({
+const FalJobSchema = Type.Object({
   ...JOB_FIELDS,
   endpoint: Type.String(),
   input: Type.Object({}, { additionalProperties: true }),

@@ -20,7 +20,7 @@ export const InputSchema = Type.Object({
   seed: Type.Optional(Type.Integer()),
 });
 
-export const ReplicateJobSchema = Type.Object({
+const ReplicateJobSchema = Type.Object({
   ...JOB_FIELDS,
   model: Type.String(),
   input: InputSchema,

@@ -65,8 +65,8 @@ export function openAdmission<Row extends object>(
 ): (request: AdmissionRequest) => Promise<Admitted<Row>> {
   const sql = admittingStatement(name, read);
   const ask = batch({
-    most: MAX_TOGETHER,
-    turns: TURNS,
+    maxItems: MAX_TOGETHER,
+    concurrency: TURNS,
     keyOf: (asked: Asked) => asked.secret,
     work: (together) => askTogether<Row>(db, sql, together),
   });

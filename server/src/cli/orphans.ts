@@ -1,4 +1,4 @@
-import { listOrphans } from '../tasks/attempts/orphans.ts';
+import { listOrphans } from '../operator/orphan-listing.ts';
 import type { Command } from './command.ts';
 
 export const ORPHAN_COMMANDS: readonly Command[] = [

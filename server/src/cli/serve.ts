@@ -1,7 +1,7 @@
 import { createAccount, hasNoAccounts } from '../accounts/accounts.ts';
 import { createKey } from '../accounts/api-keys.ts';
 import type { Config } from '../config/config.ts';
-import { checkForeignAddresses } from '../config/provider-addresses.ts';
+import { checkProviderAddresses } from '../config/provider-addresses.ts';
 import type { Database } from '../database/database.ts';
 import { createLog, type Log } from '../kernel/log.ts';
 import { grant } from '../ledger/ledger.ts';
@@ -18,7 +18,7 @@ const FIRST_CREDITS = 10_000;
 export async function serve(config: Config): Promise<number> {
   const log = createLog({ level: config.logLevel });
   const stop = stopRequest(log);
-  checkForeignAddresses(config, log);
+  checkProviderAddresses(config, log);
   const opened = await openConfiguredDatabase(config, log);
   opened.onExit((cause) => {
     log.fatal({ cause }, 'the embedded database ended; the service shuts down');

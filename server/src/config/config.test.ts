@@ -5,7 +5,12 @@ import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
 
 test('without any variable the service has the documented defaults', () => {
-  assert.deepEqual(readConfig({}), {
+  const { configuredProviders, ...config } = readConfig({});
+  assert.deepEqual(
+    configuredProviders.map(({ name }) => name),
+    ['local'],
+  );
+  assert.deepEqual(config, {
     host: '127.0.0.1',
     port: 8080,
     metricsPort: undefined,
@@ -14,7 +19,6 @@ test('without any variable the service has the documented defaults', () => {
     databaseUrl: undefined,
     roles: new Set(['api', 'worker']),
     provider: 'local',
-    providerSettings: { ark: undefined, fal: undefined, replicate: undefined, comfyui: undefined },
     createWaitSeconds: 20,
     submitTimeoutSeconds: 30,
     submitRetrySeconds: 600,

@@ -10,12 +10,8 @@ import {
   webAddress,
 } from '../kernel/variables.ts';
 import { type AllowList, parseAllowList } from '../outbound/addresses.ts';
-import {
-  PROVIDERS,
-  type ProviderName,
-  type ProviderSettings,
-  readProviders,
-} from './provider-config.ts';
+import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
+import { PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 
 export type Role = 'api' | 'worker';
 
@@ -33,10 +29,10 @@ export interface Config {
   /** undefined: the embedded database. */
   databaseUrl: string | undefined;
   roles: ReadonlySet<Role>;
-  /** Who gets new tasks. */
-  provider: ProviderName;
-  /** Every foreign provider that is configured: tasks stay with the one they were given to. */
-  providerSettings: ProviderSettings;
+  /** The name of the provider that gets new tasks. */
+  provider: string;
+  /** Every provider that is configured: a task stays with the one that it was given to. */
+  configuredProviders: ConfiguredProvider[];
   createWaitSeconds: number;
   submitTimeoutSeconds: number;
   submitRetrySeconds: number;
@@ -103,7 +99,7 @@ export function readConfig(env: Environment = process.env): Config {
       'STORAGE_URL is not supported yet: leave it unset to store under DATA_DIR',
     );
   }
-  const provider = choice(env, 'PROVIDER', 'local', PROVIDERS);
+  const provider = choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
   const listens = { host, port: port(env, 'PORT', '8080') };
   const config: Config = {
     ...listens,
@@ -112,7 +108,7 @@ export function readConfig(env: Environment = process.env): Config {
     ...readDatabaseConfig(env),
     roles: roles(env),
     provider,
-    providerSettings: readProviders(env, provider),
+    configuredProviders: readProviders(env, provider),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
     submitRetrySeconds: number(env, 'SUBMIT_RETRY_SECONDS', 600),

@@ -2,25 +2,24 @@ import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Config } from './config.ts';
 
+type AddressConfig = Pick<
+  Config,
+  'provider' | 'configuredProviders' | 'publicUrl' | 'outboundAllow'
+>;
+
 /**
  * Holds the rules for addresses between foreign providers and us, before anything is sent.
  * @throws UsageError that says what to set
  */
-export function checkForeignAddresses(config: Config, log: Log): void {
+export function checkProviderAddresses(config: AddressConfig, log: Log): void {
   checkBaseUrls(config);
   checkPublicUrl(config, log);
 }
 
 /** An API key does not travel in the clear, but to a provider on this machine or an allowed one. */
-function checkBaseUrls({ providerSettings, outboundAllow }: Config): void {
-  const { ark, fal, replicate } = providerSettings;
-  const addresses = {
-    ARK_BASE_URL: ark?.baseUrl,
-    FAL_QUEUE_URL: fal?.queueUrl,
-    FAL_PLATFORM_URL: fal?.platformUrl,
-    REPLICATE_BASE_URL: replicate?.baseUrl,
-  };
-  for (const [variable, address] of Object.entries(addresses)) {
+function checkBaseUrls({ configuredProviders, outboundAllow }: AddressConfig): void {
+  const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
+  for (const [variable, address] of addresses) {
     if (address === undefined || address.startsWith('https:') || isLoopback(address)) continue;
     if (outboundAllow.has(hostAndPort(address))) continue;
     throw new UsageError(
@@ -36,7 +35,7 @@ function checkBaseUrls({ providerSettings, outboundAllow }: Config): void {
  * provider on this machine: a simulator. A provider that only finishes its tasks is not looked at.
  * @throws UsageError that says what to set
  */
-function checkPublicUrl(config: Config, log: Log): void {
+function checkPublicUrl(config: AddressConfig, log: Log): void {
   const providerUrl = fetchingProviderUrl(config);
   const { publicUrl, outboundAllow, provider } = config;
   if (providerUrl === undefined || publicUrl?.startsWith('https:')) return;
@@ -53,17 +52,12 @@ function checkPublicUrl(config: Config, log: Log): void {
   log.warn({ publicUrl, provider }, 'PUBLIC_URL is not https: only a test provider can reach it');
 }
 
-function fetchingProviderUrl({ provider, providerSettings }: Config): string | undefined {
-  switch (provider) {
-    case 'ark':
-    case 'replicate':
-      return providerSettings[provider]?.baseUrl;
-    case 'fal':
-      return providerSettings.fal?.queueUrl;
-    case 'local':
-    case 'comfyui': // its inputs are uploaded, and it never calls
-      return undefined;
-  }
+/** Where a provider that fetches from us takes its jobs; undefined for any other provider. */
+function fetchingProviderUrl(config: AddressConfig): string | undefined {
+  const chosen = config.configuredProviders.find(({ name }) => name === config.provider);
+  if (!chosen?.fetchesInputs) return undefined;
+  const [jobsUrl] = Object.values(chosen.baseUrls);
+  return jobsUrl;
 }
 
 function isLoopback(address: string): boolean {

@@ -29,6 +29,16 @@ export function number(
   return value;
 }
 
+/** Prefixes a UsageError of the work with the variables that caused it. */
+export function namingVariables<Result>(variables: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    throw new UsageError(`${variables}: ${error.message}`, { cause: error });
+  }
+}
+
 /** A port number; 0 picks a free one. */
 export function port(env: Environment, name: string, fallback: string): number {
   const text = read(env, name, fallback);

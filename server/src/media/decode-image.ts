@@ -2,8 +2,8 @@ import { AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_WEBP } from 'node-av/co
 import { Codec, Packet } from 'node-av/lib';
 import type { ByteSource } from './byte-source.ts';
 import { displayedSize, openDecoder } from './decoder.ts';
+import { imageLayout } from './image-layout.ts';
 import { type MediaFacts, RefusedMedia } from './measurement.ts';
-import { stillLayout } from './still.ts';
 
 type ImageType = 'image/jpeg' | 'image/png' | 'image/webp';
 
@@ -24,7 +24,7 @@ export async function decodeImage(
   maxPixels: number,
 ): Promise<MediaFacts> {
   const bytes = file.read(0, file.sizeBytes);
-  const layout = stillLayout(mediaType, bytes);
+  const layout = imageLayout(mediaType, bytes);
   if (!layout) throw new RefusedMedia('undecodable', 'The image is incomplete or not a still one.');
   if (layout.width * layout.height > maxPixels) throw new RefusedMedia('too_many_pixels');
   const size = await decodeBytes(CODECS[mediaType], bytes.subarray(0, layout.endBytes), maxPixels);

@@ -12,13 +12,13 @@ import { RefusedMedia } from './measurement.ts';
 const THREADS = 2;
 
 /** One open FFmpeg decoder whose every error refuses the media. */
-export interface OpenDecoder {
+interface OpenDecoder {
   codec: string;
   /** Hands in one packet (null: the end) and shows each frame that comes out to `onFrame`. */
   decode(packet: Packet | null, onFrame: (frame: Frame) => void): Promise<void>;
 }
 
-export interface DecoderOptions {
+interface DecoderOptions {
   codec: Codec;
   maxPixels: number;
   /** What a container says of the stream; none for a bare image. */
@@ -32,7 +32,7 @@ export async function openDecoder(options: DecoderOptions): Promise<OpenDecoder>
   const context = new CodecContext();
   context.allocContext3(options.codec);
   if (options.stream) {
-    insist(context.parametersToContext(options.stream.codecpar));
+    requireSuccess(context.parametersToContext(options.stream.codecpar));
     context.pktTimebase = options.stream.timeBase;
   }
   context.threadCount = THREADS;
@@ -40,13 +40,13 @@ export async function openDecoder(options: DecoderOptions): Promise<OpenDecoder>
     err_detect: options.errorDetection,
     max_pixels: options.maxPixels,
   });
-  insist(await context.open2(options.codec, settings));
+  requireSuccess(await context.open2(options.codec, settings));
   const frame = new Frame();
   frame.alloc();
   return {
     codec: options.codec.name ?? 'unknown',
     async decode(packet, onFrame) {
-      insist(await context.sendPacket(packet));
+      requireSuccess(await context.sendPacket(packet));
       while (await receive(context, frame)) onFrame(frame);
     },
   };
@@ -56,7 +56,7 @@ export async function openDecoder(options: DecoderOptions): Promise<OpenDecoder>
 async function receive(context: CodecContext, frame: Frame): Promise<boolean> {
   const code = await context.receiveFrame(frame);
   if (code === AVERROR_EAGAIN || code === AVERROR_EOF) return false;
-  insist(code);
+  requireSuccess(code);
   // A concealed error is a frame the decoder made up.
   const isDamaged = frame.decodeErrorFlags !== 0 || frame.hasFlags(AV_FRAME_FLAG_CORRUPT);
   if (isDamaged) throw new RefusedMedia('undecodable');
@@ -64,7 +64,7 @@ async function receive(context: CodecContext, frame: Frame): Promise<boolean> {
 }
 
 /** @throws RefusedMedia for FFmpeg's negative codes */
-export function insist(code: number): void {
+export function requireSuccess(code: number): void {
   if (code >= 0) return;
   throw new RefusedMedia(code === AVERROR_ENOMEM ? 'decode_too_large' : 'undecodable');
 }

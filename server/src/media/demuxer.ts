@@ -10,7 +10,7 @@ import {
 } from 'node-av/constants';
 import { Dictionary, FormatContext, InputFormat, IOContext, Packet } from 'node-av/lib';
 import type { ByteSource } from './byte-source.ts';
-import { insist } from './decoder.ts';
+import { requireSuccess } from './decoder.ts';
 import { RefusedMedia } from './measurement.ts';
 
 /** FFmpeg's own names; the list is also its `format_whitelist`. */
@@ -45,13 +45,13 @@ export async function openContainer(
     codec_whitelist: CODECS,
     max_streams: STREAM_LIMIT,
   });
-  insist(await input.openInput('', format, options));
+  requireSuccess(await input.openInput('', format, options));
   // FFmpeg decodes a little next, with decoders of its own that take no bound from here.
   const isTooLarge = input.streams.some(
     ({ codecpar }) => codecpar.width * codecpar.height > maxPixels,
   );
   if (isTooLarge) throw new RefusedMedia('too_many_pixels');
-  insist(await input.findStreamInfo());
+  requireSuccess(await input.findStreamInfo());
   return input;
 }
 
@@ -90,7 +90,7 @@ export async function* packets(input: FormatContext, streams: number[]): AsyncGe
   for (;;) {
     const code = await input.readFrame(packet);
     if (code === AVERROR_EOF) return;
-    insist(code);
+    requireSuccess(code);
     if (packet.hasFlags(AV_PKT_FLAG_CORRUPT)) throw new RefusedMedia('undecodable');
     if (streams.includes(packet.streamIndex)) yield packet;
     packet.unref();

@@ -3,10 +3,10 @@ import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { askChild, type ChildOutcome } from '../kernel/child.ts';
+import { type ChildOutcome, runChild } from '../kernel/child.ts';
 import { createSemaphore } from '../kernel/semaphore.ts';
-import { readAnswer } from './answer.ts';
-import { type Measurement, type MediaBounds, type Question, refused } from './measurement.ts';
+import { type Measurement, type MeasureRequest, type MediaBounds, refused } from './measurement.ts';
+import { parseMeasurement } from './parse-measurement.ts';
 
 export type { Measurement, MediaFacts } from './measurement.ts';
 
@@ -19,7 +19,7 @@ export interface Measurer {
   measure(path: string, expected: 'image' | 'video', signal?: AbortSignal): Promise<Measurement>;
 }
 
-export interface MeasurerOptions {
+interface MeasurerOptions {
   /** Children at a time; further files wait their turn. */
   concurrency?: number;
   /** For one file, from the start of its child. */
@@ -73,8 +73,8 @@ export function createMeasurer(options: MeasurerOptions = {}): Measurer {
   return {
     measure: (path, expected, signal) =>
       semaphore.run(signal, async () => {
-        const outcome = await askAbout(path, { expected, bounds }, { ...limits, signal });
-        return judge(outcome, signal);
+        const outcome = await measureInChild(path, { expected, bounds }, { ...limits, signal });
+        return measurementOf(outcome, signal);
       }),
   };
 }
@@ -85,12 +85,12 @@ interface ChildLimits {
   signal: AbortSignal | undefined;
 }
 
-async function askAbout(path: string, question: Question, limits: ChildLimits) {
+async function measureInChild(path: string, input: MeasureRequest, limits: ChildLimits) {
   await using file = await open(path, 'r');
-  return await askChild({
+  return await runChild({
     script: new URL('./decode.ts', import.meta.url),
     nodeFlags: CHILD_FLAGS,
-    question,
+    input,
     fileDescriptors: [file.fd],
     timeoutSeconds: limits.timeoutSeconds,
     memoryBytes: limits.memoryBytes,
@@ -98,17 +98,17 @@ async function askAbout(path: string, question: Question, limits: ChildLimits) {
   });
 }
 
-function judge(outcome: ChildOutcome, signal: AbortSignal | undefined): Measurement {
+function measurementOf(outcome: ChildOutcome, signal: AbortSignal | undefined): Measurement {
   switch (outcome.kind) {
-    case 'answered':
-      return readAnswer(outcome.answer);
+    case 'completed':
+      return parseMeasurement(outcome.result);
     case 'timed_out':
       return refused('decode_too_slow');
     case 'out_of_memory':
       return refused('decode_too_large');
     case 'crashed':
       if (outcome.signal && FAULTS.includes(outcome.signal)) return refused('undecodable');
-      throw new Error(`the media child ended without an answer: ${outcome.cause}`);
+      throw new Error(`the media child ended without a result: ${outcome.cause}`);
     case 'aborted':
       throw signal?.reason ?? new Error('aborted');
   }

@@ -1,7 +1,7 @@
 /** Sizes are as displayed: orientation, and for videos the sample aspect, are applied. */
 export type MediaFacts = ImageFacts | VideoFacts;
 
-export interface ImageFacts {
+interface ImageFacts {
   kind: 'image';
   mediaType: 'image/jpeg' | 'image/png' | 'image/webp';
   width: number;
@@ -43,7 +43,7 @@ export interface MediaBounds {
 }
 
 /** What a child is asked; the file itself is its file descriptor 3. */
-export interface Question {
+export interface MeasureRequest {
   expected: 'image' | 'video';
   bounds: MediaBounds;
 }

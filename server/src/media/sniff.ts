@@ -1,5 +1,5 @@
 /** What the first bytes say a file is. `mov` is the family of mp4 and QuickTime. */
-export type Sniffed =
+type Sniffed =
   | { kind: 'image'; mediaType: 'image/jpeg' | 'image/png' | 'image/webp' }
   | { kind: 'video'; container: 'mov' | 'matroska' };
 

@@ -5,15 +5,10 @@ import {
   violatedConstraint,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import {
-  type Attempt,
-  correctJob,
-  liveAttempt,
-  recordOutcome,
-} from '../tasks/attempts/attempts.ts';
-import { noteEvidence } from '../tasks/attempts/evidence.ts';
-import { notAccepted } from '../tasks/attempts/not-accepted.ts';
-import { adoptOrphan, noteOrphans } from '../tasks/attempts/orphans.ts';
+import { type AttemptOutcome, applyOutcome } from '../tasks/attempts/apply-outcome.ts';
+import { type Attempt, correctJob, liveAttempt } from '../tasks/attempts/attempts.ts';
+import { recordEvidence } from '../tasks/attempts/evidence.ts';
+import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 
@@ -48,7 +43,7 @@ export function reconcile(
     const attempt = await lockAttempt(tx, taskId);
     const [task] = await tx.query<Task>(TAKE, [taskId]);
     if (!task || !attempt) throw await notHeld(tx, taskId);
-    await noteEvidence(tx, attempt.id, 'operator', { decision, reason });
+    await recordEvidence(tx, attempt.id, 'operator', { decision, reason });
     const phase = await decide(tx, task, attempt, { decision, reason });
     return { task_id: taskId, phase };
   });
@@ -92,12 +87,10 @@ async function decide(
       return adopt(tx, task, attempt, { jobId: decision.jobId, cause });
     case 'not_accepted': {
       if (attempt.state === 'accepted') throw wasAccepted(task, attempt);
-      await recordOutcome(tx, attempt.id, { state: 'absent', by: 'operator', cause });
-      const next = await notAccepted(tx, task, { submitRetrySeconds: 0, cause });
-      return next === 'rest' ? 'held' : next.phase;
+      return applyDecided(tx, task, attempt, { outcome: { kind: 'absent' }, cause });
     }
     case 'failed':
-      return giveUp(tx, task, attempt, cause);
+      return failTask(tx, task, attempt, cause);
   }
 }
 
@@ -110,29 +103,56 @@ function wasAccepted(task: Task, attempt: Attempt): UsageError {
   );
 }
 
-/** Only a job id that an operator gave can be replaced: he may have mistaken it. */
+/** An operator decision is final: nothing is submitted again. */
+async function applyDecided(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  decided: { outcome: AttemptOutcome; cause: Record<string, unknown> },
+): Promise<string> {
+  const known = { ...decided, by: 'operator', submitRetrySeconds: 0 } as const;
+  const result = await applyOutcome(tx, task, attempt, known);
+  return result === 'postponed' ? task.phase : result.phase;
+}
+
+/** Only a job id that an operator gave can be replaced: it may have been a mistake. */
 async function adopt(
   tx: Transaction,
   task: Task,
   attempt: Attempt,
   { jobId, cause }: { jobId: string; cause: Record<string, unknown> },
 ): Promise<string> {
-  const isMistaken = attempt.state === 'accepted' && attempt.outcome_by === 'operator';
-  if (attempt.state === 'accepted' && !isMistaken) throw wasAccepted(task, attempt);
-  const adopted = isMistaken
-    ? correctJob(tx, attempt.id, jobId)
-    : recordOutcome(tx, attempt.id, { state: 'accepted', by: 'operator', jobId });
-  await adopted.catch((error: unknown) => {
+  const isCorrection = attempt.state === 'accepted' && attempt.outcome_by === 'operator';
+  if (attempt.state === 'accepted' && !isCorrection) throw wasAccepted(task, attempt);
+  const decided = {
+    outcome: { kind: 'accepted', jobId },
+    cause: { ...cause, job: jobId },
+  } as const;
+  const adopting = isCorrection
+    ? replaceJob(tx, task, attempt, decided)
+    : applyDecided(tx, task, attempt, decided);
+  const phase = await adopting.catch((error: unknown) => {
     if (violatedConstraint(error) !== 'one_attempt_per_job') throw error;
     throw new UsageError(`job ${jobId} belongs to another task already`);
   });
-  await adoptOrphan(tx, attempt.provider, jobId);
-  const moved = await move(tx, task, { to: 'generating', cause: { ...cause, job: jobId } });
+  await removeOrphan(tx, attempt.provider, jobId);
+  return phase;
+}
+
+/** The attempt keeps its outcome and gets another job. */
+async function replaceJob(
+  tx: Transaction,
+  task: Task,
+  attempt: Attempt,
+  { outcome, cause }: { outcome: { jobId: string }; cause: Record<string, unknown> },
+): Promise<string> {
+  await correctJob(tx, attempt.id, outcome.jobId);
+  const moved = await move(tx, task, { to: 'generating', cause });
   return moved.phase;
 }
 
 /** The client is refunded; a job that shows up all the same is an orphan, the operator's loss. */
-async function giveUp(
+async function failTask(
   tx: Transaction,
   task: Task,
   attempt: Attempt,
@@ -142,7 +162,7 @@ async function giveUp(
   const error = { code: codeOf(task), message } as const;
   const billed = task.provider_output === null ? {} : { providerBilled: true };
   const failed = await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });
-  await noteOrphans(tx, attempt.id);
+  await recordOrphans(tx, attempt.id);
   return failed.phase;
 }
 

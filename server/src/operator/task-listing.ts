@@ -1,7 +1,7 @@
 import { type Database, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 
-export interface TaskListing {
+interface TaskListing {
   id: string;
   account_id: string;
   phase: string;

@@ -1,4 +1,6 @@
 import { type Database, statement } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import { neededVariables } from '../providers/registry.ts';
 
 const UNSERVED = statement(
   'tasks_unserved',
@@ -7,9 +9,23 @@ const UNSERVED = statement(
 );
 
 /** The providers beside these that live tasks were given to, and how many tasks. */
-export function unservedTasks(
+function unservedTasks(
   db: Database,
   providers: string[],
 ): Promise<Array<{ provider: string; tasks: number }>> {
   return db.query(UNSERVED, [providers]);
+}
+
+/** Warns of live tasks whose provider this process does not have, and says what to set. */
+export async function warnOfUnserved(
+  providers: ReadonlyMap<string, unknown>,
+  { db, log }: { db: Database; log: Log },
+): Promise<void> {
+  for (const { provider, tasks } of await unservedTasks(db, [...providers.keys()])) {
+    const [needed] = neededVariables(provider);
+    const message = needed
+      ? `live tasks were given to ${provider}, which is not configured: set ${needed.variable}`
+      : `live tasks were given to ${provider}, which is not known`;
+    log.warn({ provider, tasks }, message);
+  }
 }

@@ -2,7 +2,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { ByteBudget } from './byte-budget.ts';
 import type { DownloadSession } from './download-session.ts';
-import type { HopResponse } from './hop.ts';
+import type { PinnedResponse } from './pinned-request.ts';
 import { OutboundError } from './refusal.ts';
 
 const DECODERS = {
@@ -18,10 +18,10 @@ const DECODERS = {
  * @throws OutboundError not_reachable for an encoding we don't know or several at once; too_large
  *   when the host announces more bytes than the budget has left
  */
-export function openBody(response: HopResponse, budget: ByteBudget): Readable {
+export function openBody(response: PinnedResponse, budget: ByteBudget): Readable {
   const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity' || encoding === '') {
-    budget.foresee(Number(response.headers['content-length'] ?? 0));
+    budget.requireRoomFor(Number(response.headers['content-length'] ?? 0));
     return response.body;
   }
   if (!isDecodable(encoding)) {
@@ -35,7 +35,7 @@ function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
 }
 
 /** Yields a body's chunks as they arrive, counts them, and ends the session with the iteration. */
-export async function* counted(
+export async function* countedChunks(
   body: Readable,
   budget: ByteBudget,
   session: DownloadSession,

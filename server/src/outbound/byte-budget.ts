@@ -27,12 +27,12 @@ export class ByteBudget {
   }
 
   /** @throws OutboundError too_large when that many bytes would not fit; counts nothing. */
-  foresee(bytes: number): void {
+  requireRoomFor(bytes: number): void {
     if (bytes > this.remainingBytes) throw this.#exceeded();
   }
 
   #exceeded(): OutboundError {
-    const words = `More than ${this.limitBytes} bytes were sent`;
-    return new OutboundError('too_large', words, { details: { limit_bytes: this.limitBytes } });
+    const message = `More than ${this.limitBytes} bytes were sent`;
+    return new OutboundError('too_large', message, { details: { limit_bytes: this.limitBytes } });
   }
 }

@@ -72,18 +72,18 @@ export async function callOnce(call: Call): Promise<CallOutcome> {
 async function connect(url: URL, call: Call): Promise<Socket> {
   call.signal?.throwIfAborted();
   const seconds = Math.min(call.connectTimeoutSeconds ?? CONNECT_SECONDS, call.timeoutSeconds);
-  const patience = patienceFor(`not connected within ${seconds} s`, seconds, call.signal);
+  const deadline = startDeadline(`not connected within ${seconds} s`, seconds, call.signal);
   const socket = url.protocol === 'https:' ? tlsSocket(url, call.ca) : openTcp(addressOf(url));
   socket.on('error', () => {}); // the awaited event tells; later ones come when nobody asks
   try {
     const event = url.protocol === 'https:' ? 'secureConnect' : 'connect';
-    await once(socket, event, { signal: patience.signal });
+    await once(socket, event, { signal: deadline.signal });
     return socket.setNoDelay(true);
   } catch (failure) {
     socket.destroy();
-    throw patience.signal.aborted ? patience.signal.reason : failure;
+    throw deadline.signal.aborted ? deadline.signal.reason : failure;
   } finally {
-    patience.end();
+    deadline.end();
   }
 }
 
@@ -104,20 +104,20 @@ function addressOf(url: URL): { host: string; port: number } {
 }
 
 async function exchange(socket: Socket, url: URL, call: Call): Promise<CallOutcome> {
-  const late = `no complete answer within ${call.timeoutSeconds} s`;
-  const patience = patienceFor(late, call.timeoutSeconds, call.signal);
+  const timeoutMessage = `no complete answer within ${call.timeoutSeconds} s`;
+  const deadline = startDeadline(timeoutMessage, call.timeoutSeconds, call.signal);
   let response: IncomingMessage | undefined;
   try {
-    response = await send(socket, url, call, patience.signal);
+    response = await send(socket, url, call, deadline.signal);
     const body = await readBody(response, call.maxResponseBytes ?? RESPONSE_BYTES);
     const status = response.statusCode ?? 0;
     return { kind: 'responded', status, headers: headersOf(response), body };
   } catch (failure) {
-    const reason = wordsOf(patience.signal.aborted ? patience.signal.reason : failure);
+    const reason = messageOf(deadline.signal.aborted ? deadline.signal.reason : failure);
     const cause = response ? `HTTP ${response.statusCode}, but ${reason}` : reason;
     return { kind: 'unknown', cause, bytesSent: socket.bytesWritten };
   } finally {
-    patience.end();
+    deadline.end();
     socket.destroy();
   }
 }
@@ -161,18 +161,18 @@ function headersOf(response: IncomingMessage): Record<string, string> {
 }
 
 /** Aborts when the time is over or the caller gives up; to be ended, or its timer runs on. */
-function patienceFor(words: string, seconds: number, caller: AbortSignal | undefined) {
+function startDeadline(message: string, seconds: number, caller: AbortSignal | undefined) {
   const timeOver = new AbortController();
-  const timer = setTimeout(() => timeOver.abort(new Error(words)), seconds * 1000);
+  const timer = setTimeout(() => timeOver.abort(new Error(message)), seconds * 1000);
   const signal = caller ? AbortSignal.any([timeOver.signal, caller]) : timeOver.signal;
   return { signal, end: () => clearTimeout(timer) };
 }
 
 function notSent(failure: unknown): CallOutcome {
-  return { kind: 'not_sent', cause: wordsOf(failure) };
+  return { kind: 'not_sent', cause: messageOf(failure) };
 }
 
-function wordsOf(failure: unknown): string {
+function messageOf(failure: unknown): string {
   if (!(failure instanceof Error)) return String(failure);
   const code = 'code' in failure ? String(failure.code) : '';
   return failure.message.includes(code) ? failure.message : `${code} ${failure.message}`.trim();

@@ -6,9 +6,9 @@ export interface DownloadSession {
   /** Aborts when the caller gives up, the deadline passes or the guarded fetch closes. */
   signal: AbortSignal;
   /** Hands over a connection, to be closed with the session at the latest. */
-  keep(client: Client): void;
+  addClient(client: Client): void;
   /** Closes one connection; resolves when its socket is gone. */
-  drop(client: Client): Promise<void>;
+  closeClient(client: Client): Promise<void>;
   /** Ends the session, with a reason when it is cut short; resolves when its sockets are gone. */
   end(reason?: unknown): Promise<void>;
   /** What a failure means: why the session was cut short if it was, or the network's fault. */
@@ -29,8 +29,8 @@ export function beginDownloadSession(options: {
   const callerGaveUp = () => void session.end(options.signal?.reason);
   const session: DownloadSession = {
     signal: stop.signal,
-    keep: (client) => clients.add(client),
-    async drop(client) {
+    addClient: (client) => clients.add(client),
+    async closeClient(client) {
       clients.delete(client);
       await client.destroy();
     },
@@ -49,6 +49,6 @@ export function beginDownloadSession(options: {
 }
 
 function deadlinePassed(deadlineSeconds: number): OutboundError {
-  const words = `The download took longer than ${deadlineSeconds} seconds`;
-  return new OutboundError('too_slow', words, { details: { deadline_seconds: deadlineSeconds } });
+  const message = `The download took longer than ${deadlineSeconds} seconds`;
+  return new OutboundError('too_slow', message, { details: { deadline_seconds: deadlineSeconds } });
 }

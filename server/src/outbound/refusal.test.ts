@@ -29,7 +29,7 @@ let guardedFetch: GuardedFetch;
 before(async () => {
   ca = await readFile(TEST_CA_FILE, 'utf8');
   host = await startMediaHost();
-  guardedFetch = openDoor();
+  guardedFetch = openGuardedFetch();
 });
 
 after(async () => {
@@ -37,7 +37,7 @@ after(async () => {
   await host.close();
 });
 
-function openDoor(options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
+function openGuardedFetch(options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
   return createGuardedFetch({
     allow: parseAllowList(`localhost:${host.port}`),
     ca,
@@ -126,10 +126,10 @@ for (const [title, behaviour, expected] of FAILURES) {
 }
 
 test('headers that never come, and a body that stops, are too slow', async () => {
-  const noHeaders = openDoor({ headersTimeoutSeconds: 0.3 });
+  const noHeaders = openGuardedFetch({ headersTimeoutSeconds: 0.3 });
   const stalled = await failure(noHeaders, host.serve('/file', { kind: 'stall' }));
   expect(stalled, ['too_slow', /begin its answer/]);
-  const noBody = openDoor({ idleTimeoutSeconds: 0.3 });
+  const noBody = openGuardedFetch({ idleTimeoutSeconds: 0.3 });
   const stopping: Behaviour = { kind: 'stall_in_body', bytes: BYTES };
   const stopped = await failure(noBody, host.serve('/file', stopping));
   expect(stopped, ['too_slow', /stopped sending/]);
@@ -172,7 +172,7 @@ test('a drip that never pauses long enough to be idle meets the deadline', async
 });
 
 test('a host that goes on sending too slowly is too slow', async () => {
-  const strict = openDoor({ pace: { graceSeconds: 0.2, bytesPerSecond: 1000 } });
+  const strict = openGuardedFetch({ pace: { graceSeconds: 0.2, bytesPerSecond: 1000 } });
   const url = host.serve('/slow', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
   const error = await failure(strict, url);
   assert.equal(error.reason, 'too_slow');
@@ -181,12 +181,12 @@ test('a host that goes on sending too slowly is too slow', async () => {
 });
 
 test('the deadline counts across redirects, look-ups and headers', async () => {
-  const patient = openDoor({ headersTimeoutSeconds: 60 });
+  const patient = openGuardedFetch({ headersTimeoutSeconds: 60 });
   host.serve('/stalled', { kind: 'stall' });
   const url = host.serve('/to-stalled', { kind: 'redirect', to: '/stalled' });
   const redirected = await failure(patient, url, 0.3);
   expect(redirected, ['too_slow', /longer than/, { deadline_seconds: 0.3 }]);
-  const unresolved = openDoor({
+  const unresolved = openGuardedFetch({
     resolve: () => new Promise(() => {}),
     connectTimeoutSeconds: 60,
   });
@@ -195,19 +195,22 @@ test('the deadline counts across redirects, look-ups and headers', async () => {
 });
 
 test('a name that does not resolve, in time or at all, is told apart', async () => {
-  const never = openDoor({ resolve: () => new Promise(() => {}), connectTimeoutSeconds: 0.3 });
+  const never = openGuardedFetch({
+    resolve: () => new Promise(() => {}),
+    connectTimeoutSeconds: 0.3,
+  });
   expect(await failure(never, 'https://media.test/'), ['too_slow', /not resolved in time/]);
-  const none = openDoor({ resolve: async () => [] });
+  const none = openGuardedFetch({ resolve: async () => [] });
   expect(await failure(none, 'https://media.test/'), [UNREACHED, /no address/]);
   const tooLongALabel = `https://${'a'.repeat(64)}.test/`; // fails without asking the network
-  const unknown = await failure(openDoor(), tooLongALabel);
+  const unknown = await failure(openGuardedFetch(), tooLongALabel);
   expect(unknown, [UNREACHED, /could not be resolved/]);
 });
 
 test('a port that nobody listens on is not reachable', async () => {
   const gone = await startMediaHost();
   await gone.close();
-  const error = await failure(doorTo(gone.port), gone.url('/a.png'));
+  const error = await failure(guardedFetchTo(gone.port), gone.url('/a.png'));
   expect(error, [UNREACHED, /refused the connection/]);
 });
 
@@ -215,11 +218,14 @@ test('a listener that never shakes hands is too slow, one that speaks no TLS not
   const silent = createServer((socket) => socket.resume());
   t.after(() => silent.close());
   const silentPort = await listen(silent);
-  const waiting = await failure(doorTo(silentPort, 0.3), `https://localhost:${silentPort}/`);
+  const waiting = await failure(
+    guardedFetchTo(silentPort, 0.3),
+    `https://localhost:${silentPort}/`,
+  );
   expect(waiting, ['too_slow', /did not connect in time/]);
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
-  const spoken = await failure(doorTo(plain.port), `https://localhost:${plain.port}/`);
+  const spoken = await failure(guardedFetchTo(plain.port), `https://localhost:${plain.port}/`);
   expect(spoken, [UNREACHED, /TLS/]);
 });
 
@@ -227,9 +233,12 @@ test('a certificate for another name, or of an unknown authority, is not accepte
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   const allow = parseAllowList(`127.0.0.1:${host.port}`);
   const before = host.requests.length;
-  const named = await failure(openDoor({ allow, resolve }), host.url('/a.png', 'other.test'));
+  const named = await failure(
+    openGuardedFetch({ allow, resolve }),
+    host.url('/a.png', 'other.test'),
+  );
   expect(named, [UNREACHED, /TLS/]);
-  const unknown = await failure(openDoor({ ca: undefined }), host.url('/a.png'));
+  const unknown = await failure(openGuardedFetch({ ca: undefined }), host.url('/a.png'));
   expect(unknown, [UNREACHED, /TLS/]);
   assert.equal(host.requests.length, before);
 });
@@ -246,7 +255,7 @@ test('headers that trickle for ever are given up', async (t) => {
   t.after(() => trickling.close());
   const port = await listen(trickling);
   const http = { budget: new ByteBudget(9), plainHttpWhereAllowed: true, deadlineSeconds: 1 };
-  const attempt = doorTo(port).download(`http://localhost:${port}/`, http);
+  const attempt = guardedFetchTo(port).download(`http://localhost:${port}/`, http);
   await assert.rejects(
     attempt,
     (error) => error instanceof OutboundError && error.reason === 'too_slow',
@@ -259,14 +268,14 @@ test('a fault of ours is not blamed on the host', async () => {
   const resolve = async () => {
     throw fault;
   };
-  const attempt = openDoor({ resolve }).download('https://media.test/', {
+  const attempt = openGuardedFetch({ resolve }).download('https://media.test/', {
     budget: new ByteBudget(1),
   });
   await assert.rejects(attempt, fault);
 });
 
-function doorTo(port: number, connectTimeoutSeconds?: number): GuardedFetch {
-  return openDoor({ allow: parseAllowList(`localhost:${port}`), connectTimeoutSeconds });
+function guardedFetchTo(port: number, connectTimeoutSeconds?: number): GuardedFetch {
+  return openGuardedFetch({ allow: parseAllowList(`localhost:${port}`), connectTimeoutSeconds });
 }
 
 async function listen(server: Server): Promise<number> {

@@ -32,16 +32,16 @@ export class OutboundError extends Error {
 
   /** The same refusal, saying that it met a redirect's target and not the URL that was given. */
   afterRedirects(redirects: number): OutboundError {
-    const words = `${this.message} (after ${redirects} redirect${redirects === 1 ? '' : 's'})`;
+    const message = `${this.message} (after ${redirects} redirect${redirects === 1 ? '' : 's'})`;
     const details = { ...this.details, redirects };
-    return new OutboundError(this.reason, words, { details, cause: this.cause });
+    return new OutboundError(this.reason, message, { details, cause: this.cause });
   }
 }
 
-type Verdict = [codes: RegExp, reason: OutboundRefusal, words: string];
+type CodeRefusal = [codes: RegExp, reason: OutboundRefusal, message: string];
 
 /** Error codes of Node, OpenSSL, undici and zlib, the first match counts. */
-const VERDICTS: Verdict[] = [
+const REFUSALS: CodeRefusal[] = [
   [/^UND_ERR_CONNECT_TIMEOUT$|^ETIMEDOUT$/, 'too_slow', 'The host did not connect in time'],
   [/^UND_ERR_HEADERS_TIMEOUT$/, 'too_slow', 'The host did not begin its answer in time'],
   [/^UND_ERR_BODY_TIMEOUT$/, 'too_slow', 'The host stopped sending'],
@@ -70,12 +70,12 @@ export function refusalFor(failure: unknown): unknown {
   if (failure instanceof OutboundError || !(failure instanceof Error)) return failure;
   const code = errorCode(failure);
   if (code === undefined || code === 'UND_ERR_INVALID_ARG') return failure;
-  const [, reason, words] = VERDICTS.find(([codes]) => codes.test(code)) ?? [
+  const [, reason, message] = REFUSALS.find(([codes]) => codes.test(code)) ?? [
     /./,
     'not_reachable' as const,
     'The host could not be reached',
   ];
-  return new OutboundError(reason, words, { cause: failure });
+  return new OutboundError(reason, message, { cause: failure });
 }
 
 function errorCode(failure: Error): string | undefined {

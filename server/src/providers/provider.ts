@@ -98,17 +98,10 @@ export interface Capabilities {
   exactOutput: boolean;
   /** How long after a submit ended a job may still be missing from the look-up. */
   findLagSeconds: number;
-  /** How a job is looked for: by our own id, in a list that may match several, or not at all. */
-  find: 'exact' | 'list' | 'none';
-  callbacks: 'none' | 'unsigned' | 'signed';
   /** When the provider itself gives up on a job, counted from acceptance. */
   jobLimitSeconds: number;
   /** How long after success a result can be fetched. */
   outputLifeSeconds: number;
-  /** What the provider does not take, and what is done instead. No code decides by it. */
-  unsupported: Partial<
-    Record<'seed' | 'adaptive' | 'generate_audio' | 'end_image' | 'model', string>
-  >;
   /** Shares of a budget that all processes of an account share; calls per second. */
   budgets: Partial<Record<'submit' | 'read' | 'find', { callsPerSecond: number }>>;
 }

@@ -15,7 +15,7 @@ export type Phase =
   | 'completed'
   | 'failed';
 
-/** The codes in a failed task's error: a closed list (decision 14), explained in docs/ERRORS.md. */
+/** The codes in a failed task's error: a closed list (C14), explained in docs/ERRORS.md. */
 export const FAILURE_CODES = [
   'invalid_media',
   'content_refused',
@@ -29,7 +29,7 @@ export const FAILURE_CODES = [
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** A copied input, as recorded with its task. */
+/** A client's file that was copied, as recorded with its task. */
 export interface TaskInput extends Omit<ProviderInput, 'url'> {
   field: string;
   entry: number | null;
@@ -65,10 +65,13 @@ export interface Task {
   error_details: Record<string, unknown> | null;
   created_at: Date;
   updated_at: Date;
-  /** Computed by the database at the read: its clock, and the seconds since the last transition. */
+  /**
+   * Computed by the database when the row is read: its clock in seconds since 1970, and the seconds
+   * since the last transition.
+   */
   now_seconds: number;
   phase_seconds: number;
-  /** Seconds since a provider took it; null before. */
+  /** Seconds since a provider accepted it; null before that. */
   accepted_seconds: number | null;
 }
 
@@ -99,13 +102,13 @@ const COLUMN_NAMES = [
   'updated_at',
 ];
 
-/** The columns of {@link Task}, to be selected or returned from a table named `tasks`. */
+/** The columns of {@link Task}, for `select` and `returning` on the table `tasks`. */
 export const TASK_COLUMNS = `${COLUMN_NAMES.map((name) => `tasks.${name}`).join(', ')},
   extract(epoch from clock_now())::float8 as now_seconds,
   extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds,
   extract(epoch from clock_now() - tasks.accepted_at)::float8 as accepted_seconds`;
 
-/** What the public representation needs of a task. */
+/** The columns from which a client's view of a task is made. */
 export type PublicColumns = Pick<
   Task,
   | 'id'
@@ -131,15 +134,15 @@ export const TASK_OF_CALLER = {
 
 const READ = statement('task_read', `select ${TASK_COLUMNS} from tasks where id = any($1)`);
 
-/** The tasks of these ids, in no order. */
+/** The tasks with these ids, in no particular order. */
 export function readTasks(db: Queryable, ids: string[]): Promise<Task[]> {
   return db.query<Task>(READ, [ids]);
 }
 
 const Timestamp = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
 
-// A union would be checked before each answer, and a code that only a newer process knows would
-// turn the whole answer into a 500.
+// A union would be checked before each response is sent: a code that only a newer process knows
+// would turn the whole response into a 500.
 const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
   type: ['object', 'null'],
   required: ['code', 'message'],
@@ -163,8 +166,8 @@ export const VideoTaskSchema = Type.Object({
 export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
- * A task as clients see it. A held task reads as processing; credits_used stays as it was charged,
- * a refund stands beside it (decisions 15 and 19). The delivery link is made afresh at each read.
+ * A task as clients see it. A held task reads as `processing` (C15). `credits_used` stays as
+ * charged, and a refund is shown beside it (C19). The delivery link is made afresh at each read.
  */
 export function videoTask(task: PublicColumns, links: Links): VideoTask {
   const { phase, output_object_id: objectId } = task;
@@ -184,7 +187,7 @@ export function videoTask(task: PublicColumns, links: Links): VideoTask {
   };
 }
 
-/** The public columns of a whole task. */
+/** The public columns, taken from a task's row. */
 export function publicColumns(task: Task): PublicColumns {
   return { ...task, model: task.request.model, mode: task.request.mode };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { PROVIDER_NAMES } from '../../src/providers/registry.ts';
 import { product, ROOT, sources, workspaceCode } from './sources.ts';
 
 const code = [...product, ...workspaceCode];
@@ -20,6 +21,30 @@ test('ledger tables are named only in the ledger room', () => {
     wrong.map(({ name }) => name),
     [],
   );
+});
+
+/** Files that name the provider of a start without configuration. */
+const NAMES_LOCAL = [
+  'server/src/cli/serve.ts', // the welcome of the first start
+  'server/src/config/config.ts', // the default of PROVIDER
+  'server/src/write-openapi.ts', // builds the app without a provider
+];
+
+test('only registry.ts names a provider outside its folder', () => {
+  const wrong = PROVIDER_NAMES.flatMap((provider) => {
+    const known = [
+      'server/src/providers/registry.ts',
+      ...(provider === 'local' ? NAMES_LOCAL : []),
+    ];
+    const naming = new RegExp(
+      `'${provider}'|(\\.|providers)/${provider}/|\\b${provider.toUpperCase()}_`,
+    );
+    return product
+      .filter(({ name, text }) => naming.test(text) && !known.includes(name))
+      .filter(({ name }) => !name.startsWith(`server/src/providers/${provider}/`))
+      .map(({ name }) => `${name} names ${provider}`);
+  });
+  assert.deepEqual(wrong, []);
 });
 
 test('files have at most 400 lines of at most 100 columns, in folders at most 4 deep', () => {
@@ -54,6 +79,23 @@ test('a statement name is used once', () => {
   );
   assert.deepEqual(
     names.filter((name, i) => names.indexOf(name) !== i),
+    [],
+  );
+});
+
+/** Files whose statements still have five positional parameters or more. */
+const STILL_POSITIONAL = [
+  'server/src/accounts/api-keys.ts',
+  'server/src/ledger/ledger.ts',
+  'server/src/providers/local/jobs.ts',
+  'server/src/storage/objects.ts',
+];
+
+test('no statement has more than four positional parameters', () => {
+  const wrong = product.filter(({ text }) => /(?<!-)\$([5-9]|[1-9]\d)\b/.test(text));
+  const names = wrong.map(({ name }) => name);
+  assert.deepEqual(
+    names.filter((name) => !STILL_POSITIONAL.includes(name)),
     [],
   );
 });

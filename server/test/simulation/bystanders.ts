@@ -2,7 +2,7 @@ import { statement } from '../../src/database/database.ts';
 import { UsageError } from '../../src/kernel/errors.ts';
 import { type OperatorDecision, reconcile } from '../../src/operator/reconcile.ts';
 import { receiveCallback } from '../../src/tasks/attempts/callback.ts';
-import { tendOrphans } from '../../src/tasks/attempts/orphans.ts';
+import { checkOrphans } from '../../src/tasks/attempts/orphan-check.ts';
 import { quiet } from '../database.ts';
 import { hasRun, type PendingCallback } from './cloud.ts';
 import { type Thread, within } from './scheduler.ts';
@@ -48,7 +48,7 @@ async function deliver(world: World, thread: Thread, callback: PendingCallback):
     receiveCallback(deps, incoming).catch(() => undefined),
   );
   if (hearing && random.chance(0.2)) {
-    await within(api.life, () => tendOrphans(deps).catch(() => {}));
+    await within(api.life, () => checkOrphans(deps).catch(() => {}));
   }
   scheduler.end(api.life);
   return hearing !== undefined;

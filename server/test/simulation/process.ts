@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from '../../src/database/database.ts';
 import type { Random } from './random.ts';
 import type { Life, Scheduler, Thread } from './scheduler.ts';
 import type { Trace } from './trace.ts';
@@ -31,10 +32,10 @@ export interface Process {
   unit<T>(unit: Unit, work: (fate: Fate) => Promise<T>): Promise<T>;
 }
 
-/** As the driver says it when the other end is gone. */
-export class ConnectionLost extends Error {
+/** What the database's room throws when a connection breaks. */
+export class ConnectionLost extends DatabaseUnavailable {
   constructor() {
-    super('Connection terminated unexpectedly');
+    super(new Error('Connection terminated unexpectedly'));
   }
 }
 

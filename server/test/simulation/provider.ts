@@ -64,11 +64,10 @@ export function providerOf(process: Process, deps: ProviderDeps): Provider {
 }
 
 function capabilitiesOf({ personality }: Cloud): Capabilities {
-  const { findLagSeconds, find, callbacks } = personality;
+  const { findLagSeconds } = personality;
   return {
-    ...{ exactOutput: false, findLagSeconds, find, callbacks },
+    ...{ exactOutput: false, findLagSeconds, budgets: {} },
     ...{ jobLimitSeconds: JOB_LIMIT_SECONDS, outputLifeSeconds: OUTPUT_LIFE_SECONDS },
-    ...{ unsupported: {}, budgets: {} },
   };
 }
 

@@ -2,13 +2,13 @@ import { type Database, statement } from '../../src/database/database.ts';
 import { dueTasks, renew } from '../../src/tasks/lease.ts';
 import { createSteps } from '../../src/tasks/steps/steps.ts';
 import { LEASE_SECONDS } from '../../src/tasks/transitions.ts';
-import { type Advance, advance } from '../../src/tasks/worker.ts';
+import { type AdvanceDeps, advance } from '../../src/tasks/worker.ts';
 import { quiet } from '../database.ts';
 import type { Process } from './process.ts';
 import { type Thread, within } from './scheduler.ts';
 import { processOn, stepPartsOf, type World } from './world.ts';
 
-interface Hands extends Advance {
+interface Hands extends AdvanceDeps {
   process: Process & { db: Database };
 }
 

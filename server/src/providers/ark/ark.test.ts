@@ -34,8 +34,9 @@ providerConformance({
     'with marking switched off': () => start({ markAttempts: false }),
     'behind a gateway that shows no marks': () => start({ apiKey: KEY_WITHOUT_MARKS }),
   },
+  find: 'list',
   absence: 'weak',
-  callsBack: true,
+  callbacks: 'unsigned',
   refusals: [
     { fault: { code: 'InputTextSensitiveContentDetected' }, becomes: request('content_refused') },
     {

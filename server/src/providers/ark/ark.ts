@@ -3,6 +3,7 @@ import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import { getJson, type JsonResponse, parseJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
+import type { OwnModels } from '../kit/own-models.ts';
 import type {
   Callback,
   Capabilities,
@@ -11,10 +12,10 @@ import type {
   Provider,
   SubmitOutcome,
 } from '../provider.ts';
-import { causeOf, errorIn, refusalOf, refusedSubmit } from './errors.ts';
-import { findJob } from './find.ts';
+import { arkCause, arkErrorIn, arkRefusal, refusedSubmit } from './errors.ts';
+import { findArkJob } from './find.ts';
 import { arkJob, statusOf } from './job.ts';
-import { type ArkModels, createBody, modelsFor } from './request.ts';
+import { createBody, modelsFor } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
 export interface ArkOptions {
@@ -22,7 +23,7 @@ export interface ArkOptions {
   baseUrl: string;
   apiKey: string;
   /** Model ids or endpoint ids (`ep-...`) that take the place of the base URL's own. */
-  models?: Partial<ArkModels> | undefined;
+  models?: Partial<OwnModels> | undefined;
   /**
    * Sends the attempt's id as `safety_identifier`, so that a look-up is exact. On unless switched
    * off. The field is meant for a stable id of an end user, and Ark echoes nothing else of ours:
@@ -37,32 +38,33 @@ export interface ArkOptions {
   submitTimeoutSeconds: number;
   /** For reads and for each page of the list; 15 when not given. */
   readTimeoutSeconds?: number | undefined;
-  /** The largest result that is fetched. */
-  maxOutputBytes: number;
+  /** The largest result that is fetched; see openOutputAt. */
+  maxOutputBytes?: number | undefined;
+  /** What the account is allowed; 180, the limit of individuals, when not given. */
+  submitsPerMinute?: number | undefined;
   /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** Sources: the create, get and list pages of the API reference and its page on limits. */
-const CAPABILITIES: Capabilities = {
-  exactOutput: false,
-  findLagSeconds: 60,
-  find: 'list',
-  callbacks: 'unsigned',
-  jobLimitSeconds: 172_800,
-  outputLifeSeconds: 86_400,
-  unsupported: {
-    seed: 'The 2.0 series takes no seed: it is recorded with the task and not sent.',
-    adaptive: 'Resolved to a listed ratio before the submit, so that the look-up can compare it.',
-  },
-  budgets: {
-    submit: { callsPerSecond: 3 }, // 180 a minute for individuals, 600 for enterprises
-    read: { callsPerSecond: 20 },
-    find: { callsPerSecond: 1 },
-  },
-};
+/**
+ * 180 submits a minute for individuals, 600 for enterprises.
+ * Sources: the create, get and list pages of the API reference and its page on limits.
+ */
+function capabilitiesOf({ submitsPerMinute = 180 }: ArkOptions): Capabilities {
+  return {
+    exactOutput: false,
+    findLagSeconds: 60,
+    jobLimitSeconds: 172_800,
+    outputLifeSeconds: 86_400,
+    budgets: {
+      submit: { callsPerSecond: submitsPerMinute / 60 },
+      read: { callsPerSecond: 20 },
+      find: { callsPerSecond: 1 },
+    },
+  };
+}
 
 const READ_SECONDS = 15;
 const JSON_TYPE = 'application/json';
@@ -82,13 +84,13 @@ export function createArkProvider(options: ArkOptions): Provider {
   return {
     name: 'ark',
     identity: identityOf(options.baseUrl, options.apiKey, models, isMarking),
-    capabilities: CAPABILITIES,
+    capabilities: capabilitiesOf(options),
     async submit(jobSpec, mayStillSend) {
       const body = createBody(jobSpec, models, markerOf(jobSpec));
       const outcome = await api.post(TASKS, jobSpec.attemptId, body, mayStillSend);
       return outcome.kind === 'responded' ? submitted(outcome) : outcome;
     },
-    find: (attempt) => findJob({ models, isMarking, scan, now }, attempt),
+    find: (attempt) => findArkJob({ models, isMarking, scan, now }, attempt),
     read: async (jobId) =>
       readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
@@ -140,15 +142,15 @@ function readStatus(jobId: string, response: JsonResponse): JobStatus {
 
 /** A 404 about a model or an endpoint, or a proxy's, says nothing about the task. */
 function isUnknownTask(response: JsonResponse): boolean {
-  const error = response.status === 404 ? errorIn(response) : undefined;
+  const error = response.status === 404 ? arkErrorIn(response) : undefined;
   return error !== undefined && !/Model|Endpoint/.test(error.code);
 }
 
 function notReadable(response: JsonResponse): Error {
-  const error = errorIn(response);
+  const error = arkErrorIn(response);
   if (!error) return new Error(`Ark answered HTTP ${response.status} with something unreadable`);
-  const kind = refusalOf(error, response.status);
-  return new Error(`Ark answered (${kind}) ${causeOf(error, response.status)}`);
+  const kind = arkRefusal(error, response.status);
+  return new Error(`Ark answered (${kind}) ${arkCause(error, response.status)}`);
 }
 
 async function pageOf(api: Api, query: string): Promise<Page> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refusalOf, refusedSubmit } from './errors.ts';
+import { assertTruncated } from '../../../test/providers/long-words.ts';
+import { arkCause, arkRefusal, refusedSubmit } from './errors.ts';
 
 function response(status: number, body: unknown, headers: Record<string, string> = {}) {
   return { status, headers, body };
@@ -39,7 +40,7 @@ test('5xx, 408, 409, redirects and a 200 without an id prove nothing, whatever t
 });
 
 test('a parameter is the media’s fault when it is about an input', () => {
-  const about = (param: string) => refusalOf({ code: 'InvalidParameter', param }, 400);
+  const about = (param: string) => arkRefusal({ code: 'InvalidParameter', param }, 400);
   assert.equal(about('content[1].image_url'), 'invalid_media');
   assert.equal(about('video_url'), 'invalid_media');
   assert.equal(about('content[0].text'), 'invalid_request');
@@ -47,7 +48,7 @@ test('a parameter is the media’s fault when it is about an input', () => {
 
 test('a parameter that no client sets is the operator’s to repair, however it is named', () => {
   const about = (error: { code?: string; param?: string; message?: string }) =>
-    refusalOf({ code: 'InvalidParameter', ...error }, 400);
+    arkRefusal({ code: 'InvalidParameter', ...error }, 400);
   for (const field of ['callback_url', 'safety_identifier', 'model', 'execution_expires_after']) {
     assert.equal(about({ param: field }), 'operator', field);
     assert.equal(about({ code: `InvalidParameter.${field}` }), 'operator', field);
@@ -61,10 +62,14 @@ test('a parameter that no client sets is the operator’s to repair, however it 
 test('a parameter of the client’s stays so when the words beside it name another', () => {
   const message = 'The parameter `duration` is not valid for model x, see callback_url.';
   for (const error of [{ message }, { param: 'duration', message: 'The parameter `model`' }]) {
-    assert.equal(refusalOf({ code: 'InvalidParameter', ...error }, 400), 'invalid_request');
+    assert.equal(arkRefusal({ code: 'InvalidParameter', ...error }, 400), 'invalid_request');
   }
 });
 
 test('a link of ours that Ark can’t fetch is the operator’s to repair', () => {
-  assert.equal(refusalOf({ code: 'InvalidParameter.TosURLInvalid' }, 400), 'operator');
+  assert.equal(arkRefusal({ code: 'InvalidParameter.TosURLInvalid' }, 400), 'operator');
+});
+
+test('what is stored of an error text is bounded and well formed', () => {
+  assertTruncated((words) => [arkCause({ code: 'InvalidParameter', message: words }, 400)]);
 });

@@ -45,7 +45,7 @@ const FIELD_IN_WORDS = /^(?:the |invalid )?(?:parameter\W+)?(\w+)/i;
 const MEDIA_PARAM = /(image|video|audio)_url|content\[[1-9]/;
 
 /** What an error of Ark means; `status` 429 is busy where the code says nothing. */
-export function refusalOf(error: ArkError, status: number): Refusal {
+export function arkRefusal(error: ArkError, status: number): Refusal {
   const known = RULES.find(([codes]) => codes.test(error.code))?.[1];
   if (known === 'invalid_request' && OWN_FIELD.test(fieldIn(error))) return 'operator';
   if (known === 'invalid_request' && isAboutMedia(error)) return 'invalid_media';
@@ -69,18 +69,18 @@ const PUBLIC_WORDS = {
 };
 
 /** The public words for a refusal of this kind. */
-export function publicWords(refusal: keyof typeof PUBLIC_WORDS): string {
+export function publicMessage(refusal: keyof typeof PUBLIC_WORDS): string {
   return PUBLIC_WORDS[refusal];
 }
 
 /** The provider's code and words in one line, for operators. */
-export function causeOf(error: ArkError, status?: number): string {
+export function arkCause(error: ArkError, status?: number): string {
   const said = `${error.code}: ${error.message ?? ''}`.trim();
   return truncate(status === undefined ? said : `HTTP ${status} ${said}`);
 }
 
 /** The error in an answer, when it is in Ark's own shape. */
-export function errorIn({ body }: JsonResponse): ArkError | undefined {
+export function arkErrorIn({ body }: JsonResponse): ArkError | undefined {
   return Value.Check(ErrorBodySchema, body) ? body.error : undefined;
 }
 
@@ -90,17 +90,17 @@ export function errorIn({ body }: JsonResponse): ArkError | undefined {
  */
 export function refusedSubmit(response: JsonResponse): SubmitOutcome {
   const { status } = response;
-  const error = errorIn(response);
+  const error = arkErrorIn(response);
   if (!error) return { kind: 'unknown', cause: `HTTP ${status} without a task id` };
-  const cause = causeOf(error, status);
+  const cause = arkCause(error, status);
   // Ark documents no 409: nobody can say what it would be about.
   if (leavesOpen(status) || status === 409) return { kind: 'unknown', cause };
-  const refusal = refusalOf(error, status);
+  const refusal = arkRefusal(error, status);
   if (refusal === 'busy' || refusal === 'operator') {
     const seconds = retryAfterSeconds(response.headers);
     const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
     return { kind: 'rejected', fault: refusal, cause, ...wait };
   }
-  const message = publicWords(refusal);
+  const message = publicMessage(refusal);
   return { kind: 'rejected', fault: 'request', code: refusal, message, cause };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newJobSpec } from '../../../test/providers/conformance/attempts.ts';
 import type { FindJobInput } from '../provider.ts';
-import { findJob, type Search } from './find.ts';
+import { findArkJob, type Search } from './find.ts';
 import { BYTEPLUS_MODELS } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
@@ -48,24 +48,24 @@ const ABSENT = { kind: 'absent', proof: 'weak' };
 test('a marked attempt owns the task with its marker and no other that is like it', async () => {
   const found = { kind: 'found', jobId: 'cgt-2', by: 'mark' };
   const items = page(row('cgt-1'), row('cgt-2', twin));
-  assert.deepEqual(await findJob(search([items], marked), attempt), found);
+  assert.deepEqual(await findArkJob(search([items], marked), attempt), found);
   const unlike = page(row('cgt-2', { ...twin, ratio: '16:9' }));
-  assert.deepEqual(await findJob(search([unlike], marked), attempt), found);
+  assert.deepEqual(await findArkJob(search([unlike], marked), attempt), found);
 });
 
 test('where a marker of ours shows, a task without one is never taken', async () => {
   const items = page(row('cgt-1'), row('cgt-2', another));
-  assert.deepEqual(await findJob(search([items], marked), attempt), ABSENT);
+  assert.deepEqual(await findArkJob(search([items], marked), attempt), ABSENT);
 });
 
 test('where no marker of ours shows, a lone task alike is found by its likeness', async () => {
   const stranger = { safety_identifier: 'a customer of somebody else' };
   const items = page(row('cgt-1'), row('cgt-2', stranger), row('cgt-3', { duration: 5 }));
   const found = { kind: 'found', jobId: 'cgt-1', by: 'likeness' };
-  assert.deepEqual(await findJob(search([items], marked), attempt), found);
+  assert.deepEqual(await findArkJob(search([items], marked), attempt), found);
   const two = page(row('cgt-1'), row('cgt-2'));
   const ambiguous = { kind: 'ambiguous', jobIds: ['cgt-1', 'cgt-2'] };
-  assert.deepEqual(await findJob(search([two], marked), attempt), ambiguous);
+  assert.deepEqual(await findArkJob(search([two], marked), attempt), ambiguous);
 });
 
 test('a marker on the last page keeps a task alike on the first from being taken', async () => {
@@ -73,18 +73,18 @@ test('a marker on the last page keeps a task alike on the first from being taken
     { items: [row('cgt-1')], total: 2 },
     { items: [row('cgt-2', another)], total: 2 },
   ];
-  assert.deepEqual(await findJob(search(pages, marked), attempt), ABSENT);
+  assert.deepEqual(await findArkJob(search(pages, marked), attempt), ABSENT);
 });
 
 test('a list that goes on past what can be asked for shows marks, and no likeness', async () => {
   const endless = (...items: unknown[]) => Array(500).fill({ items, total: 1_000_000 });
-  assert.deepEqual(await findJob(search(endless(row('cgt-1'))), attempt), ABSENT);
-  const found = await findJob(search(endless(row('cgt-1', twin)), marked), attempt);
+  assert.deepEqual(await findArkJob(search(endless(row('cgt-1'))), attempt), ABSENT);
+  const found = await findArkJob(search(endless(row('cgt-1', twin)), marked), attempt);
   assert.deepEqual(found, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
 });
 
 test('two tasks with one marker are ambiguous', async () => {
-  const found = await findJob(search([page(row('a', twin), row('b', twin))], marked), attempt);
+  const found = await findArkJob(search([page(row('a', twin), row('b', twin))], marked), attempt);
   assert.deepEqual(found, { kind: 'ambiguous', jobIds: ['a', 'b'] });
 });
 
@@ -101,7 +101,7 @@ test('unmarked, each thing that Ark echoes can rule a task out', async () => {
     { created_at: null },
   ];
   for (const changes of others) {
-    const found = await findJob(search([page(row('cgt-1', changes))]), attempt);
+    const found = await findArkJob(search([page(row('cgt-1', changes))]), attempt);
     assert.deepEqual(found, ABSENT, JSON.stringify(changes));
   }
   const edges = [
@@ -109,20 +109,20 @@ test('unmarked, each thing that Ark echoes can rule a task out', async () => {
     { ratio: null, resolution: undefined },
   ];
   for (const changes of edges) {
-    const found = await findJob(search([page(row('cgt-1', changes))]), attempt);
+    const found = await findArkJob(search([page(row('cgt-1', changes))]), attempt);
     assert.equal(found.kind, 'found', JSON.stringify(changes));
   }
 });
 
 test('an attempt that was marked before marking was switched off is found still', async () => {
-  const found = await findJob(search([page(row('cgt-1'), row('cgt-2', twin))]), attempt);
+  const found = await findArkJob(search([page(row('cgt-1'), row('cgt-2', twin))]), attempt);
   assert.deepEqual(found, { kind: 'found', jobId: 'cgt-2', by: 'mark' });
 });
 
 test('a task of another attempt is never found', async () => {
   const taken = { ...attempt, takenJobIds: async () => new Set(['cgt-1']) };
   const items = page(row('cgt-1'), row('cgt-2'));
-  assert.deepEqual(await findJob(search([items]), taken), {
+  assert.deepEqual(await findArkJob(search([items]), taken), {
     kind: 'found',
     jobId: 'cgt-2',
     by: 'likeness',
@@ -133,7 +133,7 @@ test('all pages are read, and a task that two pages show counts once', async () 
   const first = { items: [row('cgt-1', { ratio: '16:9' }), row('cgt-2')], total: 4 };
   const second = { items: [row('cgt-2'), row('cgt-3', { ratio: '16:9' })], total: 4 };
   const asking = search([first, second]);
-  assert.deepEqual(await findJob(asking, attempt), {
+  assert.deepEqual(await findArkJob(asking, attempt), {
     kind: 'found',
     jobId: 'cgt-2',
     by: 'likeness',
@@ -143,19 +143,19 @@ test('all pages are read, and a task that two pages show counts once', async () 
 
 test('a row that is no task is passed over', async () => {
   const asking = search([page(null, { id: 7 }, 'x', row('cgt-1'))]);
-  assert.equal((await findJob(asking, attempt)).kind, 'found');
+  assert.equal((await findArkJob(asking, attempt)).kind, 'found');
 });
 
 test('an endpoint id filters the list and is not compared with what tasks name', async () => {
   const models = { ...BYTEPLUS_MODELS, 'video-2.0-fast': 'ep-2026-abc' };
   const asking = search([page(row('cgt-1'))], { models });
-  assert.equal((await findJob(asking, attempt)).kind, 'found');
+  assert.equal((await findArkJob(asking, attempt)).kind, 'found');
   assert.match(asking.asked[0] ?? '', /filter\.model=ep-2026-abc/);
 });
 
 test('an attempt older than the list is absent without a question', async () => {
   const asking = search([page(row('cgt-1'))], { now: () => NOW + 8 * 86_400_000 });
-  assert.deepEqual(await findJob(asking, attempt), ABSENT);
+  assert.deepEqual(await findArkJob(asking, attempt), ABSENT);
   assert.deepEqual(asking.asked, []);
 });
 

@@ -27,7 +27,7 @@ export interface Search {
  * weak: no lag of the list is promised.
  * @throws what the scan throws
  */
-export async function findJob(search: Search, attempt: FindJobInput): Promise<FindOutcome> {
+export async function findArkJob(search: Search, attempt: FindJobInput): Promise<FindOutcome> {
   const ageSeconds = (search.now() - attempt.sentBetween.from) / 1000;
   if (ageSeconds > LISTED_SECONDS) return { kind: 'absent', proof: 'weak' };
   const model = search.models[attempt.jobSpec.model];

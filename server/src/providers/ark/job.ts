@@ -2,7 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { JobIdSchema } from '../kit/job-id.ts';
 import type { JobStatus } from '../provider.ts';
-import { type ArkError, ArkErrorSchema, causeOf, publicWords, refusalOf } from './errors.ts';
+import { type ArkError, ArkErrorSchema, arkCause, arkRefusal, publicMessage } from './errors.ts';
 
 const Nullable = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
@@ -57,11 +57,11 @@ function succeeded(job: ArkJob): JobStatus {
 }
 
 function failed(error: ArkError): JobStatus {
-  const isContent = refusalOf(error, 200) === 'content_refused';
+  const isContent = arkRefusal(error, 200) === 'content_refused';
   const code = isContent ? 'content_refused' : 'provider_failed';
   const words = 'The provider could not make this video.';
-  const message = isContent ? publicWords('content_refused') : words;
-  return { kind: 'failed', code, message, cause: causeOf(error), billed: false };
+  const message = isContent ? publicMessage('content_refused') : words;
+  return { kind: 'failed', code, message, cause: arkCause(error), billed: false };
 }
 
 function ended(
@@ -69,6 +69,6 @@ function ended(
   message: string,
   job: ArkJob,
 ): JobStatus {
-  const cause = job.error ? causeOf(job.error) : `status ${job.status}`;
+  const cause = job.error ? arkCause(job.error) : `status ${job.status}`;
   return { kind: 'failed', code, message, cause, billed: false };
 }

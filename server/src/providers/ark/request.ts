@@ -1,3 +1,4 @@
+import type { OwnModels } from '../kit/own-models.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
 export type ArkModels = Record<JobSpec['model'], string>;
@@ -18,10 +19,7 @@ export const VOLCENGINE_MODELS: ArkModels = {
  * The ids that fit a base URL, so that an operator of either house need not name them.
  * @param own ids that take their place
  */
-export function modelsFor(
-  baseUrl: string,
-  own: Partial<Record<JobSpec['model'], string | undefined>> = {},
-): ArkModels {
+export function modelsFor(baseUrl: string, own: Partial<OwnModels> = {}): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   const theirs = host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
   return {

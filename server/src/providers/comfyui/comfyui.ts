@@ -3,13 +3,13 @@ import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import type { Capabilities, Provider } from '../provider.ts';
-import { find, findPrompt } from './find.ts';
-import { openOutput } from './outputs.ts';
+import { findPrompt, readPrompt } from './find.ts';
+import { openSavedVideo } from './outputs.ts';
 import type { ServerAddress } from './server.ts';
-import { prepare, submit } from './submit.ts';
+import { submitPrompt, uploadInputs } from './submit.ts';
 import type { OpenInput } from './uploads.ts';
 import type { FrameRules } from './values.ts';
-import { parseWorkflow, type Workflow } from './workflow.ts';
+import { parseWorkflow } from './workflow.ts';
 
 export interface ComfyuiOptions {
   /** Such as `http://10.0.0.5:8188`: one server, private addresses and http allowed. */
@@ -48,12 +48,12 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   return {
     name: 'comfyui',
     identity: identityOf(server.baseUrl),
-    capabilities: capabilitiesOf(workflows, options),
-    prepare: (inputs) => prepare(deps, inputs),
-    submit: (jobSpec, mayStillSend) => submit(deps, jobSpec, mayStillSend),
-    find: (attempt) => find(server, attempt, options.now),
-    read: (jobId) => findPrompt(server, jobId),
-    openOutput: (output) => openOutput(output, { server, guardedFetch, maxBytes }),
+    capabilities: capabilitiesOf(options),
+    prepare: (inputs) => uploadInputs(deps, inputs),
+    submit: (jobSpec, mayStillSend) => submitPrompt(deps, jobSpec, mayStillSend),
+    find: (attempt) => findPrompt(server, attempt, options.now),
+    read: (jobId) => readPrompt(server, jobId),
+    openOutput: (output) => openSavedVideo(output, { server, guardedFetch, maxBytes }),
     stop: () => guardedFetch.close(),
   };
 }
@@ -73,31 +73,14 @@ function hostAndPort({ baseUrl }: ServerAddress): string {
   return `${url.hostname.replace(/\.$/, '')}:${port}`;
 }
 
-function capabilitiesOf(workflows: Workflow[], options: ComfyuiOptions): Capabilities {
+function capabilitiesOf(options: ComfyuiOptions): Capabilities {
   return {
     exactOutput: false,
     // A graph is checked before it is queued, also when nobody waits for the answer any more.
     findLagSeconds: 60,
-    find: 'exact',
-    callbacks: 'none',
     jobLimitSeconds: options.jobLimitSeconds,
     // Files stay until the operator deletes them.
     outputLifeSeconds: 365 * DAY_SECONDS,
-    unsupported: unsupportedBy(workflows),
     budgets: {},
-  };
-}
-
-function unsupportedBy(workflows: Workflow[]): Capabilities['unsupported'] {
-  const lacking = (placeholder: string) =>
-    workflows.some(({ asksFor }) => !asksFor.has(placeholder));
-  const takesEndImage = workflows.some(({ takesFiles }) => takesFiles.has('last_frame'));
-  return {
-    ...(lacking('seed') && { seed: 'a workflow without {{seed}} runs with a seed of its own' }),
-    ...(lacking('generate_audio') && {
-      generate_audio: 'a workflow without {{generate_audio}} decides by itself',
-    }),
-    ...(lacking('model') && { model: 'a workflow without {{model}} runs for every model' }),
-    ...(!takesEndImage && { end_image: 'no workflow takes one: refused as the operator’s fault' }),
   };
 }

@@ -54,6 +54,7 @@ providerConformance({
       becomes: failed('provider_failed', false),
     },
   ],
+  find: 'exact',
   absence: 'weak',
-  callsBack: false,
+  callbacks: 'none',
 });

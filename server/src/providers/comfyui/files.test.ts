@@ -226,11 +226,3 @@ test('an address that can’t be one, or no workflow, stops the start', async ()
     assert.throws(() => createComfyuiProvider({ ...options, ...wrong }), UsageError);
   }
 });
-
-test('what the workflows have no place for is stated', async () => {
-  assert.deepEqual(Object.keys(rig.provider.capabilities.unsupported), [
-    'generate_audio',
-    'model',
-    'end_image',
-  ]);
-});

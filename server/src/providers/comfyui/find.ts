@@ -4,16 +4,16 @@ import { parseJson } from '../kit/json-call.ts';
 import type { FindJobInput, FindOutcome, JobStatus } from '../provider.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
-import { ask, getJson, notUnderstood, type ServerAddress } from './server.ts';
+import { askServer, getServerJson, notUnderstood, type ServerAddress } from './server.ts';
 
 /**
  * What the server knows of a job: one call to `/api/jobs/{id}`, or, where a server is too old for
  * it, `/queue`, `/history/{id}` and `/queue` again.
  * @throws ServerTrouble when it can't be told
  */
-export async function findPrompt(server: ServerAddress, id: string): Promise<JobStatus> {
+export async function readPrompt(server: ServerAddress, id: string): Promise<JobStatus> {
   const path = `/api/jobs/${encodeURIComponent(id)}`;
-  const response = await ask(server, { method: 'GET', path });
+  const response = await askServer(server, { method: 'GET', path });
   const body = parseJson(response.body);
   if (response.status === 404)
     return isJobsWord(body) ? { kind: 'missing' } : olderLookUp(server, id);
@@ -33,14 +33,14 @@ function isJobsWord(body: unknown): boolean {
 async function olderLookUp(server: ServerAddress, id: string): Promise<JobStatus> {
   if (await isInQueue(server, id)) return { kind: 'working' };
   const path = `/history/${encodeURIComponent(id)}`;
-  const status = statusOfHistory(await getJson(server, path), id);
+  const status = statusOfHistory(await getServerJson(server, path), id);
   if (status === undefined) throw notUnderstood(path, 200);
   if (status.kind !== 'missing') return status;
   return (await isInQueue(server, id)) ? { kind: 'working' } : status;
 }
 
 async function isInQueue(server: ServerAddress, id: string): Promise<boolean> {
-  const queued = isQueued(await getJson(server, '/queue'), id);
+  const queued = isQueued(await getServerJson(server, '/queue'), id);
   if (queued === undefined) throw notUnderstood('/queue', 200);
   return queued;
 }
@@ -49,13 +49,13 @@ async function isInQueue(server: ServerAddress, id: string): Promise<boolean> {
  * Looks for the job of an attempt under the id it was posted with. Jobs live in the server's
  * memory, so absence is strong only where that memory is shown to be older than the attempt.
  */
-export async function find(
+export async function findPrompt(
   server: ServerAddress,
   attempt: FindJobInput,
   now: () => number,
 ): Promise<FindOutcome> {
   const jobId = promptIdOf(attempt.jobSpec.attemptId);
-  const status = await findPrompt(server, jobId);
+  const status = await readPrompt(server, jobId);
   if (status.kind !== 'missing') return { kind: 'found', jobId, by: 'mark' };
   // Only now: memory that is old after the look-up was as old during it.
   const attemptAgeSeconds = (now() - attempt.sentBetween.from) / 1000;
@@ -79,7 +79,7 @@ const JobListSchema = Type.Object({
  */
 async function memoryAgeSeconds(server: ServerAddress): Promise<number> {
   const path = '/api/jobs?sort_by=created_at&sort_order=asc&limit=1';
-  const response = await ask(server, { method: 'GET', path });
+  const response = await askServer(server, { method: 'GET', path });
   if (response.status === 404) return 0;
   const list = response.status === 200 ? parseJson(response.body) : undefined;
   if (!Value.Check(JobListSchema, list)) throw notUnderstood(path, response.status);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertTruncated } from '../../../test/providers/long-words.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
 
@@ -94,4 +95,12 @@ test('/queue: a job is found by its id among the waiting and the running', () =>
   assert.equal(isQueued({ queue_running: [PROMPT], queue_pending: [] }, ID), true);
   assert.equal(isQueued({ queue_running: [other], queue_pending: [] }, ID), false);
   assert.equal(isQueued({ queue_running: [] }, ID), undefined);
+});
+
+test('what is stored of an error text is bounded and well formed', () => {
+  assertTruncated((words) => {
+    const error = { exception_type: 'E', exception_message: words };
+    const status = job('failed', { execution_error: error });
+    return [status?.kind === 'failed' ? status.cause : undefined];
+  });
 });

@@ -61,7 +61,7 @@ export function viewPath(file: OutputReference): string {
 const GONE = new Set<unknown>([400, 404, 410]);
 
 /** @throws OutputGone when the server does not have the file any more */
-export async function openOutput(
+export async function openSavedVideo(
   output: OutputReference,
   deps: { server: ServerAddress; guardedFetch: GuardedFetch; maxBytes: number },
 ): Promise<AsyncIterable<Uint8Array>> {

@@ -55,7 +55,10 @@ export function authorizationOf(server: ServerAddress): Record<string, string> {
  * Asks, with a call that changes nothing or can be made twice.
  * @throws ServerTrouble when no whole answer came
  */
-export async function ask(server: ServerAddress, request: ServerRequest): Promise<CallResponse> {
+export async function askServer(
+  server: ServerAddress,
+  request: ServerRequest,
+): Promise<CallResponse> {
   const response = await callServer(server, request);
   if (response.kind === 'responded') return response;
   throw new ServerTrouble(`${request.path}: ${response.cause}`);
@@ -65,8 +68,8 @@ export async function ask(server: ServerAddress, request: ServerRequest): Promis
  * Gets the JSON of a 200.
  * @throws ServerTrouble for every other answer
  */
-export async function getJson(server: ServerAddress, path: string): Promise<unknown> {
-  const response = await ask(server, { method: 'GET', path });
+export async function getServerJson(server: ServerAddress, path: string): Promise<unknown> {
+  const response = await askServer(server, { method: 'GET', path });
   const body = parseJson(response.body);
   if (response.status === 200 && body !== undefined) return body;
   throw notUnderstood(path, response.status);

@@ -5,7 +5,7 @@ import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
-import { findPrompt } from './find.ts';
+import { readPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
 import { callServer, type ServerAddress, ServerTrouble } from './server.ts';
 import { type OpenInput, upload } from './uploads.ts';
@@ -18,7 +18,7 @@ import {
 } from './values.ts';
 import { fillWorkflow, type Workflow } from './workflow.ts';
 
-export interface SubmitDeps {
+export interface ComfyuiDeps {
   server: ServerAddress;
   workflows: Workflow[];
   frameRules: FrameRules;
@@ -36,7 +36,7 @@ const OPERATOR_STATUSES = new Set([401, 403, 404, 405, 411, 413, 414, 415, 431])
  * there.
  * @throws ServerTrouble when a file did not arrive
  */
-export async function prepare(deps: SubmitDeps, given: ProviderInput[]): Promise<void> {
+export async function uploadInputs(deps: ComfyuiDeps, given: ProviderInput[]): Promise<void> {
   const inputs = namedInputs(given);
   const workflow = workflowFor(deps.workflows, inputs);
   for (const { name, input } of inputs) {
@@ -48,8 +48,8 @@ export async function prepare(deps: SubmitDeps, given: ProviderInput[]): Promise
  * Posts a job under the attempt's own id, once. The server queues an id a second time when it is
  * posted again, so it is looked up first; until the post itself, nothing is taken.
  */
-export async function submit(
-  deps: SubmitDeps,
+export async function submitPrompt(
+  deps: ComfyuiDeps,
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
@@ -61,7 +61,7 @@ export async function submit(
   let graph: unknown;
   try {
     graph = await fillIn(deps, workflow, jobSpec, inputs);
-    const { kind } = await findPrompt(deps.server, jobId);
+    const { kind } = await readPrompt(deps.server, jobId);
     if (kind !== 'missing') return { kind: 'accepted', jobId };
   } catch (error) {
     return notPosted(error);
@@ -74,7 +74,7 @@ function wordsFor(inputs: NamedInput[]): string {
 }
 
 async function fillIn(
-  deps: SubmitDeps,
+  deps: ComfyuiDeps,
   workflow: Workflow,
   jobSpec: JobSpec,
   inputs: NamedInput[],

@@ -1,7 +1,7 @@
 import { fileEnding } from '../../kernel/file-endings.ts';
 import type { ProviderInput } from '../provider.ts';
 import { viewPath } from './outputs.ts';
-import { ask, type ServerAddress, ServerTrouble } from './server.ts';
+import { askServer, type ServerAddress, ServerTrouble } from './server.ts';
 
 /** Reads the service's own copy of a client's file. */
 export type OpenInput = (objectId: string) => Promise<AsyncIterable<Uint8Array>>;
@@ -49,7 +49,7 @@ function tooLarge(): ServerTrouble {
 /** The size tells a file that was cut short by a kill of the server from a whole one. */
 async function isThere(server: ServerAddress, filename: string, sizeBytes: number) {
   const path = viewPath({ filename, subfolder: SUBFOLDER, type: 'temp' });
-  const { status, headers } = await ask(server, { method: 'HEAD', path });
+  const { status, headers } = await askServer(server, { method: 'HEAD', path });
   return status === 200 && headers['content-length'] === String(sizeBytes);
 }
 
@@ -62,7 +62,7 @@ async function send(server: ServerAddress, filename: string, bytes: Uint8Array<A
   const encoded = new Response(form);
   const contentType = encoded.headers.get('content-type') ?? '';
   const body = { contentType, bytes: new Uint8Array(await encoded.arrayBuffer()) };
-  const { status } = await ask(server, { method: 'POST', path: '/upload/image', body });
+  const { status } = await askServer(server, { method: 'POST', path: '/upload/image', body });
   if (status !== 200)
     throw new ServerTrouble(`the upload was answered with HTTP ${status}`, status);
 }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { UsageError } from '../../kernel/errors.ts';
-import { fillWorkflow, parseWorkflow } from './workflow.ts';
+import { fillWorkflow, PLACEHOLDERS, parseWorkflow } from './workflow.ts';
 
 /** A template of one node with these inputs. */
 function template(inputs: Record<string, unknown>): string {
@@ -73,3 +74,10 @@ for (const [what, text, words] of [
     );
   });
 }
+
+test('the docs page has every placeholder', async () => {
+  const page = new URL('../../../../docs/providers/comfyui.md', import.meta.url);
+  const text = await readFile(page, 'utf8');
+  for (const placeholder of PLACEHOLDERS)
+    assert.ok(text.includes(`{{${placeholder}}}`), placeholder);
+});

@@ -34,8 +34,9 @@ providerConformance({
   transport: 'http',
   start,
   unmarked: { 'with marking switched off': () => start(false) },
+  find: 'list',
   absence: 'weak',
-  callsBack: true,
+  callbacks: 'signed',
   refusals: [
     { fault: { code: 'content_policy_violation' }, becomes: request('content_refused') },
     { fault: { code: 'image_too_large' }, becomes: request('invalid_media') },

@@ -34,7 +34,7 @@ export function errorWords(error: FalError | undefined): string[] {
 }
 
 /** For operators: the words and what fal wrote beside them. */
-export function causeOf(status: number, error: FalError | undefined): string {
+export function falCause(status: number, error: FalError | undefined): string {
   const detail = error?.detail ?? 'no words';
   const text = typeof detail === 'string' ? detail : detail.map(({ msg }) => msg ?? '').join('; ');
   return truncate([`HTTP ${status}`, ...errorWords(error), text].join(': '));
@@ -81,12 +81,12 @@ const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
 };
 
 /** What a complete refusal of fal's own means, for a submit. */
-export function rejectionOf(
+export function falRejection(
   status: number,
   error: FalError,
   retryAfterSeconds: number | undefined,
 ): Rejection {
-  const cause = causeOf(status, error);
+  const cause = falCause(status, error);
   const words = errorWords(error);
   const fault = words.some((word) => OPERATOR_WORDS.has(word))
     ? 'operator'
@@ -114,7 +114,7 @@ const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
  * How a request failed. fal does not bill server errors; it may bill what the model refused.
  * Source: fal docs, faq and pricing.
  */
-export function jobFailureOf(status: number, words: string[], told: string): JobFailure {
+export function falJobFailure(status: number, words: string[], told: string): JobFailure {
   const message = 'The provider could not make the video.';
   const known = words.map((word) => JOB_FAILURES[word]).find((entry) => entry !== undefined);
   const billed = status >= 500 ? false : null;

@@ -12,7 +12,7 @@ import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createFalProvider } from './fal.ts';
-import { modelInput } from './model-input.ts';
+import { falInput } from './model-input.ts';
 import type { FalOptions } from './settings.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
@@ -72,14 +72,14 @@ test('a submit names the webhook, bounds an orphan and keeps what was sent', asy
   assert.equal(request.headers['x-fal-request-start-timeout'], '900');
   assert.equal(request.headers['x-fal-no-retry'], '1');
   assert.equal(request.headers['x-fal-store-io'], '1');
-  const sent = { ...modelInput(jobSpec()), end_user_id: 'att_1' };
+  const sent = { ...falInput(jobSpec()), end_user_id: 'att_1' };
   assert.deepEqual(JSON.parse(request.body), sent);
 });
 
 test('the mark of the attempt can be switched off', async () => {
   host.respond(SUBMIT, { json: { request_id: ID } });
   await fal({ markWithEndUserId: false }).submit(jobSpec(), () => true);
-  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), modelInput(jobSpec()));
+  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), falInput(jobSpec()));
 });
 
 test("a refusal in fal's own words is put down to whoever can mend it", async () => {
@@ -229,7 +229,7 @@ test('an answer that says nothing of the request is a passing failure', async ()
 
 function row(id: string, changes: Record<string, unknown> = {}) {
   const times = { sent_at: new Date(NOW - 5000).toISOString(), ended_at: null };
-  const json_input = { ...modelInput(jobSpec()), end_user_id: 'att_1' };
+  const json_input = { ...falInput(jobSpec()), end_user_id: 'att_1' };
   return {
     request_id: id,
     endpoint_id: SUBMIT,
@@ -246,7 +246,7 @@ function found(rows: unknown[], options: { taken?: string[] } = {}) {
 }
 
 test('a lost request is found by the mark of its attempt, whatever else is alike', async () => {
-  const other = { ...modelInput(jobSpec()), end_user_id: 'att_2' };
+  const other = { ...falInput(jobSpec()), end_user_id: 'att_2' };
   const outcome = await found([row('r-2', { json_input: other }), row('r-1')]);
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
   const asked = host.requests[0]?.url.searchParams;
@@ -271,8 +271,8 @@ test('a link to an input tells requests apart although it is signed anew', async
   const own = (signature: string, id = 'a') =>
     jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
   const rows = [
-    row('r-1', { json_input: modelInput(own('first')) }),
-    row('r-2', { json_input: modelInput(own('first', 'b')) }),
+    row('r-1', { json_input: falInput(own('first')) }),
+    row('r-2', { json_input: falInput(own('first', 'b')) }),
   ];
   host.respond(HISTORY, { json: { items: rows, next_cursor: null } });
   const outcome = await fal().find(findInput(own('second'), NOW - 4000));

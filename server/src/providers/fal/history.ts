@@ -4,8 +4,8 @@ import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
-import { causeOf, falErrorIn } from './errors.ts';
-import { endpointOf, modelInput } from './model-input.ts';
+import { falCause, falErrorIn } from './errors.ts';
+import { endpointOf, falInput } from './model-input.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
 
 const RowSchema = Type.Object({
@@ -56,7 +56,7 @@ async function* readHistory(settings: FalSettings, input: FindJobInput): AsyncGe
     const url = historyUrl(settings, input, cursor ?? undefined);
     const response = await getFromFal(settings, url);
     if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
-      const cause = causeOf(response.status, falErrorIn(response.body));
+      const cause = falCause(response.status, falErrorIn(response.body));
       throw new Error(`fal's request history can not be read: ${cause}`);
     }
     yield* response.body.items;
@@ -100,6 +100,6 @@ function compare({ json_input: input }: Row, jobSpec: JobSpec): Candidate['by'] 
   if (!isFields(input)) return 'other';
   const mark = input.end_user_id ?? null;
   if (mark !== null) return mark === jobSpec.attemptId ? 'mark' : 'other';
-  if (!isEcho(modelInput(jobSpec), input)) return 'other';
+  if (!isEcho(falInput(jobSpec), input)) return 'other';
   return jobSpec.inputs.length > 0 ? 'mark' : 'likeness';
 }

@@ -34,7 +34,7 @@ const FILE_FIELDS: FileFields = {
  * resolved before it gets here, so `auto` is never sent.
  * Source: fal, Seedance 2.0 model pages, input tables.
  */
-export function modelInput(jobSpec: JobSpec): Record<string, unknown> {
+export function falInput(jobSpec: JobSpec): Record<string, unknown> {
   return {
     prompt: jobSpec.prompt,
     aspect_ratio: jobSpec.aspectRatio,

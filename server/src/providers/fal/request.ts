@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { JsonResponse } from '../kit/json-call.ts';
 import type { JobStatus } from '../provider.ts';
-import { causeOf, errorWords, falErrorIn, jobFailureOf } from './errors.ts';
+import { errorWords, falCause, falErrorIn, falJobFailure } from './errors.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
 
 const StatusSchema = Type.Object({
@@ -49,7 +49,7 @@ function resultOf(response: JsonResponse, said: SaidFailure | undefined): JobSta
   const header = response.headers['x-fal-error-type'];
   const words = [...errorWords(error), ...(said?.words ?? []), ...(header ? [header] : [])];
   const isFailure = error && RESULT_FAILURES.has(response.status) && isOwnError(response, words);
-  if (said || isFailure) return jobFailureOf(response.status, words, failureCause(response, said));
+  if (said || isFailure) return falJobFailure(response.status, words, failureCause(response, said));
   if (isNotFound(response)) return { kind: 'missing' };
   throw unclear('result', response);
 }
@@ -61,7 +61,7 @@ function isOwnError(response: JsonResponse, words: string[]): boolean {
 
 function failureCause(response: JsonResponse, said: SaidFailure | undefined): string {
   const status = said ? `${String(said.error ?? '')} ${said.words.join(' ')}; ` : '';
-  return `${status}${causeOf(response.status, falErrorIn(response.body))}`;
+  return `${status}${falCause(response.status, falErrorIn(response.body))}`;
 }
 
 function isSuccess({ status }: JsonResponse): boolean {
@@ -74,6 +74,6 @@ function isNotFound(response: JsonResponse): boolean {
 
 function unclear(what: string, response: JsonResponse): Error {
   return new Error(
-    `fal's ${what} can not be read: ${causeOf(response.status, falErrorIn(response.body))}`,
+    `fal's ${what} can not be read: ${falCause(response.status, falErrorIn(response.body))}`,
   );
 }

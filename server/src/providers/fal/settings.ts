@@ -13,8 +13,8 @@ export interface FalOptions {
   /** Milliseconds since 1970. */
   now(): number;
   models?: FalModels | undefined;
-  /** Takes and shows requests; https://queue.fal.run when not given. */
-  queueUrl?: string | undefined;
+  /** Takes and shows requests. */
+  queueUrl: string;
   /** Lists the account's past requests; https://api.fal.ai when not given. */
   platformUrl?: string | undefined;
   /** The keys that webhooks are signed with. */
@@ -55,7 +55,6 @@ export function falSettings(options: FalOptions): FalSettings {
     ...options,
     models,
     app: appOf(models),
-    queueUrl: options.queueUrl ?? 'https://queue.fal.run',
     platformUrl: options.platformUrl ?? 'https://api.fal.ai',
     jwksUrl: options.jwksUrl ?? 'https://rest.fal.ai/.well-known/jwks.json',
     userId: options.userId ?? '',

@@ -4,8 +4,8 @@ import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
-import { falErrorIn, rejectionOf } from './errors.ts';
-import { endpointOf, modelInput } from './model-input.ts';
+import { falErrorIn, falRejection } from './errors.ts';
+import { endpointOf, falInput } from './model-input.ts';
 import type { FalSettings } from './settings.ts';
 
 const AcceptedSchema = Type.Object({ request_id: JobIdSchema });
@@ -17,7 +17,7 @@ export const OUTPUT_LIFE_SECONDS = 86_400;
  * Puts a request into fal's queue, once.
  * Source: fal docs, queue submit, common parameters, reliability and data retention.
  */
-export async function submit(
+export async function submitToFal(
   settings: FalSettings,
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
@@ -30,7 +30,7 @@ export async function submit(
     url: url.href,
     method: 'POST',
     headers: submitHeaders(settings),
-    body: JSON.stringify({ ...modelInput(jobSpec), ...marker }),
+    body: JSON.stringify({ ...falInput(jobSpec), ...marker }),
     timeoutSeconds: settings.submitTimeoutSeconds,
     mayStillSend,
   });
@@ -60,5 +60,5 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
   }
   const error = falErrorIn(body);
   if (leavesOpen(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
-  return rejectionOf(status, error, retryAfterSeconds(headers));
+  return falRejection(status, error, retryAfterSeconds(headers));
 }

@@ -25,7 +25,7 @@ interface Delivery {
  * on a line. One is sent when a request is completed, and again until it was answered.
  * Source: fal docs, webhooks, "Verification".
  */
-export function createWebhookReader(settings: FalSettings) {
+export function createFalWebhookReader(settings: FalSettings) {
   const keys = createSigningKeys({
     ask: () => askForKeys(settings),
     now: settings.now,

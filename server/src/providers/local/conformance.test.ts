@@ -126,8 +126,9 @@ providerConformance({
     },
     { says: 'barred', changes: { state: 'barred' }, becomes: { kind: 'missing' } },
   ],
+  find: 'exact',
   absence: 'final',
-  callsBack: false,
+  callbacks: 'none',
 });
 
 test('a render that was deleted before it was copied is gone, and ends its job', async (t) => {

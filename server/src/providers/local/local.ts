@@ -49,11 +49,8 @@ const JOB_LIMIT_SECONDS = 172_800;
 const CAPABILITIES: Capabilities = {
   exactOutput: true,
   findLagSeconds: 0,
-  find: 'exact',
-  callbacks: 'none',
   jobLimitSeconds: JOB_LIMIT_SECONDS,
   outputLifeSeconds: 86_400,
-  unsupported: {},
   budgets: {},
 };
 

@@ -7,8 +7,8 @@ export interface RenderJob {
   outputPath: string;
 }
 
-await serveParent(async (question) => {
-  const { spec, outputPath } = question as RenderJob; // our own parent process sent it
+await serveParent(async (input) => {
+  const { spec, outputPath } = input as RenderJob; // our own parent process sent it
   try {
     await render(spec, outputPath);
     return { kind: 'rendered' };

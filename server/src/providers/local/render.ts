@@ -1,5 +1,5 @@
 import type { RenderSpec } from 'local-renderer';
-import { askChild, type ChildOutcome } from '../../kernel/child.ts';
+import { type ChildOutcome, runChild } from '../../kernel/child.ts';
 import type { RenderJob } from './render-child.ts';
 
 export type RenderOutcome =
@@ -30,9 +30,9 @@ export async function renderVideo(
 ): Promise<RenderOutcome> {
   const job: RenderJob = { spec, outputPath };
   const timeoutSeconds = options.timeoutSeconds ?? TIMEOUT_SECONDS;
-  const outcome = await askChild({
+  const outcome = await runChild({
     script: new URL('./render-child.ts', import.meta.url),
-    question: job,
+    input: job,
     timeoutSeconds,
     memoryBytes: options.memoryBytes ?? MEMORY_BYTES,
     signal: options.signal,
@@ -42,8 +42,8 @@ export async function renderVideo(
 
 function outcomeOf(outcome: ChildOutcome, timeoutSeconds: number): RenderOutcome {
   switch (outcome.kind) {
-    case 'answered':
-      return answerOf(outcome.answer);
+    case 'completed':
+      return renderOutcomeOf(outcome.result);
     case 'aborted':
       return { kind: 'aborted' };
     case 'timed_out':
@@ -55,10 +55,10 @@ function outcomeOf(outcome: ChildOutcome, timeoutSeconds: number): RenderOutcome
   }
 }
 
-function answerOf(answer: unknown): RenderOutcome {
-  if (typeof answer === 'object' && answer !== null && 'kind' in answer) {
-    if (answer.kind === 'rendered') return { kind: 'rendered' };
-    if ('cause' in answer) return { kind: 'failed', cause: String(answer.cause) };
+function renderOutcomeOf(result: unknown): RenderOutcome {
+  if (typeof result === 'object' && result !== null && 'kind' in result) {
+    if (result.kind === 'rendered') return { kind: 'rendered' };
+    if ('cause' in result) return { kind: 'failed', cause: String(result.cause) };
   }
-  return { kind: 'failed', cause: 'the renderer gave an invalid answer' };
+  return { kind: 'failed', cause: 'the renderer gave an invalid result' };
 }

@@ -21,7 +21,7 @@ export function replicateErrorIn(body: unknown): ReplicateError | undefined {
 }
 
 /** For operators: status, title and Replicate's words. */
-export function causeOf(status: number, error: ReplicateError | undefined): string {
+export function replicateCause(status: number, error: ReplicateError | undefined): string {
   const words = [error?.title, error?.detail ?? 'no words'].filter((word) => word !== undefined);
   return truncate([`HTTP ${status}`, ...words].join(': '));
 }
@@ -51,12 +51,12 @@ const FIELD_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
  * What a complete refusal of Replicate's own means, for a create. A 422 about anything but the
  * input (the version, the webhook's address) is a matter of configuration.
  */
-export function rejectionOf(
+export function replicateRejection(
   status: number,
   error: ReplicateError,
   retryAfterSeconds: number | undefined,
 ): Rejection {
-  const cause = causeOf(status, error);
+  const cause = replicateCause(status, error);
   const fields = (error.invalid_fields ?? []).map(({ field }) => field);
   const isOurs = status === 422 && !fields.some((field) => /^input(\.|$)/.test(field));
   const fault = isOurs ? 'operator' : (FAULTS_BY_STATUS[status] ?? 'operator');
@@ -91,7 +91,7 @@ const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
 };
 
 /** How a prediction failed by itself. Whether it is billed is not written. */
-export function jobFailureOf(error: string): JobFailure {
+export function replicateJobFailure(error: string): JobFailure {
   const code = /\((E\d+)\)/.exec(error)?.[1] ?? '';
   const message = 'The provider could not make the video.';
   const cause = truncate(error);

@@ -22,7 +22,7 @@ const FILE_FIELDS: FileFields = {
  * The `input` of a prediction. The aspect ratio is resolved before it gets here, so `adaptive` is
  * never sent. Source: replicate.com/bytedance/seedance-2.0, input schema.
  */
-export function modelInput(jobSpec: JobSpec): Record<string, unknown> {
+export function replicateInput(jobSpec: JobSpec): Record<string, unknown> {
   return {
     prompt: jobSpec.prompt,
     aspect_ratio: jobSpec.aspectRatio,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { JsonResponse } from '../kit/json-call.ts';
 import type { JobStatus, OutputReference } from '../provider.ts';
-import { causeOf, jobEndOf, jobFailureOf, replicateErrorIn } from './errors.ts';
+import { jobEndOf, replicateCause, replicateErrorIn, replicateJobFailure } from './errors.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 
 const PredictionSchema = Type.Object({
@@ -29,7 +29,7 @@ export async function readPrediction(
     case 'succeeded':
       return { kind: 'succeeded', output: referenceTo(output) };
     case 'failed':
-      return jobFailureOf(String(error ?? 'no words'));
+      return replicateJobFailure(String(error ?? 'no words'));
     case 'aborted':
     case 'canceled':
       return jobEndOf(status);
@@ -48,6 +48,6 @@ function isNotFound(response: JsonResponse): boolean {
 }
 
 function unclear(response: JsonResponse): Error {
-  const cause = causeOf(response.status, replicateErrorIn(response.body));
+  const cause = replicateCause(response.status, replicateErrorIn(response.body));
   return new Error(`A prediction can not be read: ${cause}`);
 }

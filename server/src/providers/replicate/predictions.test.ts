@@ -4,7 +4,7 @@ import { type CannedHost, startCannedHost } from '../../../test/providers/canned
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { modelInput } from './model-input.ts';
+import { replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
 
@@ -32,7 +32,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
 }
 
 function row(id: string, changes: Record<string, unknown> = {}) {
-  const input = modelInput(jobSpec());
+  const input = replicateInput(jobSpec());
   const created_at = new Date(NOW - 4500).toISOString();
   return {
     id,
@@ -70,7 +70,7 @@ test('a webhook is the attempt’s by its id, whatever our address, secret and m
 });
 
 test('where webhooks are not shown, all that was sent must fit', async () => {
-  const input = { ...modelInput(jobSpec()), reference_audios: [] };
+  const input = { ...replicateInput(jobSpec()), reference_audios: [] };
   const rows = [
     row('a', { input }),
     row('b', { input: { ...input, seed: 1 } }),
@@ -83,8 +83,8 @@ test('a link to an input is a mark, although it is signed anew', async () => {
   const own = (signature: string, id = 'a') =>
     jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
   const rows = [
-    row('a', { input: modelInput(own('first')) }),
-    row('b', { input: modelInput(own('first', 'b')) }),
+    row('a', { input: replicateInput(own('first')) }),
+    row('b', { input: replicateInput(own('first', 'b')) }),
   ];
   host.respond(PREDICTIONS, { json: { next: null, results: rows } });
   const outcome = await replicate().find(findInput(own('second'), NOW - 4000));
@@ -123,7 +123,7 @@ test('a prediction that what is configured now can not tell apart keeps absence 
     assert.ok(outcome.kind === 'absent', JSON.stringify(outcome));
     return outcome.proof;
   };
-  const other = { input: { ...modelInput(jobSpec()), seed: 1 } };
+  const other = { input: { ...replicateInput(jobSpec()), seed: 1 } };
   assert.equal(await proofBeside(other), 'strong');
   assert.equal(await proofBeside({ ...other, model: 'a/former-model' }), 'weak');
   const webhook = WEBHOOK.replace('att_1', 'att_2');
@@ -134,7 +134,7 @@ test('a prediction with all the same words and another link may be the one', asy
   const own = (id: string) =>
     jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id)] });
   const find = () => replicate({ listLagSeconds: 60 }).find(findInput(own('a'), NOW - 4000));
-  const sent = modelInput(own('b'));
+  const sent = replicateInput(own('b'));
   host.respond(PREDICTIONS, { json: { results: [row('a', { input: sent })] } });
   assert.deepEqual(await find(), { kind: 'absent', proof: 'weak' });
   host.respond(PREDICTIONS, { json: { results: [row('a', { input: { ...sent, seed: 1 } })] } });

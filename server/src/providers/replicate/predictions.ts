@@ -4,8 +4,8 @@ import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
-import { causeOf, replicateErrorIn } from './errors.ts';
-import { modelInput } from './model-input.ts';
+import { replicateCause, replicateErrorIn } from './errors.ts';
+import { replicateInput } from './model-input.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 
 const RowSchema = Type.Object({
@@ -73,12 +73,12 @@ function compare(
   if (!isFields(row.input) || Object.keys(row.input).length === 0) return 'unclear';
   if (!isEcho(wordsOf(jobSpec), row.input)) return 'other';
   if (jobSpec.inputs.length === 0) return 'likeness';
-  return isEcho(modelInput(jobSpec), row.input) ? 'mark' : 'unclear';
+  return isEcho(replicateInput(jobSpec), row.input) ? 'mark' : 'unclear';
 }
 
 /** All that is sent but the files. */
 function wordsOf(jobSpec: JobSpec): Record<string, unknown> {
-  return modelInput({ ...jobSpec, mode: 'text-to-video', inputs: [] });
+  return replicateInput({ ...jobSpec, mode: 'text-to-video', inputs: [] });
 }
 
 /** Our address and the secret of the token may have changed since; the attempt's id has not. */
@@ -93,7 +93,7 @@ async function* readList(settings: ReplicateSettings, input: FindJobInput): Asyn
     await settings.nextListTurn();
     const response = await getFromReplicate(settings, url);
     if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
-      const cause = causeOf(response.status, replicateErrorIn(response.body));
+      const cause = replicateCause(response.status, replicateErrorIn(response.body));
       throw new Error(`The list of predictions can not be read: ${cause}`);
     }
     yield* response.body.results;

@@ -12,8 +12,7 @@ export interface ReplicateOptions {
   /** Milliseconds since 1970. */
   now(): number;
   models?: ReplicateModels | undefined;
-  /** https://api.replicate.com when not given. */
-  baseUrl?: string | undefined;
+  baseUrl: string;
   /** `whsec_...`; asked of Replicate when not given. */
   webhookSecret?: string | undefined;
   /** Replicate ends a prediction that is not done by then; 3600 when not given. */
@@ -38,7 +37,6 @@ export function replicateSettings(options: ReplicateOptions): ReplicateSettings 
   return {
     ...options,
     models: options.models ?? REPLICATE_MODELS,
-    baseUrl: options.baseUrl ?? 'https://api.replicate.com',
     webhookSecret: options.webhookSecret ?? '',
     cancelAfterSeconds: options.cancelAfterSeconds ?? 3600,
     listLagSeconds: options.listLagSeconds ?? Number.POSITIVE_INFINITY,

@@ -4,8 +4,8 @@ import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
 import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
-import { rejectionOf, replicateErrorIn } from './errors.ts';
-import { modelInput } from './model-input.ts';
+import { replicateErrorIn, replicateRejection } from './errors.ts';
+import { replicateInput } from './model-input.ts';
 import type { ReplicateSettings } from './settings.ts';
 
 const AcceptedSchema = Type.Object({ id: JobIdSchema });
@@ -15,7 +15,7 @@ const AcceptedSchema = Type.Object({ id: JobIdSchema });
  * answer was lost, and its deadline bounds what such a one can cost.
  * Source: Replicate docs, create a prediction, webhooks; changelog 2025-10-16.
  */
-export async function submit(
+export async function submitToReplicate(
   settings: ReplicateSettings,
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
@@ -34,7 +34,7 @@ export async function submit(
       'cancel-after': asDuration(settings.cancelAfterSeconds),
     },
     body: JSON.stringify({
-      input: modelInput(jobSpec),
+      input: replicateInput(jobSpec),
       webhook: jobSpec.callbackUrl,
       webhook_events_filter: ['start', 'completed'],
     }),
@@ -58,5 +58,5 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
   if (isSuccess && Value.Check(AcceptedSchema, body)) return { kind: 'accepted', jobId: body.id };
   const error = replicateErrorIn(body);
   if (leavesOpen(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
-  return rejectionOf(status, error, retryAfterSeconds(headers));
+  return replicateRejection(status, error, retryAfterSeconds(headers));
 }

@@ -22,7 +22,7 @@ interface Delivery {
  * Reads Replicate's signed webhooks (Standard Webhooks): HMAC-SHA256 over id, time and raw body.
  * Source: Replicate docs, verify webhooks.
  */
-export function createWebhookReader(settings: ReplicateSettings) {
+export function createReplicateWebhookReader(settings: ReplicateSettings) {
   const secrets = createSigningKeys({
     ask: async () => [await secretOf(settings)],
     now: settings.now,

@@ -45,7 +45,7 @@ test('announced first: the not-accepted transition waits for it, then tries agai
     refused = db.transaction((other) => notAccepted(other, task, OPTIONS));
     await someoneWaits();
   });
-  assert.equal(await refused, 'rest');
+  assert.equal(await refused, 'postponed');
   assert.equal(await boundTask(binding.idempotencyKey), task.id);
 });
 
@@ -54,7 +54,7 @@ test('not accepted first: the announcement waits for it, then there is nothing t
   let announced: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
     const failed = await notAccepted(tx, task, OPTIONS);
-    assert.ok(failed !== 'rest' && failed.phase === 'failed');
+    assert.ok(failed !== 'postponed' && failed.phase === 'failed');
     announced = announce(db, task.id);
     await someoneWaits();
   });

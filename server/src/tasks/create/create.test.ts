@@ -36,7 +36,7 @@ async function rearm(taskId: string): Promise<Task> {
   const claimed = await claimTask(db, taskId);
   const options = { submitRetrySeconds: 600, cause: { test: true } };
   const failed = await db.transaction((tx) => notAccepted(tx, claimed, options));
-  assert.ok(failed !== 'rest');
+  assert.ok(failed !== 'postponed');
   return failed;
 }
 

@@ -32,7 +32,7 @@ export async function awaitResponse(
     return responseFor(await announceHeld(deps.db, task));
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
-    throw cutOff(created, cause);
+    throw unreadableTask(created, cause);
   }
 }
 
@@ -40,7 +40,7 @@ export async function awaitResponse(
  * What can be said when the task can't be read or announced: nothing of the credits of one that was
  * not announced, since it may have failed and armed its key again.
  */
-function cutOff(created: Task, cause: unknown): ApiError {
+function unreadableTask(created: Task, cause: unknown): ApiError {
   if (created.announced_at !== null) return busy(created, 'held', { cause });
   const message = 'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
   const details = { task_id: created.id };
@@ -78,12 +78,12 @@ function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unkno
   return new ApiError('service_busy', message, {
     ...options,
     details: { task_id: task.id, credits },
-    retryAfterSeconds: askedWait(task) ?? RETRY_AFTER_SECONDS,
+    retryAfterSeconds: providerRetryAfter(task) ?? RETRY_AFTER_SECONDS,
   });
 }
 
 /** What the provider asked for when it was too busy. */
-function askedWait({ error_details: details }: Task): number | undefined {
+function providerRetryAfter({ error_details: details }: Task): number | undefined {
   const asked = details?.retry_after_seconds;
   return typeof asked === 'number' ? asked : undefined;
 }

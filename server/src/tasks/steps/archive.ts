@@ -6,8 +6,8 @@ import { OutputGone, type Provider } from '../../providers/provider.ts';
 import { markHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task } from '../task.ts';
-import { type Move, move, moveNow, type Next } from '../transitions.ts';
-import { outcomeRestSeconds } from './generate.ts';
+import { type Move, move, moveNow, type StepResult } from '../transitions.ts';
+import { recheckDelaySeconds } from './generate.ts';
 import { type Expectation, outputDifferences } from './output-check.ts';
 
 export interface ArchiveDeps {
@@ -27,7 +27,7 @@ export interface ArchiveDeps {
  * to exactness. What fails is tried again for as long as the provider keeps results; a result that
  * can't be had holds the task.
  */
-export async function archive(deps: ArchiveDeps, task: Task): Promise<Next> {
+export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
   await markHalfWritten(deps.db, task.id, 'output');
   try {
     return await deps.scratch.withFolder((folder) => archiveThrough(folder, deps, task));
@@ -42,7 +42,7 @@ function lifeSeconds(deps: ArchiveDeps, task: Task): number {
   return deps.providerOf(task).capabilities.outputLifeSeconds;
 }
 
-async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Promise<Next> {
+async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Promise<StepResult> {
   const filePath = path.join(folder, 'output');
   const provider = deps.providerOf(task);
   await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
@@ -59,7 +59,7 @@ async function complete(
   deps: ArchiveDeps,
   task: Task,
   output: { filePath: string; facts: MediaFacts; differences: string[] },
-): Promise<Next> {
+): Promise<StepResult> {
   const { filePath, facts, differences } = output;
   const file = { filePath, taskId: task.id, role: 'output', mediaType: facts.mediaType } as const;
   const outputObjectId = await storeFile(deps, file);
@@ -76,11 +76,11 @@ function expectationOf(task: Task): Expectation {
 }
 
 /** The task rests before its job is read again: going on at once would only fetch the same. */
-async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'rest'> {
+async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'postponed'> {
   const changes = { heldCause: 'outcome' } as const;
-  const delaySeconds = outcomeRestSeconds(deps, task);
+  const delaySeconds = recheckDelaySeconds(deps, task);
   await moveNow(deps.db, task, { to: 'held', changes, cause: { output: reason }, delaySeconds });
-  return 'rest';
+  return 'postponed';
 }
 
 function notExact(differences: string[]): Move {

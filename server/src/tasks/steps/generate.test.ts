@@ -20,7 +20,7 @@ import { responseFor } from '../create/response.ts';
 import type { Task } from '../task.ts';
 import { wakeTask } from '../transitions.ts';
 import { type GenerateDeps, generate, recheck } from './generate.ts';
-import { submit } from './submit.ts';
+import { submitTask } from './submit.ts';
 
 const RECONCILE_SECONDS = 45;
 /** The scripted provider's own limit, and the grace behind it. */
@@ -46,7 +46,7 @@ async function generatingTask(seconds: number): Promise<Task> {
   const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   const provider = scriptedProvider({ submit: async () => ({ kind: 'accepted', jobId }) });
-  await submit(submitDeps(fixture, provider), task);
+  await submitTask(submitDeps(fixture, provider), task);
   await freezeClock(fixture.db, seconds);
   return seconds === 0 ? readTask(fixture.db, task.id) : claimTask(fixture.db, task.id);
 }
@@ -76,14 +76,14 @@ const MISSING: JobStatus = { kind: 'missing' };
 
 test('a job that works within the provider’s limit is polled on', async () => {
   const task = await generatingTask(LIMIT_SECONDS - 1);
-  assert.equal(await generate(partsThatRead(WORKING), task), 'rest');
+  assert.equal(await generate(partsThatRead(WORKING), task), 'postponed');
   assert.equal(await phaseOf(task), 'generating');
   assert.equal(await secondsToRest(task), 15);
 });
 
 test('a job that goes on beyond the provider’s limit is held, and followed all the same', async () => {
   const task = await generatingTask(LIMIT_SECONDS + 1);
-  assert.equal(await generate(partsThatRead(WORKING), task), 'rest');
+  assert.equal(await generate(partsThatRead(WORKING), task), 'postponed');
   assert.equal(await phaseOf(task), 'held (outcome)');
   const held = await readTask(fixture.db, task.id);
   await recheck(partsThatRead({ kind: 'succeeded', output: { url: 'https://x.test/' } }), held);
@@ -96,7 +96,7 @@ test('a job that vanished is held, and goes on when the provider knows it again'
   assert.equal(await phaseOf(task), 'held (outcome)');
   assert.equal(await secondsToRest(task), RECONCILE_SECONDS);
   const held = await readTask(fixture.db, task.id);
-  assert.equal(await recheck(partsThatRead(MISSING), held), 'rest');
+  assert.equal(await recheck(partsThatRead(MISSING), held), 'postponed');
   assert.equal(await phaseOf(task), 'held (outcome)');
   await recheck(partsThatRead(WORKING), await readTask(fixture.db, task.id));
   assert.equal(await phaseOf(task), 'generating');

@@ -11,7 +11,7 @@ import { OutboundError } from '../../outbound/refusal.ts';
 import { markHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task, TaskInput } from '../task.ts';
-import { move, moveNow, type Next } from '../transitions.ts';
+import { move, moveNow, type StepResult } from '../transitions.ts';
 
 /** All input media of a request together: 256 MB (decision 11). */
 export const INPUT_BYTES = 268_435_456;
@@ -40,7 +40,7 @@ class MediaRefused extends Error {
 }
 
 /** Takes up a new task: one without files is ready to be submitted at once. */
-export function begin({ db }: IngestDeps, task: Task): Promise<Next> {
+export function startTask({ db }: IngestDeps, task: Task): Promise<StepResult> {
   if (inputsOf(task.request).length > 0) return moveNow(db, task, { to: 'ingesting' });
   return moveNow(db, task, { to: 'submitting', changes: { aspectRatio: chooseRatio(task, []) } });
 }
@@ -50,7 +50,7 @@ export function begin({ db }: IngestDeps, task: Task): Promise<Next> {
  * one shared budget, decoded in full, measured, stored. The first refusal stops the others, and the
  * task fails with its refund.
  */
-export async function ingest(deps: IngestDeps, task: Task): Promise<Next> {
+export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> {
   await markHalfWritten(deps.db, task.id, 'input');
   try {
     const inputs = await copyAll(deps, task);

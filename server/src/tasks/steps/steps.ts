@@ -2,20 +2,20 @@ import type { Provider } from '../../providers/provider.ts';
 import { findHeldJob } from '../attempts/find-job.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
-import { type Next, postpone } from '../transitions.ts';
+import { postpone, type StepResult } from '../transitions.ts';
 import { type ArchiveDeps, archive } from './archive.ts';
 import { type GenerateDeps, generate, recheck } from './generate.ts';
-import { begin, type IngestDeps, ingest } from './ingest.ts';
-import { type SubmitDeps, submit } from './submit.ts';
+import { type IngestDeps, ingest, startTask } from './ingest.ts';
+import { type SubmitStepDeps, submitTask } from './submit.ts';
 
-export type StepDeps = IngestDeps & SubmitDeps & GenerateDeps & ArchiveDeps;
+export type StepDeps = IngestDeps & SubmitStepDeps & GenerateDeps & ArchiveDeps;
 
 /** What is done with a task in each phase of its life. */
 export interface Steps {
   /** Does the phase's step. It may be done twice: the process can die after any statement. */
-  run(task: Task): Promise<Next>;
+  run(task: Task): Promise<StepResult>;
   /** What follows when a step failed through our own fault. */
-  failed(task: Task, error: unknown): Promise<Next>;
+  failed(task: Task, error: unknown): Promise<StepResult>;
 }
 
 export function createSteps(deps: StepDeps): Steps {
@@ -25,14 +25,14 @@ export function createSteps(deps: StepDeps): Steps {
   };
 }
 
-function runStep(deps: StepDeps, task: Task): Promise<Next> {
+function runStep(deps: StepDeps, task: Task): Promise<StepResult> {
   switch (task.phase) {
     case 'reserved':
-      return begin(deps, task);
+      return startTask(deps, task);
     case 'ingesting':
       return ingest(deps, task);
     case 'submitting':
-      return submit(deps, task);
+      return submitTask(deps, task);
     case 'generating':
       return generate(deps, task);
     case 'archiving':
@@ -46,7 +46,7 @@ function runStep(deps: StepDeps, task: Task): Promise<Next> {
 }
 
 /** Seconds to rest after the n-th failure of ours in one phase: 1, 2, 4 ... 60. */
-function restSeconds(internalFailures: number): number {
+function retryDelaySeconds(internalFailures: number): number {
   return Math.min(60, 2 ** internalFailures);
 }
 
@@ -54,13 +54,14 @@ function restSeconds(internalFailures: number): number {
  * Before a submit it is certain that nothing was accepted, so a waiting client hears at once. From
  * the submit on the task only rests: neither a poll's nor our own failure decides its fate.
  */
-function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<Next> {
+function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<StepResult> {
   if (task.phase === 'reserved' || task.phase === 'ingesting') {
+    const { submitRetrySeconds } = deps;
     const cause = { failure: String(error) };
-    return deps.db.transaction((tx) => notAccepted(tx, task, { ...deps, cause }));
+    return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
   }
   return postpone(deps.db, task, {
-    seconds: restSeconds(task.internal_failures),
+    seconds: retryDelaySeconds(task.internal_failures),
     internalFailures: 1,
   });
 }

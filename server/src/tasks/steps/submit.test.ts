@@ -16,13 +16,13 @@ import {
 import type { Database } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
-import { liveAttempt, openAttempt } from '../attempts/attempts.ts';
-import { findJob } from '../attempts/find-job.ts';
+import { insertAttempt, liveAttempt } from '../attempts/attempts.ts';
+import { findJobOf } from '../attempts/find-job.ts';
 import { announce } from '../create/announce.ts';
 import { createTask, readTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
-import { type Next, Superseded } from '../transitions.ts';
-import { type SubmitDeps, submit } from './submit.ts';
+import { type StepResult, Superseded } from '../transitions.ts';
+import { type SubmitStepDeps, submitTask } from './submit.ts';
 
 /** A submit's bytes leave within 5 seconds of its record, or not at all. */
 const SEND_SECONDS = 5;
@@ -36,7 +36,7 @@ before(async () => {
 });
 after(() => fixture.closeAudited());
 
-function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitDeps {
+function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitStepDeps {
   return { ...submitDeps(fixture, provider), monotonic };
 }
 
@@ -48,8 +48,8 @@ function thatFinds(outcome: FindOutcome, findLagSeconds = 0): Provider {
   return scriptedProvider({ find: async () => outcome, findLagSeconds });
 }
 
-function moved(next: Next): Task {
-  assert.ok(next !== 'rest', 'the task rests');
+function moved(next: StepResult): Task {
+  assert.ok(next !== 'postponed', 'the task rests');
   return next;
 }
 
@@ -91,7 +91,7 @@ test('the provider is told what was asked, under the attempt’s id, which is on
       return { kind: 'accepted', jobId: `job-${task.id}` };
     },
   });
-  await submit(partsWith(provider), task);
+  await submitTask(partsWith(provider), task);
   const [attempt] = await attemptsOf(task.id);
   assert.deepEqual(told, {
     attemptId: attempt?.id,
@@ -111,7 +111,7 @@ test('the provider is told what was asked, under the attempt’s id, which is on
 test('accepted: the job is recorded with its attempt and the task goes on', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
-  const next = moved(await submit(partsWith(thatSays({ kind: 'accepted', jobId })), task));
+  const next = moved(await submitTask(partsWith(thatSays({ kind: 'accepted', jobId })), task));
   assert.equal(next.phase, 'generating');
   const [attempt] = await attemptsOf(task.id);
   assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', jobId]);
@@ -122,7 +122,7 @@ test('a request that the provider refuses fails with its code, message and refun
   for (const code of ['content_refused', 'invalid_media', 'invalid_request'] as const) {
     const { task, binding } = await makeSubmittingTask(fixture);
     const refusal = { kind: 'rejected', fault: 'request', code, message: 'Not that.' } as const;
-    const next = moved(await submit(partsWith(thatSays(refusal)), task));
+    const next = moved(await submitTask(partsWith(thatSays(refusal)), task));
     assert.deepEqual(
       [next.phase, next.error_code, next.error_message],
       ['failed', code, 'Not that.'],
@@ -143,7 +143,7 @@ const NOT_FOR_NOW: Array<[SubmitOutcome, string]> = [
 test('not accepted for now, and nobody was told: refund, and the key is armed again', async () => {
   for (const [outcome, state] of NOT_FOR_NOW) {
     const { task, binding } = await makeSubmittingTask(fixture);
-    const next = moved(await submit(partsWith(thatSays(outcome)), task));
+    const next = moved(await submitTask(partsWith(thatSays(outcome)), task));
     assert.equal(next.error_code, 'not_accepted');
     assert.equal(await stateOfAttempt(task.id), state);
     const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
@@ -156,11 +156,11 @@ test('not accepted for now, but announced: the next try is a new attempt', async
     await freezeClock(db, 0);
     const { task } = await makeSubmittingTask(fixture);
     await announce(db, task.id);
-    assert.equal(await submit(partsWith(thatSays(outcome)), task), 'rest');
+    assert.equal(await submitTask(partsWith(thatSays(outcome)), task), 'postponed');
     await freezeClock(db, 1);
     const again = await claimTask(db, task.id);
     const jobId = `job-${task.id}`;
-    const next = moved(await submit(partsWith(thatSays({ kind: 'accepted', jobId })), again));
+    const next = moved(await submitTask(partsWith(thatSays({ kind: 'accepted', jobId })), again));
     assert.equal(next.phase, 'generating');
     assert.equal((await attemptsOf(task.id)).length, 2);
   }
@@ -174,7 +174,7 @@ test('an unknown outcome and a provider that throws hold the task, its credits a
   });
   for (const provider of [thatSays({ kind: 'unknown', cause: 'timed out' }), throwing]) {
     const { task } = await makeSubmittingTask(fixture);
-    const next = moved(await submit(partsWith(provider), task));
+    const next = moved(await submitTask(partsWith(provider), task));
     assert.deepEqual([next.phase, next.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     assert.deepEqual(await paid(task), HELD);
@@ -194,7 +194,7 @@ test('nothing is sent once the time to send is over', async () => {
     },
   });
   const next = moved(
-    await submit(
+    await submitTask(
       partsWith(provider, () => now),
       task,
     ),
@@ -218,7 +218,7 @@ test('the time to send runs from before the attempt is on record', async () => {
       return { kind: 'not_sent', cause: 'too late' };
     },
   });
-  await submit({ ...partsWith(provider, () => now), db: slow }, task);
+  await submitTask({ ...partsWith(provider, () => now), db: slow }, task);
   assert.equal(await stateOfAttempt(task.id), 'not_sent');
 });
 
@@ -226,7 +226,7 @@ test('the time to send runs from before the attempt is on record', async () => {
 async function taskLeftOpen(): Promise<Task> {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);
-  await db.transaction((tx) => openAttempt(tx, task, 'test'));
+  await db.transaction((tx) => insertAttempt(tx, task, 'test'));
   await freezeClock(db, 11);
   return claimTask(db, task.id);
 }
@@ -235,7 +235,7 @@ test('an attempt left open is looked up, never sent again: found, the task goes 
   const task = await taskLeftOpen();
   const jobId = `job-${task.id}`;
   const next = moved(
-    await submit(partsWith(thatFinds({ kind: 'found', jobId, by: 'mark' })), task),
+    await submitTask(partsWith(thatFinds({ kind: 'found', jobId, by: 'mark' })), task),
   );
   assert.equal(next.phase, 'generating');
   assert.equal(await stateOfAttempt(task.id), 'accepted');
@@ -243,7 +243,9 @@ test('an attempt left open is looked up, never sent again: found, the task goes 
 
 test('an attempt left open that is absent for good ends as not accepted', async () => {
   const task = await taskLeftOpen();
-  const next = moved(await submit(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task));
+  const next = moved(
+    await submitTask(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task),
+  );
   assert.equal(next.error_code, 'not_accepted');
   assert.equal(await stateOfAttempt(task.id), 'absent');
   assert.deepEqual(await paid(task), REFUNDED);
@@ -256,7 +258,7 @@ test('strong absence counts only once no submit can be on its way any more', asy
   for (const [seconds, state] of Object.entries(states)) {
     const task = await taskLeftOpen();
     await freezeClock(db, Number(seconds));
-    await submit(partsWith(thatFinds({ kind: 'absent', proof: 'strong' }, lagSeconds)), task);
+    await submitTask(partsWith(thatFinds({ kind: 'absent', proof: 'strong' }, lagSeconds)), task);
     assert.equal(await stateOfAttempt(task.id), state);
     const { phase } = await readTask(db, task.id);
     assert.equal(phase, state === 'absent' ? 'submitting' : 'held', 'announced: it is tried again');
@@ -271,12 +273,12 @@ test('weak absence and several jobs prove nothing, however late', async () => {
   for (const hint of hints) {
     const task = await taskLeftOpen();
     await freezeClock(db, 100_000);
-    const held = moved(await submit(partsWith(thatFinds(hint)), task));
+    const held = moved(await submitTask(partsWith(thatFinds(hint)), task));
     assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     const attempt = await liveAttempt(db, task.id);
     assert.ok(attempt);
-    assert.equal(await findJob(partsWith(thatFinds(hint)), held, attempt), 'rest');
+    assert.equal(await findJobOf(partsWith(thatFinds(hint)), held, attempt), 'postponed');
     assert.deepEqual(await paid(task), HELD);
   }
 });
@@ -286,7 +288,7 @@ async function heldTask() {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture);
   const unknown = thatSays({ kind: 'unknown', cause: 'timed out' });
-  const held = moved(await submit(partsWith(unknown), task));
+  const held = moved(await submitTask(partsWith(unknown), task));
   const attempt = await liveAttempt(db, task.id);
   assert.ok(attempt);
   return { held, attempt, binding };
@@ -295,14 +297,14 @@ async function heldTask() {
 test('a held task goes on when its job is found', async () => {
   const { held, attempt } = await heldTask();
   const deps = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
-  assert.equal(moved(await findJob(deps, held, attempt)).phase, 'generating');
+  assert.equal(moved(await findJobOf(deps, held, attempt)).phase, 'generating');
 });
 
 test('a held task that was announced fails when there is no job, and its key keeps it', async () => {
   const { held, attempt, binding } = await heldTask();
   await announce(db, held.id);
   const deps = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  const next = moved(await findJob(deps, held, attempt));
+  const next = moved(await findJobOf(deps, held, attempt));
   assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
   assert.deepEqual(await paid(held), REFUNDED);
   const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
@@ -312,20 +314,20 @@ test('a held task that was announced fails when there is no job, and its key kee
 test('a held task that nobody was told of fails when there is no job, and arms its key', async () => {
   const { held, attempt, binding } = await heldTask();
   const deps = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
-  assert.equal(moved(await findJob(deps, held, attempt)).error_code, 'not_accepted');
+  assert.equal(moved(await findJobOf(deps, held, attempt)).error_code, 'not_accepted');
   assert.equal((await createTask(fixture.deps, binding, REQUEST, PRICE)).kind, 'created');
 });
 
 test('a second attempt is impossible while one is open, unknown or accepted', async () => {
   const { task } = await makeSubmittingTask(fixture);
-  const attempt = await db.transaction((tx) => openAttempt(tx, task, 'test'));
+  const attempt = await db.transaction((tx) => insertAttempt(tx, task, 'test'));
   for (const state of ['in_flight', 'unknown', 'accepted']) {
     await sql(
       db,
       `update attempts set state = $2, job_id = case when $2 = 'accepted' then id end where id = $1`,
       [attempt.id, state],
     );
-    const second = db.transaction((tx) => openAttempt(tx, task, 'test'));
+    const second = db.transaction((tx) => insertAttempt(tx, task, 'test'));
     await assert.rejects(second, { constraint: 'one_live_attempt' }, state);
   }
   await sql(db, `update attempts set state = 'in_flight', job_id = null where id = $1`, [
@@ -337,7 +339,7 @@ test('a worker that lost its lease opens no attempt', async () => {
   const task = await taskLeftOpen();
   const earlier = { ...task, lease: task.lease - 1 };
   await assert.rejects(
-    db.transaction((tx) => openAttempt(tx, earlier, 'test')),
+    db.transaction((tx) => insertAttempt(tx, earlier, 'test')),
     Superseded,
   );
 });
@@ -346,7 +348,7 @@ test('a worker that lost its lease opens no attempt', async () => {
 async function outcomeAfterTakeOver(
   outcome: SubmitOutcome,
   takeOver: (task: Task) => Promise<unknown>,
-): Promise<{ task: Task; next: Next }> {
+): Promise<{ task: Task; next: StepResult }> {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   const provider = scriptedProvider({
@@ -356,15 +358,15 @@ async function outcomeAfterTakeOver(
       return outcome;
     },
   });
-  return { task, next: await submit(partsWith(provider), task) };
+  return { task, next: await submitTask(partsWith(provider), task) };
 }
 
 const holdIt = (task: Task) =>
-  submit(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), task);
+  submitTask(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), task);
 
 test('an acceptance that comes late, after the task is held, is still evidence', async () => {
   const { task, next } = await outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-1' }, holdIt);
-  assert.equal(next, 'rest', 'whoever has the lease goes on');
+  assert.equal(next, 'postponed', 'whoever has the lease goes on');
   assert.equal((await readTask(db, task.id)).phase, 'generating');
   const [attempt] = await attemptsOf(task.id);
   assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', 'late-1']);
@@ -378,7 +380,8 @@ test('an acceptance that comes while another worker still looks is recorded once
     async (taken) => {
       const attempt = await liveAttempt(db, taken.id);
       assert.ok(attempt);
-      look = () => findJob(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
+      look = () =>
+        findJobOf(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
     },
   );
   await assert.rejects(look, Superseded);
@@ -401,7 +404,7 @@ test('a refusal that comes late ends a held task with its refund', async () => {
 
 test('an outcome that comes after the attempt is resolved changes nothing', async () => {
   const unheld = (task: Task) =>
-    submit(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
+    submitTask(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
   const late = outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-3' }, unheld);
   await assert.rejects(late, Superseded);
   const orphans = await sql(
@@ -411,7 +414,7 @@ test('an outcome that comes after the attempt is resolved changes nothing', asyn
   );
   assert.deepEqual(orphans, [{ provider: 'scripted', state: 'confirmed', source: 'sender' }]);
   const known = (task: Task) =>
-    submit(partsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })), task);
+    submitTask(partsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })), task);
   await assert.rejects(
     outcomeAfterTakeOver({ kind: 'not_sent', cause: 'too late' }, known),
     Superseded,
@@ -440,7 +443,7 @@ test('an answer is recorded although the database is away when it comes', async 
     pauses += 1;
     isAway = pauses < 3;
   };
-  const next = await submit({ ...partsWith(provider), db: unsteady, pause }, task);
+  const next = await submitTask({ ...partsWith(provider), db: unsteady, pause }, task);
   assert.equal(moved(next).phase, 'generating');
   assert.equal(pauses, 3);
 });
@@ -455,7 +458,7 @@ test('files are brought ahead of the attempt, and what fails is left to the subm
       throw new Error('the upload broke off');
     },
   };
-  assert.equal(moved(await submit(partsWith(provider), task)).phase, 'generating');
+  assert.equal(moved(await submitTask(partsWith(provider), task)).phase, 'generating');
   assert.deepEqual(attemptsThen, [0]);
 });
 
@@ -465,16 +468,16 @@ test('a process without the task’s provider sends nothing and leaves no attemp
     throw new Error('this process has no provider named scripted');
   };
   const deps = { ...partsWith(scriptedProvider({})), providerOf };
-  assert.equal(moved(await submit(deps, task)).error_code, 'not_accepted');
+  assert.equal(moved(await submitTask(deps, task)).error_code, 'not_accepted');
   assert.deepEqual(await attemptsOf(task.id), []);
 });
 
 test('a job that another attempt has is not taken: the task is held', async () => {
   const first = await makeSubmittingTask(fixture);
   const same = thatSays({ kind: 'accepted', jobId: 'job-twice' });
-  await submit(partsWith(same), first.task);
+  await submitTask(partsWith(same), first.task);
   const second = await makeSubmittingTask(fixture);
-  assert.equal(moved(await submit(partsWith(same), second.task)).phase, 'held');
+  assert.equal(moved(await submitTask(partsWith(same), second.task)).phase, 'held');
   assert.equal(await stateOfAttempt(second.task.id), 'unknown');
 });
 
@@ -486,7 +489,7 @@ test('a busy provider’s own wait is told to the client', async () => {
     cause: 'queue full',
     retryAfterSeconds: 41.5,
   };
-  const failed = moved(await submit(partsWith(thatSays(outcome)), task));
+  const failed = moved(await submitTask(partsWith(thatSays(outcome)), task));
   assert.deepEqual(failed.error_details, { retry_after_seconds: 42 });
 });
 

@@ -103,7 +103,7 @@ function listen(suite: Suite) {
       return { ...jobSpec, callbackUrl: host.url(jobSpec.attemptId) };
     },
     read: (callback: ReceivedCallback) => readCallback(suite, callback),
-    isSigned: () => suite.provider().capabilities.callbacks === 'signed',
+    isSigned: () => suite.of.callbacks === 'signed',
   };
 }
 

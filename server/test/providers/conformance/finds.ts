@@ -54,7 +54,7 @@ export function findTests(suite: Suite): void {
 /** Look-ups at a host that is not ours: its list lags, its answers are lost. */
 export function foreignFindTests(suite: Suite): void {
   test('a job that a lagging list does not show yet is not finally absent', async (t) => {
-    if (suite.provider().capabilities.find !== 'list') return t.skip('it has no list');
+    if (suite.of.find !== 'list') return t.skip('it has no list');
     const [from, jobSpec] = [Date.now(), newJobSpec()];
     const lag = { kind: 'list_lag', seconds: 1.5 };
     await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }, lag] });
@@ -67,8 +67,7 @@ export function foreignFindTests(suite: Suite): void {
   });
 
   for (const fault of PASSING) {
-    test(`a look-up that meets "${fault.kind}" throws: it never reads as absent`, async (t) => {
-      if (suite.provider().capabilities.find === 'none') return t.skip('it has no look-up');
+    test(`a look-up that meets "${fault.kind}" throws: it never reads as absent`, async () => {
       await suite.simulator().plan({ on: 'find', faults: [fault] });
       const attempt = findJobInput(newJobSpec(), Date.now());
       await assert.rejects(async () => suite.provider().find(attempt));
@@ -124,6 +123,5 @@ export async function expectUnreachable(
   const outcome = await provider.submit(jobSpec, sendNow);
   expectKind(outcome, transport === 'http' ? 'not_sent' : 'unknown');
   await assert.rejects(async () => provider.read('a-job'));
-  if (provider.capabilities.find === 'none') return;
   await assert.rejects(async () => provider.find(findJobInput(jobSpec, Date.now())));
 }

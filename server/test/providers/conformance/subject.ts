@@ -68,11 +68,13 @@ export interface ProviderCase {
   unmarked: Record<string, () => Promise<ProviderSubject>>;
   refusals: RefusalCase[];
   statuses: StatusCase[];
+  /** Whether a job is found by an id that the attempt gives it, or in a list of jobs. */
+  find: 'exact' | 'list';
   /** What it proves that a look-up does not find a job. */
   absence: Extract<FindOutcome, { kind: 'absent' }>['proof'];
   /** What the provider calls a job of the simulator; its id when not given. */
   jobIdOf?(job: { id: string; prompt: string }): string;
-  callsBack: boolean;
+  callbacks: 'none' | 'unsigned' | 'signed';
   /** Whether a callback can come before the submit's reply; true when not given. */
   callsBackEarly?: boolean;
 }

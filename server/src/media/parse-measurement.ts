@@ -57,6 +57,6 @@ const Answer = Type.Union([Measured, Refused]);
  * the schemas' library takes longer to load than a small video takes to decode.
  * @throws when it is no measurement
  */
-export function readAnswer(answer: unknown): Measurement {
+export function parseMeasurement(answer: unknown): Measurement {
   return Value.Parse(Answer, answer);
 }

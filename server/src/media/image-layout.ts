@@ -1,15 +1,15 @@
 /** What an image's own structure says, before anything is decoded. */
-export interface StillLayout {
+interface ImageLayout {
   width: number;
   height: number;
   /** Where the image ends; bytes after it (other pictures, junk) are not the image's. */
   endBytes: number;
 }
 
-type StillType = 'image/jpeg' | 'image/png' | 'image/webp';
+type ImageType = 'image/jpeg' | 'image/png' | 'image/webp';
 
 /** The layout of a whole, still image; null when it is cut short, malformed or animated. */
-export function stillLayout(mediaType: StillType, bytes: Buffer): StillLayout | null {
+export function imageLayout(mediaType: ImageType, bytes: Buffer): ImageLayout | null {
   try {
     if (mediaType === 'image/jpeg') return jpegLayout(bytes);
     return mediaType === 'image/png' ? pngLayout(bytes) : webpLayout(bytes);
@@ -20,7 +20,7 @@ export function stillLayout(mediaType: StillType, bytes: Buffer): StillLayout | 
 }
 
 /** Walks the chunks up to IEND (PNG, third edition, section 5). */
-function pngLayout(bytes: Buffer): StillLayout | null {
+function pngLayout(bytes: Buffer): ImageLayout | null {
   for (let at = 8; at + 12 <= bytes.length; ) {
     const end = at + 12 + bytes.readUInt32BE(at);
     if (bytes.toString('latin1', at + 4, at + 8) === 'IEND' && end <= bytes.length) {
@@ -32,7 +32,7 @@ function pngLayout(bytes: Buffer): StillLayout | null {
 }
 
 /** Walks the segments and scans up to the end marker (ITU T.81, annex B). */
-function jpegLayout(bytes: Buffer): StillLayout | null {
+function jpegLayout(bytes: Buffer): ImageLayout | null {
   let size: { width: number; height: number } | null = null;
   for (let at = 2; at < bytes.length; ) {
     if (bytes.readUInt8(at) !== 0xff) at = bytes.indexOf(0xff, at);
@@ -58,7 +58,7 @@ function hasLength(marker: number): boolean {
 }
 
 /** Reads the first chunk's size fields (WebP container, RFC 9649); an animated one is no still. */
-function webpLayout(bytes: Buffer): StillLayout | null {
+function webpLayout(bytes: Buffer): ImageLayout | null {
   const endBytes = bytes.readUInt32LE(4) + 8;
   if (endBytes > bytes.length) return null;
   switch (bytes.toString('latin1', 12, 16)) {

@@ -11,7 +11,7 @@ import { OutboundError } from './refusal.ts';
 export type Resolve = (host: string) => Promise<LookupAddress[]>;
 
 /** What every hop is held to. */
-export interface HopRules {
+export interface RequestRules {
   allow: AllowList;
   resolve: Resolve;
   ca?: string | undefined;
@@ -21,7 +21,7 @@ export interface HopRules {
 }
 
 /** A host's answer, its body not yet read. Header names are in lower case. */
-export interface HopResponse {
+export interface PinnedResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Readable;
@@ -37,15 +37,15 @@ const HEADERS_BYTES = 16 * 1024;
  * that was checked after the look-up: a name that changes in between changes nothing.
  * @throws OutboundError not_public; network failures come as they are, for the session to explain
  */
-export async function ask(
+export async function requestPinned(
   url: URL,
   headers: Record<string, string>,
-  rules: HopRules,
+  rules: RequestRules,
   session: DownloadSession,
-): Promise<HopResponse> {
+): Promise<PinnedResponse> {
   const addresses = await findAddresses(url, rules, session.signal);
   const client = connectTo(url, addresses, rules);
-  session.keep(client);
+  session.addClient(client);
   const response = await client.request({
     method: 'GET',
     path: url.pathname + url.search,
@@ -58,20 +58,20 @@ export async function ask(
     status: response.statusCode,
     headers: response.headers,
     body: response.body,
-    close: () => session.drop(client),
+    close: () => session.closeClient(client),
   };
 }
 
 async function findAddresses(
   url: URL,
-  rules: HopRules,
+  rules: RequestRules,
   signal: AbortSignal,
 ): Promise<LookupAddress[]> {
   signal.throwIfAborted();
   const literal = literalAddress(url);
   const addresses =
     literal === undefined
-      ? await lookUp(url.hostname, rules, signal)
+      ? await resolveInTime(url.hostname, rules, signal)
       : [{ address: literal, family: isIP(literal) }];
   if (addresses.length === 0) {
     throw new OutboundError('not_reachable', 'The host name has no address');
@@ -81,7 +81,7 @@ async function findAddresses(
   return addresses;
 }
 
-async function lookUp(host: string, rules: HopRules, signal: AbortSignal) {
+async function resolveInTime(host: string, rules: RequestRules, signal: AbortSignal) {
   const responded = new AbortController();
   const patience = AbortSignal.any([signal, responded.signal]);
   const tooSlow = delay(rules.connectTimeoutSeconds * 1000, undefined, { signal: patience });
@@ -97,7 +97,7 @@ async function lookUp(host: string, rules: HopRules, signal: AbortSignal) {
   }
 }
 
-function connectTo(url: URL, addresses: LookupAddress[], rules: HopRules): Client {
+function connectTo(url: URL, addresses: LookupAddress[], rules: RequestRules): Client {
   return new Client(url.origin, {
     allowH2: false,
     maxHeaderSize: HEADERS_BYTES,

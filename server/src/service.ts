@@ -122,7 +122,7 @@ async function listenForClients(
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   closers.push(async () => {
-    waiting.stop(); // announces the waiting requests, so that they are answered 202
+    waiting.stop(); // announces the tasks of waiting requests and responds 202
     await closeWithin(config.shutdownSeconds, app);
   });
   log.info({ url: listening }, 'the API is listening');
@@ -145,16 +145,16 @@ async function listen(
   } catch (error) {
     await app.close();
     if (!(error instanceof Error && 'code' in error)) throw error;
-    const cause = error.code === 'EADDRINUSE' ? 'it is taken' : error.message;
+    const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
     throw new UsageError(
-      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another one.`,
+      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another port.`,
     );
   }
 }
 
-/** Answers what is under way; no client that keeps its connection delays the end. */
+/** Responds to the requests in flight, then closes: idle connections do not delay it. */
 async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
-  app.server.keepAliveTimeout = 1; // milliseconds, from the end of the answers still to come
+  app.server.keepAliveTimeout = 1; // milliseconds, after the last response of a connection
   const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);
   await app.close().finally(() => clearTimeout(timer));
 }

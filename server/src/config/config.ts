@@ -13,16 +13,16 @@ import { type AllowList, parseAllowList } from '../outbound/addresses.ts';
 import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
 import { PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 
-export type Role = 'api' | 'worker';
+type Role = 'api' | 'worker';
 
-/** The service's configuration, checked. Seconds and days may be fractions. */
+/** The validated configuration of the service. Seconds and days may be fractions. */
 export interface Config {
   host: string;
   port: number;
   metricsPort: number | undefined;
   /**
-   * How clients and providers reach it, without a slash at its end; undefined: as it listens, which
-   * is known once it does (`PORT=0`).
+   * The URL at which clients and providers reach the service, without a slash at its end.
+   * undefined: where the service listens, which is known only once it does (`PORT=0`).
    */
   publicUrl: string | undefined;
   dataDir: string;
@@ -31,7 +31,7 @@ export interface Config {
   roles: ReadonlySet<Role>;
   /** The name of the provider that gets new tasks. */
   provider: string;
-  /** Every provider that is configured: a task stays with the one that it was given to. */
+  /** Every configured provider: a task stays with the provider that it was given to. */
   configuredProviders: ConfiguredProvider[];
   createWaitSeconds: number;
   submitTimeoutSeconds: number;
@@ -40,7 +40,7 @@ export interface Config {
   pollMaxSeconds: number;
   reconcileSeconds: number;
   outboundAllow: AllowList;
-  /** The entries of OUTBOUND_ALLOW as written, for the warning. */
+  /** OUTBOUND_ALLOW as it is written, for the warning. */
   outboundAllowText: string;
   deliverySeconds: number;
   retentionDays: number;
@@ -63,23 +63,26 @@ function databaseUrl(env: Environment): string | undefined {
   const text = read(env, 'DATABASE_URL', '');
   if (text === '') return undefined;
   if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    // The value is not repeated: it holds a password.
-    throw new UsageError('DATABASE_URL is not valid: it wants postgres://user:password@host/name');
+    // The value is not shown: it holds a password.
+    throw new UsageError('DATABASE_URL is not valid: expected postgres://user:password@host/name');
   }
   return text;
 }
 
-/** Where clients of this machine reach what listens there; undefined while the port is open. */
+/**
+ * The URL at which clients on this machine reach the service; undefined if the port is not known
+ * yet.
+ */
 function addressOf({ host, port }: { host: string; port: number }): string | undefined {
   if (port === 0) return undefined;
   const reachable = ANY_HOST[host] ?? host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** Who listens everywhere is at home here too. */
+/** A server bound to all interfaces is reachable on loopback. */
 const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Where the database is: all that operator commands need. */
+/** Where the database is. Operator commands need no other configuration. */
 export type DatabaseConfig = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
 /** @throws UsageError, one line, when DATABASE_URL is malformed */
@@ -88,7 +91,7 @@ export function readDatabaseConfig(env: Environment = process.env): DatabaseConf
 }
 
 /**
- * Reads the environment: the only place that does.
+ * Reads the environment. No other function does.
  * @throws UsageError, one line that names the variable, when a value is unknown or malformed
  */
 export function readConfig(env: Environment = process.env): Config {

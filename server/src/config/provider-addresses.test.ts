@@ -33,7 +33,7 @@ const FINE: Array<Record<string, string>> = [
   },
 ];
 
-test('who fetches from us is given https links, but for simulators, which are warned of', () => {
+test('a provider that fetches needs an https PUBLIC_URL; a simulator gives a warning', () => {
   for (const env of REFUSED) {
     const check = () => checkProviderAddresses(readConfig(env), listeningLog().log);
     const isSaid = (error: unknown) =>
@@ -50,10 +50,10 @@ test('who fetches from us is given https links, but for simulators, which are wa
   }
 });
 
-test('an API key does not travel in the clear, but to a test provider', () => {
+test('an API key is sent unencrypted only to a test provider', () => {
   const env = { ARK_API_KEY: 'hunter2', ARK_BASE_URL: 'http://ark.example.com/api/v3' };
   const check = (more: Record<string, string> = {}) =>
     checkProviderAddresses(readConfig({ ...env, ...more }), listeningLog().log);
-  assert.throws(check, { name: 'UsageError', message: /^ARK_BASE_URL .* wants https/ });
+  assert.throws(check, { name: 'UsageError', message: /^ARK_BASE_URL .* must be https/ });
   check({ OUTBOUND_ALLOW: 'ark.example.com:80' });
 });

@@ -6,10 +6,10 @@ import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Provider } from './provider.ts';
 
-/** A variable without which a provider can't work, and what its value is, for messages. */
+/** A variable that a provider can't work without. */
 export interface NeededVariable {
   variable: string;
-  /** Such as "an API key of fal". */
+  /** What to set it to, for the error message: "an API key of fal". */
   wanted: string;
 }
 
@@ -24,31 +24,34 @@ export interface AdapterDeps {
   /** Milliseconds since 1970, by the database's clock. */
   now(): number;
   submitTimeoutSeconds: number;
-  /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
+  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
   nextListTurn(): Promise<void>;
 }
 
 /**
- * All that the rest of the service knows of one provider. Each provider's folder exports one from
- * its `index.ts`, and `registry.ts` lists it.
+ * Everything that shared code knows about one provider. Each provider's folder exports one from its
+ * `index.ts`, and `registry.ts` lists it.
  */
 export interface ProviderDefinition<Settings> {
-  /** The value of PROVIDER; recorded with each task, so it never changes. */
+  /** The value of PROVIDER. It is stored with each task, so it never changes. */
   name: string;
-  /** The provider is configured when the first of these is set; then the others must be set too. */
+  /**
+   * The provider is configured if the first of these is set; then the others must be set too.
+   * Empty: always configured.
+   */
   registeredBy: NeededVariable[];
   /**
    * Reads the provider's variables.
-   * @returns undefined when the provider is not configured
-   * @throws UsageError, one line that names the variable, when a value is malformed, whether or not
-   *   the provider is configured
+   * @returns undefined if the provider is not configured
+   * @throws UsageError, one line that names the variable, when a value is malformed, even if the
+   *   provider is not configured
    */
   readSettings(env: Environment): Settings | undefined;
-  /** The key that the provider counts calls by; undefined when it has no rate limits. */
+  /** The key whose rate limits apply; undefined if there are no rate limits. */
   apiKey(settings: Settings): string | undefined;
   /**
-   * The addresses that the API key is sent to, by the variable that sets each; they must be https.
-   * The first takes jobs. undefined: the adapter's default, which is https.
+   * The URLs that the API key is sent to, by the variable that sets each. They must be https. The
+   * first takes jobs. undefined: the https default of the adapter.
    */
   baseUrls(settings: Settings): Record<string, string | undefined>;
   /** Whether the provider fetches inputs from PUBLIC_URL and calls back there. */

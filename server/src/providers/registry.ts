@@ -33,7 +33,7 @@ function row<Settings>(definition: ProviderDefinition<Settings>): Row {
 /** The values of PROVIDER. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
-/** The variables that a provider needs, the one that registers it first; none for other names. */
+/** The variables that a provider needs; the first registers it. Empty for unknown names. */
 export function neededVariables(provider: string): NeededVariable[] {
   return REGISTRY.find(({ name }) => name === provider)?.registeredBy ?? [];
 }
@@ -58,6 +58,6 @@ export function readProviders(env: Environment, chosen: string): ConfiguredProvi
 function requireComplete(env: Environment, provider: string, why: string): void {
   for (const { variable, wanted } of neededVariables(provider)) {
     if (read(env, variable, '') !== '') continue;
-    throw new UsageError(`${variable} is not set: ${why} wants ${wanted}`);
+    throw new UsageError(`${variable} is not set: ${why} needs ${wanted}`);
   }
 }

@@ -12,28 +12,28 @@ import type { FrameRules } from './values.ts';
 import { parseWorkflow } from './workflow.ts';
 
 export interface ComfyuiOptions {
-  /** Such as `http://10.0.0.5:8188`: one server, private addresses and http allowed. */
+  /** Such as `http://10.0.0.5:8188`: one server; private addresses and http are allowed. */
   baseUrl: string;
-  /** The Authorization header for a proxy before the server. */
+  /** The Authorization header for a proxy in front of the server. */
   authorization?: string | undefined;
-  /** Templates in ComfyUI's API format; the first that takes a request's files is used. */
+  /** Templates in ComfyUI's API format. The first one that takes a request's files is used. */
   workflows: Array<{ name: string; text: string }>;
   frameRules: FrameRules;
   openInput: OpenInput;
   /** For each call. */
   timeoutSeconds: number;
-  /** When a job counts as one that never ends. */
+  /** Seconds after which a job counts as never ending. */
   jobLimitSeconds: number;
   maxOutputBytes: number;
-  /** Milliseconds since 1970, by the clock that `sentBetween` is told by. */
+  /** Milliseconds since 1970, by the clock that `sentBetween` is measured with. */
   now(): number;
 }
 
 const DAY_SECONDS = 86_400;
 
 /**
- * A self-hosted ComfyUI server that runs an operator's workflow. The client chooses the job's id,
- * so look-ups are exact; queue and history live in the server's memory, so a restart forgets them.
+ * A self-hosted ComfyUI server that runs an operator's workflow. The service chooses the job id, so
+ * finds are exact. Queue and history are in the server's memory, so a restart loses them.
  * Source: ComfyUI `server.py`, `execution.py`, `comfy_execution/jobs.py`.
  * @throws UsageError, one line, when a workflow or the address can't be used
  */
@@ -41,7 +41,7 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   const workflows = options.workflows.map(({ name, text }) => parseWorkflow(name, text));
   if (workflows.length === 0) throw new UsageError('comfyui needs a workflow');
   const server = serverOf(options);
-  // A guarded fetch of its own: URLs from clients must not reach this address.
+  // Its own guarded fetch: URLs from clients must not reach this address.
   const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
   const { frameRules, openInput, maxOutputBytes: maxBytes } = options;
   const deps = { server, workflows, frameRules, openInput };
@@ -76,7 +76,7 @@ function hostAndPort({ baseUrl }: ServerAddress): string {
 function capabilitiesOf(options: ComfyuiOptions): Capabilities {
   return {
     exactOutput: false,
-    // A graph is checked before it is queued, also when nobody waits for the answer any more.
+    // The server checks a graph before it queues it, even if the connection has ended meanwhile.
     findLagSeconds: 60,
     jobLimitSeconds: options.jobLimitSeconds,
     // Files stay until the operator deletes them.

@@ -32,7 +32,7 @@ function readPaths(env: Environment, name: string): string[] {
   const text = read(env, name, '');
   const paths = text.split(',').map((path) => path.trim());
   if (text === '') return [];
-  return paths.includes('') ? bad(name, text, 'paths with a comma between two') : paths;
+  return paths.includes('') ? bad(name, text, 'paths separated by commas') : paths;
 }
 
 function wholeNumber(...[env, name, fallback, bounds]: Parameters<typeof number>): number {
@@ -51,7 +51,7 @@ export const comfyui: ProviderDefinition<Settings> = {
     },
     {
       variable: 'COMFYUI_WORKFLOWS',
-      wanted: 'files of workflows exported by "Export (API)", with commas between',
+      wanted: 'workflow files exported by "Export (API)", separated by commas',
     },
   ],
   readSettings,

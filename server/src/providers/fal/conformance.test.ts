@@ -56,7 +56,7 @@ providerConformance({
     { says: 'in progress', changes: forced('IN_PROGRESS'), becomes: working },
     { says: 'completed', changes: forced('COMPLETED'), becomes: succeeded },
     {
-      says: 'refused for its content',
+      says: 'refused because of its content',
       changes: failedWith('content_policy_violation'),
       becomes: failed('content_refused', null),
     },
@@ -66,12 +66,12 @@ providerConformance({
       becomes: failed('provider_failed', null),
     },
     {
-      says: 'over its time to start',
+      says: 'not started in time',
       changes: failedWith('request_timeout'),
       becomes: failed('generation_expired', false),
     },
     {
-      says: 'lost with its runner',
+      says: 'its runner disconnected',
       changes: failedWith('runner_disconnected'),
       becomes: failed('provider_failed', false),
     },

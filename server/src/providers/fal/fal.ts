@@ -8,7 +8,7 @@ import { OUTPUT_LIFE_SECONDS, submitToFal } from './submit.ts';
 import { createFalWebhookReader } from './webhook.ts';
 
 /**
- * Seedance 2.0 on fal's queue, by plain HTTP: fal's own clients send a submit again by themselves.
+ * Seedance 2.0 on fal's queue, by plain HTTP: fal's own clients retry a submit without being asked.
  * @throws UsageError when the configured models belong to several apps
  */
 export function createFalProvider(options: FalOptions): Provider {
@@ -30,7 +30,7 @@ function capabilitiesOf(settings: FalSettings): Capabilities {
   const { jobLimitSeconds } = settings;
   return {
     exactOutput: false,
-    findLagSeconds: jobLimitSeconds, // a request may show in the history only once it is finished
+    findLagSeconds: jobLimitSeconds, // the history may show a request only when it has finished
     jobLimitSeconds,
     outputLifeSeconds: OUTPUT_LIFE_SECONDS,
     budgets: {},

@@ -17,7 +17,7 @@ test('each model and mode has its own endpoint', () => {
   );
 });
 
-test('the duration is sent as a string, and no seed at all', () => {
+test('the duration is sent as a string, and the seed is not sent', () => {
   assert.deepEqual(falInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',

@@ -4,19 +4,19 @@ import type { Provider } from '../provider.ts';
 import { instrumented, type Observer } from './instrumented.ts';
 import { listTurns, rateLimited } from './rate-limited.ts';
 
-/** What all providers of a process share. */
+/** What the providers of a process share. */
 export interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
   observer: Observer;
 }
 
-/** A provider whose settings were read; their type stays in its definition. */
+/** A provider whose settings were read. Hides the type of the settings. */
 export interface ConfiguredProvider {
   readonly name: string;
   /** See {@link ProviderDefinition.baseUrls}. */
   readonly baseUrls: Record<string, string | undefined>;
   readonly fetchesInputs: boolean;
   /**
-   * Builds the provider: rate limited within its quota, its calls observed.
+   * Creates the provider, with its rate limits and its instrumentation.
    * @throws UsageError, one line, when a setting can't be used
    */
   create(deps: ProviderDeps): Promise<Provider>;
@@ -67,7 +67,10 @@ function quotaName(provider: string, apiKey: string | undefined): string {
   return `${provider} ${hash}`;
 }
 
-/** Builds the configured providers, by name. See {@link ConfiguredProvider.create}. */
+/**
+ * Creates the configured providers. The keys are their names.
+ * @throws UsageError, see {@link ConfiguredProvider.create}
+ */
 export async function createProviders(
   configured: ConfiguredProvider[],
   deps: ProviderDeps,

@@ -1,7 +1,7 @@
 import { bad, type Environment, read } from '../../kernel/variables.ts';
 import type { JobSpec } from '../provider.ts';
 
-/** Model ids of an operator's choice; undefined: the adapter's own id is used. */
+/** Model ids that an operator configured; undefined: the default of the adapter. */
 export type OwnModels = Record<JobSpec['model'], string | undefined>;
 
 /**
@@ -16,7 +16,7 @@ export function readModels(env: Environment, prefix: string): OwnModels {
   };
 }
 
-/** Ids become part of URLs, so characters with a meaning there are refused. */
+/** Ids become part of URLs, so characters that have a meaning there are refused. */
 function readModel(env: Environment, name: string): string | undefined {
   const text = read(env, name, '');
   const isModel = /^[\w.:-]+(\/[\w.:-]+)*$/.test(text);
@@ -24,7 +24,7 @@ function readModel(env: Environment, name: string): string | undefined {
   return text || undefined;
 }
 
-/** The adapter's models, with the operator's in place of those that are set. */
+/** The default models of an adapter, replaced by those that are configured. */
 export function withOwnModels<Id>(models: Record<keyof OwnModels, Id>, own: OwnModels) {
   return {
     'video-2.0': own['video-2.0'] ?? models['video-2.0'],

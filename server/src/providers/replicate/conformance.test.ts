@@ -49,7 +49,7 @@ providerConformance({
     { says: 'processing', changes: forced('processing'), becomes: working },
     { says: 'succeeded', changes: forced('succeeded'), becomes: succeeded },
     {
-      says: 'refused for its content',
+      says: 'refused because of its content',
       changes: failedWith('E005'),
       becomes: failed('content_refused', null),
     },

@@ -27,8 +27,10 @@ function isSet(env: Environment, name: string): boolean {
 function webhookSecret(env: Environment, name: string): string | undefined {
   const text = secret(env, name);
   if (text === undefined || /^whsec_[A-Za-z0-9+/]+=*$/.test(text)) return text;
-  // The value is not repeated.
-  throw new UsageError(`${name} is not valid: it wants whsec_ and what follows it at Replicate`);
+  // The value is not shown.
+  throw new UsageError(
+    `${name} is not valid: expected whsec_ and the key after it, as Replicate shows it`,
+  );
 }
 
 type Settings = NonNullable<ReturnType<typeof readSettings>>;

@@ -4,7 +4,7 @@ import { assertFileFields, assertNoEmptyFields } from '../../../test/providers/f
 import { jobSpec } from '../../../test/providers/job-spec.ts';
 import { replicateInput } from './model-input.ts';
 
-test('every parameter of a text-to-video request is sent, the seed too', () => {
+test('every parameter of a text-to-video request is sent, including the seed', () => {
   assert.deepEqual(replicateInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',

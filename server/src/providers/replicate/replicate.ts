@@ -7,7 +7,10 @@ import { type ReplicateOptions, type ReplicateSettings, replicateSettings } from
 import { submitToReplicate } from './submit.ts';
 import { createReplicateWebhookReader } from './webhook.ts';
 
-/** Seedance 2.0 on Replicate, by plain HTTP: its client sends a create again by itself. */
+/**
+ * Seedance 2.0 on Replicate, by plain HTTP: Replicate's own client retries a create without being
+ * asked.
+ */
 export function createReplicateProvider(options: ReplicateOptions): Provider {
   const settings = replicateSettings(options);
   const { guardedFetch, maxOutputBytes: maxBytes } = options;

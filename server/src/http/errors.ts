@@ -57,6 +57,11 @@ export function malformed(cause?: unknown): ApiError {
   return new ApiError('invalid_request', 'The request is not valid HTTP.', { details, cause });
 }
 
+/** The error of a request to a path, or with a method, that has no route. */
+export function noSuchPath(): ApiError {
+  return new ApiError('not_found', 'There is no such path, or not with this method.');
+}
+
 type FailedRule = NonNullable<FastifyError['validation']>[number];
 
 /** The first failed rule of a schema, as a sentence that names the field. */

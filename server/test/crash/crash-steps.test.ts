@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from '../books.ts';
 import { type Answer, client } from '../client.ts';
 import type { TestDatabase } from '../database.ts';
+import { createRandom, shuffled } from '../random.ts';
 import { makeCustomer, type ServiceProcess, startServiceProcess, until } from '../service.ts';
 import { CRASHING, CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
 
@@ -86,11 +87,8 @@ async function recover(world: CrashWorld, service: ServiceProcess, round: Round)
 function choosePoints(total: number): number[] {
   const all = Array.from({ length: total }, (_, index) => index + 1);
   if (takesAll) return all;
-  const rank = (point: number) => Math.abs(Math.sin(point * 12.9898 + seed) * 43758.5453) % 1;
-  return all
-    .sort((one, other) => rank(one) - rank(other))
-    .slice(0, SAMPLE)
-    .sort((one, other) => one - other);
+  const sample = shuffled(all, createRandom(seed)).slice(0, SAMPLE);
+  return sample.sort((one, other) => one - other);
 }
 
 async function dieAtManyPoints(t: TestContext, world: CrashWorld): Promise<void> {

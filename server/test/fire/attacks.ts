@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { statement } from '../../src/database/database.ts';
-import type { Dice } from '../dice.ts';
+import type { Random } from '../random.ts';
 import { until } from '../service.ts';
 import type { Site } from './site.ts';
 
@@ -21,13 +21,13 @@ const MAX_OUTAGE_SECONDS = 1;
 /** Of the answers: by then all attacks have begun, so that the last ones find work under way. */
 const ATTACKED_SHARE = 0.75;
 
-/** The attacks on so many tasks, in the order of the dice. */
-export function planAttacks(tasks: number, dice: Dice): Attack[] {
+/** The attacks on so many tasks, in the order of the random. */
+export function planAttacks(tasks: number, random: Random): Attack[] {
   const attacks: Attack[] = [];
   for (const kind of ['worker', 'api', 'simulator', 'database', 'disk'] as const) {
     const { atLeast, oneForTasks } = PLENTY[kind];
     const count = Math.max(atLeast, Math.round(tasks / oneForTasks));
-    for (let i = 0; i < count; i += 1) attacks.splice(dice.between(0, attacks.length), 0, kind);
+    for (let i = 0; i < count; i += 1) attacks.splice(random.whole(0, attacks.length), 0, kind);
   }
   return attacks;
 }
@@ -36,7 +36,7 @@ export function planAttacks(tasks: number, dice: Dice): Attack[] {
 export async function attackAll(
   site: Site,
   attacks: Attack[],
-  { dice, tasks, answered }: { dice: Dice; tasks: number; answered: () => number },
+  { random, tasks, answered }: { random: Random; tasks: number; answered: () => number },
 ): Promise<void> {
   for (const [i, attack] of attacks.entries()) {
     const due = Math.floor((ATTACKED_SHARE * tasks * (i + 0.5)) / attacks.length);
@@ -45,21 +45,21 @@ export async function attackAll(
       (count) => count >= due,
       300,
     );
-    await delay(dice.below(MAX_AIM_SECONDS * 1000));
-    await strike(site, attack, dice);
+    await delay(random.below(MAX_AIM_SECONDS * 1000));
+    await strike(site, attack, random);
   }
 }
 
-function strike(site: Site, attack: Attack, dice: Dice): Promise<void> {
+function strike(site: Site, attack: Attack, random: Random): Promise<void> {
   switch (attack) {
     case 'worker':
-      return dice.pick(site.workers).kill();
+      return random.pick(site.workers).kill();
     case 'api':
       return site.api.kill();
     case 'simulator':
       return site.provider.kill();
     case 'database':
-      return site.database.restart(dice.below(MAX_OUTAGE_SECONDS * 1000) / 1000);
+      return site.database.restart(random.below(MAX_OUTAGE_SECONDS * 1000) / 1000);
     case 'disk':
       return fillDisk(site);
   }

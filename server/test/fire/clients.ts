@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Answer, client } from '../client.ts';
-import type { Dice } from '../dice.ts';
+import type { Random } from '../random.ts';
 import { type Hearing, startHearing, viewOf } from './answers.ts';
 import type { Errand } from './errands.ts';
 
@@ -57,16 +57,16 @@ export async function sendOnce(load: Load, errand: Errand, url: () => Promise<st
   return answer?.status === 200 || answer?.status === 202;
 }
 
-/** Reads answered tasks, one after the other as the dice fall, until the signal. */
+/** Reads answered tasks, one after the other as the random fall, until the signal. */
 export async function readAtRandom(
   load: Load,
   url: () => Promise<string>,
-  { dice, signal }: { dice: Dice; signal: AbortSignal },
+  { random, signal }: { random: Random; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     await delay(READ_SECONDS * 1000);
     const answered = load.answered();
-    const errand = answered[dice.below(Math.max(1, answered.length))];
+    const errand = answered[random.below(Math.max(1, answered.length))];
     if (errand) await readOnce(load, errand, url);
   }
 }

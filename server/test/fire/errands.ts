@@ -1,4 +1,4 @@
-import type { Dice } from '../dice.ts';
+import type { Random } from '../random.ts';
 import type { Customer } from './customers.ts';
 
 /** What each errand costs: 4 s of the mini model in 480p. */
@@ -24,19 +24,19 @@ export interface Errand {
 export function makeErrands(
   count: number,
   {
-    dice,
+    random,
     customers,
     imageUrl,
-  }: { dice: Dice; customers: [Customer, ...Customer[]]; imageUrl: string },
+  }: { random: Random; customers: [Customer, ...Customer[]]; imageUrl: string },
 ): Errand[] {
   const errands: Errand[] = [];
   while (errands.length < count) {
     const name = crypto.randomUUID();
     const isUnlisted = errands.length % 25 === 5;
     const prompt = isUnlisted ? `An ${UNLISTED} clock, ${name}` : `A clock, ${name}`;
-    const copies = !isUnlisted && dice.chance(0.1) ? TRIPLETS : 1;
-    const body = bodyOf(prompt, dice.chance(0.4) ? imageUrl : undefined);
-    const customer = dice.pick(customers);
+    const copies = !isUnlisted && random.chance(0.1) ? TRIPLETS : 1;
+    const body = bodyOf(prompt, random.chance(0.4) ? imageUrl : undefined);
+    const customer = random.pick(customers);
     for (let copy = 0; copy < copies; copy += 1) {
       const key = `errand-${crypto.randomUUID()}`;
       errands.push({ key, customer, body, prompt, isUnique: copies === 1 });

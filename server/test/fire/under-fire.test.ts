@@ -5,7 +5,7 @@ import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
 import { assertTidyObjects } from '../books.ts';
-import { createDice } from '../dice.ts';
+import { createRandom } from '../random.ts';
 import { replayCommand } from '../replay.ts';
 import { operate } from '../service.ts';
 import { attackAll, planAttacks } from './attacks.ts';
@@ -35,15 +35,15 @@ async function openCustomers({ database }: Site): Promise<[Customer, Customer]> 
 
 /** Clients send and read while everything around them dies; returns when all are answered. */
 async function burn(site: Site, load: Load): Promise<void> {
-  const dice = createDice(SEED);
+  const random = createRandom(SEED);
   const over = new AbortController();
-  const reading = readAtRandom(load, site.url, { dice: dice.fork(), signal: over.signal });
-  const attacks = planAttacks(TASKS, dice);
+  const reading = readAtRandom(load, site.url, { random: random.fork(), signal: over.signal });
+  const attacks = planAttacks(TASKS, random);
   const answered = () => load.answered().length;
   try {
     await Promise.all([
       sendAll(load, site.url, over.signal),
-      attackAll(site, attacks, { dice: dice.fork(), tasks: TASKS, answered }),
+      attackAll(site, attacks, { random: random.fork(), tasks: TASKS, answered }),
     ]);
   } finally {
     over.abort();
@@ -106,7 +106,7 @@ async function surviveTheFire(t: TestContext): Promise<void> {
   await using site = await openSite({ tasks: TASKS, seed: SEED });
   try {
     const customers = await openCustomers(site);
-    const wishes = { dice: createDice(SEED), customers, imageUrl: site.imageUrl };
+    const wishes = { random: createRandom(SEED), customers, imageUrl: site.imageUrl };
     const load = prepareLoad(makeErrands(TASKS, wishes));
     laps.end('starting');
     await burn(site, load);

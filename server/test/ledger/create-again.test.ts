@@ -8,8 +8,8 @@ import { audit } from '../../src/operator/audit.ts';
 import { type Binding, type Created, createTask } from '../../src/tasks/create/create.ts';
 import { openTestApp, type TestApp } from '../app.ts';
 import { type Answer, client } from '../client.ts';
-import { type Dice, playRounds } from '../dice.ts';
 import { assertError } from '../envelope.ts';
+import { type Random, shuffled } from '../random.ts';
 import { makeCustomer } from '../service.ts';
 import { bindingFor, PRICE, REQUEST, sql } from '../task-fixtures.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
@@ -23,6 +23,7 @@ import {
   newTally,
   openCutDatabase,
 } from './lost-answers.ts';
+import { runRounds } from './rounds.ts';
 
 let api: TestApp;
 let db: Database;
@@ -72,30 +73,30 @@ function assertLost({ body, answer }: Sent, winner: Sent): void {
 }
 
 test('one key in flight with equal and other bodies: one task, never 402', async (t) => {
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const { accountId, secret } = await makeCustomer(db, PRICE.credits);
     const second = await createKey(db, { accountId });
     const clients = [client(api.url, secret), client(api.url, second.secret)] as const;
     const key = crypto.randomUUID();
     const send = async (body: object) => {
-      return { body, answer: await dice.pick(clients).create(body, key) };
+      return { body, answer: await random.pick(clients).create(body, key) };
     };
-    const rush = shuffled([BODY, BODY, BODY, BODY, BODY, ...OTHERS, ...OTHERS], dice);
+    const rush = shuffled([BODY, BODY, BODY, BODY, BODY, ...OTHERS, ...OTHERS], random);
     const winner = assertOneWinner(await Promise.all(rush.map(send)));
-    for (const body of shuffled([BODY, ...OTHERS, DEAR], dice))
+    for (const body of shuffled([BODY, ...OTHERS, DEAR], random))
       assertLost(await send(body), winner);
     await assertOneTask(accountId, winner.answer.body.id, 0);
   });
 });
 
 test('a body told 402 binds no key: the one beside it that can be paid has it', async (t) => {
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const { accountId, secret } = await makeCustomer(db, PRICE.credits);
     const key = crypto.randomUUID();
     const send = async (body: object) => {
       return { body, answer: await client(api.url, secret).create(body, key) };
     };
-    const sent = await Promise.all(shuffled([DEAR, DEAR, DEAR, BODY, BODY], dice).map(send));
+    const sent = await Promise.all(shuffled([DEAR, DEAR, DEAR, BODY, BODY], random).map(send));
     const affordable = sent.filter(({ answer }) => answer.status !== 402);
     for (const { body, answer } of sent) assert.ok(answer.status !== 402 || body === DEAR);
     const winner = assertOneWinner(affordable);
@@ -103,11 +104,6 @@ test('a body told 402 binds no key: the one beside it that can be paid has it', 
     await assertOneTask(accountId, winner.answer.body.id, 0);
   });
 });
-
-function shuffled<T>(list: T[], dice: Dice): T[] {
-  const ranked = list.map((item) => ({ item, rank: dice.below(1e6) }));
-  return ranked.sort((one, other) => one.rank - other.rank).map(({ item }) => item);
-}
 
 /** Asserts that a request made one task and one reserve, under whatever key. */
 async function assertOneTask(accountId: string, taskId: string, available = PRICE.credits) {
@@ -129,38 +125,38 @@ async function createThrough(client: CutDatabase, binding: Binding): Promise<Cre
 
 test('a create whose database went away is done once when its repeat answers', async (t) => {
   const tally = newTally();
-  const play = async (place: number, dice: Dice) => {
+  const play = async (place: number, random: Random) => {
     await using through = await openCutDatabase(api.database.url);
     const { accountId } = await makeCustomer(db, PRICE.credits * 2);
     const binding = bindingFor(accountId);
-    const { answer, lost } = await insistOnDatabase(through, cutsFor(place, dice, 4), () =>
+    const { answer, lost } = await insistOnDatabase(through, cutsFor(place, random, 4), () =>
       createThrough(through, binding),
     );
     count(tally, { lost, isDone: answer.kind === 'replayed' });
     await assertOneTask(accountId, answer.task.id);
   };
-  await playRounds(t, async (dice) => {
-    await Promise.all(POOL_SIZES.map((place) => play(place, dice.fork())));
+  await runRounds(t, async (random) => {
+    await Promise.all(POOL_SIZES.map((place) => play(place, random.fork())));
   });
   assertBoth(t, 'create', tally);
 });
 
 test('a POST whose connection was cut made one task when its repeat answers', async (t) => {
   const tally = newTally();
-  const play = async (place: number, dice: Dice) => {
+  const play = async (place: number, random: Random) => {
     await using proxy = await openCuttingProxy(new URL(api.url), () => true);
     const { accountId, secret } = await makeCustomer(db, PRICE.credits * 2);
     const { create } = client(`http://127.0.0.1:${proxy.port}`, secret);
     const key = crypto.randomUUID();
-    const { answer, lost } = await insist({ proxy, cuts: cutsFor(place, dice, 1) }, () =>
+    const { answer, lost } = await insist({ proxy, cuts: cutsFor(place, random, 1) }, () =>
       create(BODY, key).catch(() => 'lost' as const),
     );
     assert.ok(answer.status === 200 || answer.status === 202, JSON.stringify(answer.body));
     count(tally, { lost, isDone: answer.status === 200 });
     await assertOneTask(accountId, answer.body.id);
   };
-  await playRounds(t, async (dice) => {
-    await Promise.all(POOL_SIZES.map((place) => play(place, dice.fork())));
+  await runRounds(t, async (random) => {
+    await Promise.all(POOL_SIZES.map((place) => play(place, random.fork())));
   });
   assertBoth(t, 'POST', tally);
 });

@@ -5,9 +5,10 @@ import { type Database, openDatabase } from '../../src/database/database.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
-import { type Dice, playRounds } from '../dice.ts';
+import type { Random } from '../random.ts';
 import { createHistory, type History, type Move, type Told } from './client.ts';
 import { assertLinearizable } from './history.ts';
+import { runRounds } from './rounds.ts';
 
 const CLIENTS = 6;
 /** Each client sends so many of the movements that want one name, one after the other. */
@@ -43,9 +44,13 @@ interface Answered {
   told: Told;
 }
 
-/** All clients send movements that the dice choose, at the same time; then each comes once more. */
-async function rush(history: History, moves: [Move, ...Move[]], dice: Dice): Promise<Answered[]> {
-  const send = async (client: Database, own: Dice): Promise<Answered[]> => {
+/** All clients send movements that the random choose, at the same time; then each comes once more. */
+async function rush(
+  history: History,
+  moves: [Move, ...Move[]],
+  random: Random,
+): Promise<Answered[]> {
+  const send = async (client: Database, own: Random): Promise<Answered[]> => {
     const answers: Answered[] = [];
     for (let call = 0; call < CALLS_PER_CLIENT; call += 1) {
       const move = own.pick(moves);
@@ -53,7 +58,7 @@ async function rush(history: History, moves: [Move, ...Move[]], dice: Dice): Pro
     }
     return answers;
   };
-  const atOnce = await Promise.all(clients.map((client) => send(client, dice.fork())));
+  const atOnce = await Promise.all(clients.map((client) => send(client, random.fork())));
   const answers = atOnce.flat();
   for (const move of moves) answers.push({ move, told: await history.ask(database.db, move) });
   return answers;
@@ -76,7 +81,7 @@ const isRepeatOrConflict = (isEqual: boolean): Told => (isEqual ? 'repeated' : '
 
 for (const type of ['grant', 'adjust'] as const) {
   test(`one reference, equal and other values at once, ${type}: one is booked`, async (t) => {
-    await playRounds(t, async (dice) => {
+    await runRounds(t, async (random) => {
       const history = createHistory(`${crypto.randomUUID()}-`);
       const accountId = await openAccount(history, 1000, 1);
       const other = await openAccount(history, 1000, 2);
@@ -87,7 +92,7 @@ for (const type of ['grant', 'adjust'] as const) {
       ];
       if (type === 'grant') conflicts.push({ ...move, kind: 'promotional' });
       else conflicts.push({ ...move, credits: -40 });
-      const answers = await rush(history, [move, ...conflicts], dice);
+      const answers = await rush(history, [move, ...conflicts], random);
       assertOneBooked(answers, isRepeatOrConflict);
       await assertLinearizable(database.db, history);
     });
@@ -95,19 +100,19 @@ for (const type of ['grant', 'adjust'] as const) {
 }
 
 test('an adjustment that the balance covers once: no repeat is told short', async (t) => {
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const history = createHistory(`${crypto.randomUUID()}-`);
     const accountId = await openAccount(history, 50, 1);
     const kind = 'paid';
     const move: Move = { type: 'adjust', accountId, kind, credits: -40, reference: 2 };
-    const answers = await rush(history, [move], dice);
+    const answers = await rush(history, [move], random);
     assertOneBooked(answers, isRepeatOrConflict);
     await assertLinearizable(database.db, history);
   });
 });
 
 test('one task, reserved and then settled by many at once: one reserve, one settlement', async (t) => {
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const history = createHistory(`${crypto.randomUUID()}-`);
     const accountId = await openAccount(history, 1000, 1);
     const reservation = { accountId, task: 1 };
@@ -117,7 +122,7 @@ test('one task, reserved and then settled by many at once: one reserve, one sett
         { type: 'reserve', ...reservation, credits: 40 },
         { type: 'reserve', ...reservation, credits: 50 },
       ],
-      dice,
+      random,
     );
     const { credits } = assertOneBooked(holds, () => 'taken');
     const ends = await rush(
@@ -126,7 +131,7 @@ test('one task, reserved and then settled by many at once: one reserve, one sett
         { type: 'capture', ...reservation, credits },
         { type: 'refund', ...reservation, credits },
       ],
-      dice,
+      random,
     );
     const { type } = assertOneBooked(ends, () => 'taken');
     await assertLinearizable(database.db, history);

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { type Dice, playRounds } from '../dice.ts';
+import type { Random } from '../random.ts';
 import { createHistory, type History, type Move, type Told } from './client.ts';
 import type { Cut } from './cutting-proxy.ts';
 import { assertLinearizable } from './history.ts';
@@ -16,6 +16,7 @@ import {
   newTally,
   openCutDatabase,
 } from './lost-answers.ts';
+import { runRounds } from './rounds.ts';
 
 const CLIENTS = 4;
 
@@ -64,10 +65,10 @@ async function openRound(): Promise<Round> {
   return { history, accounts: [await open(), await open()], newName };
 }
 
-function movesOf({ accounts, newName }: Round, dice: Dice): [Move, ...Move[]] {
-  const accountId = dice.pick(accounts);
-  const kind = dice.pick(['paid', 'promotional']);
-  const credits = dice.between(1, 100);
+function movesOf({ accounts, newName }: Round, random: Random): [Move, ...Move[]] {
+  const accountId = random.pick(accounts);
+  const kind = random.pick(['paid', 'promotional']);
+  const credits = random.whole(1, 100);
   const reservation = { accountId, task: newName(), credits };
   return [
     { type: 'grant', accountId, kind, credits, reference: newName() },
@@ -75,11 +76,11 @@ function movesOf({ accounts, newName }: Round, dice: Dice): [Move, ...Move[]] {
       type: 'adjust',
       accountId,
       kind,
-      credits: dice.pick([1, -1]) * credits,
+      credits: random.pick([1, -1]) * credits,
       reference: newName(),
     },
     { type: 'reserve', ...reservation },
-    { type: dice.pick(['capture', 'refund']), ...reservation },
+    { type: random.pick(['capture', 'refund']), ...reservation },
   ];
 }
 
@@ -101,9 +102,9 @@ test('whoever lost an answer of the ledger finds out, and nothing happened twice
     reserve: newTally(),
     settle: newTally(),
   };
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const round = await openRound();
-    const play = async (client: CutDatabase, place: number, own: Dice) => {
+    const play = async (client: CutDatabase, place: number, own: Random) => {
       for (const move of movesOf(round, own)) {
         const cuts = cutsFor(place, own, 'reference' in move ? 1 : 3);
         const found = await makeSure(client, round, move, cuts);
@@ -111,7 +112,7 @@ test('whoever lost an answer of the ledger finds out, and nothing happened twice
         count(tallies[name], found);
       }
     };
-    await Promise.all(clients.map((client, place) => play(client, place, dice.fork())));
+    await Promise.all(clients.map((client, place) => play(client, place, random.fork())));
     await assertLinearizable(database.db, round.history);
   });
   for (const [type, tally] of Object.entries(tallies)) assertBoth(t, type, tally);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { type Database, openDatabase, statement } from '../../src/database/database.ts';
 import { quiet } from '../database.ts';
-import type { Dice } from '../dice.ts';
+import type { Random } from '../random.ts';
 import {
   type Cut,
   type CuttingProxy,
@@ -32,13 +32,13 @@ export async function openCutDatabase(address: string): Promise<CutDatabase> {
 }
 
 /** Before anything is sent, when the answer is there, or anywhere and then perhaps once more. */
-export function cutsFor(place: number, dice: Dice, requests: number): Cut[] {
-  const nth = dice.between(1, requests);
-  const share = dice.below(100) / 100;
+export function cutsFor(place: number, random: Random, requests: number): Cut[] {
+  const nth = random.whole(1, requests);
+  const share = random.below(100) / 100;
   if (place === 0) return [{ at: 'request', nth, share: 0 }];
-  if (place === 1 || dice.chance(0.2)) return [{ at: 'answer', share }];
-  const anywhere: Cut = { at: 'request', nth, share: dice.pick([0, share, 1]) };
-  return dice.chance(0.3) ? [anywhere, ...cutsFor(place, dice, requests)] : [anywhere];
+  if (place === 1 || random.chance(0.2)) return [{ at: 'answer', share }];
+  const anywhere: Cut = { at: 'request', nth, share: random.pick([0, share, 1]) };
+  return random.chance(0.3) ? [anywhere, ...cutsFor(place, random, requests)] : [anywhere];
 }
 
 /**

@@ -4,9 +4,10 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
-import { type Dice, playRounds } from '../dice.ts';
+import type { Random } from '../random.ts';
 import { type Asked, createHistory, type History, type Move, type Reserve } from './client.ts';
 import { assertLinearizable } from './history.ts';
+import { runRounds } from './rounds.ts';
 
 const CLIENTS = 8;
 const CALLS_PER_CLIENT = 40;
@@ -42,46 +43,46 @@ async function openRound(): Promise<Round> {
   return { history: createHistory(`${crypto.randomUUID()}-`), accounts, asked: [], reserved: [] };
 }
 
-async function playClient(client: Database, round: Round, dice: Dice): Promise<void> {
+async function playClient(client: Database, round: Round, random: Random): Promise<void> {
   for (let call = 0; call < CALLS_PER_CLIENT; call += 1) {
-    const asked = nextCall(round, dice);
+    const asked = nextCall(round, random);
     if (asked.type !== 'read') round.asked.push(asked);
     const told = await round.history.ask(client, asked);
     if (asked.type === 'reserve' && told === 'booked') round.reserved.push(asked);
   }
 }
 
-function nextCall(round: Round, dice: Dice): Asked {
-  const accountId = dice.pick(round.accounts);
-  const before = round.asked[dice.below(round.asked.length)];
-  if (before && dice.chance(0.2)) return before;
-  if (dice.chance(0.2)) return { type: 'read', accountId };
-  return newMove(accountId, round, dice);
+function nextCall(round: Round, random: Random): Asked {
+  const accountId = random.pick(round.accounts);
+  const before = round.asked[random.below(round.asked.length)];
+  if (before && random.chance(0.2)) return before;
+  if (random.chance(0.2)) return { type: 'read', accountId };
+  return newMove(accountId, round, random);
 }
 
 /** Few references and tasks for many calls, so that different movements want the same name. */
 const REFERENCES = (CLIENTS * CALLS_PER_CLIENT) / 4;
 
-function newMove(accountId: string, { reserved }: Round, dice: Dice): Move {
-  const reference = dice.below(REFERENCES);
-  const kind = dice.pick(['paid', 'paid', 'promotional']);
-  const type = dice.pick(['grant', 'adjust', 'reserve', 'reserve', 'settle', 'settle']);
-  if (type === 'grant') return { type, accountId, kind, credits: dice.between(1, 60), reference };
-  if (type === 'adjust') return { type, accountId, kind, credits: signed(dice), reference };
-  const found = reserved[dice.below(reserved.length)];
-  if (type === 'settle' && found) return { ...found, type: dice.pick(['capture', 'refund']) };
-  return { type: 'reserve', accountId, task: reference, credits: dice.between(1, 60) };
+function newMove(accountId: string, { reserved }: Round, random: Random): Move {
+  const reference = random.below(REFERENCES);
+  const kind = random.pick(['paid', 'paid', 'promotional']);
+  const type = random.pick(['grant', 'adjust', 'reserve', 'reserve', 'settle', 'settle']);
+  if (type === 'grant') return { type, accountId, kind, credits: random.whole(1, 60), reference };
+  if (type === 'adjust') return { type, accountId, kind, credits: signed(random), reference };
+  const found = reserved[random.below(reserved.length)];
+  if (type === 'settle' && found) return { ...found, type: random.pick(['capture', 'refund']) };
+  return { type: 'reserve', accountId, task: reference, credits: random.whole(1, 60) };
 }
 
-function signed(dice: Dice): number {
-  return dice.pick([1, -1]) * dice.between(1, 60);
+function signed(random: Random): number {
+  return random.pick([1, -1]) * random.whole(1, 60);
 }
 
 test('whatever many clients move and read at once, each book is linearizable', async (t) => {
   const tally: Record<string, number> = {};
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const round = await openRound();
-    await Promise.all(clients.map((client) => playClient(client, round, dice.fork())));
+    await Promise.all(clients.map((client) => playClient(client, round, random.fork())));
     await assertLinearizable(database.db, round.history);
     for (const { told } of round.history.calls) {
       const outcome = typeof told === 'string' ? told : 'read';

@@ -26,6 +26,7 @@ import {
   Log,
   Rational,
 } from 'node-av/lib';
+import { createRandom } from '../random.ts';
 
 /** What a test video shall be; every part has a default that makes a small healthy mp4. */
 export interface TestVideo {
@@ -289,11 +290,10 @@ export function patchBoxes(mp4: Buffer, type: string, fields: Record<number, num
 /** The file with `count` bytes changed, the same ones for the same seed. */
 export function withFlippedBytes(bytes: Buffer, seed: number, count: number): Buffer {
   const flipped = Buffer.from(bytes);
-  let state = seed >>> 0 || 1;
-  for (let left = count; left > 0; left--) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    const at = state % flipped.length;
-    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (state >>> 29)), at);
+  const random = createRandom(seed);
+  for (let left = count; left > 0; left -= 1) {
+    const at = random.below(flipped.length);
+    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << random.below(8)), at);
   }
   return flipped;
 }

@@ -1,5 +1,5 @@
 import type { JobSpec } from '../../src/providers/provider.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** How a kind of provider lets its jobs be found. All of them keep what they promise here. */
 export interface Personality {

@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 import type { Life, Scheduler, Thread } from './scheduler.ts';
 import type { Trace } from './trace.ts';
 

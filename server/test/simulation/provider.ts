@@ -10,6 +10,7 @@ import {
   type Provider,
   type SubmitOutcome,
 } from '../../src/providers/provider.ts';
+import type { Random } from '../random.ts';
 import {
   type Cloud,
   type Day,
@@ -25,7 +26,6 @@ import {
   sendJob,
 } from './cloud.ts';
 import { ConnectionLost, type Process } from './process.ts';
-import type { Random } from './random.ts';
 import { describe, type Trace } from './trace.ts';
 
 export interface ProviderDeps {

@@ -1,4 +1,4 @@
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** What a crash ends: whatever belongs to it never goes on. */
 export interface Life {

@@ -5,9 +5,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createKey } from '../src/accounts/api-keys.ts';
+import { makeCustomer } from './customer.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { startMediaHost } from './media/media-host.ts';
-import { makeCustomer, startServiceProcess, temporaryFolder } from './service.ts';
+import { startServiceProcess } from './service-process.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const SUITE = new URL('../../acceptance/', import.meta.url);
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type Database, statement } from '../src/database/database.ts';
 import { balances } from '../src/ledger/ledger.ts';
 import { audit } from '../src/operator/audit.ts';
-import { until } from './service.ts';
+import { until } from './until.ts';
 
 /** All that became of one Idempotency-Key, its newest task first. */
 export interface KeyStory {

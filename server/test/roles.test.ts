@@ -4,15 +4,11 @@ import { createKey } from '../src/accounts/api-keys.ts';
 import { statement } from '../src/database/database.ts';
 import { assertBalance, assertOneVideo, type KeyStory, storyOf } from './books.ts';
 import { type Answer, client } from './client.ts';
+import { makeCustomer } from './customer.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
-import {
-  makeCustomer,
-  operate,
-  type ServiceProcess,
-  startServiceProcess,
-  temporaryFolder,
-  until,
-} from './service.ts';
+import { runOperatorCommand, type ServiceProcess, startServiceProcess } from './service-process.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+import { until } from './until.ts';
 
 const BODY = {
   ...{ model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4 },
@@ -93,7 +89,7 @@ test('a key revoked by an operator is refused from the next request on, everywhe
     before.map(({ status }) => status),
     [200, 200],
   );
-  await operate(env, 'keys', 'revoke', keyId);
+  await runOperatorCommand(env, 'keys', 'revoke', keyId);
   const afterwards = await atOnce(2, read);
   assert.deepEqual(
     afterwards.map(({ status }) => status),
@@ -122,7 +118,7 @@ test('of 200 creates at once, over ten keys and two APIs, exactly the 10 paid fo
   assert.equal(new Set(accepted.map((answer) => answer.body.id)).size, 10);
   const { body } = await client(apis[0]?.url ?? '', secret).credits();
   assert.deepEqual(body, { available_credits: 0, balance_type: 'paid' });
-  assert.deepEqual(await operate(env, 'audit'), { ok: true, problems: [] });
+  assert.deepEqual(await runOperatorCommand(env, 'audit'), { ok: true, problems: [] });
   const [row] = await database.db.query<{ attempts: number }>(ATTEMPTS, [accountId]);
   assert.equal(row?.attempts, 10, 'two workers, but each task is submitted once');
 });

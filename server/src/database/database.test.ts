@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
-import { until } from '../../test/service.ts';
+import { until } from '../../test/until.ts';
 import {
   type Database,
   isDatabaseUnavailable,

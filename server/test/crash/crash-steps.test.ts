@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from '../books.ts';
 import { type Answer, client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import type { TestDatabase } from '../database.ts';
 import { createRandom, shuffled } from '../random.ts';
-import { makeCustomer, type ServiceProcess, startServiceProcess, until } from '../service.ts';
+import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
+import { until } from '../until.ts';
 import { CRASHING, CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
 
 const NEVER = Number.MAX_SAFE_INTEGER;

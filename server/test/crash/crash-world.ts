@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { makeImage } from '../media/media-files.ts';
+import { imageBytes } from '../media/media-fixture.ts';
 import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** What {@link CrashWorld.body} costs: 4 s of the mini model in 480p. */
 export const CREDITS = 60;
@@ -32,7 +31,7 @@ export async function openCrashWorld(mode: CrashMode): Promise<CrashWorld> {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const host = await startMediaHost();
-  const picture: Behaviour = { kind: 'bytes', bytes: await makePicture(folder.path) };
+  const picture: Behaviour = { kind: 'bytes', bytes: await imageBytes('png', 96, 54) };
   const imageUrl = host.serve('/frame.png', picture);
   const dataDir = path.join(folder.path, 'data');
   let clockSeconds = 0;
@@ -58,11 +57,4 @@ export async function openCrashWorld(mode: CrashMode): Promise<CrashWorld> {
       await folder[Symbol.asyncDispose]();
     },
   };
-}
-
-/** A small picture's bytes; its file stays in the folder. */
-export async function makePicture(folder: string): Promise<Buffer> {
-  const picture = path.join(folder, 'frame.png');
-  await makeImage(picture, 'png', 96, 54);
-  return readFile(picture);
 }

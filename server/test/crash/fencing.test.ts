@@ -8,7 +8,9 @@ import {
   storyOf,
 } from '../books.ts';
 import { type Answer, client } from '../client.ts';
-import { makeCustomer, type ServiceProcess, startServiceProcess, until } from '../service.ts';
+import { makeCustomer } from '../customer.ts';
+import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
+import { until } from '../until.ts';
 import { CRASHING, CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
 
 /**

@@ -6,17 +6,18 @@ import { type Database, openDatabase } from '../../src/database/database.ts';
 import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
 import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from '../books.ts';
 import { client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
+import { imageBytes } from '../media/media-fixture.ts';
 import { startMediaHost } from '../media/media-host.ts';
 import {
-  makeCustomer,
-  operate,
+  runOperatorCommand,
   type ServiceProcess,
   startServiceProcess,
-  temporaryFolder,
-  until,
-} from '../service.ts';
-import { CREDITS, makePicture } from './crash-world.ts';
+} from '../service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+import { CREDITS } from './crash-world.ts';
 
 /** The embedded database dies with the service each time: nobody else uses it meanwhile. */
 const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 2);
@@ -118,9 +119,9 @@ async function assertAllEnded(db: Database, stream: Stream, dataDir: string): Pr
   await assertTidyObjects(db, dataDir);
 }
 
-async function serveImage(folder: string) {
+async function serveImage() {
   const host = await startMediaHost();
-  const bytes = await makePicture(folder);
+  const bytes = await imageBytes('png', 96, 54);
   const imageUrl = host.serve('/frame.png', { kind: 'bytes', bytes });
   const seen = () => host.requests.length;
   return { imageUrl, seen, port: host.port, [Symbol.asyncDispose]: () => host.close() };
@@ -128,7 +129,7 @@ async function serveImage(folder: string) {
 
 async function surviveKills(t: TestContext): Promise<void> {
   await using folder = await temporaryFolder();
-  await using host = await serveImage(folder.path);
+  await using host = await serveImage();
   const env = { DATA_DIR: path.join(folder.path, 'data') };
   const start = () =>
     startServiceProcess({ ...env, OUTBOUND_ALLOW: `localhost:${host.port}`, LOG_LEVEL: 'info' });
@@ -150,7 +151,7 @@ async function surviveKills(t: TestContext): Promise<void> {
   await senders;
   await using books = await openBooks(env.DATA_DIR);
   await assertAllEnded(books.db, stream, env.DATA_DIR);
-  assert.deepEqual(await operate(env, 'audit'), { ok: true, problems: [] });
+  assert.deepEqual(await runOperatorCommand(env, 'audit'), { ok: true, problems: [] });
   t.diagnostic(
     `${KILLS} kills, ${stream.answered.size} requests; FRAMEWRIGHT_KILLS=20 kills it twenty times`,
   );

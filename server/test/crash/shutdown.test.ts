@@ -7,14 +7,11 @@ import { type Database, statement } from '../../src/database/database.ts';
 import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
 import { assertBalance, assertOneVideo, storyOf } from '../books.ts';
 import { client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
-import {
-  makeCustomer,
-  type ServiceProcess,
-  startServiceProcess,
-  temporaryFolder,
-  until,
-} from '../service.ts';
+import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
 
 /** Less than the 72 seconds for which an answered connection is kept, so that this is noticed. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { statement } from '../../src/database/database.ts';
 import type { Random } from '../random.ts';
-import { until } from '../service.ts';
+import { until } from '../until.ts';
 import type { Site } from './site.ts';
 
 export type Attack = 'worker' | 'api' | 'simulator' | 'database' | 'disk';

@@ -5,7 +5,7 @@ import { makeFolder } from '../../src/kernel/embedded/folder.ts';
 import { findPostmaster } from '../../src/kernel/embedded/postmaster.ts';
 import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
 import { quiet } from '../database.ts';
-import { until } from '../service.ts';
+import { until } from '../until.ts';
 
 /** What is committed outlives the server's process, not the machine: that is all a test needs. */
 const SETTINGS = { fsync: 'off', full_page_writes: 'off' };

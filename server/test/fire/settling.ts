@@ -1,4 +1,5 @@
-import { operate, until } from '../service.ts';
+import { runOperatorCommand } from '../service-process.ts';
+import { until } from '../until.ts';
 import {
   hasEnded,
   isForOperator,
@@ -42,5 +43,12 @@ async function untilStill(site: Site, isStill: typeof isForOperator): Promise<Re
 async function decide(site: Site, task: RecordedTask): Promise<void> {
   const [job] = jobsOf(task, await jobsByAttempt(site));
   const verdict = job ? ['--accepted', job.id] : ['--not-accepted'];
-  await operate(site.env, 'reconcile', task.id, ...verdict, '--reason', "the provider's record");
+  await runOperatorCommand(
+    site.env,
+    'reconcile',
+    task.id,
+    ...verdict,
+    '--reason',
+    "the provider's record",
+  );
 }

@@ -2,13 +2,14 @@ import path from 'node:path';
 import type { RequestLine } from '../../../simulators/kit/control.ts';
 import { createFaultSource } from '../../../simulators/kit/faults.ts';
 import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/process.ts';
-import { makePicture } from '../crash/crash-world.ts';
+import { mountSmallDisk, type SmallDisk } from '../crash/small-disk.ts';
+import { imageBytes } from '../media/media-fixture.ts';
 import { type MediaHost, startMediaHost } from '../media/media-host.ts';
-import { type ServiceProcess, startServiceProcess, temporaryFolder } from '../service.ts';
+import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { UNLISTED } from './errands.ts';
 import { type KeptProcess, keepRunning } from './kept-process.ts';
 import { openRestartingDatabase, type RestartingDatabase } from './restarting-database.ts';
-import { mountSmallDisk, type SmallDisk } from './small-disk.ts';
 
 const FAULT_RATE = 0.33;
 /** What a task's files take on the disk at most, with room for what is on its way. */
@@ -41,7 +42,7 @@ export async function openSite(options: { tasks: number; seed: number }): Promis
     const disk = stack.use(await mountSmallDisk(path.join(folder.path, 'data'), diskBytes));
     const host = await startMediaHost();
     stack.defer(() => host.close());
-    const bytes = await makePicture(folder.path);
+    const bytes = await imageBytes('png', 96, 54);
     const imageUrl = host.serve('/frame.png', { kind: 'bytes', bytes });
     const provider = await startFaultyProvider(folder.path, options.seed);
     stack.defer(() => provider.kept.letGo());

@@ -7,7 +7,7 @@ import { inspect } from 'node:util';
 import { assertTidyObjects } from '../books.ts';
 import { createRandom } from '../random.ts';
 import { replayCommand } from '../replay.ts';
-import { operate } from '../service.ts';
+import { runOperatorCommand } from '../service-process.ts';
 import { attackAll, planAttacks } from './attacks.ts';
 import { type Load, prepareLoad, readAtRandom, sendAll } from './clients.ts';
 import { type Customer, makeCustomer } from './customers.ts';
@@ -63,7 +63,7 @@ async function assertAllWell(site: Site, load: Load, customers: Customer[]): Pro
   ];
   assert.deepEqual(problems, []);
   for (const customer of customers) await assertCredits(database.db, customer);
-  assert.deepEqual(await operate(env, 'audit'), { ok: true, problems: [] });
+  assert.deepEqual(await runOperatorCommand(env, 'audit'), { ok: true, problems: [] });
   await assertTidyObjects(database.db, disk.path);
 }
 

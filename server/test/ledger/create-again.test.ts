@@ -8,9 +8,9 @@ import { audit } from '../../src/operator/audit.ts';
 import { type Binding, type Created, createTask } from '../../src/tasks/create/create.ts';
 import { openTestApp, type TestApp } from '../app.ts';
 import { type Answer, client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { assertError } from '../envelope.ts';
 import { type Random, shuffled } from '../random.ts';
-import { makeCustomer } from '../service.ts';
 import { bindingFor, PRICE, REQUEST, sql } from '../task-fixtures.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
 import {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
-import { FRAMES } from '../refusal.ts';
-import { until } from '../service.ts';
 import { sql } from '../task-fixtures.ts';
+import { until } from '../until.ts';
+import { FRAMES } from './assert-refused.ts';
 import { betweenRenderAndArchive, deleted, openMediaFixture, videoBytes } from './media-fixture.ts';
 
 const DAY_SECONDS = 86_400;

@@ -11,8 +11,8 @@ import {
   seenFrames,
   writeImage,
 } from '../../src/providers/local/media-samples.ts';
-import { FRAMES, REFERENCES } from '../refusal.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { FRAMES, REFERENCES } from './assert-refused.ts';
 import { makeImage } from './media-files.ts';
 import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 

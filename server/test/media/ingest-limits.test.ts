@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
-import { assertRefused, FRAMES, REFERENCES } from '../refusal.ts';
+import { assertRefused, FRAMES, REFERENCES } from './assert-refused.ts';
 import { deleted, imageBytes, openMediaFixture } from './media-fixture.ts';
 
 const tooLarge = { reason: 'too_large', limit_bytes: INPUT_BYTES };

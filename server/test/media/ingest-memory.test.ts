@@ -3,9 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
 import { client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
-import { FRAMES } from '../refusal.ts';
-import { makeCustomer, startServiceProcess, temporaryFolder, until } from '../service.ts';
+import { startServiceProcess } from '../service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+import { FRAMES } from './assert-refused.ts';
 import { imageBytes } from './media-fixture.ts';
 import { startMediaHost } from './media-host.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertRefused, FRAMES, REFERENCES } from '../refusal.ts';
-import { until } from '../service.ts';
 import { sql } from '../task-fixtures.ts';
+import { until } from '../until.ts';
+import { assertRefused, FRAMES, REFERENCES } from './assert-refused.ts';
 import { pngOfClaimedSize } from './media-files.ts';
 import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 

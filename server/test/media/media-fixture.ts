@@ -6,11 +6,15 @@ import { audit } from '../../src/operator/audit.ts';
 import { showTask } from '../../src/operator/task-listing.ts';
 import { type GuardedFetchSettings, startService } from '../../src/service.ts';
 import { type Client, client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
-import { makeCustomer, serviceEnvironment, temporaryFolder, until } from '../service.ts';
+import { serviceEnvironment } from '../service-process.ts';
 import { sql } from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { TEST_CA_FILE } from '../tls/certificates.ts';
+import { until } from '../until.ts';
 import { makeImage, makeVideo, type TestVideo } from './media-files.ts';
-import { type MediaHost, startMediaHost, TEST_CA_FILE } from './media-host.ts';
+import { type MediaHost, startMediaHost } from './media-host.ts';
 
 /** The whole service in this process, and a host that it may download from. */
 export interface MediaFixture {

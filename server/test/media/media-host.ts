@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
+import { TEST_HOST_CERTIFICATE_FILE, TEST_HOST_KEY_FILE } from '../tls/certificates.ts';
 
 /** How a path of the test host behaves. Whatever is not described answers 404. */
 export type Behaviour =
@@ -55,9 +56,6 @@ export interface MediaHost {
   /** Cuts every connection and resolves when the port is free. */
   close(): Promise<void>;
 }
-
-/** The certificate (PEM) of the authority that vouches for the test host. */
-export const TEST_CA_FILE = new URL('./tls/ca.crt', import.meta.url);
 
 /**
  * Starts a host on `address` (127.0.0.1), with TLS unless `tls` is false, on a free port unless one
@@ -112,8 +110,8 @@ function patience() {
 async function createServer(tls: boolean): Promise<http.Server> {
   if (!tls) return http.createServer();
   const [key, cert] = await Promise.all([
-    readFile(new URL('./tls/server.key', import.meta.url)),
-    readFile(new URL('./tls/server.crt', import.meta.url)),
+    readFile(TEST_HOST_KEY_FILE),
+    readFile(TEST_HOST_CERTIFICATE_FILE),
   ]);
   return https.createServer({ key, cert }).on('tlsClientError', () => {});
 }

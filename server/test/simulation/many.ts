@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { replayCommand } from '../replay.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { openSimulatedServer } from './database.ts';
 import { type History, live } from './history.ts';
 

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { newId } from '../../src/kernel/ids.ts';
 import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const BYTES = Buffer.from('0123456789');
 

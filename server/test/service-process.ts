@@ -1,25 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createAccount } from '../src/accounts/accounts.ts';
-import { createKey } from '../src/accounts/api-keys.ts';
-import type { Database } from '../src/database/database.ts';
-import { grant } from '../src/ledger/ledger.ts';
-import { TEST_CA_FILE } from './media/media-host.ts';
+import { TEST_CA_FILE } from './tls/certificates.ts';
 
 const CLI = new URL('../src/framewright.ts', import.meta.url).pathname;
-
-/** A temporary folder that goes away with `await using`. */
-export async function temporaryFolder(): Promise<{ path: string } & AsyncDisposable> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'framewright-'));
-  return {
-    path: folder,
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
-  };
-}
 
 /** A service in a process of its own; `await using` kills what still runs. */
 export interface ServiceProcess extends AsyncDisposable {
@@ -84,7 +68,10 @@ export async function startServiceProcess(
 }
 
 /** Runs one operator command and returns what it printed as JSON. */
-export async function operate(env: Record<string, string>, ...args: string[]): Promise<unknown> {
+export async function runOperatorCommand(
+  env: Record<string, string>,
+  ...args: string[]
+): Promise<unknown> {
   const child = spawn(process.execPath, [CLI, ...args, '--json'], {
     env: serviceEnvironment(env),
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -95,28 +82,4 @@ export async function operate(env: Record<string, string>, ...args: string[]): P
   });
   await once(child, 'close');
   return JSON.parse(text);
-}
-
-/** An account with paid credits and a key, made directly in the database. */
-export async function makeCustomer(db: Database, credits: number) {
-  const accountId = await createAccount(db, `${crypto.randomUUID()}@example.com`);
-  const reference = crypto.randomUUID();
-  if (credits > 0) await grant(db, { accountId, credits, kind: 'paid', reference });
-  const { keyId, secret } = await createKey(db, { accountId });
-  return { accountId, keyId, secret };
-}
-
-/** Asks until the answer satisfies; the only way that tests wait. */
-export async function until<T>(
-  read: () => Promise<T>,
-  satisfied: (value: T) => boolean,
-  patienceSeconds = 60,
-): Promise<T> {
-  const end = performance.now() + patienceSeconds * 1000;
-  for (;;) {
-    const value = await read();
-    if (satisfied(value)) return value;
-    if (performance.now() > end) throw new Error(`waited in vain: ${JSON.stringify(value)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }

@@ -9,9 +9,9 @@ const CHUNK = Buffer.alloc(2 ** 20);
 /** A folder for the service's files; on a disk of its own where that can be had. */
 export interface SmallDisk extends AsyncDisposable {
   path: string;
-  /** Why it can't be filled; undefined when it can. */
+  /** Why it can't be filled, for the report of the tests; undefined when it can. */
   excuse: string | undefined;
-  /** Fills it to the last byte; the returned function makes room again. */
+  /** Fills it to the last byte; the returned function deletes what fills it. */
   fill(): Promise<() => Promise<void>>;
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MediaFixture } from './media/media-fixture.ts';
+import type { MediaFixture } from './media-fixture.ts';
 
 const CREDITS = 10_000;
 

@@ -1,0 +1,14 @@
+/** Reads again and again until the value satisfies; the only way in which tests wait. */
+export async function until<T>(
+  read: () => Promise<T>,
+  satisfied: (value: T) => boolean,
+  patienceSeconds = 60,
+): Promise<T> {
+  const end = performance.now() + patienceSeconds * 1000;
+  for (;;) {
+    const value = await read();
+    if (satisfied(value)) return value;
+    if (performance.now() > end) throw new Error(`waited in vain: ${JSON.stringify(value)}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

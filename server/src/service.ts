@@ -7,6 +7,7 @@ import { createProviders, warnOfUnserved } from './config/configured-providers.t
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
 import { createApp } from './http/app.ts';
+import { healthRoutes } from './http/operations/health.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
 import { UsageError } from './kernel/errors.ts';
 import { startInterval } from './kernel/interval.ts';
@@ -84,6 +85,8 @@ async function startDeps(
   const { db, log } = opened;
   const works = config.roles.has('worker');
   const metrics = createMetrics(db);
+  let isStarted = false;
+  healthRoutes(metrics.app, { isReady: async () => isStarted && isReachable(db) });
   await listenForMetrics(config, metrics, closers);
   const queue = await openQueue({ url: opened.url, db, log, work: works });
   closers.push(() => queue.close());
@@ -104,6 +107,7 @@ async function startDeps(
   }
   closers.push(async () => worker?.stopClaiming());
   await worker?.start();
+  isStarted = true;
   return url;
 }
 

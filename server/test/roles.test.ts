@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createKey } from '../src/accounts/api-keys.ts';
 import { statement } from '../src/database/database.ts';
-import { assertBalance, assertOneVideo, type KeyStory, storyOf } from './books.ts';
-import { type Answer, client } from './client.ts';
+import { type ApiResponse, client } from './client.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { assertBalance, assertOneVideo, type KeyTask, tasksOfKey } from './end-state.ts';
 import { runOperatorCommand, type ServiceProcess, startServiceProcess } from './service-process.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { until } from './until.ts';
@@ -43,12 +43,12 @@ after(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-function isCompleted([task]: KeyStory[]): boolean {
+function isCompleted([task]: KeyTask[]): boolean {
   return task?.phase === 'completed';
 }
 
 /** The same thing done through each API in turn, `count` times, all at once. */
-function atOnce(count: number, send: (url: string, turn: number) => Promise<Answer>) {
+function atOnce(count: number, send: (url: string, turn: number) => Promise<ApiResponse>) {
   const urls = apis.map((api) => api.url);
   return Promise.all(
     Array.from({ length: count }, (_, turn) => send(urls[turn % urls.length] ?? '', turn)),
@@ -63,7 +63,7 @@ test('twins of one key sent to two APIs at once share one task, which is made on
   const ids = new Set(answers.map((answer) => answer.body.id));
   assert.equal(ids.size, 1);
   const [id] = ids;
-  await until(() => storyOf(database.db, 'twins'), isCompleted);
+  await until(() => tasksOfKey(database.db, 'twins'), isCompleted);
   await assertOneVideo(database.db, 'twins', id);
   await assertBalance(database.db, accountId, 0);
 });
@@ -73,7 +73,7 @@ test('a task made through one API is read, and its video fetched, through the ot
   const { secret } = await makeCustomer(database.db, CREDITS);
   const created = await client(one ?? '', secret).create(BODY, 'elsewhere');
   assert.equal(created.status, 202);
-  await until(() => storyOf(database.db, 'elsewhere'), isCompleted);
+  await until(() => tasksOfKey(database.db, 'elsewhere'), isCompleted);
   const read = await client(other ?? '', secret).task(created.body.id);
   const video = await fetch(read.body.output.video_url);
   assert.equal(video.status, 200);

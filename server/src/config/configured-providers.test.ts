@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { listeningLog } from '../../test/listening-log.ts';
+import { recordingLog } from '../../test/recording-log.ts';
 import { makeTask, openTaskFixture, scriptedProvider } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { UsageError } from '../kernel/errors.ts';
@@ -68,7 +68,7 @@ test('live tasks of a provider that is not there are warned of, with what to set
     for (const providerName of ['fal', 'fal', 'replicate', 'local']) {
       await makeTask(fixture, { providerName });
     }
-    const { log, lines } = listeningLog();
+    const { log, lines } = recordingLog();
     const local = scriptedProvider({});
     await warnOfUnserved(
       new Map([

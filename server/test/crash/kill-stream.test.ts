@@ -4,10 +4,10 @@ import { type TestContext, test } from 'node:test';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
-import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from '../books.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
+import { assertBalance, assertOneVideo, assertTidyObjects, tasksOfKey } from '../end-state.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { startMediaHost } from '../media/media-host.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { CREDITS } from './crash-world.ts';
+import { VIDEO_CREDITS } from './crash-fixture.ts';
 
 /** The embedded database dies with the service each time: nobody else uses it meanwhile. */
 const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 2);
@@ -32,7 +32,7 @@ interface Stream {
   secrets: string[];
   imageUrl: string;
   /** The task that each key was answered with at last. */
-  answered: Map<string, string>;
+  tasksByKey: Map<string, string>;
   isOver: boolean;
 }
 
@@ -40,12 +40,12 @@ interface Stream {
 async function sendRequests(stream: Stream, secret: string): Promise<void> {
   for (let count = 0; !stream.isOver; count += 1) {
     const key = `stream-${crypto.randomUUID()}`;
-    const answer = await until(
+    const response = await until(
       () => tryOnce(stream, secret, { key, hasImage: count % 2 === 0 }),
       (body) => body !== undefined,
       120, // of which a full rate window may take half
     );
-    stream.answered.set(key, answer.id);
+    stream.tasksByKey.set(key, response.id);
   }
 }
 
@@ -61,12 +61,12 @@ async function tryOnce(
     ...(hasImage ? { mode: 'image-to-video', image_url: stream.imageUrl } : {}),
     generate_audio: false,
   };
-  const answer = await client(url, secret)
+  const response = await client(url, secret)
     .create(body, key)
     .catch(() => undefined);
-  if (!answer || answer.status === 503 || answer.status === 429) return undefined;
-  assert.ok(answer.status === 200 || answer.status === 202, JSON.stringify(answer.body));
-  return answer.body;
+  if (!response || response.status === 503 || response.status === 429) return undefined;
+  assert.ok(response.status === 200 || response.status === 202, JSON.stringify(response.body));
+  return response.body;
 }
 
 /** Kills the service again and again: after an answer, or while it fetches a client's picture. */
@@ -77,7 +77,7 @@ async function killAgainAndAgain(
 ): Promise<void> {
   for (let kill = 0; kill < KILLS; kill += 1) {
     const service = await stream.service;
-    const count = kill % 2 === 0 ? () => stream.answered.size : seen;
+    const count = kill % 2 === 0 ? () => stream.tasksByKey.size : seen;
     const wanted = count() + 1 + (kill % 3);
     await until(
       async () => count(),
@@ -108,13 +108,13 @@ async function makeSecrets(dataDir: string) {
 }
 
 async function assertAllEnded(db: Database, stream: Stream, dataDir: string): Promise<void> {
-  for (const [key, taskId] of stream.answered) {
-    const isCompleted = ([last]: Awaited<ReturnType<typeof storyOf>>) =>
+  for (const [key, taskId] of stream.tasksByKey) {
+    const isCompleted = ([last]: Awaited<ReturnType<typeof tasksOfKey>>) =>
       last?.phase === 'completed';
-    await until(() => storyOf(db, key), isCompleted, 120);
+    await until(() => tasksOfKey(db, key), isCompleted, 120);
     await assertOneVideo(db, key, taskId);
   }
-  const spent = stream.answered.size * CREDITS;
+  const spent = stream.tasksByKey.size * VIDEO_CREDITS;
   await assertBalance(db, stream.accountId, ENOUGH_CREDITS - spent);
   await assertTidyObjects(db, dataDir);
 }
@@ -137,7 +137,7 @@ async function surviveKills(t: TestContext): Promise<void> {
   const { accountId, secrets } = await makeSecrets(env.DATA_DIR);
   const stream: Stream = {
     ...{ accountId, secrets, imageUrl: host.imageUrl },
-    ...{ service: Promise.resolve(first), answered: new Map(), isOver: false },
+    ...{ service: Promise.resolve(first), tasksByKey: new Map(), isOver: false },
   };
   await using _ = {
     async [Symbol.asyncDispose]() {
@@ -153,7 +153,7 @@ async function surviveKills(t: TestContext): Promise<void> {
   await assertAllEnded(books.db, stream, env.DATA_DIR);
   assert.deepEqual(await runOperatorCommand(env, 'audit'), { ok: true, problems: [] });
   t.diagnostic(
-    `${KILLS} kills, ${stream.answered.size} requests; FRAMEWRIGHT_KILLS=20 kills it twenty times`,
+    `${KILLS} kills, ${stream.tasksByKey.size} requests; FRAMEWRIGHT_KILLS=20 kills it twenty times`,
   );
   assert.equal(await (await stream.service).kill('SIGTERM'), 0);
 }

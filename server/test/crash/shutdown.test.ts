@@ -5,14 +5,14 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { type Database, statement } from '../../src/database/database.ts';
 import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
-import { assertBalance, assertOneVideo, storyOf } from '../books.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
+import { assertBalance, assertOneVideo, tasksOfKey } from '../end-state.ts';
 import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
+import { type CrashFixture, openCrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
 
 /** Less than the 72 seconds for which an answered connection is kept, so that this is noticed. */
 const PATIENCE = { timeout: 60_000 };
@@ -21,7 +21,7 @@ const RENDERS = statement('test_renders', 'select state from local_jobs');
 const LEASED = statement('test_leased', 'select id from tasks where leased_until is not null');
 
 async function phaseOf(db: Database, key: string): Promise<string | undefined> {
-  const [task] = await storyOf(db, key);
+  const [task] = await tasksOfKey(db, key);
   return task?.phase;
 }
 
@@ -39,17 +39,17 @@ function warnings(service: ServiceProcess): string[] {
 }
 
 /** A POST whose task waits for a download that never comes. */
-async function createStalled(world: CrashWorld, service: ServiceProcess) {
-  const { accountId, secret } = await makeCustomer(world.database.db, CREDITS);
-  const slow = world.host.serve('/slow.png', { kind: 'stall' });
-  const answer = client(service.url, secret).create({ ...world.body, image_url: slow }, 'slow');
-  await world.host.requested('/slow.png');
-  return { accountId, answer };
+async function createStalled(fixture: CrashFixture, service: ServiceProcess) {
+  const { accountId, secret } = await makeCustomer(fixture.database.db, VIDEO_CREDITS);
+  const slow = fixture.host.serve('/slow.png', { kind: 'stall' });
+  const response = client(service.url, secret).create({ ...fixture.body, image_url: slow }, 'slow');
+  await fixture.host.requested('/slow.png');
+  return { accountId, response };
 }
 
-async function assertFinishes(world: CrashWorld, key: string, taskId: string): Promise<void> {
-  const { db } = world.database;
-  await using service = await startServiceProcess(world.env);
+async function assertFinishes(fixture: CrashFixture, key: string, taskId: string): Promise<void> {
+  const { db } = fixture.database;
+  await using service = await startServiceProcess(fixture.env);
   await until(
     () => phaseOf(db, key),
     (phase) => phase === 'completed',
@@ -62,19 +62,19 @@ test(
   'a POST that waits at shutdown is answered 202, and its task goes on afterwards',
   PATIENCE,
   async () => {
-    await using world = await openCrashWorld('image-to-video');
-    await using service = await startServiceProcess({ ...world.env, SHUTDOWN_SECONDS: '1' });
-    const { accountId, answer } = await createStalled(world, service);
+    await using fixture = await openCrashFixture('image-to-video');
+    await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
+    const { accountId, response } = await createStalled(fixture, service);
     const ended = service.kill('SIGTERM');
-    const { status, body } = await answer;
+    const { status, body } = await response;
     assert.equal(status, 202);
-    const [announced] = await storyOf(world.database.db, 'slow');
+    const [announced] = await tasksOfKey(fixture.database.db, 'slow');
     assert.deepEqual([announced?.id, announced?.announced], [body.id, true]);
     assert.equal(await ended, 0);
-    world.host.serve('/slow.png', world.picture);
-    await world.endLeases();
-    await assertFinishes(world, 'slow', body.id);
-    await assertBalance(world.database.db, accountId, 0);
+    fixture.host.serve('/slow.png', fixture.picture);
+    await fixture.expireLeases();
+    await assertFinishes(fixture, 'slow', body.id);
+    await assertBalance(fixture.database.db, accountId, 0);
   },
 );
 
@@ -82,43 +82,43 @@ test(
   'clients that keep their connections after the answer do not keep the API',
   PATIENCE,
   async () => {
-    await using world = await openCrashWorld('text-to-video');
-    const { db } = world.database;
-    const { secret } = await makeCustomer(db, CREDITS);
-    const env = { ...world.env, ROLES: 'api', SHUTDOWN_SECONDS: '3600' };
+    await using fixture = await openCrashFixture('text-to-video');
+    const { db } = fixture.database;
+    const { secret } = await makeCustomer(db, VIDEO_CREDITS);
+    const env = { ...fixture.env, ROLES: 'api', SHUTDOWN_SECONDS: '3600' };
     await using service = await startServiceProcess(env);
-    const answer = client(service.url, secret).create(world.body, 'kept');
+    const response = client(service.url, secret).create(fixture.body, 'kept');
     await until(
       () => phaseOf(db, 'kept'),
       (phase) => phase === 'reserved',
     );
     const ended = service.kill('SIGTERM');
-    assert.equal((await answer).status, 202);
+    assert.equal((await response).status, 202);
     assert.equal(await ended, 0);
   },
 );
 
 test('a second signal ends the service at once, and nothing is lost', PATIENCE, async () => {
-  await using world = await openCrashWorld('image-to-video');
-  await using service = await startServiceProcess({ ...world.env, SHUTDOWN_SECONDS: '3600' });
-  const { answer } = await createStalled(world, service);
+  await using fixture = await openCrashFixture('image-to-video');
+  await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '3600' });
+  const { response } = await createStalled(fixture, service);
   await askToStop(service);
-  const { body } = await answer;
+  const { body } = await response;
   assert.equal(await service.kill('SIGTERM'), 130);
-  world.host.serve('/slow.png', world.picture);
-  await world.endLeases();
-  await assertFinishes(world, 'slow', body.id);
+  fixture.host.serve('/slow.png', fixture.picture);
+  await fixture.expireLeases();
+  await assertFinishes(fixture, 'slow', body.id);
 });
 
 test(
   'a render is given back at shutdown, and finished after the next start',
   PATIENCE,
   async () => {
-    await using world = await openCrashWorld('text-to-video');
-    const { db } = world.database;
-    const { secret } = await makeCustomer(db, CREDITS);
-    await using service = await startServiceProcess(world.env);
-    const { body } = await client(service.url, secret).create(world.body, 'render');
+    await using fixture = await openCrashFixture('text-to-video');
+    const { db } = fixture.database;
+    const { secret } = await makeCustomer(db, VIDEO_CREDITS);
+    await using service = await startServiceProcess(fixture.env);
+    const { body } = await client(service.url, secret).create(fixture.body, 'render');
     await until(
       () => db.query<{ state: string }>(RENDERS),
       ([job]) => job?.state === 'rendering',
@@ -127,16 +127,16 @@ test(
     assert.deepEqual(warnings(service), []);
     assert.deepEqual(await db.query(RENDERS), [{ state: 'queued' }]);
     assert.deepEqual(await db.query(LEASED), []);
-    await assertFinishes(world, 'render', body.id);
+    await assertFinishes(fixture, 'render', body.id);
   },
 );
 
 test('a step under way at shutdown is finished before the end', PATIENCE, async () => {
-  await using world = await openCrashWorld('text-to-video');
-  const { db } = world.database;
-  const { accountId, secret } = await makeCustomer(db, CREDITS);
-  await using service = await startServiceProcess(world.env);
-  await client(service.url, secret).create(world.body, 'archive');
+  await using fixture = await openCrashFixture('text-to-video');
+  const { db } = fixture.database;
+  const { accountId, secret } = await makeCustomer(db, VIDEO_CREDITS);
+  await using service = await startServiceProcess(fixture.env);
+  await client(service.url, secret).create(fixture.body, 'archive');
   await until(
     () => phaseOf(db, 'archive'),
     (phase) => phase === 'archiving' || phase === 'completed',
@@ -148,8 +148,8 @@ test('a step under way at shutdown is finished before the end', PATIENCE, async 
 });
 
 test('a client that never finishes its request does not keep the service', PATIENCE, async () => {
-  await using world = await openCrashWorld('text-to-video');
-  await using service = await startServiceProcess({ ...world.env, SHUTDOWN_SECONDS: '1' });
+  await using fixture = await openCrashFixture('text-to-video');
+  await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
   const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1');
   socket.on('error', () => {});
   await once(socket, 'connect');
@@ -158,10 +158,10 @@ test('a client that never finishes its request does not keep the service', PATIE
 });
 
 test('a service whose port is taken says so and ends', PATIENCE, async () => {
-  await using world = await openCrashWorld('text-to-video');
-  await using service = await startServiceProcess(world.env);
+  await using fixture = await openCrashFixture('text-to-video');
+  await using service = await startServiceProcess(fixture.env);
   const { port } = new URL(service.url);
-  const taken = startServiceProcess({ ...world.env, PORT: port });
+  const taken = startServiceProcess({ ...fixture.env, PORT: port });
   await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* it is taken/s);
 });
 

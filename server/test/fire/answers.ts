@@ -1,4 +1,4 @@
-import type { Answer } from '../client.ts';
+import type { ApiResponse } from '../client.ts';
 
 /** What an answer says of the task that its key is bound to. */
 export type Word =
@@ -18,7 +18,7 @@ export interface TaskView {
   error: { code: string } | null;
 }
 
-export function wordOf({ status, body }: Answer): Word {
+export function wordOf({ status, body }: ApiResponse): Word {
   if (status === 200 || status === 202) return { kind: 'bound', id: body.id, view: viewOf(body) };
   const { task_id: id, credits } = body?.error?.details ?? {};
   if (id === undefined) return { kind: 'nothing' };
@@ -33,7 +33,7 @@ export function viewOf(body: TaskView): TaskView {
 
 /** All that one client was told about one key, and what of it contradicts something earlier. */
 export interface Hearing {
-  hear(answer: Answer): Word;
+  hear(answer: ApiResponse): Word;
   /** A task as it was read. */
   see(view: TaskView): void;
   readonly taskId: string | undefined;

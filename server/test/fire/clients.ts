@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, client } from '../client.ts';
+import { type ApiResponse, client } from '../client.ts';
 import type { Random } from '../random.ts';
 import { type Hearing, startHearing, viewOf } from './answers.ts';
 import type { Errand } from './errands.ts';
@@ -80,7 +80,7 @@ export async function readOnce(load: Load, errand: Errand, url: () => Promise<st
   return answer;
 }
 
-async function noted(load: Load, asked: Promise<Answer>): Promise<Answer | undefined> {
+async function noted(load: Load, asked: Promise<ApiResponse>): Promise<ApiResponse | undefined> {
   const answer = await asked.catch(() => undefined);
   const status = answer?.status ?? 0;
   load.statuses.set(status, (load.statuses.get(status) ?? 0) + 1);

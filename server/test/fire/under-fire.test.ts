@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
-import { assertTidyObjects } from '../books.ts';
+import { assertTidyObjects } from '../end-state.ts';
 import { createRandom } from '../random.ts';
 import { replayCommand } from '../replay.ts';
 import { runOperatorCommand } from '../service-process.ts';

@@ -7,7 +7,7 @@ import { balances } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { type Binding, type Created, createTask } from '../../src/tasks/create/create.ts';
 import { openTestApp, type TestApp } from '../app.ts';
-import { type Answer, client } from '../client.ts';
+import { type ApiResponse, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { assertError } from '../envelope.ts';
 import { type Random, shuffled } from '../random.ts';
@@ -47,7 +47,7 @@ const POOL_SIZES = [0, 1, 2, 3];
 
 interface Sent {
   body: object;
-  answer: Answer;
+  answer: ApiResponse;
 }
 
 /** Who was first is told by 202; everybody else must hear what their own body calls for. */

@@ -7,7 +7,7 @@ import { audit } from '../src/operator/audit.ts';
 import { until } from './until.ts';
 
 /** All that became of one Idempotency-Key, its newest task first. */
-export interface KeyStory {
+export interface KeyTask {
   id: string;
   phase: string;
   credits: number;
@@ -17,7 +17,7 @@ export interface KeyStory {
   jobs: string[];
 }
 
-const STORY = statement(
+const TASKS_OF_KEY = statement(
   'test_key_story',
   `select t.id, t.phase, t.credits, t.error_code, t.announced_at is not null as announced,
      array(select j.state from attempts a join local_jobs j on j.id = a.id
@@ -25,8 +25,8 @@ const STORY = statement(
    from tasks t where t.idempotency_key = $1 order by t.created_at desc, t.id`,
 );
 
-export function storyOf(db: Database, key: string): Promise<KeyStory[]> {
-  return db.query<KeyStory>(STORY, [key]);
+export function tasksOfKey(db: Database, key: string): Promise<KeyTask[]> {
+  return db.query<KeyTask>(TASKS_OF_KEY, [key]);
 }
 
 /**
@@ -34,7 +34,7 @@ export function storyOf(db: Database, key: string): Promise<KeyStory[]> {
  * before it: those tries failed with their refund, and no client was ever told to count on them.
  */
 export async function assertOneVideo(db: Database, key: string, taskId: string): Promise<void> {
-  const [last, ...earlier] = await storyOf(db, key);
+  const [last, ...earlier] = await tasksOfKey(db, key);
   assert.ok(last, `${key} has a task`);
   assert.equal(last.id, taskId);
   assert.equal(last.phase, 'completed');

@@ -4,15 +4,15 @@ import { imageBytes } from '../media/media-fixture.ts';
 import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
-/** What {@link CrashWorld.body} costs: 4 s of the mini model in 480p. */
-export const CREDITS = 60;
+/** What {@link CrashFixture.body} costs: 4 s of the mini model in 480p. */
+export const VIDEO_CREDITS = 60;
 /** A program that starts the service with {@link withCrashPoints} under it. */
-export const CRASHING = [new URL('./crashing-service.ts', import.meta.url).pathname];
+export const CRASHING_SERVICE = [new URL('./crashing-service.ts', import.meta.url).pathname];
 /** Leases of a task and of a render are over by then, waits for an answer are not. */
 const LEASE_IS_OVER_SECONDS = 11;
 
 /** A database, a data folder and a client's media host that outlive the services on them. */
-export interface CrashWorld extends AsyncDisposable {
+export interface CrashFixture extends AsyncDisposable {
   database: TestDatabase;
   dataDir: string;
   /** A request with the shortest, smallest video there is. */
@@ -22,12 +22,12 @@ export interface CrashWorld extends AsyncDisposable {
   /** How the host serves a picture. */
   picture: Behaviour;
   /** Moves the database's clock so far that whoever works on something has lost it. */
-  endLeases(): Promise<void>;
+  expireLeases(): Promise<void>;
 }
 
 export type CrashMode = 'text-to-video' | 'image-to-video';
 
-export async function openCrashWorld(mode: CrashMode): Promise<CrashWorld> {
+export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const host = await startMediaHost();
@@ -47,7 +47,7 @@ export async function openCrashWorld(mode: CrashMode): Promise<CrashWorld> {
       OUTBOUND_ALLOW: `localhost:${host.port}`,
       ...{ POLL_MIN_SECONDS: '0.05', POLL_MAX_SECONDS: '0.1', CREATE_WAIT_SECONDS: '120' },
     },
-    async endLeases() {
+    async expireLeases() {
       clockSeconds += LEASE_IS_OVER_SECONDS;
       await database.setClock(clockSeconds);
     },

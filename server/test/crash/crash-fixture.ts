@@ -8,20 +8,20 @@ import { temporaryFolder } from '../temporary-folder.ts';
 export const VIDEO_CREDITS = 60;
 /** A program that starts the service with {@link withCrashPoints} under it. */
 export const CRASHING_SERVICE = [new URL('./crashing-service.ts', import.meta.url).pathname];
-/** Leases of a task and of a render are over by then, waits for an answer are not. */
-const LEASE_IS_OVER_SECONDS = 11;
+/** Longer than the leases of tasks and renders, shorter than the wait of a create. */
+const PAST_LEASES_SECONDS = 11;
 
-/** A database, a data folder and a client's media host that outlive the services on them. */
+/** A database, a data folder and a client's media host that outlive the services that use them. */
 export interface CrashFixture extends AsyncDisposable {
   database: TestDatabase;
   dataDir: string;
-  /** A request with the shortest, smallest video there is. */
+  /** A request for the shortest and smallest video. */
   body: object;
   env: Record<string, string>;
   host: MediaHost;
   /** How the host serves a picture. */
   picture: Behaviour;
-  /** Moves the database's clock so far that whoever works on something has lost it. */
+  /** Moves the database's clock past all leases. */
   expireLeases(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
       ...{ POLL_MIN_SECONDS: '0.05', POLL_MAX_SECONDS: '0.1', CREATE_WAIT_SECONDS: '120' },
     },
     async expireLeases() {
-      clockSeconds += LEASE_IS_OVER_SECONDS;
+      clockSeconds += PAST_LEASES_SECONDS;
       await database.setClock(clockSeconds);
     },
     async [Symbol.asyncDispose]() {

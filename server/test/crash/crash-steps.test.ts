@@ -15,12 +15,12 @@ import {
 } from './crash-fixture.ts';
 
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** Points that a run tries by default, of each mode; the seed says which. */
+/** How many points of each mode a run tries by default; the seed selects them. */
 const SAMPLE = 2;
 const seed = Number(process.env.FRAMEWRIGHT_CRASH_SEED ?? Math.floor(Math.random() * 1e6));
 const takesAll = process.env.FRAMEWRIGHT_CRASH_POINTS === 'all';
 
-/** One request, and the answer that its client got before the service died, if any. */
+/** One request, and the response that its client received before the service died, if any. */
 interface Round {
   key: string;
   accountId: string;
@@ -28,7 +28,7 @@ interface Round {
   response: ApiResponse | undefined;
 }
 
-/** Sends one request to a service that dies at point `at` of it, and waits until it is dead. */
+/** Sends one request to a service that dies at its point `at`, and waits until the process ended. */
 async function runUntilCrash(
   fixture: CrashFixture,
   at: number,
@@ -53,7 +53,7 @@ async function runUntilCrash(
 }
 
 interface Crash {
-  /** How many points were reached, and what the last one was. */
+  /** How many points were reached, and the name of the last one. */
   points: number;
   last: string;
 }
@@ -68,7 +68,7 @@ async function isDone({ db }: TestDatabase, key: string): Promise<boolean> {
   return task?.phase === 'completed';
 }
 
-/** The client tries again with its key; the request must end in one video, paid for once. */
+/** Retries the create with its key; the request must end in one video, charged once. */
 async function retryAndCheck(
   fixture: CrashFixture,
   service: ServiceProcess,
@@ -87,14 +87,14 @@ async function retryAndCheck(
   }
   await until(
     () => tasksOfKey(db, key),
-    (story) => story.every(({ phase }) => ['completed', 'failed'].includes(phase)),
+    (tasks) => tasks.every(({ phase }) => ['completed', 'failed'].includes(phase)),
   );
   await assertOneVideo(db, key, id);
   await assertBalance(db, accountId, 0);
   await assertTidyObjects(db, fixture.dataDir);
 }
 
-/** Numbers from 1 to `total`: all of them, or a sample that the seed decides. */
+/** Numbers from 1 to `total`: all of them, or a sample that the seed selects. */
 function choosePoints(total: number): number[] {
   const all = Array.from({ length: total }, (_, index) => index + 1);
   if (takesAll) return all;
@@ -108,11 +108,11 @@ async function crashAtManyPoints(t: TestContext, fixture: CrashFixture): Promise
   const points = choosePoints(round.points);
   t.diagnostic(
     `${points.length} of ${round.points} points, FRAMEWRIGHT_CRASH_SEED=${seed}; ` +
-      'FRAMEWRIGHT_CRASH_POINTS=all tries every one',
+      'FRAMEWRIGHT_CRASH_POINTS=all tries all of them',
   );
   for (const point of points) {
     const next = await runUntilCrash(fixture, point, round).catch((cause: unknown) => {
-      throw new Error(`not recovered after a death ${round.last} (${round.points})`, { cause });
+      throw new Error(`not recovered after a crash ${round.last} (${round.points})`, { cause });
     });
     round = next;
   }
@@ -123,7 +123,7 @@ async function crashAtManyPoints(t: TestContext, fixture: CrashFixture): Promise
 
 describe('a service killed at any point of a request', { concurrency: 2 }, () => {
   for (const mode of ['text-to-video', 'image-to-video'] as const) {
-    test(`makes its video once and charges it once, ${mode}`, async (t) => {
+    test(`makes one video and charges it once, ${mode}`, async (t) => {
       await using fixture = await openCrashFixture(mode);
       await crashAtManyPoints(t, fixture);
     });

@@ -19,8 +19,8 @@ import {
 } from './crash-fixture.ts';
 
 /**
- * Where a service is paused, and what became of its task meanwhile: `same` when the other process
- * could go on with it, `new` when nobody had been told of it and its key was armed again.
+ * Where a service is paused, and what happens to its task: `same` if the other process continues it,
+ * `new` if it was not announced, so that it failed and its Idempotency-Key was released.
  */
 const PAUSES = [
   { at: 'before object_register', task: 'same' },
@@ -38,7 +38,7 @@ async function isPaused(service: ServiceProcess, at: string): Promise<boolean> {
   return service.output().includes(`"name":"${at}"`);
 }
 
-/** Creates with one key on a service that is paused on the way; another one finishes the task. */
+/** Sends a create to a service that is paused during it; another service finishes the task. */
 async function finishElsewhere(fixture: CrashFixture, at: string) {
   const { database, body, env } = fixture;
   const { accountId, secret } = await makeCustomer(database.db, VIDEO_CREDITS);
@@ -49,7 +49,7 @@ async function finishElsewhere(fixture: CrashFixture, at: string) {
   await until(() => isPaused(paused, at), Boolean);
   await fixture.expireLeases();
   await using other = await startServiceProcess(env);
-  // An answer before that would announce the task: then it would be tried again in any case.
+  // A retry before that would announce the task, which would then never release its key.
   await until(() => tasksOfKey(database.db, key), isDecided);
   const retried = await until(
     () => client(other.url, secret).create(body, key),
@@ -59,7 +59,7 @@ async function finishElsewhere(fixture: CrashFixture, at: string) {
     () => tasksOfKey(database.db, key),
     ([task]) => task?.phase === 'completed',
   );
-  await assertTidyObjects(database.db, fixture.dataDir); // what the paused one began is deleted
+  await assertTidyObjects(database.db, fixture.dataDir); // what the paused service began is deleted
   paused.process.kill('SIGCONT');
   const late = await response;
   assert.equal(await paused.kill('SIGTERM'), 0);
@@ -83,7 +83,7 @@ function assertNewTask(late: ApiResponse, retried: ApiResponse): void {
 
 describe('a service paused for longer than its lease', { concurrency: 2 }, () => {
   for (const { at, task } of PAUSES) {
-    test(`does not disturb what another one finished: ${at}`, async () => {
+    test(`does not change a task that another service finished: ${at}`, async () => {
       await using fixture = await openCrashFixture('image-to-video');
       const { late, retried } = await finishElsewhere(fixture, at);
       const check = { same: assertSameTask, new: assertNewTask }[task];
@@ -92,30 +92,30 @@ describe('a service paused for longer than its lease', { concurrency: 2 }, () =>
   }
 });
 
-test('a verdict that comes after another process finished the task changes nothing', async () => {
+test('an ingest that fails after another process finished the task changes nothing', async () => {
   await using fixture = await openCrashFixture('image-to-video');
   const { database, host, body } = fixture;
   const { accountId, secret } = await makeCustomer(database.db, VIDEO_CREDITS);
   const slow = host.serve('/slow.png', { kind: 'stall' });
   const request = { ...body, image_url: slow };
   await using stuck = await startServiceProcess({ ...fixture.env, LOG_LEVEL: 'debug' });
-  const response = client(stuck.url, secret).create(request, 'verdict');
+  const response = client(stuck.url, secret).create(request, 'late');
   await host.requested('/slow.png');
   stuck.process.kill('SIGSTOP');
   host.serve('/slow.png', fixture.picture);
   await fixture.expireLeases();
   await using other = await startServiceProcess(fixture.env);
   await until(
-    () => tasksOfKey(database.db, 'verdict'),
+    () => tasksOfKey(database.db, 'late'),
     ([task]) => task?.phase === 'completed',
   );
-  await host.close(); // which ends the download that the paused service still waits for
+  await host.close(); // ends the download that the paused service still waits for
   stuck.process.kill('SIGCONT');
   const { status, body: task } = await response;
   await until(async () => stuck.output().includes('"msg":"a task was taken over"'), Boolean);
   assert.equal(status, 202);
   assert.equal(await stuck.kill('SIGTERM'), 0);
-  await assertOneVideo(database.db, 'verdict', task.id);
+  await assertOneVideo(database.db, 'late', task.id);
   await assertBalance(database.db, accountId, 0);
   assert.equal(await other.kill('SIGTERM'), 0);
 });

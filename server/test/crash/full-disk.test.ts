@@ -20,7 +20,9 @@ after(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-test('a disk too full for the inputs refunds, and the same key works later', { skip }, async () => {
+test('a disk too full for the inputs: the task is refunded, and the same key works later', {
+  skip,
+}, async () => {
   assert.ok(fixture);
   const image = await imageBytes('png', 864, 496);
   const image_url = fixture.host.serve('/picture.png', { kind: 'bytes', bytes: image });
@@ -41,7 +43,7 @@ test('a disk too full for the inputs refunds, and the same key works later', { s
   assert.equal(phase, 'completed');
 });
 
-test('a disk too full for the output delays the task and loses nothing', { skip }, async () => {
+test('a disk too full for the output: the task waits and loses nothing', { skip }, async () => {
   assert.ok(fixture);
   const customer = await fixture.customer(CREDITS);
   const { body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
@@ -60,7 +62,7 @@ test('a disk too full for the output delays the task and loses nothing', { skip 
   assert.equal(phase, 'completed');
 });
 
-test('a disk too full to render on delays the task and loses nothing', { skip }, async () => {
+test('a disk too full for the render: the task waits and loses nothing', { skip }, async () => {
   assert.ok(fixture);
   const customer = await fixture.customer(CREDITS);
   const freeDisk = await disk.fill();

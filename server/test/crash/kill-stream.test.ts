@@ -19,9 +19,9 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { VIDEO_CREDITS } from './crash-fixture.ts';
 
-/** The embedded database dies with the service each time: nobody else uses it meanwhile. */
+/** Each kill also ends the embedded database, since no other process uses it. */
 const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 2);
-/** Requests that are on their way at a time, each by a client of its own. */
+/** Clients at a time, each with one request in flight. */
 const CLIENTS = 2;
 const ENOUGH_CREDITS = 100_000;
 
@@ -31,25 +31,25 @@ interface Stream {
   accountId: string;
   secrets: string[];
   imageUrl: string;
-  /** The task that each key was answered with at last. */
+  /** The task in the 200 or 202 of each Idempotency-Key. */
   tasksByKey: Map<string, string>;
   isOver: boolean;
 }
 
-/** Sends one request after the other; each with the same key until an answer names its task. */
+/** Sends one request after the other, each with the same key until a response names its task. */
 async function sendRequests(stream: Stream, secret: string): Promise<void> {
   for (let count = 0; !stream.isOver; count += 1) {
     const key = `stream-${crypto.randomUUID()}`;
-    const response = await until(
+    const task = await until(
       () => tryOnce(stream, secret, { key, hasImage: count % 2 === 0 }),
       (body) => body !== undefined,
-      120, // of which a full rate window may take half
+      120, // a full rate window may take half of it
     );
-    stream.tasksByKey.set(key, response.id);
+    stream.tasksByKey.set(key, task.id);
   }
 }
 
-/** @returns the task of a 200 or 202; undefined when the service was down, busy, or has had enough */
+/** @returns the task of a 200 or 202; undefined when the service was down, busy, or over its rate */
 async function tryOnce(
   stream: Stream,
   secret: string,
@@ -69,8 +69,8 @@ async function tryOnce(
   return response.body;
 }
 
-/** Kills the service again and again: after an answer, or while it fetches a client's picture. */
-async function killAgainAndAgain(
+/** Kills the service KILLS times: after a response, or while it fetches a client's picture. */
+async function killRepeatedly(
   stream: Stream,
   seen: () => number,
   start: () => Promise<ServiceProcess>,
@@ -88,7 +88,7 @@ async function killAgainAndAgain(
   }
 }
 
-async function openBooks(dataDir: string) {
+async function openServiceDatabase(dataDir: string) {
   const embedded = await openEmbeddedDatabase({ dataDir, log: quiet });
   const db = openDatabase({ url: embedded.url, connections: 4, log: quiet });
   return {
@@ -101,9 +101,9 @@ async function openBooks(dataDir: string) {
 }
 
 async function makeSecrets(dataDir: string) {
-  await using books = await openBooks(dataDir);
-  const { accountId, secret } = await makeCustomer(books.db, ENOUGH_CREDITS);
-  const more = Array.from({ length: CLIENTS - 1 }, () => createKey(books.db, { accountId }));
+  await using opened = await openServiceDatabase(dataDir);
+  const { accountId, secret } = await makeCustomer(opened.db, ENOUGH_CREDITS);
+  const more = Array.from({ length: CLIENTS - 1 }, () => createKey(opened.db, { accountId }));
   return { accountId, secrets: [secret, ...(await Promise.all(more)).map((key) => key.secret)] };
 }
 
@@ -146,16 +146,16 @@ async function surviveKills(t: TestContext): Promise<void> {
     },
   };
   const senders = Promise.all(secrets.map((secret) => sendRequests(stream, secret)));
-  await Promise.race([killAgainAndAgain(stream, host.seen, start), senders]);
+  await Promise.race([killRepeatedly(stream, host.seen, start), senders]);
   stream.isOver = true;
   await senders;
-  await using books = await openBooks(env.DATA_DIR);
-  await assertAllEnded(books.db, stream, env.DATA_DIR);
+  await using opened = await openServiceDatabase(env.DATA_DIR);
+  await assertAllEnded(opened.db, stream, env.DATA_DIR);
   assert.deepEqual(await runOperatorCommand(env, 'audit'), { ok: true, problems: [] });
   t.diagnostic(
-    `${KILLS} kills, ${stream.tasksByKey.size} requests; FRAMEWRIGHT_KILLS=20 kills it twenty times`,
+    `${KILLS} kills, ${stream.tasksByKey.size} requests; FRAMEWRIGHT_KILLS=20 asks for 20 kills`,
   );
   assert.equal(await (await stream.service).kill('SIGTERM'), 0);
 }
 
-test('killed again and again under a stream of creates with media, it loses no task', surviveKills);
+test('a service killed repeatedly under a stream of creates loses no task', surviveKills);

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { type CrashFixture, openCrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
 
-/** Less than the 72 seconds for which an answered connection is kept, so that this is noticed. */
+/** Less than the 72 seconds for which an idle connection is kept: waiting for one fails the test. */
 const PATIENCE = { timeout: 60_000 };
 
 const RENDERS = statement('test_renders', 'select state from local_jobs');
@@ -38,7 +38,7 @@ function warnings(service: ServiceProcess): string[] {
     .filter((line) => /"level":[456]0/.test(line) && !line.includes('OUTBOUND_ALLOW'));
 }
 
-/** A POST whose task waits for a download that never comes. */
+/** A POST whose task waits for a download that never gets a response. */
 async function createStalled(fixture: CrashFixture, service: ServiceProcess) {
   const { accountId, secret } = await makeCustomer(fixture.database.db, VIDEO_CREDITS);
   const slow = fixture.host.serve('/slow.png', { kind: 'stall' });
@@ -59,7 +59,7 @@ async function assertFinishes(fixture: CrashFixture, key: string, taskId: string
 }
 
 test(
-  'a POST that waits at shutdown is answered 202, and its task goes on afterwards',
+  'a POST that waits at shutdown gets 202, and its task continues after the next start',
   PATIENCE,
   async () => {
     await using fixture = await openCrashFixture('image-to-video');
@@ -79,7 +79,7 @@ test(
 );
 
 test(
-  'clients that keep their connections after the answer do not keep the API',
+  'clients that keep their connections open do not delay the end of the API',
   PATIENCE,
   async () => {
     await using fixture = await openCrashFixture('text-to-video');
@@ -98,7 +98,7 @@ test(
   },
 );
 
-test('a second signal ends the service at once, and nothing is lost', PATIENCE, async () => {
+test('a second signal ends the process at once, and no task is lost', PATIENCE, async () => {
   await using fixture = await openCrashFixture('image-to-video');
   await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '3600' });
   const { response } = await createStalled(fixture, service);
@@ -110,28 +110,24 @@ test('a second signal ends the service at once, and nothing is lost', PATIENCE, 
   await assertFinishes(fixture, 'slow', body.id);
 });
 
-test(
-  'a render is given back at shutdown, and finished after the next start',
-  PATIENCE,
-  async () => {
-    await using fixture = await openCrashFixture('text-to-video');
-    const { db } = fixture.database;
-    const { secret } = await makeCustomer(db, VIDEO_CREDITS);
-    await using service = await startServiceProcess(fixture.env);
-    const { body } = await client(service.url, secret).create(fixture.body, 'render');
-    await until(
-      () => db.query<{ state: string }>(RENDERS),
-      ([job]) => job?.state === 'rendering',
-    );
-    assert.equal(await service.kill('SIGTERM'), 0);
-    assert.deepEqual(warnings(service), []);
-    assert.deepEqual(await db.query(RENDERS), [{ state: 'queued' }]);
-    assert.deepEqual(await db.query(LEASED), []);
-    await assertFinishes(fixture, 'render', body.id);
-  },
-);
+test('a render is requeued at shutdown and finished after the next start', PATIENCE, async () => {
+  await using fixture = await openCrashFixture('text-to-video');
+  const { db } = fixture.database;
+  const { secret } = await makeCustomer(db, VIDEO_CREDITS);
+  await using service = await startServiceProcess(fixture.env);
+  const { body } = await client(service.url, secret).create(fixture.body, 'render');
+  await until(
+    () => db.query<{ state: string }>(RENDERS),
+    ([job]) => job?.state === 'rendering',
+  );
+  assert.equal(await service.kill('SIGTERM'), 0);
+  assert.deepEqual(warnings(service), []);
+  assert.deepEqual(await db.query(RENDERS), [{ state: 'queued' }]);
+  assert.deepEqual(await db.query(LEASED), []);
+  await assertFinishes(fixture, 'render', body.id);
+});
 
-test('a step under way at shutdown is finished before the end', PATIENCE, async () => {
+test('a step under way at shutdown is finished before the process ends', PATIENCE, async () => {
   await using fixture = await openCrashFixture('text-to-video');
   const { db } = fixture.database;
   const { accountId, secret } = await makeCustomer(db, VIDEO_CREDITS);
@@ -147,17 +143,21 @@ test('a step under way at shutdown is finished before the end', PATIENCE, async 
   await assertBalance(db, accountId, 0);
 });
 
-test('a client that never finishes its request does not keep the service', PATIENCE, async () => {
-  await using fixture = await openCrashFixture('text-to-video');
-  await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
-  const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1');
-  socket.on('error', () => {});
-  await once(socket, 'connect');
-  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never: en');
-  assert.equal(await service.kill('SIGTERM'), 0);
-});
+test(
+  'a client that never finishes its request does not delay the end of the service',
+  PATIENCE,
+  async () => {
+    await using fixture = await openCrashFixture('text-to-video');
+    await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
+    const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never: en');
+    assert.equal(await service.kill('SIGTERM'), 0);
+  },
+);
 
-test('a service whose port is taken says so and ends', PATIENCE, async () => {
+test('a service whose port is taken prints that and ends', PATIENCE, async () => {
   await using fixture = await openCrashFixture('text-to-video');
   await using service = await startServiceProcess(fixture.env);
   const { port } = new URL(service.url);
@@ -165,7 +165,7 @@ test('a service whose port is taken says so and ends', PATIENCE, async () => {
   await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* it is taken/s);
 });
 
-test('the embedded database is stopped last, and cleanly', PATIENCE, async () => {
+test('the embedded database is stopped last, by an orderly shutdown', PATIENCE, async () => {
   await using folder = await temporaryFolder();
   const dataDir = path.join(folder.path, 'data');
   await using service = await startServiceProcess({ DATA_DIR: dataDir });

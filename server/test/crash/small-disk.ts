@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 const CHUNK = Buffer.alloc(2 ** 20);
 
-/** A folder for the service's files; on a disk of its own where that can be had. */
+/** A folder for the service's files, on a disk of its own where one can be mounted. */
 export interface SmallDisk extends AsyncDisposable {
   path: string;
   /** Why it can't be filled, for the report of the tests; undefined when it can. */

@@ -13,7 +13,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const SUITE = new URL('../../acceptance/', import.meta.url);
 
-/** Serves the suite's own media files. */
+/** Serves the media files of the suite. */
 async function serveMedia() {
   const host = await startMediaHost();
   const folder = new URL('media/', SUITE);
@@ -40,7 +40,7 @@ async function makeAccounts({ db }: TestDatabase): Promise<Record<string, string
   };
 }
 
-/** Runs the suite as a stranger would, in a process of its own with nothing but its variables. */
+/** Runs the suite in a process of its own that gets these variables and no others but PATH. */
 async function runSuite(env: Record<string, string>): Promise<{ code: number; report: string }> {
   const flags = ['--test', '--test-reporter=tap'];
   const child = spawn(process.execPath, [...flags, fileURLToPath(SUITE)], {
@@ -55,7 +55,7 @@ async function runSuite(env: Record<string, string>): Promise<{ code: number; re
   return { code, report };
 }
 
-/** A figure of the report's last lines, such as `# skipped 0`. */
+/** A number from the summary at the end of the report, such as `# skipped 0`. */
 function count(report: string, what: string): number {
   return Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(report)?.[1]);
 }

@@ -1,4 +1,4 @@
-/** One answer of the API, its JSON body parsed. */
+/** A response of the API with its JSON body parsed. */
 export interface ApiResponse {
   status: number;
   headers: Headers;
@@ -31,7 +31,7 @@ export function client(url: string, secret: string): Client {
   };
 }
 
-/** Sends a request and parses the JSON that comes back. */
+/** Sends a request and parses the JSON of the response; an empty body is null. */
 export async function send(url: string, init: RequestInit): Promise<ApiResponse> {
   const response = await fetch(url, init);
   const text = await response.text();

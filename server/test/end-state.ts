@@ -6,32 +6,33 @@ import { balances } from '../src/ledger/ledger.ts';
 import { audit } from '../src/operator/audit.ts';
 import { until } from './until.ts';
 
-/** All that became of one Idempotency-Key, its newest task first. */
+/** A task that a create with an Idempotency-Key made. */
 export interface KeyTask {
   id: string;
   phase: string;
   credits: number;
   error_code: string | null;
   announced: boolean;
-  /** States of the local renderer's jobs, those barred by a look-up left out. */
+  /** States of the local renderer's jobs, except those that a find barred. */
   jobs: string[];
 }
 
 const TASKS_OF_KEY = statement(
-  'test_key_story',
+  'test_tasks_of_key',
   `select t.id, t.phase, t.credits, t.error_code, t.announced_at is not null as announced,
      array(select j.state from attempts a join local_jobs j on j.id = a.id
        where a.task_id = t.id and j.state <> 'barred') as jobs
    from tasks t where t.idempotency_key = $1 order by t.created_at desc, t.id`,
 );
 
+/** The tasks of one Idempotency-Key, newest first. */
 export function tasksOfKey(db: Database, key: string): Promise<KeyTask[]> {
   return db.query<KeyTask>(TASKS_OF_KEY, [key]);
 }
 
 /**
- * Asserts that a request ended in exactly one completed task, rendered once, whatever was tried
- * before it: those tries failed with their refund, and no client was ever told to count on them.
+ * Asserts that a request ended in exactly one completed task, rendered once. Earlier tasks of the
+ * key must have failed with a refund and without having been announced to a client.
  */
 export async function assertOneVideo(db: Database, key: string, taskId: string): Promise<void> {
   const [last, ...earlier] = await tasksOfKey(db, key);
@@ -45,7 +46,7 @@ export async function assertOneVideo(db: Database, key: string, taskId: string):
   }
 }
 
-/** Asserts what an account has left once nothing of it is under way, and that the books agree. */
+/** Asserts the balance of an account without live tasks, and that the audit finds no problem. */
 export async function assertBalance(db: Database, accountId: string, available: number) {
   const { paid } = await balances(db, accountId);
   assert.deepEqual(paid, { available, reserved: 0 });
@@ -61,8 +62,8 @@ interface ObjectRow {
 }
 
 /**
- * Waits until the sweeper is done, then asserts that no object is half-written, that of the inputs
- * nothing is left, and that the files on disk are exactly the objects that are ready.
+ * Waits until the sweeper is done, then asserts that no object is half-written, that no input is
+ * left, and that the files on disk are exactly the objects that are ready.
  */
 export async function assertTidyObjects(db: Database, dataDir: string): Promise<void> {
   const objects = await until(

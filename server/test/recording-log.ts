@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import type { Log } from '../src/kernel/log.ts';
 
-/** A log, and the lines of warning and above that were written to it. */
+/** A log that records the lines of level warning and above. */
 export function recordingLog(): { log: Log; lines: string[] } {
   const lines: string[] = [];
   const log = pino({ level: 'warn', base: null }, { write: (line: string) => lines.push(line) });

@@ -11,7 +11,7 @@ import { temporaryFolder } from './temporary-folder.ts';
 import { until } from './until.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4 },
+  ...{ model: 'video-2.0-mini', prompt: 'A door closes', duration: 4 },
   ...{ resolution: '480p', generate_audio: false },
 };
 const CREDITS = 60;
@@ -47,7 +47,7 @@ function isCompleted([task]: KeyTask[]): boolean {
   return task?.phase === 'completed';
 }
 
-/** The same thing done through each API in turn, `count` times, all at once. */
+/** Sends `count` requests at the same time, to each API in turn. */
 function atOnce(count: number, send: (url: string, turn: number) => Promise<ApiResponse>) {
   const urls = apis.map((api) => api.url);
   return Promise.all(
@@ -55,20 +55,20 @@ function atOnce(count: number, send: (url: string, turn: number) => Promise<ApiR
   );
 }
 
-test('twins of one key sent to two APIs at once share one task, which is made once', async () => {
+test('equal requests with one key, sent to two APIs at once, share one task', async () => {
   const { accountId, secret } = await makeCustomer(database.db, CREDITS);
-  const answers = await atOnce(10, (url) => client(url, secret).create(BODY, 'twins'));
-  const statuses = answers.map((answer) => answer.status).sort();
+  const responses = await atOnce(10, (url) => client(url, secret).create(BODY, 'equal'));
+  const statuses = responses.map((response) => response.status).sort();
   assert.deepEqual(statuses, [...Array(9).fill(200), 202]);
-  const ids = new Set(answers.map((answer) => answer.body.id));
+  const ids = new Set(responses.map((response) => response.body.id));
   assert.equal(ids.size, 1);
   const [id] = ids;
-  await until(() => tasksOfKey(database.db, 'twins'), isCompleted);
-  await assertOneVideo(database.db, 'twins', id);
+  await until(() => tasksOfKey(database.db, 'equal'), isCompleted);
+  await assertOneVideo(database.db, 'equal', id);
   await assertBalance(database.db, accountId, 0);
 });
 
-test('a task made through one API is read, and its video fetched, through the other', async () => {
+test('a task created through one API is read, and its video fetched, through the other', async () => {
   const [one, other] = apis.map((api) => api.url);
   const { secret } = await makeCustomer(database.db, CREDITS);
   const created = await client(one ?? '', secret).create(BODY, 'elsewhere');
@@ -81,7 +81,7 @@ test('a task made through one API is read, and its video fetched, through the ot
   await video.body?.cancel();
 });
 
-test('a key revoked by an operator is refused from the next request on, everywhere', async () => {
+test('a key revoked by an operator is refused by every API from the next request on', async () => {
   const { keyId, secret } = await makeCustomer(database.db, 0);
   const read = (url: string) => client(url, secret).credits();
   const before = await atOnce(2, read);
@@ -99,8 +99,8 @@ test('a key revoked by an operator is refused from the next request on, everywhe
 
 test('of 60 requests at once through two APIs exactly 30 are admitted', async () => {
   const { secret } = await makeCustomer(database.db, 0);
-  const answers = await atOnce(60, (url) => client(url, secret).credits());
-  const statuses = answers.map((answer) => answer.status);
+  const responses = await atOnce(60, (url) => client(url, secret).credits());
+  const statuses = responses.map((response) => response.status);
   assert.equal(statuses.filter((status) => status === 200).length, 30);
   assert.equal(statuses.filter((status) => status === 429).length, 30);
 });
@@ -109,13 +109,13 @@ test('of 200 creates at once, over ten keys and two APIs, exactly the 10 paid fo
   const { accountId, secret } = await makeCustomer(database.db, 10 * CREDITS);
   const more = Array.from({ length: 9 }, () => createKey(database.db, { accountId }));
   const secrets = [secret, ...(await Promise.all(more)).map((key) => key.secret)];
-  const answers = await atOnce(200, (url, turn) =>
+  const responses = await atOnce(200, (url, turn) =>
     client(url, secrets[turn % 10] ?? '').create(BODY),
   );
-  const accepted = answers.filter((answer) => answer.status === 202);
-  const refused = answers.filter((answer) => answer.status === 402);
+  const accepted = responses.filter((response) => response.status === 202);
+  const refused = responses.filter((response) => response.status === 402);
   assert.deepEqual([accepted.length, refused.length], [10, 190]);
-  assert.equal(new Set(accepted.map((answer) => answer.body.id)).size, 10);
+  assert.equal(new Set(accepted.map((response) => response.body.id)).size, 10);
   const { body } = await client(apis[0]?.url ?? '', secret).credits();
   assert.deepEqual(body, { available_credits: 0, balance_type: 'paid' });
   assert.deepEqual(await runOperatorCommand(env, 'audit'), { ok: true, problems: [] });
@@ -123,7 +123,7 @@ test('of 200 creates at once, over ten keys and two APIs, exactly the 10 paid fo
   assert.equal(row?.attempts, 10, 'two workers, but each task is submitted once');
 });
 
-test('each role stops by itself when asked to', async () => {
+test('a process of each role stops on SIGTERM with exit code 0', async () => {
   const services = [...apis, ...workers];
   const codes = await Promise.all(services.map((service) => service.kill('SIGTERM')));
   assert.deepEqual(codes, [0, 0, 0, 0]);

@@ -1,4 +1,7 @@
-/** Reads again and again until the value satisfies; the only way in which tests wait. */
+/**
+ * Reads every 50 ms until the value satisfies; the only way in which tests wait.
+ * @throws Error with the last value when that takes longer than `patienceSeconds`
+ */
 export async function until<T>(
   read: () => Promise<T>,
   satisfied: (value: T) => boolean,
@@ -8,7 +11,8 @@ export async function until<T>(
   for (;;) {
     const value = await read();
     if (satisfied(value)) return value;
-    if (performance.now() > end) throw new Error(`waited in vain: ${JSON.stringify(value)}`);
+    if (performance.now() > end)
+      throw new Error(`still waiting after ${patienceSeconds} s: ${JSON.stringify(value)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -1,7 +1,7 @@
 import { quirk } from '../../../simulators/kit/faults.ts';
 import type { BaseJob } from '../../../simulators/kit/record.ts';
 import { type Database, statement } from '../../src/database/database.ts';
-import type { Site } from './site.ts';
+import type { Deployment } from './deployment.ts';
 
 /** A task as the database has it, with the attempt that counts. */
 export interface RecordedTask {
@@ -31,8 +31,8 @@ export function recordedTasks(db: Database): Promise<RecordedTask[]> {
 /** The jobs that the provider really took, by the attempt whose callback address they hold. */
 export type JobsByAttempt = Map<string, BaseJob[]>;
 
-export async function jobsByAttempt({ provider }: Site): Promise<JobsByAttempt> {
-  const jobs = await (await provider.kept.current()).jobs();
+export async function jobsByAttempt({ provider }: Deployment): Promise<JobsByAttempt> {
+  const jobs = await (await provider.simulator.current()).jobs();
   return Map.groupBy(jobs, ({ callbackUrl }) => /att_\w+/.exec(callbackUrl ?? '')?.[0] ?? '');
 }
 

@@ -10,56 +10,68 @@ import { replayCommand } from '../replay.ts';
 import { runOperatorCommand } from '../service-process.ts';
 import { attackAll, planAttacks } from './attacks.ts';
 import { type Load, prepareLoad, readAtRandom, sendAll } from './clients.ts';
-import { type Customer, makeCustomer } from './customers.ts';
-import { CREDITS, makeErrands } from './errands.ts';
-import { describeFire, type Figures, figuresOf } from './figures.ts';
+import { type Deployment, startDeployment } from './deployment.ts';
 import {
   assertCredits,
-  problemsOfAnswers,
   problemsOfJobs,
   problemsOfKeys,
   problemsOfPrompts,
+  problemsOfResponses,
 } from './invariants.ts';
-import { settle } from './settling.ts';
-import { openSite, type Site } from './site.ts';
+import { type MultiKeyCustomer, makeMultiKeyCustomer } from './multi-key-customer.ts';
+import { finishAllTasks } from './operator.ts';
+import { makeRequests, REQUEST_CREDITS } from './requests.ts';
+import { describeRun, type FireStatistics, readStatistics } from './statistics.ts';
 
 const TASKS = Number(process.env.FRAMEWRIGHT_FIRE_TASKS ?? 12);
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
 /** The full size: every way out of a held task shows up then. */
 const FULL_TASKS = 500;
 
-async function openCustomers({ database }: Site): Promise<[Customer, Customer]> {
-  const wishes = { paidCredits: 2 * TASKS * CREDITS, keys: 20 + Math.ceil(TASKS / 15) };
-  return [await makeCustomer(database.db, wishes), await makeCustomer(database.db, wishes)];
+async function openCustomers({
+  database,
+}: Deployment): Promise<[MultiKeyCustomer, MultiKeyCustomer]> {
+  const options = { paidCredits: 2 * TASKS * REQUEST_CREDITS, keys: 20 + Math.ceil(TASKS / 15) };
+  return [
+    await makeMultiKeyCustomer(database.db, options),
+    await makeMultiKeyCustomer(database.db, options),
+  ];
 }
 
 /** Clients send and read while everything around them dies; returns when all are answered. */
-async function burn(site: Site, load: Load): Promise<void> {
+async function runUnderAttack(deployment: Deployment, load: Load): Promise<void> {
   const random = createRandom(SEED);
   const over = new AbortController();
-  const reading = readAtRandom(load, site.url, { random: random.fork(), signal: over.signal });
+  const reading = readAtRandom(load, deployment.url, {
+    random: random.fork(),
+    signal: over.signal,
+  });
   const attacks = planAttacks(TASKS, random);
-  const answered = () => load.answered().length;
+  const confirmed = () => load.confirmed().length;
   try {
     await Promise.all([
-      sendAll(load, site.url, over.signal),
-      attackAll(site, attacks, { random: random.fork(), tasks: TASKS, answered }),
+      sendAll(load, deployment.url, over.signal),
+      attackAll(deployment, attacks, { random: random.fork(), tasks: TASKS, confirmed }),
     ]);
   } finally {
     over.abort();
     await reading;
   }
-  await site.provider.calm();
+  await deployment.provider.stopFaults();
 }
 
-async function assertAllWell(site: Site, load: Load, customers: Customer[]): Promise<void> {
-  const { database, disk, env, api, workers } = site;
+async function assertInvariants(
+  deployment: Deployment,
+  load: Load,
+  customers: MultiKeyCustomer[],
+): Promise<void> {
+  const { database, disk, env, api, workers } = deployment;
   const problems = [
-    ...[api, ...workers].flatMap((kept) => kept.ownEnds),
-    ...(await problemsOfJobs(site)),
-    ...(await problemsOfPrompts(site, [...load.hearings.keys()])),
-    ...(await problemsOfKeys(site, load)),
-    ...(await problemsOfAnswers(site, load)),
+    ...[api, ...workers].flatMap((service) => service.unexpectedExits),
+    ...(await problemsOfJobs(deployment)),
+    ...(await problemsOfPrompts(deployment, [...load.observations.keys()])),
+    ...(await problemsOfKeys(deployment, load)),
+    ...(await problemsOfResponses(deployment, load)),
   ];
   assert.deepEqual(problems, []);
   for (const customer of customers) await assertCredits(database.db, customer);
@@ -67,7 +79,7 @@ async function assertAllWell(site: Site, load: Load, customers: Customer[]): Pro
   await assertTidyObjects(database.db, disk.path);
 }
 
-function assertFullSize({ held_outcomes_by, orphans }: Figures): void {
+function assertFullSize({ held_outcomes_by, orphans }: FireStatistics): void {
   assert.equal(orphans.confirmed ?? 0, 0, 'no job ran that no task has');
   if (TASKS < FULL_TASKS) return;
   for (const by of ['callback', 'find', 'operator']) {
@@ -76,12 +88,18 @@ function assertFullSize({ held_outcomes_by, orphans }: Figures): void {
 }
 
 /** What the services said goes to a folder that stays, for whoever looks for the cause. */
-async function keepEvidence(t: TestContext, { api, workers }: Site, error: unknown): Promise<void> {
+async function keepLogs(
+  t: TestContext,
+  { api, workers }: Deployment,
+  error: unknown,
+): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), `framewright-fire-${SEED}-`));
   await writeFile(path.join(folder, 'failure.txt'), inspect(error, { depth: 9 }));
-  for (const kept of [api, ...workers]) {
-    const words = [...kept.failedStarts, ...kept.ownEnds, ...kept.outputs].join('\n');
-    await writeFile(path.join(folder, `${kept.name}.log`), words);
+  for (const service of [api, ...workers]) {
+    const words = [...service.failedStarts, ...service.unexpectedExits, ...service.outputs].join(
+      '\n',
+    );
+    await writeFile(path.join(folder, `${service.name}.log`), words);
   }
   const variables = { FRAMEWRIGHT_SEED: SEED, FRAMEWRIGHT_FIRE_TASKS: TASKS };
   const command = replayCommand(import.meta.filename, variables);
@@ -89,7 +107,7 @@ async function keepEvidence(t: TestContext, { api, workers }: Site, error: unkno
 }
 
 /** Whole seconds by what they were spent on. */
-function startLaps() {
+function startStopwatch() {
   let startedAt = performance.now();
   const laps: string[] = [];
   return {
@@ -101,28 +119,28 @@ function startLaps() {
   };
 }
 
-async function surviveTheFire(t: TestContext): Promise<void> {
-  const laps = startLaps();
-  await using site = await openSite({ tasks: TASKS, seed: SEED });
+async function surviveAttacks(t: TestContext): Promise<void> {
+  const laps = startStopwatch();
+  await using deployment = await startDeployment({ tasks: TASKS, seed: SEED });
   try {
-    const customers = await openCustomers(site);
-    const wishes = { random: createRandom(SEED), customers, imageUrl: site.imageUrl };
-    const load = prepareLoad(makeErrands(TASKS, wishes));
+    const customers = await openCustomers(deployment);
+    const options = { random: createRandom(SEED), customers, imageUrl: deployment.imageUrl };
+    const load = prepareLoad(makeRequests(TASKS, options));
     laps.end('starting');
-    await burn(site, load);
+    await runUnderAttack(deployment, load);
     laps.end('burning');
-    await settle(site);
+    await finishAllTasks(deployment);
     laps.end('settling');
-    const figures = await figuresOf(site.database.db);
-    t.diagnostic(`seed: ${SEED}, ${await describeFire(site, load, figures)}`);
-    await assertAllWell(site, load, customers);
-    assertFullSize(figures);
+    const statistics = await readStatistics(deployment.database.db);
+    t.diagnostic(`seed: ${SEED}, ${await describeRun(deployment, load, statistics)}`);
+    await assertInvariants(deployment, load, customers);
+    assertFullSize(statistics);
     laps.end('checking');
     t.diagnostic(`seconds: ${laps}`);
   } catch (error) {
-    await keepEvidence(t, site, error);
+    await keepLogs(t, deployment, error);
     throw error;
   }
 }
 
-test('real processes under fire: no task is lost, none runs twice', surviveTheFire);
+test('real processes under fire: no task is lost, none runs twice', surviveAttacks);

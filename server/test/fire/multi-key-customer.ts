@@ -6,17 +6,17 @@ import { grant } from '../../src/ledger/ledger.ts';
 export const PROMOTIONAL_CREDITS = 500;
 
 /** An account with more API keys than its rate window would let one key pass. */
-export interface Customer {
+export interface MultiKeyCustomer {
   accountId: string;
   paidCredits: number;
   /** The API key whose turn it is. */
   nextSecret(): string;
 }
 
-export async function makeCustomer(
+export async function makeMultiKeyCustomer(
   db: Database,
   { paidCredits, keys }: { paidCredits: number; keys: number },
-): Promise<Customer> {
+): Promise<MultiKeyCustomer> {
   const accountId = await createAccount(db, `${crypto.randomUUID()}@example.com`);
   const give = (kind: 'paid' | 'promotional', credits: number) =>
     grant(db, { accountId, credits, kind, reference: crypto.randomUUID() });

@@ -1,19 +1,19 @@
 import type { Random } from '../random.ts';
-import type { Customer } from './customers.ts';
+import type { MultiKeyCustomer } from './multi-key-customer.ts';
 
 /** What each errand costs: 4 s of the mini model in 480p. */
-export const CREDITS = 60;
+export const REQUEST_CREDITS = 60;
 
 /** A prompt with this word makes a job that no list shows and no callback names. */
 export const UNLISTED = 'unlisted';
 
 /** Three of the same, for as long as they last. */
-const TRIPLETS = 3;
+const COPIES = 3;
 
 /** One request that a client wants fulfilled, whatever it takes. */
-export interface Errand {
+export interface ClientRequest {
   key: string;
-  customer: Customer;
+  customer: MultiKeyCustomer;
   body: object;
   prompt: string;
   /** Whether no other errand has this prompt. */
@@ -21,28 +21,28 @@ export interface Errand {
 }
 
 /** Requests with and without a picture, some alike to the last letter, some nearly untraceable. */
-export function makeErrands(
+export function makeRequests(
   count: number,
   {
     random,
     customers,
     imageUrl,
-  }: { random: Random; customers: [Customer, ...Customer[]]; imageUrl: string },
-): Errand[] {
-  const errands: Errand[] = [];
-  while (errands.length < count) {
+  }: { random: Random; customers: [MultiKeyCustomer, ...MultiKeyCustomer[]]; imageUrl: string },
+): ClientRequest[] {
+  const requests: ClientRequest[] = [];
+  while (requests.length < count) {
     const name = crypto.randomUUID();
-    const isUnlisted = errands.length % 25 === 5;
+    const isUnlisted = requests.length % 25 === 5;
     const prompt = isUnlisted ? `An ${UNLISTED} clock, ${name}` : `A clock, ${name}`;
-    const copies = !isUnlisted && random.chance(0.1) ? TRIPLETS : 1;
+    const copies = !isUnlisted && random.chance(0.1) ? COPIES : 1;
     const body = bodyOf(prompt, random.chance(0.4) ? imageUrl : undefined);
     const customer = random.pick(customers);
     for (let copy = 0; copy < copies; copy += 1) {
       const key = `errand-${crypto.randomUUID()}`;
-      errands.push({ key, customer, body, prompt, isUnique: copies === 1 });
+      requests.push({ key, customer, body, prompt, isUnique: copies === 1 });
     }
   }
-  return errands;
+  return requests;
 }
 
 function bodyOf(prompt: string, imageUrl: string | undefined): object {

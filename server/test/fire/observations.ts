@@ -1,11 +1,11 @@
 import type { ApiResponse } from '../client.ts';
 
 /** What an answer says of the task that its key is bound to. */
-export type Word =
+export type KeyMeaning =
   /** 200, 202, a held 503, a 400 after the reserve: the key means this task from now on. */
   | { kind: 'bound'; id: string; view: TaskView | undefined }
   /** 503 with the refund: the task is over, and the key is free again. */
-  | { kind: 'freed'; id: string }
+  | { kind: 'released'; id: string }
   /** Nothing is said of a task. */
   | { kind: 'nothing' };
 
@@ -18,11 +18,11 @@ export interface TaskView {
   error: { code: string } | null;
 }
 
-export function wordOf({ status, body }: ApiResponse): Word {
+export function meaningOf({ status, body }: ApiResponse): KeyMeaning {
   if (status === 200 || status === 202) return { kind: 'bound', id: body.id, view: viewOf(body) };
   const { task_id: id, credits } = body?.error?.details ?? {};
   if (id === undefined) return { kind: 'nothing' };
-  if (status === 503 && credits === 'refunded') return { kind: 'freed', id };
+  if (status === 503 && credits === 'refunded') return { kind: 'released', id };
   return { kind: 'bound', id, view: undefined };
 }
 
@@ -32,33 +32,33 @@ export function viewOf(body: TaskView): TaskView {
 }
 
 /** All that one client was told about one key, and what of it contradicts something earlier. */
-export interface Hearing {
-  hear(answer: ApiResponse): Word;
+export interface KeyObservations {
+  recordResponse(response: ApiResponse): KeyMeaning;
   /** A task as it was read. */
-  see(view: TaskView): void;
+  recordView(view: TaskView): void;
   readonly taskId: string | undefined;
   readonly lastView: TaskView | undefined;
   readonly contradictions: string[];
 }
 
-export function startHearing(key: string): Hearing {
+export function observeKey(key: string): KeyObservations {
   const contradictions: string[] = [];
-  const freed = new Set<string>();
+  const released = new Set<string>();
   let taskId: string | undefined;
   let lastView: TaskView | undefined;
 
   const bind = (id: string) => {
-    if (freed.has(id)) contradictions.push(`${key}: ${id} was refunded and is back`);
+    if (released.has(id)) contradictions.push(`${key}: ${id} was refunded and is back`);
     if (taskId !== undefined && taskId !== id) {
       contradictions.push(`${key}: it meant ${taskId} and means ${id} now`);
     }
     taskId = id;
   };
-  const free = (id: string) => {
+  const release = (id: string) => {
     if (taskId !== undefined) contradictions.push(`${key}: ${id} is refunded, it meant ${taskId}`);
-    freed.add(id);
+    released.add(id);
   };
-  const see = (view: TaskView) => {
+  const recordView = (view: TaskView) => {
     const isFinal = lastView !== undefined && lastView.status !== 'processing';
     if (isFinal && JSON.stringify(lastView) !== JSON.stringify(view)) {
       contradictions.push(`${key}: ${JSON.stringify(lastView)} became ${JSON.stringify(view)}`);
@@ -67,13 +67,13 @@ export function startHearing(key: string): Hearing {
   };
   return {
     contradictions,
-    see,
-    hear(answer) {
-      const word = wordOf(answer);
-      if (word.kind === 'bound') bind(word.id);
-      if (word.kind === 'bound' && word.view) see(word.view);
-      if (word.kind === 'freed') free(word.id);
-      return word;
+    recordView,
+    recordResponse(response) {
+      const meaning = meaningOf(response);
+      if (meaning.kind === 'bound') bind(meaning.id);
+      if (meaning.kind === 'bound' && meaning.view) recordView(meaning.view);
+      if (meaning.kind === 'released') release(meaning.id);
+      return meaning;
     },
     get taskId() {
       return taskId;

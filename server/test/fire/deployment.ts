@@ -7,9 +7,9 @@ import { imageBytes } from '../media/media-fixture.ts';
 import { type MediaHost, startMediaHost } from '../media/media-host.ts';
 import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { UNLISTED } from './errands.ts';
-import { type KeptProcess, keepRunning } from './kept-process.ts';
+import { UNLISTED } from './requests.ts';
 import { openRestartingDatabase, type RestartingDatabase } from './restarting-database.ts';
+import { keepRunning, type RestartingProcess } from './restarting-process.ts';
 
 const FAULT_RATE = 0.33;
 /** What a task's files take on the disk at most, with room for what is on its way. */
@@ -18,13 +18,13 @@ const LEAST_DISK_BYTES = 64 * 2 ** 20;
 const FOR_EVER_SECONDS = 86_400;
 
 /** Everything that runs: one database, one API, two workers, one provider, one disk. */
-export interface Site extends AsyncDisposable {
+export interface Deployment extends AsyncDisposable {
   database: RestartingDatabase;
   disk: SmallDisk;
   host: MediaHost;
   imageUrl: string;
-  api: KeptProcess<ServiceProcess>;
-  workers: [KeptProcess<ServiceProcess>, KeptProcess<ServiceProcess>];
+  api: RestartingProcess<ServiceProcess>;
+  workers: [RestartingProcess<ServiceProcess>, RestartingProcess<ServiceProcess>];
   provider: FaultyProvider;
   /** For operator commands. */
   env: Record<string, string>;
@@ -32,7 +32,10 @@ export interface Site extends AsyncDisposable {
   url(): Promise<string>;
 }
 
-export async function openSite(options: { tasks: number; seed: number }): Promise<Site> {
+export async function startDeployment(options: {
+  tasks: number;
+  seed: number;
+}): Promise<Deployment> {
   const stack = new AsyncDisposableStack();
   try {
     const folder = stack.use(await temporaryFolder());
@@ -45,7 +48,7 @@ export async function openSite(options: { tasks: number; seed: number }): Promis
     const bytes = await imageBytes('png', 96, 54);
     const imageUrl = host.serve('/frame.png', { kind: 'bytes', bytes });
     const provider = await startFaultyProvider(folder.path, options.seed);
-    stack.defer(() => provider.kept.letGo());
+    stack.defer(() => provider.simulator.stop());
     const { address } = provider;
     const env = {
       ...{ DATABASE_URL: database.url, DATA_DIR: disk.path },
@@ -79,25 +82,25 @@ async function startServices(env: Record<string, string>, stack: AsyncDisposable
     'api',
     async () => starts.pop() ?? start({ ROLES: 'api', PORT, PUBLIC_URL: url }),
   );
-  stack.defer(() => api.letGo());
+  stack.defer(() => api.stop());
   const keepWorker = (name: string) => {
     const worker = keepRunning(name, () => start({ ROLES: 'worker', PUBLIC_URL: url }));
-    stack.defer(() => worker.letGo());
+    stack.defer(() => worker.stop());
     return worker;
   };
-  const workers: Site['workers'] = [keepWorker('worker 1'), keepWorker('worker 2')];
+  const workers: Deployment['workers'] = [keepWorker('worker 1'), keepWorker('worker 2')];
   await Promise.all(workers.map((worker) => worker.current()));
   return { api, workers };
 }
 
 /** The simulated provider: its faults change with each life, its record stays. */
 export interface FaultyProvider {
-  kept: KeptProcess<SimulatorProcess>;
+  simulator: RestartingProcess<SimulatorProcess>;
   address: string;
   /** Kills it; it is back at the same address, with other faults. */
   kill(): Promise<void>;
   /** From now on it makes no fault. */
-  calm(): Promise<void>;
+  stopFaults(): Promise<void>;
   /** About how many faults it has made, those planned for unlisted jobs left out. */
   faultsDrawn(): number;
 }
@@ -106,7 +109,7 @@ async function startFaultyProvider(folder: string, seed: number): Promise<Faulty
   let life = { seed, rate: FAULT_RATE };
   let port = '0';
   let faults = 0;
-  const kept = keepRunning('simulator', async () => {
+  const simulator = keepRunning('simulator', async () => {
     const how = ['--port', port, '--seed', String(life.seed), '--fault-rate', String(life.rate)];
     const running = await startSimulator('ark', folder, how);
     port = new URL(running.url).port;
@@ -114,16 +117,16 @@ async function startFaultyProvider(folder: string, seed: number): Promise<Faulty
     return running;
   });
   const kill = async (rate: number) => {
-    const requests = await (await kept.current()).requests().catch(() => []);
+    const requests = await (await simulator.current()).requests().catch(() => []);
     faults += faultsIn(requests, life);
     life = { seed: life.seed + 1, rate };
-    await kept.kill();
+    await simulator.kill();
   };
   return {
-    kept,
-    address: (await kept.current()).url,
+    simulator,
+    address: (await simulator.current()).url,
     kill: () => kill(FAULT_RATE),
-    calm: () => kill(0),
+    stopFaults: () => kill(0),
     faultsDrawn: () => faults,
   };
 }
@@ -142,6 +145,6 @@ const UNLISTED_PLAN = {
 function faultsIn(requests: RequestLine[], { seed, rate }: { seed: number; rate: number }) {
   const some = [{ kind: 'refuse' as const }];
   const drawn = { submit: some, read: some, find: some, output: some };
-  const lots = createFaultSource({ seed, rate, drawn });
-  return requests.filter(({ call }) => lots.take(call, '').length > 0).length;
+  const source = createFaultSource({ seed, rate, drawn });
+  return requests.filter(({ call }) => source.take(call, '').length > 0).length;
 }

@@ -1,8 +1,8 @@
 import { type Database, statement } from '../../src/database/database.ts';
 import type { Load } from './clients.ts';
-import type { Site } from './site.ts';
+import type { Deployment } from './deployment.ts';
 
-const FIGURES = statement(
+const STATISTICS = statement(
   'test_fire_figures',
   `select (select count(*) from tasks)::int as tasks,
      (select count(distinct task_id) from task_history where phase = 'held')::int as held,
@@ -21,7 +21,7 @@ const FIGURES = statement(
 );
 
 /** What came of a fire, counted. */
-export interface Figures {
+export interface FireStatistics {
   tasks: number;
   held: number;
   held_outcomes_by: Record<string, number>;
@@ -30,26 +30,33 @@ export interface Figures {
   failures: Record<string, number>;
 }
 
-export async function figuresOf(db: Database): Promise<Figures> {
-  const [figures] = await db.query<Figures>(FIGURES);
-  if (!figures) throw new Error('there are no figures');
-  return figures;
+export async function readStatistics(db: Database): Promise<FireStatistics> {
+  const [statistics] = await db.query<FireStatistics>(STATISTICS);
+  if (!statistics) throw new Error('there are no figures');
+  return statistics;
 }
 
 /** All of it on one line. */
-export async function describeFire(site: Site, load: Load, figures: Figures): Promise<string> {
-  const { api, workers, provider, database, disk } = site;
-  const jobs = await (await provider.kept.current()).jobs();
+export async function describeRun(
+  deployment: Deployment,
+  load: Load,
+  statistics: FireStatistics,
+): Promise<string> {
+  const { api, workers, provider, database, disk } = deployment;
+  const jobs = await (await provider.simulator.current()).jobs();
   const kills = {
     worker: workers.reduce((sum, worker) => sum + worker.kills, 0),
-    ...{ api: api.kills, simulator: provider.kept.kills },
+    ...{ api: api.kills, simulator: provider.simulator.kills },
   };
-  const failedStarts = [api, ...workers].reduce((sum, kept) => sum + kept.failedStarts.length, 0);
+  const failedStarts = [api, ...workers].reduce(
+    (sum, simulator) => sum + simulator.failedStarts.length,
+    0,
+  );
   const line = {
-    ...{ requests: load.hearings.size, jobs: jobs.length, kills, failedStarts },
+    ...{ requests: load.observations.size, jobs: jobs.length, kills, failedStarts },
     ...{ databaseRestarts: database.restarts, disk: disk.excuse ?? 'filled' },
     ...{ faults: provider.faultsDrawn(), statuses: Object.fromEntries(load.statuses) },
-    ...figures,
+    ...statistics,
   };
   return JSON.stringify(line).replaceAll('"', '');
 }

@@ -6,7 +6,7 @@ import type { Deployment } from './deployment.ts';
 
 export type Attack = 'worker' | 'api' | 'simulator' | 'database' | 'disk';
 
-/** How many of each: some for any load, and more for every so many tasks. */
+/** How many of each: one for this many tasks, but never less than this. */
 const COUNTS: Record<Attack, { atLeast: number; oneForTasks: number }> = {
   worker: { atLeast: 2, oneForTasks: 25 },
   api: { atLeast: 2, oneForTasks: 40 },
@@ -15,13 +15,13 @@ const COUNTS: Record<Attack, { atLeast: number; oneForTasks: number }> = {
   disk: { atLeast: 1, oneForTasks: 125 },
 };
 
-/** Waited after a request was answered, so that every moment of a task's life gets its share. */
+/** A random pause up to this long precedes each attack, so that it hits any moment of a task. */
 const MAX_AIM_SECONDS = 1;
 const MAX_OUTAGE_SECONDS = 1;
-/** Of the answers: by then all attacks have begun, so that the last ones find work under way. */
+/** All attacks have begun once this share of the requests is confirmed: the last ones hit work too. */
 const ATTACKED_SHARE = 0.75;
 
-/** The attacks on so many tasks, in the order of the random. */
+/** The attacks for this number of tasks, in random order. */
 export function planAttacks(tasks: number, random: Random): Attack[] {
   const attacks: Attack[] = [];
   for (const kind of ['worker', 'api', 'simulator', 'database', 'disk'] as const) {
@@ -32,7 +32,7 @@ export function planAttacks(tasks: number, random: Random): Attack[] {
   return attacks;
 }
 
-/** Spreads the attacks over the answers; what they hit comes back by itself, at its own pace. */
+/** Spreads the attacks over the load. What is killed restarts by itself. */
 export async function attackAll(
   deployment: Deployment,
   attacks: Attack[],
@@ -66,20 +66,20 @@ function execute(deployment: Deployment, attack: Attack, random: Random): Promis
 }
 
 const DISK_EFFECTS = statement(
-  'test_hurt_by_disk',
-  `select count(*) filter (where phase = 'archiving' and internal_failures > 0)::int as hurt,
+  'test_disk_effects',
+  `select count(*) filter (where phase = 'archiving' and internal_failures > 0)::int as failures,
      count(*) filter (where phase not in ('completed', 'failed', 'held'))::int as moving
    from tasks`,
 );
 
-/** Until a result found no room on it, or nothing is on its way that could. */
+/** Keeps the disk full until an archive step failed for it, or no task is left that could. */
 async function fillDisk({ disk, database }: Deployment): Promise<void> {
   if (disk.excuse !== undefined) return;
   const freeDisk = await disk.fill();
   try {
     await until(
-      () => database.db.query<{ hurt: number; moving: number }>(DISK_EFFECTS),
-      ([row]) => row !== undefined && (row.hurt > 0 || row.moving === 0),
+      () => database.db.query<{ failures: number; moving: number }>(DISK_EFFECTS),
+      ([row]) => row !== undefined && (row.failures > 0 || row.moving === 0),
     );
   } finally {
     await freeDisk();

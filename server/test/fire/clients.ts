@@ -4,19 +4,19 @@ import type { Random } from '../random.ts';
 import { type KeyObservations, observeKey, viewOf } from './observations.ts';
 import type { ClientRequest } from './requests.ts';
 
-/** Requests that are on their way at a time, each by a client of its own. */
+/** Clients at a time, each with one request in flight. */
 const CLIENTS = 10;
 /** Before a request is sent again. */
 const PAUSE_SECONDS = 0.3;
-/** Between two reads of somebody's task. */
+/** Between two reads of a task. */
 const READ_SECONDS = 0.1;
 
-/** What all clients went through. */
+/** All requests of a run, and what their clients observed. */
 export interface Load {
   observations: Map<ClientRequest, KeyObservations>;
-  /** Errands that were answered 200 or 202. */
+  /** Requests that got a 200 or 202. */
   confirmed(): ClientRequest[];
-  /** How often each status was answered; 0: no answer. */
+  /** How many responses had each status; 0 counts requests without a response. */
   statuses: Map<number, number>;
 }
 
@@ -33,7 +33,7 @@ export function prepareLoad(requests: ClientRequest[]): Load {
   };
 }
 
-/** Sends all errands, each again and again with its key until it is answered 200 or 202. */
+/** Sends all requests, and retries each with its key until it gets a 200 or 202. */
 export async function sendAll(
   load: Load,
   url: () => Promise<string>,
@@ -49,7 +49,7 @@ export async function sendAll(
   await Promise.all(Array.from({ length: CLIENTS }, sendOneByOne));
 }
 
-/** @returns whether it was answered 200 or 202 */
+/** @returns whether the response was a 200 or 202 */
 export async function sendOnce(load: Load, request: ClientRequest, url: () => Promise<string>) {
   const api = client(await url(), request.customer.nextSecret());
   const response = await counted(load, api.create(request.body, request.key));
@@ -57,7 +57,7 @@ export async function sendOnce(load: Load, request: ClientRequest, url: () => Pr
   return response?.status === 200 || response?.status === 202;
 }
 
-/** Reads answered tasks, one after the other as the random fall, until the signal. */
+/** Reads the task of one confirmed request after the other, in random order, until the signal. */
 export async function readAtRandom(
   load: Load,
   url: () => Promise<string>,
@@ -71,7 +71,7 @@ export async function readAtRandom(
   }
 }
 
-/** @returns the answer; undefined when there was none */
+/** @returns the response; undefined when there was none */
 export async function readOnce(load: Load, request: ClientRequest, url: () => Promise<string>) {
   const observation = load.observations.get(request);
   const api = client(await url(), request.customer.nextSecret());

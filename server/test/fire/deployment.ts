@@ -12,12 +12,12 @@ import { openRestartingDatabase, type RestartingDatabase } from './restarting-da
 import { keepRunning, type RestartingProcess } from './restarting-process.ts';
 
 const FAULT_RATE = 0.33;
-/** What a task's files take on the disk at most, with room for what is on its way. */
+/** The most that a task's files take on the disk, files in transfer included. */
 const BYTES_PER_TASK = 2 ** 19;
-const LEAST_DISK_BYTES = 64 * 2 ** 20;
+const MIN_DISK_BYTES = 64 * 2 ** 20;
 const FOR_EVER_SECONDS = 86_400;
 
-/** Everything that runs: one database, one API, two workers, one provider, one disk. */
+/** One database, one API, two workers, one simulated provider, one media host and one disk. */
 export interface Deployment extends AsyncDisposable {
   database: RestartingDatabase;
   disk: SmallDisk;
@@ -41,7 +41,7 @@ export async function startDeployment(options: {
     const folder = stack.use(await temporaryFolder());
     const own = path.join(folder.path, 'database');
     const database = stack.use(await openRestartingDatabase(own));
-    const diskBytes = LEAST_DISK_BYTES + options.tasks * BYTES_PER_TASK;
+    const diskBytes = MIN_DISK_BYTES + options.tasks * BYTES_PER_TASK;
     const disk = stack.use(await mountSmallDisk(path.join(folder.path, 'data'), diskBytes));
     const host = await startMediaHost();
     stack.defer(() => host.close());
@@ -67,7 +67,7 @@ export async function startDeployment(options: {
   }
 }
 
-/** A fire burns faster than the day goes by. */
+/** Shorter waits than the defaults, so that the test sees retries and finds within its minutes. */
 const TIMES = {
   ...{ CREATE_WAIT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '3', RECONCILE_SECONDS: '0.5' },
   ...{ ARK_SUBMITS_PER_MINUTE: '6000', LOG_LEVEL: 'info' },
@@ -93,33 +93,33 @@ async function startServices(env: Record<string, string>, stack: AsyncDisposable
   return { api, workers };
 }
 
-/** The simulated provider: its faults change with each life, its record stays. */
-export interface FaultyProvider {
+/** The simulated provider: its faults change with each restart, its record of jobs stays. */
+interface FaultyProvider {
   simulator: RestartingProcess<SimulatorProcess>;
   address: string;
-  /** Kills it; it is back at the same address, with other faults. */
+  /** Kills it; it restarts at the same address, with other faults. */
   kill(): Promise<void>;
-  /** From now on it makes no fault. */
+  /** Restarts it without faults. */
   stopFaults(): Promise<void>;
-  /** About how many faults it has made, those planned for unlisted jobs left out. */
+  /** About how many faults it has made, without those planned for unlisted jobs. */
   faultsDrawn(): number;
 }
 
 async function startFaultyProvider(folder: string, seed: number): Promise<FaultyProvider> {
-  let life = { seed, rate: FAULT_RATE };
+  let run = { seed, rate: FAULT_RATE };
   let port = '0';
   let faults = 0;
   const simulator = keepRunning('simulator', async () => {
-    const how = ['--port', port, '--seed', String(life.seed), '--fault-rate', String(life.rate)];
-    const running = await startSimulator('ark', folder, how);
+    const args = ['--port', port, '--seed', String(run.seed), '--fault-rate', String(run.rate)];
+    const running = await startSimulator('ark', folder, args);
     port = new URL(running.url).port;
-    if (life.rate > 0) await running.plan(UNLISTED_PLAN);
+    if (run.rate > 0) await running.plan(UNLISTED_PLAN);
     return running;
   });
   const kill = async (rate: number) => {
     const requests = await (await simulator.current()).requests().catch(() => []);
-    faults += faultsIn(requests, life);
-    life = { seed: life.seed + 1, rate };
+    faults += faultsIn(requests, run);
+    run = { seed: run.seed + 1, rate };
     await simulator.kill();
   };
   return {
@@ -141,10 +141,10 @@ const UNLISTED_PLAN = {
   ],
 };
 
-/** How many of these requests a life with this seed spoiled: what it drew depends on no more. */
+/** To how many of these requests a run with this seed gave a fault: it draws once for each. */
 function faultsIn(requests: RequestLine[], { seed, rate }: { seed: number; rate: number }) {
-  const some = [{ kind: 'refuse' as const }];
-  const drawn = { submit: some, read: some, find: some, output: some };
+  const faults = [{ kind: 'refuse' as const }];
+  const drawn = { submit: faults, read: faults, find: faults, output: faults };
   const source = createFaultSource({ seed, rate, drawn });
   return requests.filter(({ call }) => source.take(call, '').length > 0).length;
 }

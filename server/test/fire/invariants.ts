@@ -14,17 +14,17 @@ import {
 } from './record.ts';
 import { type ClientRequest, REQUEST_CREDITS } from './requests.ts';
 
-/** Failures after a job was really taken, and nobody's fault but its own. */
+/** Failures of a task whose job ran: the job itself failed. */
 const FAILED_JOBS = ['provider_failed', 'content_refused'];
 
-/** Compares the books with the provider's record. @returns what does not agree, a line each */
+/** Compares tasks and attempts with the provider's record. @returns one line per contradiction */
 export async function problemsOfJobs(deployment: Deployment): Promise<string[]> {
   const tasks = await recordedTasks(deployment.database.db);
   const jobs = await jobsByAttempt(deployment);
   const attempts = new Set(tasks.flatMap((task) => task.attempts.map(({ id }) => id)));
   const unrecorded = [...jobs.keys()].filter((id) => !attempts.has(id));
   return [
-    ...unrecorded.map((id) => `a job was given the address of ${id}, which is not on record`),
+    ...unrecorded.map((id) => `a job has the callback address of ${id}, which is not on record`),
     ...tasks.flatMap((task) => problemsOfTask(task, jobs)),
   ];
 }
@@ -38,17 +38,17 @@ function problemsOfTask(task: RecordedTask, jobs: JobsByAttempt): string[] {
     'is completed by its own job, adopted': task.phase !== 'completed' || equal(own, adopted),
     'is refunded only without a job, or with one that failed':
       task.phase !== 'failed' || own.length === 0 || FAILED_JOBS.includes(task.error_code ?? ''),
-    'adopted no job of others': adopted.every((id) => own.includes(id)),
+    'adopted no job of another task': adopted.every((id) => own.includes(id)),
   };
   const broken = Object.entries(rules).filter(([, isKept]) => !isKept);
-  return broken.map(([rule]) => `not so: it ${rule}: ${JSON.stringify({ task, own })}`);
+  return broken.map(([rule]) => `not true: it ${rule}: ${JSON.stringify({ task, own })}`);
 }
 
 function equal(one: string[], other: string[]): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** At most one job ran for each prompt that only one errand has. */
+/** At most one job ran for each prompt that only one request has. */
 export async function problemsOfPrompts(
   deployment: Deployment,
   requests: ClientRequest[],
@@ -60,7 +60,7 @@ export async function problemsOfPrompts(
     .map(({ key, prompt }) => `${key}: more than one job ran for ${prompt}`);
 }
 
-/** Each key means one task; those before it were refunded at once and nobody counted on them. */
+/** Each key means one task; earlier ones were refunded at once and never announced. */
 export async function problemsOfKeys(deployment: Deployment, load: Load): Promise<string[]> {
   const byKey = Map.groupBy(await recordedTasks(deployment.database.db), ({ key }) => key);
   return [...load.observations].flatMap(([{ key }, { taskId }]) => {
@@ -78,7 +78,7 @@ function describe(task: RecordedTask): string {
   return JSON.stringify(task);
 }
 
-/** Asks once more for every key and task, and fetches every video. */
+/** Sends every key and reads every task once more, and downloads every video. */
 export async function problemsOfResponses(deployment: Deployment, load: Load): Promise<string[]> {
   const problems: string[] = [];
   const waiting = [...load.observations];
@@ -99,7 +99,8 @@ async function problemsOfRequest(
   const isAnswered = await sendOnce(load, request, deployment.url);
   const read = await readOnce(load, request, deployment.url);
   const view = load.observations.get(request)?.lastView;
-  if (!isAnswered || read?.status !== 200 || !view) return [`${request.key}: no answer at the end`];
+  if (!isAnswered || read?.status !== 200 || !view)
+    return [`${request.key}: no response at the end`];
   if (view.status === 'failed') {
     const isRefunded =
       view.credits_used === REQUEST_CREDITS && view.credits_refunded === REQUEST_CREDITS;
@@ -117,7 +118,7 @@ const SPENT = statement(
    from tasks where account_id = $1`,
 );
 
-/** What was granted is there or was captured for a completed task; promotional ones are whole. */
+/** Paid credits are available or captured for completed tasks; promotional ones are untouched. */
 export async function assertCredits(db: Database, customer: MultiKeyCustomer): Promise<void> {
   const { accountId, paidCredits } = customer;
   const [spent] = await db.query<{ credits: number }>(SPENT, [accountId]);

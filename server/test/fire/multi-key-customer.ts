@@ -5,11 +5,11 @@ import { grant } from '../../src/ledger/ledger.ts';
 
 export const PROMOTIONAL_CREDITS = 500;
 
-/** An account with more API keys than its rate window would let one key pass. */
+/** An account with several API keys, since one key would use up its rate window. */
 export interface MultiKeyCustomer {
   accountId: string;
   paidCredits: number;
-  /** The API key whose turn it is. */
+  /** The secrets of its API keys, in turn. */
   nextSecret(): string;
 }
 

@@ -1,16 +1,16 @@
 import type { ApiResponse } from '../client.ts';
 
-/** What an answer says of the task that its key is bound to. */
-export type KeyMeaning =
-  /** 200, 202, a held 503, a 400 after the reserve: the key means this task from now on. */
+/** What a response says about the task of its Idempotency-Key. */
+type KeyMeaning =
+  /** 200, 202, a held 503, a 400 after the reserve: the key is bound to this task for good. */
   | { kind: 'bound'; id: string; view: TaskView | undefined }
-  /** 503 with the refund: the task is over, and the key is free again. */
+  /** 503 with a refund: the task has failed, and the key is released. */
   | { kind: 'released'; id: string }
-  /** Nothing is said of a task. */
+  /** The response names no task. */
   | { kind: 'nothing' };
 
-/** What a client may rely on of a task. */
-export interface TaskView {
+/** The fields of a task that never change again once it has ended. */
+interface TaskView {
   id: string;
   status: string;
   credits_used: number;
@@ -18,7 +18,7 @@ export interface TaskView {
   error: { code: string } | null;
 }
 
-export function meaningOf({ status, body }: ApiResponse): KeyMeaning {
+function meaningOf({ status, body }: ApiResponse): KeyMeaning {
   if (status === 200 || status === 202) return { kind: 'bound', id: body.id, view: viewOf(body) };
   const { task_id: id, credits } = body?.error?.details ?? {};
   if (id === undefined) return { kind: 'nothing' };
@@ -31,10 +31,10 @@ export function viewOf(body: TaskView): TaskView {
   return { id, status, credits_used, credits_refunded, error };
 }
 
-/** All that one client was told about one key, and what of it contradicts something earlier. */
+/** The responses for one Idempotency-Key, and where one contradicts an earlier one. */
 export interface KeyObservations {
   recordResponse(response: ApiResponse): KeyMeaning;
-  /** A task as it was read. */
+  /** Records a task as it was read. */
   recordView(view: TaskView): void;
   readonly taskId: string | undefined;
   readonly lastView: TaskView | undefined;

@@ -10,11 +10,11 @@ import {
   recordedTasks,
 } from './record.ts';
 
-/** Two at a time: each is a process. */
+/** Commands at a time: each is a process. */
 const OPERATORS = 2;
 const PATIENCE_SECONDS = 240;
 
-/** Waits until nothing moves by itself any more, and lets an operator decide the rest. */
+/** Waits until every task has ended or needs an operator, and then decides those as an operator. */
 export async function finishAllTasks(deployment: Deployment): Promise<{ decided: number }> {
   const open = await untilIdle(deployment, isForOperator);
   const waiting = [...open];
@@ -26,7 +26,7 @@ export async function finishAllTasks(deployment: Deployment): Promise<{ decided:
   return { decided: open.length };
 }
 
-/** @returns the tasks that have not ended, once there is nothing to wait for with any of them */
+/** @returns the tasks that have not ended, once all of them are idle */
 async function untilIdle(
   deployment: Deployment,
   isIdle: typeof isForOperator,
@@ -42,7 +42,7 @@ async function untilIdle(
   return tasks;
 }
 
-/** What the provider's own record says, as somebody would read it off its console. */
+/** Decides by the provider's own record, which an operator would read on its console. */
 async function decide(deployment: Deployment, task: RecordedTask): Promise<void> {
   const [job] = jobsOf(task, await jobsByAttempt(deployment));
   const decision = job ? ['--accepted', job.id] : ['--not-accepted'];

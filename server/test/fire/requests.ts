@@ -1,26 +1,26 @@
 import type { Random } from '../random.ts';
 import type { MultiKeyCustomer } from './multi-key-customer.ts';
 
-/** What each errand costs: 4 s of the mini model in 480p. */
+/** What each request costs: 4 s of the mini model in 480p. */
 export const REQUEST_CREDITS = 60;
 
 /** A prompt with this word makes a job that no list shows and no callback names. */
 export const UNLISTED = 'unlisted';
 
-/** Three of the same, for as long as they last. */
+/** Equal requests that share a prompt, each with a key of its own. */
 const COPIES = 3;
 
-/** One request that a client wants fulfilled, whatever it takes. */
+/** One create that a client retries until it is confirmed. */
 export interface ClientRequest {
   key: string;
   customer: MultiKeyCustomer;
   body: object;
   prompt: string;
-  /** Whether no other errand has this prompt. */
+  /** Whether no other request has this prompt. */
   isUnique: boolean;
 }
 
-/** Requests with and without a picture, some alike to the last letter, some nearly untraceable. */
+/** Requests with and without a picture: some with equal bodies, some whose jobs are unlisted. */
 export function makeRequests(
   count: number,
   {
@@ -38,7 +38,7 @@ export function makeRequests(
     const body = bodyOf(prompt, random.chance(0.4) ? imageUrl : undefined);
     const customer = random.pick(customers);
     for (let copy = 0; copy < copies; copy += 1) {
-      const key = `errand-${crypto.randomUUID()}`;
+      const key = `request-${crypto.randomUUID()}`;
       requests.push({ key, customer, body, prompt, isUnique: copies === 1 });
     }
   }

@@ -1,35 +1,35 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** What runs, and how to end it. */
-export interface RunningProcess {
+/** One run of the process, and how to end it. */
+interface RunningProcess {
   kill(signal?: NodeJS.Signals): Promise<unknown>;
-  /** Missing where nobody can look at it. */
+  /** Missing if the process can't be observed. */
   process?: ChildProcess;
   /** What it wrote so far. */
   output?(): string;
 }
 
-/** A process that is started again at once whenever it is killed, until it is let go. */
+/** A process that is restarted at once when it is killed, until it is stopped. */
 export interface RestartingProcess<Process extends RunningProcess> {
   readonly name: string;
-  /** As it runs now; waits while it is down. */
+  /** The current run; waits while the process is down. */
   current(): Promise<Process>;
-  /** SIGKILL. Resolves when it is gone; it is on its way up again then. */
+  /** Sends SIGKILL; resolves when the process has ended and its restart has begun. */
   kill(): Promise<void>;
   /** Ends it for good. */
   stop(): Promise<void>;
   readonly kills: number;
-  /** Starts that failed, for example while the database was away; each was tried again. */
+  /** Starts that failed, for example while the database was down; each was retried. */
   readonly failedStarts: string[];
-  /** How it ended when nobody had asked it to. */
+  /** Ends that the test did not cause. */
   readonly unexpectedExits: string[];
-  /** What each of its lives wrote. */
+  /** The output of each run. */
   readonly outputs: string[];
 }
 
 /**
  * Starts a process and keeps it running.
- * @param start also called after each kill, and again when it failed
+ * @param start called again after each kill, and after each failure of its own
  */
 export function keepRunning<Process extends RunningProcess>(
   name: string,
@@ -40,7 +40,7 @@ export function keepRunning<Process extends RunningProcess>(
   const failedStarts: string[] = [];
   const unexpectedExits: string[] = [];
   const wasEnded = new WeakSet<Process>();
-  const lives: Process[] = [];
+  const runs: Process[] = [];
 
   const startWithRetries = async (): Promise<Process> => {
     for (;;) {
@@ -53,7 +53,7 @@ export function keepRunning<Process extends RunningProcess>(
     }
   };
   const watch = (running: Process): Process => {
-    lives.push(running);
+    runs.push(running);
     running.process?.once('exit', (code, signal) => {
       if (wasEnded.has(running)) return;
       unexpectedExits.push(`${name} ended by itself (${code ?? signal})`);
@@ -77,13 +77,13 @@ export function keepRunning<Process extends RunningProcess>(
     },
     async stop() {
       isStopped = true;
-      await end('SIGKILL').catch(() => {}); // one that does not start any more has ended
+      await end('SIGKILL').catch(() => {}); // a process that no longer starts has ended
     },
     get kills() {
       return kills;
     },
     get outputs() {
-      return lives.map((life) => life.output?.() ?? '');
+      return runs.map((run) => run.output?.() ?? '');
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Load } from './clients.ts';
 import type { Deployment } from './deployment.ts';
 
 const STATISTICS = statement(
-  'test_fire_figures',
+  'test_fire_statistics',
   `select (select count(*) from tasks)::int as tasks,
      (select count(distinct task_id) from task_history where phase = 'held')::int as held,
      (select coalesce(jsonb_object_agg(by, times), '{}') from
@@ -20,7 +20,7 @@ const STATISTICS = statement(
         group by 1) as f) as failures`,
 );
 
-/** What came of a fire, counted. */
+/** What became of the tasks, attempts and jobs of a run, counted. */
 export interface FireStatistics {
   tasks: number;
   held: number;
@@ -32,11 +32,11 @@ export interface FireStatistics {
 
 export async function readStatistics(db: Database): Promise<FireStatistics> {
   const [statistics] = await db.query<FireStatistics>(STATISTICS);
-  if (!statistics) throw new Error('there are no figures');
+  if (!statistics) throw new Error('there are no statistics');
   return statistics;
 }
 
-/** All of it on one line. */
+/** One line with everything that happened in a run. */
 export async function describeRun(
   deployment: Deployment,
   load: Load,

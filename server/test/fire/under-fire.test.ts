@@ -25,7 +25,7 @@ import { describeRun, type FireStatistics, readStatistics } from './statistics.t
 
 const TASKS = Number(process.env.FRAMEWRIGHT_FIRE_TASKS ?? 12);
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
-/** The full size: every way out of a held task shows up then. */
+/** With this many tasks, every way out of a held task occurs. */
 const FULL_TASKS = 500;
 
 async function openCustomers({
@@ -38,7 +38,7 @@ async function openCustomers({
   ];
 }
 
-/** Clients send and read while everything around them dies; returns when all are answered. */
+/** Clients send and read while processes are killed; returns when all requests are confirmed. */
 async function runUnderAttack(deployment: Deployment, load: Load): Promise<void> {
   const random = createRandom(SEED);
   const over = new AbortController();
@@ -80,14 +80,14 @@ async function assertInvariants(
 }
 
 function assertFullSize({ held_outcomes_by, orphans }: FireStatistics): void {
-  assert.equal(orphans.confirmed ?? 0, 0, 'no job ran that no task has');
+  assert.equal(orphans.confirmed ?? 0, 0, 'no job ran that no task uses');
   if (TASKS < FULL_TASKS) return;
   for (const by of ['callback', 'find', 'operator']) {
-    assert.ok((held_outcomes_by[by] ?? 0) > 0, `some held task was resolved by ${by}`);
+    assert.ok((held_outcomes_by[by] ?? 0) > 0, `some held task got its outcome by ${by}`);
   }
 }
 
-/** What the services said goes to a folder that stays, for whoever looks for the cause. */
+/** Writes the services' logs to a folder that is not removed, to find the cause of a failure. */
 async function keepLogs(
   t: TestContext,
   { api, workers }: Deployment,
@@ -96,17 +96,17 @@ async function keepLogs(
   const folder = await mkdtemp(path.join(tmpdir(), `framewright-fire-${SEED}-`));
   await writeFile(path.join(folder, 'failure.txt'), inspect(error, { depth: 9 }));
   for (const service of [api, ...workers]) {
-    const words = [...service.failedStarts, ...service.unexpectedExits, ...service.outputs].join(
+    const text = [...service.failedStarts, ...service.unexpectedExits, ...service.outputs].join(
       '\n',
     );
-    await writeFile(path.join(folder, `${service.name}.log`), words);
+    await writeFile(path.join(folder, `${service.name}.log`), text);
   }
   const variables = { FRAMEWRIGHT_SEED: SEED, FRAMEWRIGHT_FIRE_TASKS: TASKS };
   const command = replayCommand(import.meta.filename, variables);
-  t.diagnostic(`the services' logs are in ${folder}; to play it again: ${command}`);
+  t.diagnostic(`the services' logs are in ${folder}; to run it again: ${command}`);
 }
 
-/** Whole seconds by what they were spent on. */
+/** Measures the parts of a run in whole seconds. */
 function startStopwatch() {
   let startedAt = performance.now();
   const laps: string[] = [];
@@ -128,9 +128,9 @@ async function surviveAttacks(t: TestContext): Promise<void> {
     const load = prepareLoad(makeRequests(TASKS, options));
     laps.end('starting');
     await runUnderAttack(deployment, load);
-    laps.end('burning');
+    laps.end('attacking');
     await finishAllTasks(deployment);
-    laps.end('settling');
+    laps.end('finishing');
     const statistics = await readStatistics(deployment.database.db);
     t.diagnostic(`seed: ${SEED}, ${await describeRun(deployment, load, statistics)}`);
     await assertInvariants(deployment, load, customers);
@@ -143,4 +143,4 @@ async function surviveAttacks(t: TestContext): Promise<void> {
   }
 }
 
-test('real processes under fire: no task is lost, none runs twice', surviveAttacks);
+test('real processes under attack: no task is lost, and no job runs twice', surviveAttacks);

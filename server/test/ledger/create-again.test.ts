@@ -14,15 +14,15 @@ import { type Random, shuffled } from '../random.ts';
 import { bindingFor, PRICE, REQUEST, sql } from '../task-fixtures.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
 import {
-  assertBoth,
+  assertBothOccurred,
   type CutDatabase,
-  count,
+  countLost,
   cutsFor,
-  insist,
-  insistOnDatabase,
   newTally,
   openCutDatabase,
-} from './lost-answers.ts';
+  retryOnDatabase,
+  retryUntilResponse,
+} from './lost-responses.ts';
 import { runRounds } from './rounds.ts';
 
 let api: TestApp;
@@ -43,16 +43,16 @@ const BODY = { prompt: 'a lighthouse at dawn' };
 const OTHERS = [{ prompt: 'a lighthouse at dusk' }, { ...BODY, seed: 7 }, { ...BODY, seed: 8 }];
 const DEAR = { ...BODY, duration: 10 };
 /** How the connections of clients that play at the same time are cut (see cutsFor). */
-const POOL_SIZES = [0, 1, 2, 3];
+const CUT_STRATEGIES = [0, 1, 2, 3];
 
 interface Sent {
   body: object;
-  answer: ApiResponse;
+  response: ApiResponse;
 }
 
 /** Who was first is told by 202; everybody else must hear what their own body calls for. */
 function assertOneWinner(sent: Sent[]): Sent {
-  const winners = sent.filter(({ answer }) => answer.status === 202);
+  const winners = sent.filter(({ response }) => response.status === 202);
   assert.equal(winners.length, 1, `${winners.length} of them were told 202`);
   const [winner] = winners;
   assert.ok(winner);
@@ -61,15 +61,15 @@ function assertOneWinner(sent: Sent[]): Sent {
 }
 
 /** The same body hears of the winner's task, another is a conflict: nobody is told of money. */
-function assertLost({ body, answer }: Sent, winner: Sent): void {
-  const headers = Object.fromEntries(answer.headers);
+function assertLost({ body, response }: Sent, winner: Sent): void {
+  const headers = Object.fromEntries(response.headers);
   if (body !== winner.body) {
-    assertError({ ...answer, headers }, 'idempotency_conflict');
+    assertError({ ...response, headers }, 'idempotency_conflict');
     return;
   }
-  assert.equal(answer.status, 200);
+  assert.equal(response.status, 200);
   assert.equal(headers['idempotent-replayed'], 'true');
-  assert.deepEqual(answer.body, winner.answer.body);
+  assert.deepEqual(response.body, winner.response.body);
 }
 
 test('one key in flight with equal and other bodies: one task, never 402', async (t) => {
@@ -79,13 +79,13 @@ test('one key in flight with equal and other bodies: one task, never 402', async
     const clients = [client(api.url, secret), client(api.url, second.secret)] as const;
     const key = crypto.randomUUID();
     const send = async (body: object) => {
-      return { body, answer: await random.pick(clients).create(body, key) };
+      return { body, response: await random.pick(clients).create(body, key) };
     };
-    const rush = shuffled([BODY, BODY, BODY, BODY, BODY, ...OTHERS, ...OTHERS], random);
-    const winner = assertOneWinner(await Promise.all(rush.map(send)));
+    const bodies = shuffled([BODY, BODY, BODY, BODY, BODY, ...OTHERS, ...OTHERS], random);
+    const winner = assertOneWinner(await Promise.all(bodies.map(send)));
     for (const body of shuffled([BODY, ...OTHERS, DEAR], random))
       assertLost(await send(body), winner);
-    await assertOneTask(accountId, winner.answer.body.id, 0);
+    await assertOneTask(accountId, winner.response.body.id, 0);
   });
 });
 
@@ -94,14 +94,14 @@ test('a body told 402 binds no key: the one beside it that can be paid has it', 
     const { accountId, secret } = await makeCustomer(db, PRICE.credits);
     const key = crypto.randomUUID();
     const send = async (body: object) => {
-      return { body, answer: await client(api.url, secret).create(body, key) };
+      return { body, response: await client(api.url, secret).create(body, key) };
     };
     const sent = await Promise.all(shuffled([DEAR, DEAR, DEAR, BODY, BODY], random).map(send));
-    const affordable = sent.filter(({ answer }) => answer.status !== 402);
-    for (const { body, answer } of sent) assert.ok(answer.status !== 402 || body === DEAR);
+    const affordable = sent.filter(({ response }) => response.status !== 402);
+    for (const { body, response } of sent) assert.ok(response.status !== 402 || body === DEAR);
     const winner = assertOneWinner(affordable);
     assertLost(await send(DEAR), winner);
-    await assertOneTask(accountId, winner.answer.body.id, 0);
+    await assertOneTask(accountId, winner.response.body.id, 0);
   });
 });
 
@@ -125,38 +125,39 @@ async function createThrough(client: CutDatabase, binding: Binding): Promise<Cre
 
 test('a create whose database went away is done once when its repeat answers', async (t) => {
   const tally = newTally();
-  const play = async (place: number, random: Random) => {
+  const play = async (strategy: number, random: Random) => {
     await using through = await openCutDatabase(api.database.url);
     const { accountId } = await makeCustomer(db, PRICE.credits * 2);
     const binding = bindingFor(accountId);
-    const { answer, lost } = await insistOnDatabase(through, cutsFor(place, random, 4), () =>
+    const { response, lost } = await retryOnDatabase(through, cutsFor(strategy, random, 4), () =>
       createThrough(through, binding),
     );
-    count(tally, { lost, isDone: answer.kind === 'replayed' });
-    await assertOneTask(accountId, answer.task.id);
+    countLost(tally, { lost, isDone: response.kind === 'replayed' });
+    await assertOneTask(accountId, response.task.id);
   };
   await runRounds(t, async (random) => {
-    await Promise.all(POOL_SIZES.map((place) => play(place, random.fork())));
+    await Promise.all(CUT_STRATEGIES.map((strategy) => play(strategy, random.fork())));
   });
-  assertBoth(t, 'create', tally);
+  assertBothOccurred(t, 'create', tally);
 });
 
 test('a POST whose connection was cut made one task when its repeat answers', async (t) => {
   const tally = newTally();
-  const play = async (place: number, random: Random) => {
+  const play = async (strategy: number, random: Random) => {
     await using proxy = await openCuttingProxy(new URL(api.url), () => true);
     const { accountId, secret } = await makeCustomer(db, PRICE.credits * 2);
     const { create } = client(`http://127.0.0.1:${proxy.port}`, secret);
     const key = crypto.randomUUID();
-    const { answer, lost } = await insist({ proxy, cuts: cutsFor(place, random, 1) }, () =>
-      create(BODY, key).catch(() => 'lost' as const),
+    const { response, lost } = await retryUntilResponse(
+      { proxy, cuts: cutsFor(strategy, random, 1) },
+      () => create(BODY, key).catch(() => 'lost' as const),
     );
-    assert.ok(answer.status === 200 || answer.status === 202, JSON.stringify(answer.body));
-    count(tally, { lost, isDone: answer.status === 200 });
-    await assertOneTask(accountId, answer.body.id);
+    assert.ok(response.status === 200 || response.status === 202, JSON.stringify(response.body));
+    countLost(tally, { lost, isDone: response.status === 200 });
+    await assertOneTask(accountId, response.body.id);
   };
   await runRounds(t, async (random) => {
-    await Promise.all(POOL_SIZES.map((place) => play(place, random.fork())));
+    await Promise.all(CUT_STRATEGIES.map((strategy) => play(strategy, random.fork())));
   });
-  assertBoth(t, 'POST', tally);
+  assertBothOccurred(t, 'POST', tally);
 });

@@ -5,18 +5,18 @@ import { connect, createServer, type Socket } from 'node:net';
  * Where a connection is cut: at the nth piece that the client sends, or when the server's answer is
  * there. Of that piece a share still gets through: 0 to 1, of an answer less than 1.
  */
-export type Cut = { at: 'request'; nth: number; share: number } | { at: 'answer'; share: number };
+export type Cut = { at: 'request'; nth: number; share: number } | { at: 'response'; share: number };
 
 /** What the proxy knows of a cut that the client can't. unsent: nothing that counts left. */
-export type Fate = 'uncut' | 'unsent' | 'unknown' | 'answered';
+export type CutOutcome = 'uncut' | 'unsent' | 'unknown' | 'responded';
 
 /** A TCP proxy that cuts connections on command. */
 export interface CuttingProxy extends AsyncDisposable {
   port: number;
   /** Lets the next pieces of any connection meet this cut, once. */
-  arm(cut: Cut): void;
+  cutNext(cut: Cut): void;
   /** Takes back a cut that was not met, and tells what became of it. */
-  disarm(): Fate;
+  endCut(): CutOutcome;
 }
 
 /**
@@ -28,23 +28,23 @@ export async function openCuttingProxy(
   isAnswer: (piece: Buffer) => boolean,
 ): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
-  let armed: Cut | undefined;
-  let fate: Fate = 'uncut';
+  let pending: Cut | undefined;
+  let outcome: CutOutcome = 'uncut';
 
   const meetRequest = (piece: Buffer): Buffer | undefined => {
-    if (armed?.at !== 'request') return undefined;
-    armed = { ...armed, nth: armed.nth - 1 };
-    if (armed.nth > 0) return undefined;
-    const part = piece.subarray(0, Math.floor(piece.length * armed.share));
-    fate = part.length === 0 ? 'unsent' : 'unknown';
-    armed = undefined;
+    if (pending?.at !== 'request') return undefined;
+    pending = { ...pending, nth: pending.nth - 1 };
+    if (pending.nth > 0) return undefined;
+    const part = piece.subarray(0, Math.floor(piece.length * pending.share));
+    outcome = part.length === 0 ? 'unsent' : 'unknown';
+    pending = undefined;
     return part;
   };
   const meetAnswer = (piece: Buffer): Buffer | undefined => {
-    if (armed?.at !== 'answer' || !isAnswer(piece)) return undefined;
-    const part = piece.subarray(0, Math.floor(piece.length * armed.share));
-    fate = 'answered';
-    armed = undefined;
+    if (pending?.at !== 'response' || !isAnswer(piece)) return undefined;
+    const part = piece.subarray(0, Math.floor(piece.length * pending.share));
+    outcome = 'responded';
+    pending = undefined;
     return part;
   };
   const server = createServer((client) => {
@@ -58,13 +58,13 @@ export async function openCuttingProxy(
   const address = server.address();
   return {
     port: typeof address === 'object' && address ? address.port : 0,
-    arm(cut) {
-      armed = cut;
-      fate = 'uncut';
+    cutNext(cut) {
+      pending = cut;
+      outcome = 'uncut';
     },
-    disarm() {
-      armed = undefined;
-      return fate;
+    endCut() {
+      pending = undefined;
+      return outcome;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

@@ -5,8 +5,14 @@ import { type Database, openDatabase } from '../../src/database/database.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
-import { type Asked, createHistory, type History, type Move, type Reserve } from './client.ts';
-import { assertLinearizable } from './history.ts';
+import {
+  createHistory,
+  type LedgerHistory,
+  type LedgerRequest,
+  type Movement,
+  type TaskMovement,
+} from './history.ts';
+import { assertLinearizable } from './linearizability.ts';
 import { runRounds } from './rounds.ts';
 
 const CLIENTS = 8;
@@ -30,40 +36,40 @@ after(async () => {
 
 /** What all clients of a round know: the accounts, what was asked, and the tasks with credits. */
 interface Round {
-  history: History;
+  history: LedgerHistory;
   accounts: [string, ...string[]];
-  asked: Move[];
-  reserved: Reserve[];
+  sent: Movement[];
+  reserved: TaskMovement[];
 }
 
 async function openRound(): Promise<Round> {
   const open = () => createAccount(database.db, `${crypto.randomUUID()}@example.com`);
   const accounts: Round['accounts'] = [await open()];
   while (accounts.length < ACCOUNTS) accounts.push(await open());
-  return { history: createHistory(`${crypto.randomUUID()}-`), accounts, asked: [], reserved: [] };
+  return { history: createHistory(`${crypto.randomUUID()}-`), accounts, sent: [], reserved: [] };
 }
 
 async function playClient(client: Database, round: Round, random: Random): Promise<void> {
   for (let call = 0; call < CALLS_PER_CLIENT; call += 1) {
-    const asked = nextCall(round, random);
-    if (asked.type !== 'read') round.asked.push(asked);
-    const told = await round.history.ask(client, asked);
-    if (asked.type === 'reserve' && told === 'booked') round.reserved.push(asked);
+    const request = nextCall(round, random);
+    if (request.type !== 'read') round.sent.push(request);
+    const result = await round.history.call(client, request);
+    if (request.type === 'reserve' && result === 'booked') round.reserved.push(request);
   }
 }
 
-function nextCall(round: Round, random: Random): Asked {
+function nextCall(round: Round, random: Random): LedgerRequest {
   const accountId = random.pick(round.accounts);
-  const before = round.asked[random.below(round.asked.length)];
+  const before = round.sent[random.below(round.sent.length)];
   if (before && random.chance(0.2)) return before;
   if (random.chance(0.2)) return { type: 'read', accountId };
-  return newMove(accountId, round, random);
+  return newMovement(accountId, round, random);
 }
 
 /** Few references and tasks for many calls, so that different movements want the same name. */
 const REFERENCES = (CLIENTS * CALLS_PER_CLIENT) / 4;
 
-function newMove(accountId: string, { reserved }: Round, random: Random): Move {
+function newMovement(accountId: string, { reserved }: Round, random: Random): Movement {
   const reference = random.below(REFERENCES);
   const kind = random.pick(['paid', 'paid', 'promotional']);
   const type = random.pick(['grant', 'adjust', 'reserve', 'reserve', 'settle', 'settle']);
@@ -84,13 +90,13 @@ test('whatever many clients move and read at once, each book is linearizable', a
     const round = await openRound();
     await Promise.all(clients.map((client) => playClient(client, round, random.fork())));
     await assertLinearizable(database.db, round.history);
-    for (const { told } of round.history.calls) {
-      const outcome = typeof told === 'string' ? told : 'read';
+    for (const { result } of round.history.calls) {
+      const outcome = typeof result === 'string' ? result : 'read';
       tally[outcome] = (tally[outcome] ?? 0) + 1;
     }
   });
   t.diagnostic(JSON.stringify(tally));
-  for (const outcome of ['booked', 'repeated', 'taken', 'short', 'read']) {
+  for (const outcome of ['booked', 'repeated', 'conflict', 'insufficient', 'read']) {
     assert.ok(tally[outcome], `some calls were told ${outcome}`);
   }
   assert.equal(tally.lost, undefined);

@@ -5,8 +5,8 @@ import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
 import {
   type Cut,
+  type CutOutcome,
   type CuttingProxy,
-  type Fate,
   isPostgresDone,
   openCuttingProxy,
 } from './cutting-proxy.ts';
@@ -32,32 +32,32 @@ export async function openCutDatabase(address: string): Promise<CutDatabase> {
 }
 
 /** Before anything is sent, when the answer is there, or anywhere and then perhaps once more. */
-export function cutsFor(place: number, random: Random, requests: number): Cut[] {
+export function cutsFor(strategy: number, random: Random, requests: number): Cut[] {
   const nth = random.whole(1, requests);
   const share = random.below(100) / 100;
-  if (place === 0) return [{ at: 'request', nth, share: 0 }];
-  if (place === 1 || random.chance(0.2)) return [{ at: 'answer', share }];
+  if (strategy === 0) return [{ at: 'request', nth, share: 0 }];
+  if (strategy === 1 || random.chance(0.2)) return [{ at: 'response', share }];
   const anywhere: Cut = { at: 'request', nth, share: random.pick([0, share, 1]) };
-  return random.chance(0.3) ? [anywhere, ...cutsFor(place, random, requests)] : [anywhere];
+  return random.chance(0.3) ? [anywhere, ...cutsFor(strategy, random, requests)] : [anywhere];
 }
 
 /**
  * Asks, with the connection cut as planned, until an answer comes.
  * @returns that answer, and what the proxies know of the tries whose answer was lost
  */
-export async function insist<Answer>(
+export async function retryUntilResponse<Value>(
   { proxy, cuts, connect }: { proxy: CuttingProxy; cuts: Cut[]; connect?: () => Promise<unknown> },
-  ask: () => Promise<Answer | 'lost'>,
-): Promise<{ answer: Answer; lost: Fate[] }> {
-  const lost: Fate[] = [];
+  ask: () => Promise<Value | 'lost'>,
+): Promise<{ response: Value; lost: CutOutcome[] }> {
+  const lost: CutOutcome[] = [];
   for (const cut of [...cuts, undefined]) {
     await connect?.();
-    if (cut) proxy.arm(cut);
-    const answer = await ask();
-    const fate = proxy.disarm();
-    if (answer !== 'lost') return { answer, lost };
-    assert.ok(cut && fate !== 'uncut', 'an answer was lost without a cut');
-    lost.push(fate);
+    if (cut) proxy.cutNext(cut);
+    const response = await ask();
+    const outcome = proxy.endCut();
+    if (response !== 'lost') return { response, lost };
+    assert.ok(cut && outcome !== 'uncut', 'an answer was lost without a cut');
+    lost.push(outcome);
   }
   throw new Error('no answer came although nothing was cut');
 }
@@ -65,12 +65,12 @@ export async function insist<Answer>(
 const AWAKE = statement('', 'select 1');
 
 /** Insists over the database: what is cut belongs to the call, not to the greeting before it. */
-export function insistOnDatabase<Answer>(
+export function retryOnDatabase<Value>(
   { db, proxy }: CutDatabase,
   cuts: Cut[],
-  ask: () => Promise<Answer | 'lost'>,
+  ask: () => Promise<Value | 'lost'>,
 ) {
-  return insist({ proxy, cuts, connect: () => db.query(AWAKE) }, ask);
+  return retryUntilResponse({ proxy, cuts, connect: () => db.query(AWAKE) }, ask);
 }
 
 /** How often calls had taken effect, and had not, when their answer was lost. */
@@ -84,16 +84,20 @@ export function newTally(): Tally {
 }
 
 /** Counts a call that lost answers. Where the proxy knows better, what was told must agree. */
-export function count(tally: Tally, { lost, isDone }: { lost: Fate[]; isDone: boolean }): void {
-  if (lost.includes('answered')) assert.ok(isDone, `told it was not done, and it was: ${lost}`);
-  if (lost.every((fate) => fate === 'unsent')) assert.ok(!isDone, `done, and not sent: ${lost}`);
+export function countLost(
+  tally: Tally,
+  { lost, isDone }: { lost: CutOutcome[]; isDone: boolean },
+): void {
+  if (lost.includes('responded')) assert.ok(isDone, `told it was not done, and it was: ${lost}`);
+  if (lost.every((outcome) => outcome === 'unsent'))
+    assert.ok(!isDone, `done, and not sent: ${lost}`);
   if (lost.length === 0) return;
   if (isDone) tally.done += 1;
   else tally.undone += 1;
 }
 
 /** Both must have occurred, or the test has proved nothing. */
-export function assertBoth(t: TestContext, what: string, { done, undone }: Tally): void {
+export function assertBothOccurred(t: TestContext, what: string, { done, undone }: Tally): void {
   t.diagnostic(`${what}: of ${done + undone} lost answers ${done} had taken effect`);
   assert.ok(done > 0 && undone > 0);
 }

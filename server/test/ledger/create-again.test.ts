@@ -33,16 +33,16 @@ before(async () => {
   db = api.database.db;
 });
 after(async () => {
-  const books = await audit(db);
+  const audited = await audit(db);
   await api.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
+  assert.deepEqual(audited, { ok: true, problems: [] });
 });
 
 const BODY = { prompt: 'a lighthouse at dawn' };
-/** Others of the same price, and one that costs more. */
+/** Other bodies of the same price, and one that costs more. */
 const OTHERS = [{ prompt: 'a lighthouse at dusk' }, { ...BODY, seed: 7 }, { ...BODY, seed: 8 }];
-const DEAR = { ...BODY, duration: 10 };
-/** How the connections of clients that play at the same time are cut (see cutsFor). */
+const EXPENSIVE = { ...BODY, duration: 10 };
+/** How the connections of the clients of a round are cut, one each (see cutsFor). */
 const CUT_STRATEGIES = [0, 1, 2, 3];
 
 interface Sent {
@@ -50,17 +50,17 @@ interface Sent {
   response: ApiResponse;
 }
 
-/** Who was first is told by 202; everybody else must hear what their own body calls for. */
+/** Exactly one request got 202; every other response must fit its own body. */
 function assertOneWinner(sent: Sent[]): Sent {
   const winners = sent.filter(({ response }) => response.status === 202);
-  assert.equal(winners.length, 1, `${winners.length} of them were told 202`);
+  assert.equal(winners.length, 1, `${winners.length} of them got 202`);
   const [winner] = winners;
   assert.ok(winner);
   for (const one of sent) if (one !== winner) assertLost(one, winner);
   return winner;
 }
 
-/** The same body hears of the winner's task, another is a conflict: nobody is told of money. */
+/** The same body gets the winner's task, another body a conflict; neither gets 402. */
 function assertLost({ body, response }: Sent, winner: Sent): void {
   const headers = Object.fromEntries(response.headers);
   if (body !== winner.body) {
@@ -83,29 +83,31 @@ test('one key in flight with equal and other bodies: one task, never 402', async
     };
     const bodies = shuffled([BODY, BODY, BODY, BODY, BODY, ...OTHERS, ...OTHERS], random);
     const winner = assertOneWinner(await Promise.all(bodies.map(send)));
-    for (const body of shuffled([BODY, ...OTHERS, DEAR], random))
+    for (const body of shuffled([BODY, ...OTHERS, EXPENSIVE], random))
       assertLost(await send(body), winner);
     await assertOneTask(accountId, winner.response.body.id, 0);
   });
 });
 
-test('a body told 402 binds no key: the one beside it that can be paid has it', async (t) => {
+test('a 402 binds no key: another body that can be paid gets it', async (t) => {
   await runRounds(t, async (random) => {
     const { accountId, secret } = await makeCustomer(db, PRICE.credits);
     const key = crypto.randomUUID();
     const send = async (body: object) => {
       return { body, response: await client(api.url, secret).create(body, key) };
     };
-    const sent = await Promise.all(shuffled([DEAR, DEAR, DEAR, BODY, BODY], random).map(send));
+    const sent = await Promise.all(
+      shuffled([EXPENSIVE, EXPENSIVE, EXPENSIVE, BODY, BODY], random).map(send),
+    );
     const affordable = sent.filter(({ response }) => response.status !== 402);
-    for (const { body, response } of sent) assert.ok(response.status !== 402 || body === DEAR);
+    for (const { body, response } of sent) assert.ok(response.status !== 402 || body === EXPENSIVE);
     const winner = assertOneWinner(affordable);
-    assertLost(await send(DEAR), winner);
+    assertLost(await send(EXPENSIVE), winner);
     await assertOneTask(accountId, winner.response.body.id, 0);
   });
 });
 
-/** Asserts that a request made one task and one reserve, under whatever key. */
+/** Asserts that the account has one task and one reservation. */
 async function assertOneTask(accountId: string, taskId: string, available = PRICE.credits) {
   const rows = await sql(db, 'select id from tasks where account_id = $1', [accountId]);
   assert.deepEqual(rows, [{ id: taskId }]);
@@ -113,7 +115,7 @@ async function assertOneTask(accountId: string, taskId: string, available = PRIC
   assert.deepEqual(paid, { available, reserved: PRICE.credits });
 }
 
-/** Creates through the client's own database connection; `lost` when told to send it again. */
+/** Creates through the client's own database connection; `lost` if the create is to be retried. */
 async function createThrough(client: CutDatabase, binding: Binding): Promise<Created | 'lost'> {
   try {
     return await createTask({ ...api.deps, db: client.db }, binding, REQUEST, PRICE);
@@ -123,9 +125,9 @@ async function createThrough(client: CutDatabase, binding: Binding): Promise<Cre
   }
 }
 
-test('a create whose database went away is done once when its repeat answers', async (t) => {
+test('a create that lost its database is done once when its retry returns', async (t) => {
   const tally = newTally();
-  const play = async (strategy: number, random: Random) => {
+  const run = async (strategy: number, random: Random) => {
     await using through = await openCutDatabase(api.database.url);
     const { accountId } = await makeCustomer(db, PRICE.credits * 2);
     const binding = bindingFor(accountId);
@@ -136,14 +138,14 @@ test('a create whose database went away is done once when its repeat answers', a
     await assertOneTask(accountId, response.task.id);
   };
   await runRounds(t, async (random) => {
-    await Promise.all(CUT_STRATEGIES.map((strategy) => play(strategy, random.fork())));
+    await Promise.all(CUT_STRATEGIES.map((strategy) => run(strategy, random.fork())));
   });
   assertBothOccurred(t, 'create', tally);
 });
 
-test('a POST whose connection was cut made one task when its repeat answers', async (t) => {
+test('a POST that lost its connection made one task when its retry returns', async (t) => {
   const tally = newTally();
-  const play = async (strategy: number, random: Random) => {
+  const run = async (strategy: number, random: Random) => {
     await using proxy = await openCuttingProxy(new URL(api.url), () => true);
     const { accountId, secret } = await makeCustomer(db, PRICE.credits * 2);
     const { create } = client(`http://127.0.0.1:${proxy.port}`, secret);
@@ -157,7 +159,7 @@ test('a POST whose connection was cut made one task when its repeat answers', as
     await assertOneTask(accountId, response.body.id);
   };
   await runRounds(t, async (random) => {
-    await Promise.all(CUT_STRATEGIES.map((strategy) => play(strategy, random.fork())));
+    await Promise.all(CUT_STRATEGIES.map((strategy) => run(strategy, random.fork())));
   });
   assertBothOccurred(t, 'POST', tally);
 });

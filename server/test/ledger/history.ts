@@ -12,8 +12,8 @@ import {
   settle,
 } from '../../src/ledger/ledger.ts';
 
-/** Credits given or corrected. References are small numbers, so they repeat. */
-export interface GrantOrAdjustment {
+/** A grant or an adjustment of credits. References are small numbers, so they repeat. */
+interface GrantOrAdjustment {
   type: 'grant' | 'adjust';
   accountId: string;
   kind: CreditKind;
@@ -21,7 +21,7 @@ export interface GrantOrAdjustment {
   reference: number;
 }
 
-/** A task's credits reserved, spent or given back. Tasks are small numbers, so they repeat. */
+/** A task's reservation, or what settles it. Tasks are small numbers, so they repeat. */
 export interface TaskMovement {
   type: 'reserve' | 'capture' | 'refund';
   accountId: string;
@@ -33,30 +33,30 @@ export type Movement = GrantOrAdjustment | TaskMovement;
 export type LedgerRequest = Movement | { type: 'read'; accountId: string };
 
 /**
- * What the ledger answered. booked: now; repeated: before, with the same values; taken: its name
- * belongs to another movement (or, for holds and settlements, to this one, earlier); short: not
- * enough credits; lost: no answer came, so nobody told whether it happened.
+ * What the ledger returned. booked: now; repeated: booked before, with the same values; conflict:
+ * its name belongs to another movement (or, for reservations and settlements, to this one, booked
+ * before); insufficient: not enough credits; lost: no response, so it may be booked or not.
  */
 export type CallResult = 'booked' | 'repeated' | 'conflict' | 'insufficient' | 'lost' | Balances;
-export type Balances = Record<CreditKind, Balance>;
+type Balances = Record<CreditKind, Balance>;
 
-/** A call as its client saw it: asked and answered at moments that all clients agree on. */
+/** A call as its client saw it. All clients share one clock, which counts the events. */
 export interface LedgerCall {
   request: LedgerRequest;
   sentAt: number;
-  /** Infinity when the answer was lost: it may take effect at any time after `askedAt`. */
+  /** Infinity when the response was lost: the call may take effect at any time after `sentAt`. */
   receivedAt: number;
   result: CallResult;
 }
 
-/** What several clients of one ledger asked and were told. */
+/** The calls of several clients of one ledger, with their results. */
 export interface LedgerHistory {
   calls: LedgerCall[];
-  /** Asks on a database and takes the answer down. */
+  /** Makes a call on a database connection, and records it. */
   call(db: Database, request: LedgerRequest): Promise<CallResult>;
 }
 
-/** @param prefix sets the references of this history apart from all others in the database */
+/** @param prefix keeps the references of this history apart from others in the database */
 export function createHistory(prefix: string): LedgerHistory {
   const calls: LedgerCall[] = [];
   let moment = 0;
@@ -108,7 +108,7 @@ async function book(db: Database, prefix: string, movement: Movement): Promise<b
   return true;
 }
 
-/** Sorts refusals; whatever is none of them is a failure and thrown again. */
+/** @throws AssertionError for an error that is neither a refusal nor a lost response */
 function refusalOf(request: LedgerRequest, error: unknown): CallResult {
   if (error instanceof ApiError && error.code === 'insufficient_credits') return 'insufficient';
   if (error instanceof UsageError && /fewer available credits/.test(error.message))
@@ -123,7 +123,7 @@ function refusalOf(request: LedgerRequest, error: unknown): CallResult {
   assert.fail(`${JSON.stringify(request)}: ${error}`);
 }
 
-/** What names a movement in the ledger: no two of the same name are ever booked. */
+/** The name of a movement in the ledger, which books at most one movement of a name. */
 export function movementName(movement: Movement): string {
   if ('reference' in movement) return `${movement.type}:${movement.reference}`;
   return `${movement.type === 'reserve' ? 'reserve' : 'settle'}:${movement.task}`;

@@ -11,7 +11,7 @@ import { assertLinearizable } from './linearizability.ts';
 import { runRounds } from './rounds.ts';
 
 const CLIENTS = 6;
-/** Each client sends so many of the movements that want one name, one after the other. */
+/** Movements of the same name that each client sends, one after the other. */
 const CALLS_PER_CLIENT = 2;
 
 let database: TestDatabase;
@@ -31,7 +31,7 @@ after(async () => {
   assert.deepEqual(problems, []);
 });
 
-/** Opens an account with these paid credits; the grant has a name of its own. */
+/** Opens an account with these paid credits, granted under this reference. */
 async function openAccount(history: LedgerHistory, credits: number, reference: number) {
   const accountId = await createAccount(database.db, `${crypto.randomUUID()}@example.com`);
   const given = { type: 'grant', accountId, kind: 'paid', credits, reference } as const;
@@ -44,7 +44,7 @@ interface SentMovement {
   result: CallResult;
 }
 
-/** All clients send movements that the random choose, at the same time; then each comes once more. */
+/** All clients send random ones of these movements at once; then each movement is sent once more. */
 async function sendAtOnce(
   history: LedgerHistory,
   movements: [Movement, ...Movement[]],
@@ -65,13 +65,13 @@ async function sendAtOnce(
   return sent;
 }
 
-/** Exactly one was booked, and all others hear what that makes of them. */
+/** Asserts that one movement was booked and all others got the result `otherwise`. @returns that one */
 function assertOneBooked(
   sent: SentMovement[],
   otherwise: (isEqual: boolean) => CallResult,
 ): Movement {
   const booked = sent.filter(({ result }) => result === 'booked');
-  assert.equal(booked.length, 1, `${booked.length} of one name were booked`);
+  assert.equal(booked.length, 1, `${booked.length} movements of one name were booked`);
   const [first] = booked;
   assert.ok(first);
   for (const one of sent) {
@@ -107,7 +107,7 @@ for (const type of ['grant', 'adjust'] as const) {
   });
 }
 
-test('an adjustment that the balance covers once: no repeat is told short', async (t) => {
+test('an adjustment that the balance covers once: no repeat is refused', async (t) => {
   await runRounds(t, async (random) => {
     const history = createHistory(`${crypto.randomUUID()}-`);
     const accountId = await openAccount(history, 50, 1);
@@ -119,7 +119,7 @@ test('an adjustment that the balance covers once: no repeat is told short', asyn
   });
 });
 
-test('one task, reserved and then settled by many at once: one reserve, one settlement', async (t) => {
+test('one task, reserved and then settled by many at once: one reservation, one settlement', async (t) => {
   await runRounds(t, async (random) => {
     const history = createHistory(`${crypto.randomUUID()}-`);
     const accountId = await openAccount(history, 1000, 1);

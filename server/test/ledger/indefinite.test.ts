@@ -33,11 +33,11 @@ after(async () => {
   await database.close();
 });
 
-/** One round of the ledger's own calls: its accounts are rich, so that nothing is refused. */
+/** One round. Its accounts have more credits than it moves, so that nothing is refused. */
 interface Round {
   history: LedgerHistory;
   accounts: [string, ...string[]];
-  /** A number that names nothing yet. */
+  /** A reference or task that is not used yet. */
   newName(): number;
 }
 
@@ -84,18 +84,18 @@ function movementsOf({ accounts, newName }: Round, random: Random): [Movement, .
   ];
 }
 
-/** Makes a move until its client knows that it has taken effect. */
+/** Sends a movement until its client knows that it has taken effect. */
 async function makeSure(client: CutDatabase, { history }: Round, movement: Movement, cuts: Cut[]) {
   const { response, lost } = await retryOnDatabase<CallResult>(client, cuts, () =>
     history.call(client.db, movement),
   );
   const isDone = response === ('reference' in movement ? 'repeated' : 'conflict');
-  assert.ok(isDone || response === 'booked', `${JSON.stringify(movement)} was told ${response}`);
+  assert.ok(isDone || response === 'booked', `${JSON.stringify(movement)} got ${response}`);
   await history.call(database.db, { type: 'read', accountId: movement.accountId });
   return { lost, isDone };
 }
 
-test('whoever lost an answer of the ledger finds out, and nothing happened twice', async (t) => {
+test('a client that lost a response learns the result, and nothing is booked twice', async (t) => {
   const tallies = {
     grant: newTally(),
     adjust: newTally(),
@@ -104,7 +104,7 @@ test('whoever lost an answer of the ledger finds out, and nothing happened twice
   };
   await runRounds(t, async (random) => {
     const round = await openRound();
-    const play = async (client: CutDatabase, strategy: number, own: Random) => {
+    const run = async (client: CutDatabase, strategy: number, own: Random) => {
       for (const movement of movementsOf(round, own)) {
         const cuts = cutsFor(strategy, own, 'reference' in movement ? 1 : 3);
         const found = await makeSure(client, round, movement, cuts);
@@ -113,7 +113,7 @@ test('whoever lost an answer of the ledger finds out, and nothing happened twice
         countLost(tallies[name], found);
       }
     };
-    await Promise.all(clients.map((client, strategy) => play(client, strategy, random.fork())));
+    await Promise.all(clients.map((client, strategy) => run(client, strategy, random.fork())));
     await assertLinearizable(database.db, round.history);
   });
   for (const [type, tally] of Object.entries(tallies)) assertBothOccurred(t, type, tally);

@@ -11,36 +11,36 @@ import {
 } from './history.ts';
 import { LedgerModel } from './model.ts';
 
-/** One account's credits of one kind: every balance it went through, in the ledger's order. */
+/** All balances of one account and kind, in the ledger's order; a state is an index into them. */
 interface Timeline {
   name: string;
   states: Balance[];
-  /** The newest state that somebody has seen for sure. */
+  /** The newest state that a completed call proves to have been reached. */
   floor: number;
-  /** The newest state that can have been reached: the movement after it is not asked for yet. */
+  /** The newest state that can have been reached: the movement after it has not been sent yet. */
   ceiling: number;
-  /** Whether somebody asked for the movement that led to a state; the first needs none. */
+  /** Whether the movement that led to a state has been sent; the first state needs no movement. */
   isSent: boolean[];
 }
 
-/** A movement that is in the ledger, and the state that it led to. */
+/** A movement in the ledger, and the state that it led to. */
 interface Booking {
   movement: Movement;
   timeline: Timeline;
   state: number;
 }
 
-/** A call was right if its book was in such a state at some moment between asking and telling. */
+/** The states of a timeline, one of which must hold at some moment of a call, to explain its result. */
 interface Constraint {
   timeline: Timeline;
   fits(state: number): boolean;
 }
 
 /**
- * Proves that each book is linearizable: the ledger's own order of movements, with every read and
- * every refusal put somewhere between them, explains all answers, and never puts a call before one
- * that had been answered when it was asked. A movement in the ledger is somebody's who was told
- * `booked`, or whose answer was lost.
+ * Proves that each timeline is linearizable: the ledger's own order of movements, with every read
+ * and every refusal placed somewhere between them, explains all results and never places a call
+ * before one that had returned when it was sent. A movement in the ledger belongs to the call that
+ * got `booked`, or to one whose response was lost.
  * @throws AssertionError for the first call that no order explains
  */
 export async function assertLinearizable(db: Database, { calls }: LedgerHistory): Promise<void> {
@@ -54,8 +54,8 @@ export async function assertLinearizable(db: Database, { calls }: LedgerHistory)
         call,
         new Map([...ledger.timelines.values()].map((timeline) => [timeline, timeline.floor])),
       );
-      const owned = owners.get(call);
-      if (owned) raiseCeiling(owned);
+      const booking = owners.get(call);
+      if (booking) raiseCeiling(booking);
     } else {
       for (const constraint of constraintsOf(call, ledger)) {
         placeCall(call, constraint, floors.get(call)?.get(constraint.timeline) ?? 0);
@@ -90,7 +90,7 @@ function entriesOf(db: Database, accounts: string[]): Promise<Entry[]> {
   );
 }
 
-/** Lets single-threaded models make the ledger's movements in its order. */
+/** Applies the ledger's movements in its order to single-threaded models. */
 function replay(accounts: string[], entries: Entry[]): Ledger {
   const ledger: Ledger = { timelines: new Map(), booked: new Map() };
   const models = new Map(accounts.map((accountId) => [accountId, new LedgerModel()]));
@@ -139,20 +139,20 @@ function timelineOf({ timelines }: Ledger, accountId: string, kind: CreditKind):
   return timeline;
 }
 
-/** Who made each movement: the one call that was told so, else the first whose answer was lost. */
+/** The call that made each movement: the one that got `booked`, else the first lost one. */
 function ownersOf({ booked }: Ledger, calls: LedgerCall[]): Map<LedgerCall, Booking> {
   const owners = new Map<LedgerCall, Booking>();
   for (const [name, booking] of booked) {
     const senders = calls.filter(
       ({ request }) => request.type !== 'read' && movementName(request) === name,
     );
-    const result = senders.filter((call) => call.result === 'booked');
-    assert.ok(result.length <= 1, `${name}: ${result.length} calls were told that they booked it`);
+    const winners = senders.filter((call) => call.result === 'booked');
+    assert.ok(winners.length <= 1, `${name}: ${winners.length} calls booked it`);
     const lost = senders.filter(
       (call) => call.result === 'lost' && isSame(call.request, booking.movement),
     );
-    const [owner] = [...result, ...lost];
-    assert.ok(owner, `${name} is in the ledger, and nobody did it`);
+    const [owner] = [...winners, ...lost];
+    assert.ok(owner, `${name} is in the ledger, but no call made it`);
     assert.deepEqual(owner.request, booking.movement);
     owners.set(owner, booking);
   }
@@ -180,7 +180,7 @@ function raiseCeiling({ timeline, state }: Booking): void {
   while (timeline.isSent[timeline.ceiling + 1]) timeline.ceiling += 1;
 }
 
-/** The states that explain an answer. */
+/** The states that explain the result of a call. */
 function constraintsOf(call: LedgerCall, ledger: Ledger): Constraint[] {
   const { request, result } = call;
   const { accountId } = request;
@@ -193,7 +193,7 @@ function constraintsOf(call: LedgerCall, ledger: Ledger): Constraint[] {
   }
   const named = ledger.booked.get(movementName(request));
   if (result === 'insufficient') return insufficientConstraints(request, ledger, named);
-  assert.ok(named, `${show(call)}, and nothing of that name is booked`);
+  assert.ok(named, `${show(call)}, but nothing of that name is booked`);
   if (result === 'booked')
     return [{ timeline: named.timeline, fits: (state) => state === named.state }];
   if ('reference' in request)
@@ -205,7 +205,7 @@ function isEqual(balance: Balance | undefined, other: Balance): boolean {
   return balance?.available === other.available && balance.reserved === other.reserved;
 }
 
-/** Too few credits; and nothing of that name in the ledger, or an adjustment is told that first. */
+/** Too few credits. For an adjustment its name is checked first, so it was not booked yet either. */
 function insufficientConstraints(
   request: Movement,
   ledger: Ledger,
@@ -222,7 +222,7 @@ function insufficientConstraints(
   return [tooFew, { timeline: named.timeline, fits: (state) => state < named.state }];
 }
 
-/** Puts a call at the earliest state that explains it, which leaves later calls the most room. */
+/** Places a call at the earliest state that explains it, which leaves later calls most choice. */
 function placeCall(call: LedgerCall, { timeline, fits }: Constraint, floor: number): void {
   for (let state = floor; state <= timeline.ceiling; state += 1) {
     if (!fits(state)) continue;
@@ -230,9 +230,9 @@ function placeCall(call: LedgerCall, { timeline, fits }: Constraint, floor: numb
     return;
   }
   const seen = JSON.stringify(timeline.states.slice(floor, timeline.ceiling + 1));
-  assert.fail(`${show(call)}: ${timeline.name} was in none but these states: ${seen}`);
+  assert.fail(`${show(call)}: ${timeline.name} was only in these states: ${seen}`);
 }
 
 function show({ request, result }: LedgerCall): string {
-  return `${JSON.stringify(request)} was told ${JSON.stringify(result)}`;
+  return `${JSON.stringify(request)} got ${JSON.stringify(result)}`;
 }

@@ -11,7 +11,7 @@ import {
   openCuttingProxy,
 } from './cutting-proxy.ts';
 
-/** A client's one connection to the database, through a proxy that cuts. */
+/** A database with one connection, through a proxy that cuts it. */
 export interface CutDatabase extends AsyncDisposable {
   db: Database;
   proxy: CuttingProxy;
@@ -31,7 +31,11 @@ export async function openCutDatabase(address: string): Promise<CutDatabase> {
   };
 }
 
-/** Before anything is sent, when the answer is there, or anywhere and then perhaps once more. */
+/**
+ * The cuts of one request by strategy: 0 before it is sent, 1 at the response, others at a random
+ * place, followed by further cuts in 30 % of the cases.
+ * @param requests how many pieces the client sends
+ */
 export function cutsFor(strategy: number, random: Random, requests: number): Cut[] {
   const nth = random.whole(1, requests);
   const share = random.below(100) / 100;
@@ -42,39 +46,39 @@ export function cutsFor(strategy: number, random: Random, requests: number): Cut
 }
 
 /**
- * Asks, with the connection cut as planned, until an answer comes.
- * @returns that answer, and what the proxies know of the tries whose answer was lost
+ * Sends a request, with the connection cut as planned, until a response arrives.
+ * @returns the response, and what the proxy knows of the tries whose response was lost
  */
 export async function retryUntilResponse<Value>(
   { proxy, cuts, connect }: { proxy: CuttingProxy; cuts: Cut[]; connect?: () => Promise<unknown> },
-  ask: () => Promise<Value | 'lost'>,
+  send: () => Promise<Value | 'lost'>,
 ): Promise<{ response: Value; lost: CutOutcome[] }> {
   const lost: CutOutcome[] = [];
   for (const cut of [...cuts, undefined]) {
     await connect?.();
     if (cut) proxy.cutNext(cut);
-    const response = await ask();
+    const response = await send();
     const outcome = proxy.endCut();
     if (response !== 'lost') return { response, lost };
-    assert.ok(cut && outcome !== 'uncut', 'an answer was lost without a cut');
+    assert.ok(cut && outcome !== 'uncut', 'a response was lost without a cut');
     lost.push(outcome);
   }
-  throw new Error('no answer came although nothing was cut');
+  throw new Error('no response came although nothing was cut');
 }
 
-const AWAKE = statement('', 'select 1');
+const CONNECT = statement('', 'select 1');
 
-/** Insists over the database: what is cut belongs to the call, not to the greeting before it. */
+/** Retries over a database connection that exists already: the cuts hit the call, not the handshake. */
 export function retryOnDatabase<Value>(
   { db, proxy }: CutDatabase,
   cuts: Cut[],
-  ask: () => Promise<Value | 'lost'>,
+  send: () => Promise<Value | 'lost'>,
 ) {
-  return retryUntilResponse({ proxy, cuts, connect: () => db.query(AWAKE) }, ask);
+  return retryUntilResponse({ proxy, cuts, connect: () => db.query(CONNECT) }, send);
 }
 
-/** How often calls had taken effect, and had not, when their answer was lost. */
-export interface Tally {
+/** How many calls had taken effect, and had not, when their response was lost. */
+interface Tally {
   done: number;
   undone: number;
 }
@@ -83,21 +87,22 @@ export function newTally(): Tally {
   return { done: 0, undone: 0 };
 }
 
-/** Counts a call that lost answers. Where the proxy knows better, what was told must agree. */
+/** Counts a call that lost responses. `isDone` must agree with what the proxy knows. */
 export function countLost(
   tally: Tally,
   { lost, isDone }: { lost: CutOutcome[]; isDone: boolean },
 ): void {
-  if (lost.includes('responded')) assert.ok(isDone, `told it was not done, and it was: ${lost}`);
+  if (lost.includes('responded'))
+    assert.ok(isDone, `it is reported as not done, but it was done: ${lost}`);
   if (lost.every((outcome) => outcome === 'unsent'))
-    assert.ok(!isDone, `done, and not sent: ${lost}`);
+    assert.ok(!isDone, `it is reported as done, but it was not sent: ${lost}`);
   if (lost.length === 0) return;
   if (isDone) tally.done += 1;
   else tally.undone += 1;
 }
 
-/** Both must have occurred, or the test has proved nothing. */
+/** Asserts that both occurred: otherwise the test has proved nothing. */
 export function assertBothOccurred(t: TestContext, what: string, { done, undone }: Tally): void {
-  t.diagnostic(`${what}: of ${done + undone} lost answers ${done} had taken effect`);
+  t.diagnostic(`${what}: of ${done + undone} lost responses ${done} had taken effect`);
   assert.ok(done > 0 && undone > 0);
 }

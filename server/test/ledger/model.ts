@@ -1,16 +1,16 @@
 import type { CreditKind } from '../../src/ledger/ledger.ts';
 
-/** One movement that somebody asks for. References and tasks are small numbers, so they repeat. */
+/** A request for one movement. References and tasks are small numbers, so they repeat. */
 export type LedgerCommand =
   | { type: 'grant'; kind: CreditKind; credits: number; reference: number }
   | { type: 'adjust'; kind: CreditKind; credits: number; reference: number }
   | { type: 'reserve'; task: number; credits: number }
   | { type: 'capture' | 'refund'; task: number };
 
-/** booked: now; repeated: before, with the same values; refused: impossible, and nothing moved. */
+/** booked: now; repeated: booked before, with the same values; refused: no credits moved. */
 export type LedgerResult = 'booked' | 'repeated' | 'refused';
 
-/** The books of one account as a single thread would keep them, by the plainest means. */
+/** The ledger of one account as a single thread would keep it, in the simplest way. */
 export class LedgerModel {
   balances = { paid: { available: 0, reserved: 0 }, promotional: { available: 0, reserved: 0 } };
   #booked = new Map<string, string>();
@@ -29,7 +29,7 @@ export class LedgerModel {
     }
   }
 
-  /** The sum that is reserved for a task; undefined when nothing is. */
+  /** The credits reserved for a task; undefined without a reservation. */
   reservedFor(task: number): number | undefined {
     return this.#reserved.get(task);
   }

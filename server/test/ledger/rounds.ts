@@ -7,7 +7,7 @@ const ROUNDS = Number(process.env.FRAMEWRIGHT_LEDGER_ROUNDS ?? 2);
 
 /**
  * Runs a test in rounds, each with a seed of its own. A failure prints the command that runs its
- * round first. The seed repeats what is asked; the order of requests in a race is the machine's.
+ * round first. The seed repeats what is sent; the order of requests in a race is the machine's.
  */
 export async function runRounds(t: TestContext, run: (random: Random) => Promise<void>) {
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -34,7 +34,7 @@ after(async () => {
   await database.close();
 });
 
-/** What all clients of a round know: the accounts, what was asked, and the tasks with credits. */
+/** What the clients of a round share: accounts, movements that were sent, and reservations. */
 interface Round {
   history: LedgerHistory;
   accounts: [string, ...string[]];
@@ -49,7 +49,7 @@ async function openRound(): Promise<Round> {
   return { history: createHistory(`${crypto.randomUUID()}-`), accounts, sent: [], reserved: [] };
 }
 
-async function playClient(client: Database, round: Round, random: Random): Promise<void> {
+async function runClient(client: Database, round: Round, random: Random): Promise<void> {
   for (let call = 0; call < CALLS_PER_CLIENT; call += 1) {
     const request = nextCall(round, random);
     if (request.type !== 'read') round.sent.push(request);
@@ -66,7 +66,7 @@ function nextCall(round: Round, random: Random): LedgerRequest {
   return newMovement(accountId, round, random);
 }
 
-/** Few references and tasks for many calls, so that different movements want the same name. */
+/** Few references and tasks for many calls, so that different movements use the same name. */
 const REFERENCES = (CLIENTS * CALLS_PER_CLIENT) / 4;
 
 function newMovement(accountId: string, { reserved }: Round, random: Random): Movement {
@@ -84,11 +84,11 @@ function signed(random: Random): number {
   return random.pick([1, -1]) * random.whole(1, 60);
 }
 
-test('whatever many clients move and read at once, each book is linearizable', async (t) => {
+test('many clients move and read credits at once: each timeline is linearizable', async (t) => {
   const tally: Record<string, number> = {};
   await runRounds(t, async (random) => {
     const round = await openRound();
-    await Promise.all(clients.map((client) => playClient(client, round, random.fork())));
+    await Promise.all(clients.map((client) => runClient(client, round, random.fork())));
     await assertLinearizable(database.db, round.history);
     for (const { result } of round.history.calls) {
       const outcome = typeof result === 'string' ? result : 'read';
@@ -97,7 +97,7 @@ test('whatever many clients move and read at once, each book is linearizable', a
   });
   t.diagnostic(JSON.stringify(tally));
   for (const outcome of ['booked', 'repeated', 'conflict', 'insufficient', 'read']) {
-    assert.ok(tally[outcome], `some calls were told ${outcome}`);
+    assert.ok(tally[outcome], `some calls got ${outcome}`);
   }
   assert.equal(tally.lost, undefined);
   assert.deepEqual(await database.db.snapshot(auditLedger), []);

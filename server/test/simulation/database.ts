@@ -7,8 +7,8 @@ import {
   together,
 } from '../../src/database/database.ts';
 import { createTestDatabase, quiet } from '../database.ts';
-import { ConnectionLost, type Process } from './process.ts';
-import { describe, type Trace } from './trace.ts';
+import { ConnectionLost, type Process } from './scheduler/process.ts';
+import { describe, type Trace } from './scheduler/trace.ts';
 
 export const START_SECONDS = Date.UTC(2030, 0, 1) / 1000;
 
@@ -93,18 +93,18 @@ export function databaseOf(process: Process, inner: Database, trace: Trace): Dat
   return {
     query(sql, values) {
       const label = () => describe(trace, sql.name, values);
-      return process.unit({ label }, async (fate) => {
-        if (fate === 'refused') throw new ConnectionLost();
+      return process.unit({ label }, async (fault) => {
+        if (fault === 'refused') throw new ConnectionLost();
         return inner.query(sql, values);
       });
     },
     transaction: (work) => {
       const done: string[] = [];
       const label = () => `[${done.join('; ')}]`;
-      return process.unit({ label }, (fate) =>
+      return process.unit({ label }, (fault) =>
         inner.transaction(async (tx) => {
           const result = await work(noting(tx, done, trace));
-          if (fate === 'refused') throw new ConnectionLost(); // rolled back: the commit got lost
+          if (fault === 'refused') throw new ConnectionLost(); // rolled back: the commit got lost
           return result;
         }),
       );

@@ -4,69 +4,74 @@ import { createSteps } from '../../src/tasks/steps/steps.ts';
 import { LEASE_SECONDS } from '../../src/tasks/transitions.ts';
 import { type Advance, advance } from '../../src/tasks/worker.ts';
 import { quiet } from '../database.ts';
-import type { Process } from './process.ts';
-import { type Thread, within } from './scheduler.ts';
-import { processOn, stepPartsOf, type World } from './world.ts';
+import type { Process } from './scheduler/process.ts';
+import { type Thread, within } from './scheduler/scheduler.ts';
+import { processOn, type Simulation, stepDepsOf } from './simulation.ts';
 
-interface Hands extends Advance {
+interface SimulatedWorker extends Advance {
   process: Process & { db: Database };
 }
 
 /** Works on due tasks, one at a time, as long as there is a storm; dies and comes back. */
-export async function workThroughStorm(world: World, thread: Thread): Promise<void> {
-  while (world.season === 'stormy') {
-    const hands = handsOf(world, thread);
-    const { life } = hands.process;
-    if (world.setting.renewsLeases) startRenewing(world, `${thread.name} renewing`, hands);
-    await within(life, () => workUntilRestart(world, hands));
-    world.scheduler.end(life);
+export async function workWithFaults(simulation: Simulation, thread: Thread): Promise<void> {
+  while (simulation.stage === 'faulty') {
+    const worker = faultyWorker(simulation, thread);
+    const { lifetime } = worker.process;
+    if (simulation.settings.renewsLeases)
+      startRenewing(simulation, `${thread.name} renewing`, worker);
+    await within(lifetime, () => workUntilRestart(simulation, worker));
+    simulation.scheduler.end(lifetime);
   }
 }
 
-function handsOf(world: World, thread: Thread): Hands {
-  const process = processOn(world, thread, world.scheduler.newLife());
-  const stopsEarly = world.random.chance(0.1); // told to stop, it gives its lease back
+function faultyWorker(simulation: Simulation, thread: Thread): SimulatedWorker {
+  const process = processOn(simulation, thread, simulation.scheduler.newLifetime());
+  const stopsEarly = simulation.random.chance(0.1); // told to stop, it gives its lease back
   return {
-    ...stillHands(world, process),
+    ...calmWorker(simulation, process),
     stopping: {
       get aborted() {
-        return stopsEarly || world.season !== 'stormy';
+        return stopsEarly || simulation.stage !== 'faulty';
       },
     },
   };
 }
 
-function stillHands(world: World, process: Hands['process']): Hands {
-  const steps = createSteps(stepPartsOf(world, process));
+function calmWorker(simulation: Simulation, process: SimulatedWorker['process']): SimulatedWorker {
+  const steps = createSteps(stepDepsOf(simulation, process));
   const stopping = { aborted: false };
   return { process, db: process.db, log: quiet, steps, leases: new Map(), stopping };
 }
 
-async function workUntilRestart(world: World, hands: Hands): Promise<void> {
-  const { process } = hands;
+async function workUntilRestart(simulation: Simulation, worker: SimulatedWorker): Promise<void> {
+  const { process } = worker;
   for (let restSeconds = 0; ; ) {
     await process.sleep(restSeconds);
-    if (world.season !== 'stormy') return;
-    const due = await dueIds(world, process.db).catch(() => []);
-    restSeconds = world.random.between(0, due.length > 0 ? 0.5 : 12);
+    if (simulation.stage !== 'faulty') return;
+    const due = await dueIds(simulation, process.db).catch(() => []);
+    restSeconds = simulation.random.between(0, due.length > 0 ? 0.5 : 12);
     if (due.length === 0) continue;
-    await advance(hands, world.random.pick(due)).catch(() => {}); // a task was left
-    if (hands.stopping.aborted) return;
+    await advance(worker, simulation.random.pick(due)).catch(() => {}); // a task was left
+    if (worker.stopping.aborted) return;
   }
 }
 
 /** Due tasks in an order that does not depend on their random ids. */
-async function dueIds(world: World, db: Database): Promise<string[]> {
+async function dueIds(simulation: Simulation, db: Database): Promise<string[]> {
   const rows = await dueTasks(db);
-  const names = rows.map(({ id }) => ({ id, name: world.trace.nameOf(id) }));
+  const names = rows.map(({ id }) => ({ id, name: simulation.trace.nameOf(id) }));
   return names.sort((a, b) => a.name.localeCompare(b.name)).map(({ id }) => id);
 }
 
-function startRenewing(world: World, name: string, { process, leases }: Hands): void {
-  world.scheduler.start(name, async (thread) => {
-    const own = processOn(world, thread, process.life);
-    await within(process.life, async () => {
-      while (!process.life.isOver()) {
+function startRenewing(
+  simulation: Simulation,
+  name: string,
+  { process, leases }: SimulatedWorker,
+): void {
+  simulation.scheduler.start(name, async (thread) => {
+    const own = processOn(simulation, thread, process.lifetime);
+    await within(process.lifetime, async () => {
+      while (!process.lifetime.isOver()) {
         await own.sleep(LEASE_SECONDS / 3);
         if (leases.size > 0) await renew(own.db, leases).catch(() => {});
       }
@@ -89,21 +94,23 @@ const LAST_LOOKS = 2;
 const MAX_LOOKS = 100;
 
 /** Goes on with all tasks, without faults, until each has ended or is held for good. */
-export async function workToTheEnd(world: World, thread: Thread): Promise<void> {
-  const process = processOn(world, thread, world.scheduler.newLife());
-  const hands = stillHands(world, process);
+export async function workToTheEnd(simulation: Simulation, thread: Thread): Promise<void> {
+  const process = processOn(simulation, thread, simulation.scheduler.newLifetime());
+  const worker = calmWorker(simulation, process);
   const settledAtMs = process.nowMs() + SETTLING_SECONDS * 1000;
   const looks = new Map<string, number>();
   for (;;) {
-    const live = await world.db.query<{ id: string; phase: string; in_seconds: number }>(NEXT_DUE);
+    const live = await simulation.db.query<{ id: string; phase: string; in_seconds: number }>(
+      NEXT_DUE,
+    );
     const open = live.filter(({ id, phase }) => phase !== 'held' || !isSeen(looks, id));
     const [next] = open;
     if (!next || (looks.get(next.id) ?? 0) > MAX_LOOKS) break;
     await process.sleep(Math.max(0, next.in_seconds));
-    await advance(hands, next.id);
+    await advance(worker, next.id);
     if (process.nowMs() > settledAtMs) looks.set(next.id, (looks.get(next.id) ?? 0) + 1);
   }
-  world.scheduler.end(process.life);
+  simulation.scheduler.end(process.lifetime);
 }
 
 function isSeen(looks: Map<string, number>, taskId: string): boolean {

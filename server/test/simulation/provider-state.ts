@@ -2,7 +2,7 @@ import type { JobSpec } from '../../src/providers/provider.ts';
 import type { Random } from '../random.ts';
 
 /** How a kind of provider lets its jobs be found. All of them keep what they promise here. */
-export interface Personality {
+export interface ProviderProfile {
   name: string;
   find: 'exact' | 'list' | 'none';
   /** What a list shows of a job: our own mark, or only what it looks like. */
@@ -13,7 +13,7 @@ export interface Personality {
   callbacks: 'none' | 'unsigned' | 'signed';
 }
 
-const PERSONALITIES: readonly Personality[] = [
+const PROFILES: readonly ProviderProfile[] = [
   {
     ...{ name: 'barring', find: 'exact', shows: 'mark', absence: 'final', findLagSeconds: 0 },
     callbacks: 'none',
@@ -45,15 +45,15 @@ const PERSONALITIES: readonly Personality[] = [
 ];
 
 /** One of all kinds; twice as often one whose absence counts for something: most is at stake. */
-export function drawPersonality(random: Random): Personality {
-  const decisive = PERSONALITIES.filter(({ absence }) => absence !== 'weak');
-  return random.pick([...PERSONALITIES, ...decisive]);
+export function drawProfile(random: Random): ProviderProfile {
+  const decisive = PROFILES.filter(({ absence }) => absence !== 'weak');
+  return random.pick([...PROFILES, ...decisive]);
 }
 
 /** What becomes of a submit: whether a job comes of it, and what the caller hears. */
-export type Plan =
+export type SubmitPlan =
   | 'accepted'
-  | 'reply_lost'
+  | 'response_lost'
   | 'error_after_accepting'
   | 'unknown_and_not_accepted'
   | 'throws'
@@ -63,23 +63,32 @@ export type Plan =
   | 'not_sent';
 
 /** How often which plan comes about. */
-export type Day = Record<Plan, number>;
+export type SubmitWeights = Record<SubmitPlan, number>;
 
-const GOOD_DAY: Day = {
-  ...{ accepted: 30, reply_lost: 4, error_after_accepting: 3, unknown_and_not_accepted: 4 },
+const USUAL_WEIGHTS: SubmitWeights = {
+  ...{ accepted: 30, response_lost: 4, error_after_accepting: 3, unknown_and_not_accepted: 4 },
   ...{ throws: 1, busy: 3, operator: 1, request_fault: 2, not_sent: 2 },
 };
-const BUSY_DAY: Day = { ...GOOD_DAY, busy: 20, not_sent: 12, operator: 4 };
-const FOGGY_DAY: Day = { ...GOOD_DAY, reply_lost: 15, unknown_and_not_accepted: 15 };
-export const DAYS: readonly Day[] = [GOOD_DAY, GOOD_DAY, BUSY_DAY, FOGGY_DAY];
+const BUSY_WEIGHTS: SubmitWeights = { ...USUAL_WEIGHTS, busy: 20, not_sent: 12, operator: 4 };
+const UNCERTAIN_WEIGHTS: SubmitWeights = {
+  ...USUAL_WEIGHTS,
+  response_lost: 15,
+  unknown_and_not_accepted: 15,
+};
+export const SUBMIT_WEIGHTS: readonly SubmitWeights[] = [
+  USUAL_WEIGHTS,
+  USUAL_WEIGHTS,
+  BUSY_WEIGHTS,
+  UNCERTAIN_WEIGHTS,
+];
 
 export const JOB_LIMIT_SECONDS = 300;
-export const OUTPUT_LIFE_SECONDS = 1800;
+export const OUTPUT_KEPT_SECONDS = 1800;
 /** A submit's call is given up after so long. */
-export const SUBMIT_TIMEOUT_SECONDS = 30;
+export const SUBMIT_CALL_SECONDS = 30;
 
 /** A job at the provider, decided from its arrival to its end. Times are the simulation's. */
-export interface Job {
+export interface SimulatedJob {
   id: string;
   attemptId: string;
   /** What the provider shows of it where it does not show our mark. */
@@ -104,28 +113,28 @@ export interface PendingCallback {
 }
 
 /** The provider's side of the world: it goes on whatever crashes on ours. */
-export interface Cloud {
-  personality: Personality;
-  jobs: Job[];
+export interface ProviderState {
+  profile: ProviderProfile;
+  jobs: SimulatedJob[];
   callbacks: PendingCallback[];
   barredAttempts: Set<string>;
 }
 
-export function createCloud(personality: Personality): Cloud {
-  return { personality, jobs: [], callbacks: [], barredAttempts: new Set() };
+export function createProviderState(profile: ProviderProfile): ProviderState {
+  return { profile, jobs: [], callbacks: [], barredAttempts: new Set() };
 }
 
 /** A submit's bytes are on their way: the job will be there when they arrive. */
 export function sendJob(
-  cloud: Cloud,
+  providerState: ProviderState,
   random: Random,
   { attemptId, ...jobSpec }: JobSpec,
   arrivesAtMs: number,
-): Job {
-  const { personality, jobs } = cloud;
-  const lagMs = random.between(0, personality.findLagSeconds) * 1000;
+): SimulatedJob {
+  const { profile, jobs } = providerState;
+  const lagMs = random.between(0, profile.findLagSeconds) * 1000;
   const endsAtMs = arrivesAtMs + random.between(0.5, 120) * 1000;
-  const job: Job = {
+  const job: SimulatedJob = {
     ...{ id: `job-${jobs.length + 1}`, attemptId, likeness: likenessOf(jobSpec), arrivesAtMs },
     ...{ shownAtMs: arrivesAtMs + lagMs, endsAtMs },
     ending: random.weighted({ succeeds: 12, fails: 2, fails_billed: 1, never: 1 }),
@@ -134,7 +143,7 @@ export function sendJob(
     isBarred: false,
   };
   jobs.push(job);
-  if (personality.callbacks !== 'none') planCallbacks(cloud, random, job);
+  if (profile.callbacks !== 'none') planCallbacks(providerState, random, job);
   return job;
 }
 
@@ -145,7 +154,7 @@ export function likenessOf(jobSpec: Omit<JobSpec, 'attemptId'>): string {
 }
 
 /** Early, late, twice or never; and sometimes one that lies. */
-function planCallbacks({ callbacks }: Cloud, random: Random, job: Job): void {
+function planCallbacks({ callbacks }: ProviderState, random: Random, job: SimulatedJob): void {
   const { attemptId, id: jobId, arrivesAtMs, endsAtMs } = job;
   for (const eventMs of [arrivesAtMs, endsAtMs]) {
     const times = random.weighted({ never: 2, once: 5, twice: 2 });
@@ -161,23 +170,23 @@ function planCallbacks({ callbacks }: Cloud, random: Random, job: Job): void {
 }
 
 /** Whether the provider has run, or runs, this job. */
-export function hasRun(job: Job, nowMs: number): boolean {
+export function hasRun(job: SimulatedJob, nowMs: number): boolean {
   return job.arrivesAtMs <= nowMs && !job.isBarred;
 }
 
 /** Whether a look-up shows the job: where absence proves anything, a job once shown stays so. */
-export function isListed({ personality }: Cloud, job: Job, nowMs: number): boolean {
-  if (personality.absence === 'weak') return isShown(job, nowMs);
+export function isInList({ profile }: ProviderState, job: SimulatedJob, nowMs: number): boolean {
+  if (profile.absence === 'weak') return isShown(job, nowMs);
   return hasRun(job, nowMs) && job.shownAtMs <= nowMs;
 }
 
 /** Whether the provider answers who reads the job. */
-export function isShown(job: Job, nowMs: number): boolean {
+export function isShown(job: SimulatedJob, nowMs: number): boolean {
   return hasRun(job, nowMs) && job.shownAtMs <= nowMs && nowMs < job.vanishesAtMs;
 }
 
 /** Whether the provider charges for the job. */
-export function isBilled(job: Job, nowMs: number): boolean {
+export function isBilled(job: SimulatedJob, nowMs: number): boolean {
   const bills = job.ending === 'succeeds' || job.ending === 'fails_billed';
   return hasRun(job, nowMs) && job.endsAtMs <= nowMs && bills;
 }

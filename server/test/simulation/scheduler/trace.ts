@@ -1,6 +1,6 @@
 /** What happened in a history, unit by unit, in words that are the same when it is replayed. */
 export interface Trace {
-  note(who: string, what: string, fate?: string): void;
+  note(who: string, what: string, fault?: string): void;
   /** A short name for an id that differs from run to run: T1 for the first task, and so on. */
   nameOf(id: string): string;
   lines(): string[];
@@ -12,7 +12,7 @@ export function createTrace(nowMs: () => number): Trace {
   const names = new Map<string, string>();
   const counts = new Map<string, number>();
   const lines: string[] = [];
-  const nameAnew = (id: string) => {
+  const assignName = (id: string) => {
     const letter = LETTERS[id.split('_')[0] ?? ''] ?? '?';
     const count = (counts.get(letter) ?? 0) + 1;
     counts.set(letter, count);
@@ -20,18 +20,18 @@ export function createTrace(nowMs: () => number): Trace {
     return `${letter}${count}`;
   };
   return {
-    note(who, what, fate = 'well') {
+    note(who, what, fault = 'none') {
       const seconds = (nowMs() / 1000).toFixed(3);
-      lines.push(`${seconds} ${who}: ${what}${fate === 'well' ? '' : ` (${fate})`}`);
+      lines.push(`${seconds} ${who}: ${what}${fault === 'none' ? '' : ` (${fault})`}`);
     },
-    nameOf: (id) => names.get(id) ?? nameAnew(id),
+    nameOf: (id) => names.get(id) ?? assignName(id),
     lines: () => lines,
   };
 }
 
-const TELLING = /^(task|att|obj)_[0-9A-Za-z]{20,}$/;
+const ID = /^(task|att|obj)_[0-9A-Za-z]{20,}$/;
 /** Phases of tasks, states of attempts, outcomes of holds. */
-const TELLING_WORDS = new Set([
+const TRACED_VALUES = new Set([
   ...['ingesting', 'submitting', 'generating', 'archiving', 'held', 'completed', 'failed'],
   ...['in_flight', 'unknown', 'accepted', 'rejected', 'not_sent', 'absent', 'capture', 'refund'],
 ]);
@@ -40,8 +40,8 @@ const TELLING_WORDS = new Set([
 export function describe(trace: Trace, name: string, values: readonly unknown[] = []): string {
   const words = values.flatMap((value) => {
     if (typeof value !== 'string') return [];
-    if (TELLING.test(value)) return [trace.nameOf(value)];
-    return TELLING_WORDS.has(value) ? [value] : [];
+    if (ID.test(value)) return [trace.nameOf(value)];
+    return TRACED_VALUES.has(value) ? [value] : [];
   });
   return [name, ...words].join(' ');
 }

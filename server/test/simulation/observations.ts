@@ -4,7 +4,7 @@ import type { VideoTask } from '../../src/tasks/task.ts';
  * What a client was told of a request. `bound`: this task is its key's, for ever. `refunded`: this
  * task came to nothing, the credits are back. `busy`: nothing but "try again".
  */
-export type Telling = { client: string; key: string } & (
+export type ClientObservation = { client: string; key: string } & (
   | { kind: 'bound'; taskId: string; status: VideoTask['status'] | 'held' }
   | { kind: 'refunded'; taskId: string }
   | { kind: 'busy' }
@@ -12,23 +12,23 @@ export type Telling = { client: string; key: string } & (
 );
 
 /** All that clients were told in a history, in the order in which they heard it. */
-export interface Tellings {
-  add(telling: Telling): void;
-  all(): readonly Telling[];
+export interface Observations {
+  add(observation: ClientObservation): void;
+  all(): readonly ClientObservation[];
   /** The task that the client may ask about, if it was told of one under the key. */
   taskOf(client: string, key: string): string | undefined;
 }
 
-export function createTellings(): Tellings {
-  const tellings: Telling[] = [];
+export function createObservations(): Observations {
+  const observations: ClientObservation[] = [];
   return {
-    add: (telling) => tellings.push(telling),
-    all: () => tellings,
+    add: (observation) => observations.push(observation),
+    all: () => observations,
     taskOf(client, key) {
-      const told = tellings.findLast(
+      const observed = observations.findLast(
         (one) => one.client === client && one.key === key && 'taskId' in one,
       );
-      return told && 'taskId' in told ? told.taskId : undefined;
+      return observed && 'taskId' in observed ? observed.taskId : undefined;
     },
   };
 }

@@ -3,11 +3,11 @@ import { balances } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import type { Phase } from '../../src/tasks/task.ts';
 import { PRICE } from '../task-fixtures.ts';
-import { hasRun, isBilled, type Job } from './cloud.ts';
-import { judgeOrphans, type OrphanEnd, readOrphans } from './orphans.ts';
-import type { World } from './world.ts';
+import { checkOrphans, type OrphanEnd, readOrphans } from './orphan-checks.ts';
+import { hasRun, isBilled, type SimulatedJob } from './provider-state.ts';
+import type { Simulation } from './simulation.ts';
 
-export interface Verdict {
+export interface CheckResult {
   /** What must not be, one sentence each; none when all promises were kept. */
   problems: string[];
   /** How often what happened, to see that the simulation gets about. */
@@ -42,22 +42,22 @@ const TASKS = statement(
 );
 
 /** Looks at all that a history has left, and says what should not be. */
-export async function judge(world: World, granted: number): Promise<Verdict> {
-  const tasks = await world.db.query<TaskEnd>(TASKS);
-  const orphans = await readOrphans(world.db);
+export async function checkHistory(simulation: Simulation, granted: number): Promise<CheckResult> {
+  const tasks = await simulation.db.query<TaskEnd>(TASKS);
+  const orphans = await readOrphans(simulation.db);
   const problems = [
-    ...(await audit(world.db)).problems,
-    ...(await judgeCredits(world, tasks, granted)),
-    ...judgeJobs(world, tasks),
-    ...(await judgeOrphans(world, orphans)),
-    ...tasks.flatMap((task) => judgeTask(world, task)),
-    ...judgeTellings(world, tasks),
+    ...(await audit(simulation.db)).problems,
+    ...(await checkCredits(simulation, tasks, granted)),
+    ...checkJobs(simulation, tasks),
+    ...(await checkOrphans(simulation, orphans)),
+    ...tasks.flatMap((task) => checkTask(simulation, task)),
+    ...checkObservations(simulation, tasks),
   ];
-  const named = problems.map((problem) => withNames(world, problem));
-  return { problems: named, tally: tallyOf(world, tasks, orphans) };
+  const named = problems.map((problem) => withNames(simulation, problem));
+  return { problems: named, tally: tallyOf(simulation, tasks, orphans) };
 }
 
-function withNames({ trace }: World, problem: string): string {
+function withNames({ trace }: Simulation, problem: string): string {
   return problem.replace(/\b(task|att|obj)_[0-9A-Za-z]{20,}/g, (id) => trace.nameOf(id));
 }
 
@@ -65,7 +65,7 @@ function hasEnded({ phase }: TaskEnd): boolean {
   return phase === 'completed' || phase === 'failed';
 }
 
-async function judgeCredits({ db, accountId }: World, tasks: TaskEnd[], granted: number) {
+async function checkCredits({ db, accountId }: Simulation, tasks: TaskEnd[], granted: number) {
   const count = (is: (task: TaskEnd) => boolean) => tasks.filter(is).length * PRICE.credits;
   const spent = count(({ phase }) => phase === 'completed');
   const reserved = count((task) => !hasEnded(task));
@@ -81,9 +81,9 @@ async function judgeCredits({ db, accountId }: World, tasks: TaskEnd[], granted:
 const NO_JOB = ['rejected', 'not_sent', 'absent'];
 
 /** Each job was run for an attempt on record, one for a task at most. */
-function judgeJobs({ cloud, scheduler }: World, tasks: TaskEnd[]): string[] {
-  const run = cloud.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
-  const taskOf = (job: Job) =>
+function checkJobs({ providerState, scheduler }: Simulation, tasks: TaskEnd[]): string[] {
+  const run = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+  const taskOf = (job: SimulatedJob) =>
     tasks.find(({ attempts }) => attempts.some(({ id }) => id === job.attemptId));
   return [
     ...run.filter((job) => !taskOf(job)).map((job) => `${job.id} was run for no attempt on record`),
@@ -99,77 +99,78 @@ function judgeJobs({ cloud, scheduler }: World, tasks: TaskEnd[]): string[] {
   ];
 }
 
-function judgeTask(world: World, task: TaskEnd): string[] {
+function checkTask(simulation: Simulation, task: TaskEnd): string[] {
   const problems: string[] = [];
-  const complain = (what: string) => problems.push(`${task.id} (${task.phase}): ${what}`);
-  if (task.ends !== (hasEnded(task) ? 1 : 0)) complain(`it came to an end ${task.ends} times`);
-  if (!hasEnded(task) && task.phase !== 'held') complain('it neither ended nor is held');
+  const report = (what: string) => problems.push(`${task.id} (${task.phase}): ${what}`);
+  if (task.ends !== (hasEnded(task) ? 1 : 0)) report(`it came to an end ${task.ends} times`);
+  if (!hasEnded(task) && task.phase !== 'held') report('it neither ended nor is held');
   const accepted = task.attempts.find(({ state }) => state === 'accepted');
-  const job = world.cloud.jobs.find(({ id }) => id === accepted?.job_id);
+  const job = simulation.providerState.jobs.find(({ id }) => id === accepted?.job_id);
   if (accepted && job?.attemptId !== accepted.id) {
-    complain(`${accepted.id} has ${accepted.job_id}, which was run for ${job?.attemptId}`);
+    report(`${accepted.id} has ${accepted.job_id}, which was run for ${job?.attemptId}`);
   }
-  if (task.phase === 'completed' && !(job && isBilled(job, world.scheduler.nowMs()))) {
-    complain('it has no job that was billed');
+  if (task.phase === 'completed' && !(job && isBilled(job, simulation.scheduler.nowMs()))) {
+    report('it has no job that was billed');
   }
-  const reason = task.phase === 'held' ? whyHeld(world, task) : 'ended';
-  if (!reason) complain(`held(${task.held_cause}) for no reason`);
+  const reason = task.phase === 'held' ? whyHeld(simulation, task) : 'ended';
+  if (!reason) report(`held(${task.held_cause}) for no reason`);
   return problems;
 }
 
 /** What it is that nobody can know; undefined when it could have been found out. */
-function whyHeld(world: World, { held_cause, attempts }: TaskEnd): string | undefined {
-  const { cloud, scheduler } = world;
+function whyHeld(simulation: Simulation, { held_cause, attempts }: TaskEnd): string | undefined {
+  const { providerState, scheduler } = simulation;
   const attempt = attempts.at(-1);
-  const job = cloud.jobs.find(({ attemptId }) => attemptId === attempt?.id);
+  const job = providerState.jobs.find(({ attemptId }) => attemptId === attempt?.id);
   if (held_cause === 'outcome') {
     if (job?.ending === 'never') return 'the job never ends';
     if (job && job.vanishesAtMs < scheduler.nowMs()) return 'the job vanished';
     return job && job.output !== 'good' ? `the output is ${job.output}` : undefined;
   }
-  const { absence, find, shows } = cloud.personality;
+  const { absence, find, shows } = providerState.profile;
   if (absence !== 'weak') return undefined;
   if (!job) return 'absence proves nothing';
   if (job.vanishesAtMs < scheduler.nowMs()) return 'the job vanished';
   return find === 'list' && shows === 'mark' ? undefined : 'the job can not be told from others';
 }
 
-function judgeTellings({ tellings }: World, tasks: TaskEnd[]): string[] {
+function checkObservations({ observations }: Simulation, tasks: TaskEnd[]): string[] {
   const problems: string[] = [];
   const boundTo = new Map<string, string>();
   const endOf = new Map<string, string>();
-  for (const telling of tellings.all()) {
-    if (!('taskId' in telling)) continue;
-    const { client, key, taskId } = telling;
+  for (const observation of observations.all()) {
+    if (!('taskId' in observation)) continue;
+    const { client, key, taskId } = observation;
     const task = tasks.find(({ id }) => id === taskId);
     if (!task) problems.push(`${client} was told of ${taskId}, which is not there`);
-    if (telling.kind === 'refunded') {
-      if (task?.phase !== 'failed') problems.push(`${taskId} was told refunded: ${task?.phase}`);
+    if (observation.kind === 'refunded') {
+      if (task?.phase !== 'failed')
+        problems.push(`${taskId} was observed refunded: ${task?.phase}`);
       continue;
     }
     const before = boundTo.get(key) ?? taskId;
     if (before !== taskId) problems.push(`${key} was told to be ${before}, then ${taskId}`);
     boundTo.set(key, taskId);
     if (task && !task.is_bound) problems.push(`${key} was told to be ${taskId} and left it`);
-    const { status } = telling;
+    const { status } = observation;
     const end = endOf.get(client + taskId);
     if (end && end !== status) problems.push(`${taskId} was told ${end}, then ${status}`);
     if (status !== 'completed' && status !== 'failed') continue;
     endOf.set(client + taskId, status);
     if (task?.phase !== status) problems.push(`${taskId} was told ${status}: it is ${task?.phase}`);
   }
-  return [...problems, ...judgeKeys(tasks)];
+  return [...problems, ...checkKeys(tasks)];
 }
 
 /** A key that was armed again left only tasks that nobody was to count on. */
-function judgeKeys(tasks: TaskEnd[]): string[] {
+function checkKeys(tasks: TaskEnd[]): string[] {
   return tasks
     .filter((task) => !task.is_bound && (task.announced || task.error_code !== 'not_accepted'))
     .map((task) => `${task.id} (${task.phase} ${task.error_code}) lost ${task.idempotency_key}`);
 }
 
 function tallyOf(
-  { cloud, tellings }: World,
+  { providerState, observations }: Simulation,
   tasks: TaskEnd[],
   orphans: OrphanEnd[],
 ): Record<string, number> {
@@ -177,13 +178,13 @@ function tallyOf(
   const count = (what: string) => {
     tally[what] = (tally[what] ?? 0) + 1;
   };
-  count(`provider ${cloud.personality.name}`);
+  count(`provider ${providerState.profile.name}`);
   for (const { phase, held_cause, error_code, attempts, is_bound } of tasks) {
     count(`task ${phase} ${held_cause ?? error_code ?? ''}`.trim());
-    if (!is_bound) count('key armed again');
+    if (!is_bound) count('key released');
     for (const { state, outcome_by } of attempts) count(`attempt ${state} by ${outcome_by}`);
   }
   for (const { state } of orphans) count(`orphan ${state}`);
-  for (const { kind } of tellings.all()) count(`told ${kind}`);
+  for (const { kind } of observations.all()) count(`observed ${kind}`);
   return tally;
 }

@@ -3,34 +3,34 @@ import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { replayCommand } from '../replay.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { openSimulatedServer } from './database.ts';
-import { type History, live } from './history.ts';
+import { runHistory, type SimulatedHistory } from './history.ts';
 
 /** Histories at a time, each in a database of its own: while one waits for it, another goes on. */
-const LANES = 2;
+const RUNNERS = 2;
 
 export interface Summary {
   histories: number;
   turns: number;
   minutes: number;
-  failed: History[];
+  failed: SimulatedHistory[];
   tally: Record<string, number>;
 }
 
 /** Lives through the histories of these seeds, two at a time; `onEnd` sees each one. */
-export async function liveThrough(
+export async function runHistories(
   seeds: Iterable<number>,
-  onEnd: (history: History) => void = () => {},
+  onEnd: (history: SimulatedHistory) => void = () => {},
 ): Promise<Summary> {
   await using folder = await temporaryFolder();
   const scratch = openScratchDirectory(folder.path);
   const summary: Summary = { histories: 0, turns: 0, minutes: 0, failed: [], tally: {} };
   const rest = seeds[Symbol.iterator]();
   const startedAtMs = performance.now();
-  const lanes = Array.from({ length: LANES }, async () => {
+  const runners = Array.from({ length: RUNNERS }, async () => {
     const server = await openSimulatedServer();
     try {
       for (let next = rest.next(); !next.done; next = rest.next()) {
-        const history = await live(server, scratch, next.value).catch((cause: unknown) => {
+        const history = await runHistory(server, scratch, next.value).catch((cause: unknown) => {
           throw new Error(commandFor(next.value), { cause });
         });
         include(summary, history);
@@ -40,12 +40,12 @@ export async function liveThrough(
       await server.close();
     }
   });
-  await Promise.all(lanes);
+  await Promise.all(runners);
   summary.minutes = (performance.now() - startedAtMs) / 60_000;
   return summary;
 }
 
-function include(summary: Summary, history: History): void {
+function include(summary: Summary, history: SimulatedHistory): void {
   summary.histories += 1;
   summary.turns += history.turns;
   if (history.problems.length > 0) summary.failed.push(history);
@@ -55,13 +55,13 @@ function include(summary: Summary, history: History): void {
 }
 
 /** What a run of histories came to, in a line. */
-export function figuresOf({ histories, turns, minutes }: Summary): string {
+export function describeSummary({ histories, turns, minutes }: Summary): string {
   const perMinute = Math.round(histories / minutes);
   return `${histories} histories, ${turns} turns, ${perMinute} histories a minute`;
 }
 
 /** What went wrong in a history, and how to see it again. */
-export function reportOf({ seed, problems }: History): string {
+export function describeFailure({ seed, problems }: SimulatedHistory): string {
   return [commandFor(seed), ...problems].join('\n  ');
 }
 

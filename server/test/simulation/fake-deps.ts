@@ -7,7 +7,7 @@ import { OutboundError } from '../../src/outbound/refusal.ts';
 import type { Queue } from '../../src/queue/queue.ts';
 import type { Links } from '../../src/storage/links.ts';
 import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
-import { ConnectionLost, type Process } from './process.ts';
+import { ConnectionLost, type Process } from './scheduler/process.ts';
 
 /** What clients' URLs may lead to. */
 export const PICTURES = ['good', 'damaged', 'gone'] as const;
@@ -17,11 +17,11 @@ export function pictureUrl(picture: (typeof PICTURES)[number]): string {
 }
 
 /** Leads to what the URL's path says. */
-export function doorOf(process: Process): GuardedFetch {
+export function guardedFetchOf(process: Process): GuardedFetch {
   return {
     download: (url) =>
-      process.unit({ label: () => `download ${url}` }, async (fate) => {
-        if (fate === 'refused') throw new ConnectionLost();
+      process.unit({ label: () => `download ${url}` }, async (fault) => {
+        if (fault === 'refused') throw new ConnectionLost();
         const words = url.slice(url.lastIndexOf('/') + 1);
         if (words === 'gone') throw new OutboundError('not_reachable', 'It is not there');
         const body = Readable.from([Buffer.from(words)]);
@@ -42,8 +42,8 @@ const DAMAGED: Measurement = { kind: 'refused', reason: 'undecodable', explanati
 export function measurerOf(process: Process): Measurer {
   return {
     measure: (path, expected) =>
-      process.unit({ label: () => `measure ${expected}` }, async (fate) => {
-        if (fate === 'refused') throw new Error('the media child ended without an answer');
+      process.unit({ label: () => `measure ${expected}` }, async (fault) => {
+        if (fault === 'refused') throw new Error('the media child ended without an answer');
         const words = await readFile(path, 'utf8');
         const facts = expected === 'image' ? PICTURE : VIDEO;
         return words === 'damaged' ? DAMAGED : { kind: 'measured', facts };
@@ -52,17 +52,17 @@ export function measurerOf(process: Process): Measurer {
 }
 
 /** Remembers which objects are there; `shelf` outlives the process. */
-export function storageOf(process: Process, shelf: Set<string>): Storage {
+export function storageOf(process: Process, storedObjects: Set<string>): Storage {
   const act = (what: string, work: () => void) =>
-    process.unit({ label: () => `${what} an object` }, async (fate) => {
-      if (fate === 'refused') throw new Error('no space left on device');
+    process.unit({ label: () => `${what} an object` }, async (fault) => {
+      if (fault === 'refused') throw new Error('no space left on device');
       work();
     });
   return {
-    put: (objectId) => act('put', () => shelf.add(objectId)),
-    delete: (objectId) => act('delete', () => shelf.delete(objectId)),
+    put: (objectId) => act('put', () => storedObjects.add(objectId)),
+    delete: (objectId) => act('delete', () => storedObjects.delete(objectId)),
     open: async (objectId) => {
-      if (!shelf.has(objectId)) throw new ObjectMissing(objectId);
+      if (!storedObjects.has(objectId)) throw new ObjectMissing(objectId);
       return Readable.from([]);
     },
   };

@@ -1,6 +1,6 @@
 import { type Database, statement } from '../../src/database/database.ts';
-import { hasRun } from './cloud.ts';
-import type { World } from './world.ts';
+import { hasRun } from './provider-state.ts';
+import type { Simulation } from './simulation.ts';
 
 /** A job on record as one that no task uses. */
 export interface OrphanEnd {
@@ -32,9 +32,12 @@ const LOST = statement(
 );
 
 /** Who pays for a job that no task uses is told so; and what he is told for certain is true. */
-export async function judgeOrphans(world: World, orphans: OrphanEnd[]): Promise<string[]> {
-  const { cloud, db, scheduler } = world;
-  const run = cloud.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+export async function checkOrphans(
+  simulation: Simulation,
+  orphans: OrphanEnd[],
+): Promise<string[]> {
+  const { providerState, db, scheduler } = simulation;
+  const run = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
   const named = await db.query<{ attempt_id: string; job_id: string }>(LOST);
   const lost = named.filter(({ attempt_id, job_id }) =>
     run.some((job) => job.id === job_id && job.attemptId === attempt_id),

@@ -1,7 +1,7 @@
-import type { Random } from '../random.ts';
+import type { Random } from '../../random.ts';
 
 /** What a crash ends: whatever belongs to it never goes on. */
-export interface Life {
+export interface Lifetime {
   isOver(): boolean;
   over: Promise<void>;
 }
@@ -12,7 +12,7 @@ export interface Thread {
   /**
    * Waits for the turn, not before `afterSeconds` have passed. Never returns once the life is over.
    */
-  turn(life: Life, afterSeconds?: number): Promise<void>;
+  turn(lifetime: Lifetime, afterSeconds?: number): Promise<void>;
 }
 
 /** Lets threads go on one at a time, in an order and at moments that the seed decides. */
@@ -22,18 +22,18 @@ export interface Scheduler {
   /** Turns taken so far. */
   turns(): number;
   start(name: string, body: (thread: Thread) => Promise<void>): void;
-  newLife(): Life;
+  newLifetime(): Lifetime;
   /** Ends a life: its threads never go on. */
-  end(life: Life): void;
+  end(lifetime: Lifetime): void;
   /** Resolves when every thread has ended; rejects with the first error of one. */
   run(): Promise<void>;
 }
 
 interface Waiting {
   name: string;
-  life: Life;
+  lifetime: Lifetime;
   readyAtMs: number;
-  goOn(): void;
+  resume(): void;
 }
 
 /** How often time passes although somebody could go on, and how much: a process was paused. */
@@ -43,9 +43,9 @@ const PAUSES = [
   { probability: 0.008, least: 8, most: 45 },
 ];
 
-/** @param haste how rarely processes are paused: 1 as often as {@link PAUSES} says, 10 a tenth */
-export function createScheduler(random: Random, haste: number): Scheduler {
-  const endings = new Map<Life, () => void>();
+/** @param pauseDivisor how rarely processes are paused: 1 as often as {@link PAUSES} says, 10 a tenth */
+export function createScheduler(random: Random, pauseDivisor: number): Scheduler {
+  const endings = new Map<Lifetime, () => void>();
   let waiting: Waiting[] = [];
   let running = 0;
   let failure: unknown;
@@ -63,16 +63,16 @@ export function createScheduler(random: Random, haste: number): Scheduler {
     const earliest = Math.min(...waiting.map(({ readyAtMs }) => readyAtMs));
     nowMs = Math.max(nowMs, earliest);
     for (const { probability, least, most } of PAUSES) {
-      if (random.chance(probability / haste))
+      if (random.chance(probability / pauseDivisor))
         nowMs += Math.round(random.between(least, most) * 1000);
     }
   };
   const threadOf = (name: string): Thread => ({
     name,
-    turn: (life, afterSeconds = 0) => {
-      if (life.isOver()) return new Promise(() => {});
-      return new Promise((goOn) => {
-        waiting.push({ name, life, readyAtMs: nowMs + Math.ceil(afterSeconds * 1000), goOn });
+    turn: (lifetime, afterSeconds = 0) => {
+      if (lifetime.isOver()) return new Promise(() => {});
+      return new Promise((resume) => {
+        waiting.push({ name, lifetime, readyAtMs: nowMs + Math.ceil(afterSeconds * 1000), resume });
         rest();
       });
     },
@@ -88,17 +88,17 @@ export function createScheduler(random: Random, haste: number): Scheduler {
         })
         .finally(rest);
     },
-    newLife() {
+    newLifetime() {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const life: Life = { isOver: () => !endings.has(life), over: promise };
-      endings.set(life, resolve);
-      return life;
+      const lifetime: Lifetime = { isOver: () => !endings.has(lifetime), over: promise };
+      endings.set(lifetime, resolve);
+      return lifetime;
     },
-    end(life) {
-      running += waiting.filter((one) => one.life === life).length; // they run to their end now
-      waiting = waiting.filter((one) => one.life !== life);
-      endings.get(life)?.();
-      endings.delete(life);
+    end(lifetime) {
+      running += waiting.filter((one) => one.lifetime === lifetime).length; // they run to their end now
+      waiting = waiting.filter((one) => one.lifetime !== lifetime);
+      endings.get(lifetime)?.();
+      endings.delete(lifetime);
     },
     async run() {
       for (;;) {
@@ -110,13 +110,13 @@ export function createScheduler(random: Random, haste: number): Scheduler {
         waiting = waiting.filter((one) => one !== next);
         turns += 1;
         running += 1;
-        next.goOn();
+        next.resume();
       }
     },
   };
 }
 
 /** Does the work of a life. @returns undefined when the life was over first */
-export function within<T>(life: Life, work: () => Promise<T>): Promise<T | undefined> {
-  return Promise.race([work(), life.over.then(() => undefined)]);
+export function within<T>(lifetime: Lifetime, work: () => Promise<T>): Promise<T | undefined> {
+  return Promise.race([work(), lifetime.over.then(() => undefined)]);
 }

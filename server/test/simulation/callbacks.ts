@@ -6,7 +6,7 @@ import type { PendingCallback } from './provider-state.ts';
 import { type Thread, within } from './scheduler/scheduler.ts';
 import { processOn, providerOn, type Simulation } from './simulation.ts';
 
-/** Makes the provider's callbacks when they are due; one that fails is made again. */
+/** Sends the provider's callbacks when they are due; most of those that fail are retried. */
 export async function sendCallbacks(simulation: Simulation, thread: Thread): Promise<void> {
   const { providerState, scheduler, random } = simulation;
   const own = processOn(simulation, thread, scheduler.newLifetime());
@@ -40,7 +40,7 @@ async function deliver(
   };
   const incoming = {
     provider: providerState.profile.name,
-    segment: random.chance(0.05) ? 'nobody' : attemptId,
+    segment: random.chance(0.05) ? 'unknown' : attemptId,
     body: Buffer.from(JSON.stringify({ job: jobId, isGenuine })),
     headers: {},
   };

@@ -8,9 +8,9 @@ import { hasRun, isBilled, type SimulatedJob } from './provider-state.ts';
 import type { Simulation } from './simulation.ts';
 
 export interface CheckResult {
-  /** What must not be, one sentence each; none when all promises were kept. */
+  /** One sentence for each broken promise; empty if all were kept. */
   problems: string[];
-  /** How often what happened, to see that the simulation gets about. */
+  /** How often each event occurred, to see that the simulation covers them. */
   tally: Record<string, number>;
 }
 
@@ -23,7 +23,7 @@ interface TaskEnd {
   idempotency_key: string;
   announced: boolean;
   is_bound: boolean;
-  /** How often it came to an end. */
+  /** How often it entered a final phase. */
   ends: number;
   attempts: Array<{ id: string; state: string; job_id: string | null; outcome_by: string | null }>;
 }
@@ -41,7 +41,7 @@ const TASKS = statement(
    order by t.created_at`,
 );
 
-/** Looks at all that a history has left, and says what should not be. */
+/** Checks the state that a history has left in the database and at the provider. */
 export async function checkHistory(simulation: Simulation, granted: number): Promise<CheckResult> {
   const tasks = await simulation.db.query<TaskEnd>(TASKS);
   const orphans = await readOrphans(simulation.db);
@@ -77,24 +77,24 @@ async function checkCredits({ db, accountId }: Simulation, tasks: TaskEnd[], gra
     : [`the account has ${is} credits available and reserved, not ${should}`];
 }
 
-/** States of an attempt that say for certain that no job came of it. */
+/** States of an attempt that say that it certainly made no job. */
 const NO_JOB = ['rejected', 'not_sent', 'absent'];
 
-/** Each job was run for an attempt on record, one for a task at most. */
+/** Each job ran for an attempt on record, and at most one job ran per task. */
 function checkJobs({ providerState, scheduler }: Simulation, tasks: TaskEnd[]): string[] {
-  const run = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+  const ran = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
   const taskOf = (job: SimulatedJob) =>
     tasks.find(({ attempts }) => attempts.some(({ id }) => id === job.attemptId));
   return [
-    ...run.filter((job) => !taskOf(job)).map((job) => `${job.id} was run for no attempt on record`),
+    ...ran.filter((job) => !taskOf(job)).map((job) => `${job.id} ran for no attempt on record`),
     ...tasks.flatMap(({ attempts }) => {
       const ruledOut = attempts.filter(({ state }) => NO_JOB.includes(state));
-      const wrong = run.filter((job) => ruledOut.some(({ id }) => id === job.attemptId));
-      return wrong.map((job) => `${job.attemptId} was ruled out, but ${job.id} was run for it`);
+      const wrong = ran.filter((job) => ruledOut.some(({ id }) => id === job.attemptId));
+      return wrong.map((job) => `${job.attemptId} was ruled out, but ${job.id} ran for it`);
     }),
     ...tasks.flatMap((task) => {
-      const jobs = run.filter((job) => taskOf(job) === task);
-      return jobs.length > 1 ? [`${jobs.length} jobs were run for ${task.id}`] : [];
+      const jobs = ran.filter((job) => taskOf(job) === task);
+      return jobs.length > 1 ? [`${jobs.length} jobs ran for ${task.id}`] : [];
     }),
   ];
 }
@@ -102,22 +102,22 @@ function checkJobs({ providerState, scheduler }: Simulation, tasks: TaskEnd[]): 
 function checkTask(simulation: Simulation, task: TaskEnd): string[] {
   const problems: string[] = [];
   const report = (what: string) => problems.push(`${task.id} (${task.phase}): ${what}`);
-  if (task.ends !== (hasEnded(task) ? 1 : 0)) report(`it came to an end ${task.ends} times`);
+  if (task.ends !== (hasEnded(task) ? 1 : 0)) report(`it ended ${task.ends} times`);
   if (!hasEnded(task) && task.phase !== 'held') report('it neither ended nor is held');
   const accepted = task.attempts.find(({ state }) => state === 'accepted');
   const job = simulation.providerState.jobs.find(({ id }) => id === accepted?.job_id);
   if (accepted && job?.attemptId !== accepted.id) {
-    report(`${accepted.id} has ${accepted.job_id}, which was run for ${job?.attemptId}`);
+    report(`${accepted.id} has ${accepted.job_id}, which ran for ${job?.attemptId}`);
   }
   if (task.phase === 'completed' && !(job && isBilled(job, simulation.scheduler.nowMs()))) {
-    report('it has no job that was billed');
+    report('it has no billed job');
   }
   const reason = task.phase === 'held' ? whyHeld(simulation, task) : 'ended';
-  if (!reason) report(`held(${task.held_cause}) for no reason`);
+  if (!reason) report(`it is held (${task.held_cause}) without a reason`);
   return problems;
 }
 
-/** What it is that nobody can know; undefined when it could have been found out. */
+/** Why the outcome can't be known; undefined when it could have been found out. */
 function whyHeld(simulation: Simulation, { held_cause, attempts }: TaskEnd): string | undefined {
   const { providerState, scheduler } = simulation;
   const attempt = attempts.at(-1);
@@ -131,7 +131,9 @@ function whyHeld(simulation: Simulation, { held_cause, attempts }: TaskEnd): str
   if (absence !== 'weak') return undefined;
   if (!job) return 'absence proves nothing';
   if (job.vanishesAtMs < scheduler.nowMs()) return 'the job vanished';
-  return find === 'list' && shows === 'mark' ? undefined : 'the job can not be told from others';
+  return find === 'list' && shows === 'mark'
+    ? undefined
+    : 'the job can not be distinguished from others';
 }
 
 function checkObservations({ observations }: Simulation, tasks: TaskEnd[]): string[] {
@@ -142,27 +144,28 @@ function checkObservations({ observations }: Simulation, tasks: TaskEnd[]): stri
     if (!('taskId' in observation)) continue;
     const { client, key, taskId } = observation;
     const task = tasks.find(({ id }) => id === taskId);
-    if (!task) problems.push(`${client} was told of ${taskId}, which is not there`);
+    if (!task) problems.push(`${client} got ${taskId}, which does not exist`);
     if (observation.kind === 'refunded') {
       if (task?.phase !== 'failed')
-        problems.push(`${taskId} was observed refunded: ${task?.phase}`);
+        problems.push(`${taskId} was reported refunded: ${task?.phase}`);
       continue;
     }
     const before = boundTo.get(key) ?? taskId;
-    if (before !== taskId) problems.push(`${key} was told to be ${before}, then ${taskId}`);
+    if (before !== taskId) problems.push(`${key} was bound to ${before}, then to ${taskId}`);
     boundTo.set(key, taskId);
-    if (task && !task.is_bound) problems.push(`${key} was told to be ${taskId} and left it`);
+    if (task && !task.is_bound) problems.push(`${key} was bound to ${taskId} and is not any more`);
     const { status } = observation;
     const end = endOf.get(client + taskId);
-    if (end && end !== status) problems.push(`${taskId} was told ${end}, then ${status}`);
+    if (end && end !== status) problems.push(`${taskId} was reported ${end}, then ${status}`);
     if (status !== 'completed' && status !== 'failed') continue;
     endOf.set(client + taskId, status);
-    if (task?.phase !== status) problems.push(`${taskId} was told ${status}: it is ${task?.phase}`);
+    if (task?.phase !== status)
+      problems.push(`${taskId} was reported ${status}: it is ${task?.phase}`);
   }
   return [...problems, ...checkKeys(tasks)];
 }
 
-/** A key that was armed again left only tasks that nobody was to count on. */
+/** A key was released only by unannounced tasks that were not accepted. */
 function checkKeys(tasks: TaskEnd[]): string[] {
   return tasks
     .filter((task) => !task.is_bound && (task.announced || task.error_code !== 'not_accepted'))

@@ -15,7 +15,7 @@ import { processOn, type Simulation } from './simulation.ts';
 
 type Api = Process & { db: Database };
 
-/** What a client sends under one Idempotency-Key, each time the same. */
+/** An Idempotency-Key and the body that a client sends with it each time. */
 export interface SimulatedRequest {
   key: string;
   request: typeof REQUEST;
@@ -33,7 +33,7 @@ export function drawRequests(random: Random, count: number): SimulatedRequest[] 
   });
 }
 
-/** Sends its orders, some of them again and again, and asks what became of them. */
+/** Sends its requests, some of them several times, and reads their tasks. */
 export async function runClient(
   simulation: Simulation,
   thread: Thread,
@@ -41,8 +41,8 @@ export async function runClient(
 ): Promise<void> {
   const { random, scheduler } = simulation;
   const own = processOn(simulation, thread, scheduler.newLifetime());
-  const visits = requests.length * 3;
-  for (let i = 0; i < visits; i += 1) {
+  const calls = requests.length * 3;
+  for (let i = 0; i < calls; i += 1) {
     await own.sleep(random.between(0, random.pick([0.5, 4, 15])));
     const planned = requests[i] ?? random.pick(requests);
     const taskId = simulation.observations.taskOf(thread.name, planned.key);
@@ -51,7 +51,7 @@ export async function runClient(
       ? await serve(simulation, thread, (api) => readStatus(api, taskId, planned.key))
       : await serve(simulation, thread, (api) => post(simulation, api, planned));
     if (observation) {
-      simulation.trace.note(thread.name, `told ${describeObservation(simulation, observation)}`);
+      simulation.trace.note(thread.name, `got ${describeObservation(simulation, observation)}`);
       simulation.observations.add({ client: thread.name, ...observation });
     }
   }
@@ -70,7 +70,7 @@ type Observed = ClientObservation extends infer One
     : never
   : never;
 
-/** One request to an API process of its own; undefined when that died, or its answer got lost. */
+/** One request to an API process of its own; undefined if that died, or its response was lost. */
 async function serve(
   simulation: Simulation,
   thread: Thread,
@@ -86,15 +86,15 @@ async function readStatus(api: Api, taskId: string, key: string): Promise<Observ
   const tasks = await readTasks(api.db, [taskId]).catch(() => undefined);
   if (tasks === undefined) return { key, kind: 'busy' };
   const [task] = tasks;
-  if (!task) throw new Error(`${taskId} was told and is gone`);
+  if (!task) throw new Error(`${taskId} was in a response and does not exist`);
   const { status } = videoTask(publicColumns(task), LINKS);
-  // A task that failed unannounced may have left its key; then this is no promise about the key.
+  // An unannounced task that failed may have released its key: this says nothing about the key.
   return status === 'failed'
     ? { key, kind: 'refunded', taskId }
     : { key, kind: 'bound', taskId, status };
 }
 
-/** POST /api/v1/video/generations, from its key on. */
+/** POST /api/v1/video/generations, without the checks that come before its key. */
 async function post(
   simulation: Simulation,
   api: Api,
@@ -134,7 +134,7 @@ function refusalOf(key: string, { code, details }: ApiError): Observed {
     : { key, kind: 'refunded', taskId };
 }
 
-/** As tasks/create/waiting.ts waits, on the simulation's clock. */
+/** Waits as tasks/create/waiting.ts does, on the simulation's clock. */
 function waitingOf({ random }: Simulation, api: Api): Waiting {
   return {
     async outcome(taskId, seconds) {

@@ -9,22 +9,22 @@ import type { Links } from '../../src/storage/links.ts';
 import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
 import { ConnectionLost, type Process } from './scheduler/process.ts';
 
-/** What clients' URLs may lead to. */
+/** What the URLs of clients lead to. */
 export const PICTURES = ['good', 'damaged', 'gone'] as const;
 
 export function pictureUrl(picture: (typeof PICTURES)[number]): string {
   return `https://media.test/${picture}`;
 }
 
-/** Leads to what the URL's path says. */
+/** A guarded fetch that returns the last part of the URL's path as the file's content. */
 export function guardedFetchOf(process: Process): GuardedFetch {
   return {
     download: (url) =>
       process.unit({ label: () => `download ${url}` }, async (fault) => {
         if (fault === 'refused') throw new ConnectionLost();
-        const words = url.slice(url.lastIndexOf('/') + 1);
-        if (words === 'gone') throw new OutboundError('not_reachable', 'It is not there');
-        const body = Readable.from([Buffer.from(words)]);
+        const content = url.slice(url.lastIndexOf('/') + 1);
+        if (content === 'gone') throw new OutboundError('not_reachable', 'It is not there');
+        const body = Readable.from([Buffer.from(content)]);
         return { finalUrl: url, contentType: null, body };
       }),
     close: async () => {},
@@ -38,20 +38,20 @@ const VIDEO: MediaFacts = {
 };
 const DAMAGED: Measurement = { kind: 'refused', reason: 'undecodable', explanation: 'Damaged.' };
 
-/** Believes what a file says of itself in words. */
+/** A measurer that reads the result from the file, whose content is a word. */
 export function measurerOf(process: Process): Measurer {
   return {
     measure: (path, expected) =>
       process.unit({ label: () => `measure ${expected}` }, async (fault) => {
-        if (fault === 'refused') throw new Error('the media child ended without an answer');
-        const words = await readFile(path, 'utf8');
+        if (fault === 'refused') throw new Error('the media child ended without a result');
+        const content = await readFile(path, 'utf8');
         const facts = expected === 'image' ? PICTURE : VIDEO;
-        return words === 'damaged' ? DAMAGED : { kind: 'measured', facts };
+        return content === 'damaged' ? DAMAGED : { kind: 'measured', facts };
       }),
   };
 }
 
-/** Remembers which objects are there; `shelf` outlives the process. */
+/** A storage of ids alone; `storedObjects` outlives the process. */
 export function storageOf(process: Process, storedObjects: Set<string>): Storage {
   const act = (what: string, work: () => void) =>
     process.unit({ label: () => `${what} an object` }, async (fault) => {
@@ -68,7 +68,7 @@ export function storageOf(process: Process, storedObjects: Set<string>): Storage
   };
 }
 
-/** Links without signatures: whoever knows the address is believed. */
+/** Links without signatures. */
 export const LINKS: Links = {
   linkTo: (objectId) => `https://media.test/media/${objectId}`,
   inputLinkTo: (objectId) => `https://media.test/media/${objectId}`,
@@ -77,7 +77,7 @@ export const LINKS: Links = {
   attemptOf: (_provider, segment) => segment,
 };
 
-/** A queue whose wake-ups all get lost: the task's row is the truth about work to do. */
+/** A queue that loses all wake-ups: workers must find due tasks by their rows. */
 export const LOST_WAKE_UPS: Queue = {
   enqueue: async () => {},
   wake: () => {},

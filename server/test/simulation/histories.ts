@@ -5,7 +5,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { openSimulatedServer } from './database.ts';
 import { runHistory, type SimulatedHistory } from './history.ts';
 
-/** Histories at a time, each in a database of its own: while one waits for it, another goes on. */
+/** Histories at a time, each in a database of its own: one runs while the other waits for Postgres. */
 const RUNNERS = 2;
 
 export interface Summary {
@@ -16,7 +16,7 @@ export interface Summary {
   tally: Record<string, number>;
 }
 
-/** Lives through the histories of these seeds, two at a time; `onEnd` sees each one. */
+/** Runs the histories of these seeds, two at a time; `onEnd` is called with each result. */
 export async function runHistories(
   seeds: Iterable<number>,
   onEnd: (history: SimulatedHistory) => void = () => {},
@@ -54,13 +54,13 @@ function include(summary: Summary, history: SimulatedHistory): void {
   }
 }
 
-/** What a run of histories came to, in a line. */
+/** One line about a run of histories. */
 export function describeSummary({ histories, turns, minutes }: Summary): string {
   const perMinute = Math.round(histories / minutes);
   return `${histories} histories, ${turns} turns, ${perMinute} histories a minute`;
 }
 
-/** What went wrong in a history, and how to see it again. */
+/** The problems of a history, and the command that repeats it. */
 export function describeFailure({ seed, problems }: SimulatedHistory): string {
   return [commandFor(seed), ...problems].join('\n  ');
 }

@@ -16,7 +16,7 @@ import { createTrace } from './scheduler/trace.ts';
 import { processOn, type Simulation, type SimulationSettings } from './simulation.ts';
 import { workToTheEnd, workWithFaults } from './worker.ts';
 
-/** What came of one history. */
+/** The result of one history. */
 export interface SimulatedHistory extends CheckResult {
   seed: number;
   turns: number;
@@ -24,8 +24,8 @@ export interface SimulatedHistory extends CheckResult {
 }
 
 /**
- * Lives through one history: everything that is left to chance comes from the seed, so that the
- * same seed lives through the same one again.
+ * Runs one history. Everything random comes from the seed, so that the same seed gives the same
+ * history again.
  */
 export async function runHistory(
   server: SimulatedServer,
@@ -107,7 +107,7 @@ function begin(simulation: Simulation): void {
     while (activeClients > 0) await own.sleep(1);
     await own.sleep(random.between(0, 150));
     simulation.stage = 'calm';
-    simulation.trace.note('simulation', 'the storm is over');
+    simulation.trace.note('simulation', 'no more faults');
     while (activeWorkers > 0) await own.sleep(1);
     await workToTheEnd(simulation, thread);
     simulation.stage = 'over';

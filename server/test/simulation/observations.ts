@@ -1,8 +1,8 @@
 import type { VideoTask } from '../../src/tasks/task.ts';
 
 /**
- * What a client was told of a request. `bound`: this task is its key's, for ever. `refunded`: this
- * task came to nothing, the credits are back. `busy`: nothing but "try again".
+ * What a response told a client. `bound`: the key is bound to this task for good. `refunded`: this
+ * task failed and its credits are refunded. `busy`: retry later; the response names no task.
  */
 export type ClientObservation = { client: string; key: string } & (
   | { kind: 'bound'; taskId: string; status: VideoTask['status'] | 'held' }
@@ -11,11 +11,11 @@ export type ClientObservation = { client: string; key: string } & (
   | { kind: 'no_credits' }
 );
 
-/** All that clients were told in a history, in the order in which they heard it. */
+/** All observations of the clients in a history, oldest first. */
 export interface Observations {
   add(observation: ClientObservation): void;
   all(): readonly ClientObservation[];
-  /** The task that the client may ask about, if it was told of one under the key. */
+  /** The newest task that a response for the key named to this client. */
   taskOf(client: string, key: string): string | undefined;
 }
 

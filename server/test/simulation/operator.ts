@@ -20,7 +20,7 @@ interface HeldTask {
   is_settled: boolean;
 }
 
-/** Looks at the provider's console now and then, and decides what is held by what it shows. */
+/** Now and then decides a held task by what the provider's console shows. */
 export async function runOperator(simulation: Simulation, thread: Thread): Promise<void> {
   const own = processOn(simulation, thread, simulation.scheduler.newLifetime());
   while (simulation.stage === 'faulty') {
@@ -32,7 +32,7 @@ export async function runOperator(simulation: Simulation, thread: Thread): Promi
   simulation.scheduler.end(own.lifetime);
 }
 
-/** An operator knows what the console shows and is never wrong about it. */
+/** The decision on a held task; the operator knows the provider's jobs and is never wrong. */
 function decisionOn(
   { providerState, scheduler, random }: Simulation,
   held: HeldTask,

@@ -2,11 +2,11 @@ import { type Database, statement } from '../../src/database/database.ts';
 import { hasRun } from './provider-state.ts';
 import type { Simulation } from './simulation.ts';
 
-/** A job on record as one that no task uses. */
+/** A recorded orphan job, as a history leaves it. */
 export interface OrphanEnd {
   job_id: string;
   state: 'suspected' | 'confirmed' | 'unknown_there';
-  /** Whether an attempt has it all the same. */
+  /** Whether an attempt has the job, so that it is no orphan. */
   is_used: boolean;
 }
 
@@ -31,22 +31,25 @@ const LOST = statement(
    order by 1, 2`,
 );
 
-/** Who pays for a job that no task uses is told so; and what he is told for certain is true. */
+/** Every job that is named for a failed task is recorded; every confirmed orphan job is one. */
 export async function checkOrphans(
   simulation: Simulation,
   orphans: OrphanEnd[],
 ): Promise<string[]> {
   const { providerState, db, scheduler } = simulation;
-  const run = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+  const ran = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
   const named = await db.query<{ attempt_id: string; job_id: string }>(LOST);
   const lost = named.filter(({ attempt_id, job_id }) =>
-    run.some((job) => job.id === job_id && job.attemptId === attempt_id),
+    ran.some((job) => job.id === job_id && job.attemptId === attempt_id),
   );
   const confirmed = orphans.filter(({ state }) => state === 'confirmed');
   const used = confirmed.filter(({ is_used }) => is_used);
-  const unreal = confirmed.filter(({ job_id }) => !run.some(({ id }) => id === job_id));
+  const unreal = confirmed.filter(({ job_id }) => !ran.some(({ id }) => id === job_id));
   return [
-    ...lost.map(({ job_id, attempt_id }) => `${job_id}, named for ${attempt_id}, is on no record`),
+    ...lost.map(
+      ({ job_id, attempt_id }) =>
+        `${job_id}, named for ${attempt_id}, is not recorded as an orphan`,
+    ),
     ...used.map(({ job_id }) => `${job_id} is no orphan: a task uses it`),
     ...unreal.map(({ job_id }) => `${job_id} is no orphan: it was never run`),
   ];

@@ -2,12 +2,12 @@ import type { JobSpec } from '../../src/providers/provider.ts';
 import type { Random } from '../random.ts';
 
 /** How a kind of provider lets its jobs be found. All of them keep what they promise here. */
-export interface ProviderProfile {
+interface ProviderProfile {
   name: string;
   find: 'exact' | 'list' | 'none';
-  /** What a list shows of a job: our own mark, or only what it looks like. */
+  /** What a list shows of a job: the attempt's mark, or only its likeness. */
   shows: 'mark' | 'likeness';
-  /** How much a look-up that finds nothing proves. */
+  /** How much a find proves that finds no job. */
   absence: 'final' | 'strong' | 'weak';
   findLagSeconds: number;
   callbacks: 'none' | 'unsigned' | 'signed';
@@ -15,42 +15,66 @@ export interface ProviderProfile {
 
 const PROFILES: readonly ProviderProfile[] = [
   {
-    ...{ name: 'barring', find: 'exact', shows: 'mark', absence: 'final', findLagSeconds: 0 },
+    ...{ name: 'exact_final', find: 'exact', shows: 'mark', absence: 'final', findLagSeconds: 0 },
     callbacks: 'none',
   },
   {
-    ...{ name: 'exact', find: 'exact', shows: 'mark', absence: 'strong', findLagSeconds: 20 },
+    ...{
+      name: 'exact_strong',
+      find: 'exact',
+      shows: 'mark',
+      absence: 'strong',
+      findLagSeconds: 20,
+    },
     callbacks: 'none',
   },
   {
-    ...{ name: 'marked', find: 'list', shows: 'mark', absence: 'weak', findLagSeconds: 20 },
+    ...{ name: 'marked_list', find: 'list', shows: 'mark', absence: 'weak', findLagSeconds: 20 },
     callbacks: 'unsigned',
   },
   {
-    ...{ name: 'likely', find: 'list', shows: 'likeness', absence: 'weak', findLagSeconds: 20 },
+    ...{
+      name: 'signed_likeness',
+      find: 'list',
+      shows: 'likeness',
+      absence: 'weak',
+      findLagSeconds: 20,
+    },
     callbacks: 'signed',
   },
   {
-    ...{ name: 'lookalike', find: 'list', shows: 'likeness', absence: 'weak', findLagSeconds: 5 },
+    ...{
+      name: 'likeness_only',
+      find: 'list',
+      shows: 'likeness',
+      absence: 'weak',
+      findLagSeconds: 5,
+    },
     callbacks: 'none',
   },
   {
-    ...{ name: 'opaque', find: 'none', shows: 'likeness', absence: 'weak', findLagSeconds: 0 },
+    ...{ name: 'unlisted', find: 'none', shows: 'likeness', absence: 'weak', findLagSeconds: 0 },
     callbacks: 'unsigned',
   },
   {
-    ...{ name: 'silent', find: 'none', shows: 'likeness', absence: 'weak', findLagSeconds: 0 },
+    ...{
+      name: 'unlisted_silent',
+      find: 'none',
+      shows: 'likeness',
+      absence: 'weak',
+      findLagSeconds: 0,
+    },
     callbacks: 'none',
   },
 ];
 
-/** One of all kinds; twice as often one whose absence counts for something: most is at stake. */
+/** A random profile. One whose absence proves something comes twice as often: it has more to check. */
 export function drawProfile(random: Random): ProviderProfile {
   const decisive = PROFILES.filter(({ absence }) => absence !== 'weak');
   return random.pick([...PROFILES, ...decisive]);
 }
 
-/** What becomes of a submit: whether a job comes of it, and what the caller hears. */
+/** What becomes of a submit: whether it makes a job, and the response that the caller gets. */
 export type SubmitPlan =
   | 'accepted'
   | 'response_lost'
@@ -62,7 +86,7 @@ export type SubmitPlan =
   | 'request_fault'
   | 'not_sent';
 
-/** How often which plan comes about. */
+/** The relative frequency of each plan. */
 export type SubmitWeights = Record<SubmitPlan, number>;
 
 const USUAL_WEIGHTS: SubmitWeights = {
@@ -84,27 +108,27 @@ export const SUBMIT_WEIGHTS: readonly SubmitWeights[] = [
 
 export const JOB_LIMIT_SECONDS = 300;
 export const OUTPUT_KEPT_SECONDS = 1800;
-/** A submit's call is given up after so long. */
+/** The timeout of a submit. */
 export const SUBMIT_CALL_SECONDS = 30;
 
-/** A job at the provider, decided from its arrival to its end. Times are the simulation's. */
+/** A job at the provider. Everything about it is drawn in advance. Times are the simulation's. */
 export interface SimulatedJob {
   id: string;
   attemptId: string;
-  /** What the provider shows of it where it does not show our mark. */
+  /** What the provider shows of it where it does not show the attempt's mark. */
   likeness: string;
   arrivesAtMs: number;
-  /** From when on look-ups and reads show it. */
+  /** From then on finds and reads show it. */
   shownAtMs: number;
   endsAtMs: number;
   ending: 'succeeds' | 'fails' | 'fails_billed' | 'never';
   vanishesAtMs: number;
   output: 'good' | 'gone' | 'damaged';
-  /** A look-up came before it arrived, and keeps it from ever running. */
+  /** A find came before the job arrived, and keeps it from ever running. */
   isBarred: boolean;
 }
 
-/** A POST that the provider will make. */
+/** A callback that the provider will send. */
 export interface PendingCallback {
   atMs: number;
   attemptId: string;
@@ -112,7 +136,7 @@ export interface PendingCallback {
   isGenuine: boolean;
 }
 
-/** The provider's side of the world: it goes on whatever crashes on ours. */
+/** The provider's jobs and callbacks; crashes of the service do not affect them. */
 export interface ProviderState {
   profile: ProviderProfile;
   jobs: SimulatedJob[];
@@ -124,7 +148,7 @@ export function createProviderState(profile: ProviderProfile): ProviderState {
   return { profile, jobs: [], callbacks: [], barredAttempts: new Set() };
 }
 
-/** A submit's bytes are on their way: the job will be there when they arrive. */
+/** Adds the job of a submit that was sent; it exists from the moment when the bytes arrive. */
 export function sendJob(
   providerState: ProviderState,
   random: Random,
@@ -147,13 +171,13 @@ export function sendJob(
   return job;
 }
 
-/** What Ark, for one, shows in its list: neither prompt nor seed. */
+/** The fields that a list shows, as with Ark: neither prompt nor seed. */
 export function likenessOf(jobSpec: Omit<JobSpec, 'attemptId'>): string {
   const { mode, model, resolution, durationSeconds } = jobSpec;
   return [mode, model, resolution, durationSeconds].join(' ');
 }
 
-/** Early, late, twice or never; and sometimes one that lies. */
+/** Adds callbacks that come early, late, twice or never, and sometimes a forged one. */
 function planCallbacks({ callbacks }: ProviderState, random: Random, job: SimulatedJob): void {
   const { attemptId, id: jobId, arrivesAtMs, endsAtMs } = job;
   for (const eventMs of [arrivesAtMs, endsAtMs]) {
@@ -165,22 +189,22 @@ function planCallbacks({ callbacks }: ProviderState, random: Random, job: Simula
   }
   if (random.chance(0.2)) {
     const atMs = arrivesAtMs + random.between(-5, 60) * 1000;
-    callbacks.push({ atMs, attemptId, jobId: 'job-of-a-liar', isGenuine: false });
+    callbacks.push({ atMs, attemptId, jobId: 'forged-job', isGenuine: false });
   }
 }
 
-/** Whether the provider has run, or runs, this job. */
+/** Whether the provider runs this job or has run it. */
 export function hasRun(job: SimulatedJob, nowMs: number): boolean {
   return job.arrivesAtMs <= nowMs && !job.isBarred;
 }
 
-/** Whether a look-up shows the job: where absence proves anything, a job once shown stays so. */
+/** Whether a find shows the job. Where absence proves something, a job once shown stays shown. */
 export function isInList({ profile }: ProviderState, job: SimulatedJob, nowMs: number): boolean {
   if (profile.absence === 'weak') return isShown(job, nowMs);
   return hasRun(job, nowMs) && job.shownAtMs <= nowMs;
 }
 
-/** Whether the provider answers who reads the job. */
+/** Whether a read finds the job. */
 export function isShown(job: SimulatedJob, nowMs: number): boolean {
   return hasRun(job, nowMs) && job.shownAtMs <= nowMs && nowMs < job.vanishesAtMs;
 }

@@ -28,24 +28,24 @@ import {
 import { ConnectionLost, type Process } from './scheduler/process.ts';
 import { describe, type Trace } from './scheduler/trace.ts';
 
-export interface SimulatedProviderDeps {
+interface SimulatedProviderDeps {
   providerState: ProviderState;
   random: Random;
   trace: Trace;
   submitWeights: SubmitWeights;
   /** Milliseconds since 1970 at the simulation's start. */
   epochMs: number;
-  /** Whether the provider behaves for once. */
+  /** Whether the provider accepts every submit from now on. */
   isCalm(): boolean;
 }
 
-/** The provider as a process of the simulation reaches it. */
+/** The provider as a process of the simulation calls it. */
 export function providerOf(process: Process, deps: SimulatedProviderDeps): Provider {
   const { providerState, trace } = deps;
-  const respond = <T>(what: string, answer: () => T): Promise<T> =>
+  const respond = <T>(what: string, response: () => T): Promise<T> =>
     process.unit({ label: () => what }, async (fault) => {
       if (fault === 'refused') throw new ConnectionLost();
-      return answer();
+      return response();
     });
   return {
     name: providerState.profile.name,
@@ -93,13 +93,17 @@ async function submit(
     async () =>
       plan === 'not_sent' || !call.mayStillSend() ? undefined : send(process, deps, call, plan),
   );
-  if (sent === undefined) return { kind: 'not_sent', cause: 'it was too late, or no connection' };
+  if (sent === undefined) return { kind: 'not_sent', cause: 'too late, or no connection' };
   const { job, replySeconds } = sent;
-  const receiving = { label: () => `hear of ${name}`, afterSeconds: replySeconds, canFail: false };
+  const receiving = {
+    label: () => `response to ${name}`,
+    afterSeconds: replySeconds,
+    canFail: false,
+  };
   return process.unit(receiving, async () => replyOf(plan, job));
 }
 
-/** The bytes leave: what follows at the provider does not depend on us any more. */
+/** Sends the bytes; a crash of the service does not change any more what the provider does. */
 function send(
   process: Process,
   deps: SimulatedProviderDeps,
@@ -123,7 +127,7 @@ function replyOf(plan: SubmitPlan, job: SimulatedJob | undefined): SubmitOutcome
     case 'accepted':
       return job && !job.isBarred
         ? { kind: 'accepted', jobId: job.id }
-        : { kind: 'not_sent', cause: 'a look-up came first' };
+        : { kind: 'not_sent', cause: 'a find came first' };
     case 'busy':
     case 'operator':
       return { kind: 'rejected', fault: plan, cause: plan };
@@ -139,7 +143,7 @@ function replyOf(plan: SubmitPlan, job: SimulatedJob | undefined): SubmitOutcome
   }
 }
 
-/** The jobs that may be the attempt's, as the provider shows them now. */
+/** The jobs that may be the attempt's, as the provider shows them now; an exact find bars others. */
 function shownJobs(
   { providerState, epochMs }: SimulatedProviderDeps,
   nowMs: number,

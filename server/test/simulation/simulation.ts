@@ -14,37 +14,37 @@ import { createProcess, type FaultRates, NO_FAULTS, type Process } from './sched
 import type { Lifetime, Scheduler, Thread } from './scheduler/scheduler.ts';
 import type { Trace } from './scheduler/trace.ts';
 
-/** How one history differs from another, beside the order of its events. */
+/** How histories differ, apart from the order of their events. */
 export interface SimulationSettings {
   createWaitSeconds: number;
   faults: FaultRates;
-  /** How the provider takes submits. */
+  /** How the provider treats submits. */
   submitWeights: SubmitWeights;
   workers: number;
-  /** Whether processes keep the leases of what they work on, as they should. */
+  /** Whether processes renew their leases, as the service does. */
   renewsLeases: boolean;
   /** Whether an operator decides held tasks now and then. */
   hasOperator: boolean;
 }
 
-/** Everything that one history happens in. */
+/** Everything that the threads of one history share. */
 export interface Simulation {
   settings: SimulationSettings;
   random: Random;
   scheduler: Scheduler;
   trace: Trace;
   providerState: ProviderState;
-  /** The database as it is, without turns and faults. */
+  /** The database itself, without turns and faults. */
   db: Database;
   scratch: ScratchDirectory;
   storedObjects: Set<string>;
   observations: Observations;
   accountId: string;
-  /** Stormy: all may happen. Calm: no more faults, what is under way comes to its end. */
+  /** `faulty`: faults occur. `calm`: no more faults, all tasks are worked to their end. */
   stage: 'faulty' | 'calm' | 'over';
 }
 
-/** A process on a thread of the world, and the database as it sees it. */
+/** A process on a thread of the simulation, and the database as it sees it. */
 export function processOn(
   simulation: Simulation,
   thread: Thread,
@@ -65,7 +65,7 @@ export function providerOn(simulation: Simulation, process: Process): Provider {
   });
 }
 
-/** What the task machine works with in a process. */
+/** The dependencies of the steps in a process. */
 export function stepDepsOf(simulation: Simulation, process: Process & { db: Database }): StepDeps {
   const provider = providerOn(simulation, process);
   const measurer = measurerOf(process);

@@ -12,7 +12,7 @@ interface SimulatedWorker extends Advance {
   process: Process & { db: Database };
 }
 
-/** Works on due tasks, one at a time, as long as there is a storm; dies and comes back. */
+/** Works on due tasks, one at a time, while there are faults; restarts after each crash. */
 export async function workWithFaults(simulation: Simulation, thread: Thread): Promise<void> {
   while (simulation.stage === 'faulty') {
     const worker = faultyWorker(simulation, thread);
@@ -26,7 +26,7 @@ export async function workWithFaults(simulation: Simulation, thread: Thread): Pr
 
 function faultyWorker(simulation: Simulation, thread: Thread): SimulatedWorker {
   const process = processOn(simulation, thread, simulation.scheduler.newLifetime());
-  const stopsEarly = simulation.random.chance(0.1); // told to stop, it gives its lease back
+  const stopsEarly = simulation.random.chance(0.1); // as at shutdown: it gives its lease back
   return {
     ...calmWorker(simulation, process),
     stopping: {
@@ -45,13 +45,13 @@ function calmWorker(simulation: Simulation, process: SimulatedWorker['process'])
 
 async function workUntilRestart(simulation: Simulation, worker: SimulatedWorker): Promise<void> {
   const { process } = worker;
-  for (let restSeconds = 0; ; ) {
-    await process.sleep(restSeconds);
+  for (let pauseSeconds = 0; ; ) {
+    await process.sleep(pauseSeconds);
     if (simulation.stage !== 'faulty') return;
     const due = await dueIds(simulation, process.db).catch(() => []);
-    restSeconds = simulation.random.between(0, due.length > 0 ? 0.5 : 12);
+    pauseSeconds = simulation.random.between(0, due.length > 0 ? 0.5 : 12);
     if (due.length === 0) continue;
-    await advance(worker, simulation.random.pick(due)).catch(() => {}); // a task was left
+    await advance(worker, simulation.random.pick(due)).catch(() => {}); // a fault ended the step
     if (worker.stopping.aborted) return;
   }
 }
@@ -86,33 +86,33 @@ const NEXT_DUE = statement(
    from tasks where due_at is not null order by in_seconds, id`,
 );
 
-/** By then a job is over its limit, and every look-up past the provider's lag. */
+/** By then every job is past its limit, and every find past the provider's lag. */
 const SETTLING_SECONDS = 420;
-/** A held task that was looked at so often after that will stay so. */
-const LAST_LOOKS = 2;
-/** One that is not held and still has not ended never will: the verdict says so. */
-const MAX_LOOKS = 100;
+/** A task that is still held after so many steps stays held. */
+const HELD_STEPS = 2;
+/** A task that is not held and has not ended after so many never ends; the checks report it. */
+const MAX_STEPS = 100;
 
-/** Goes on with all tasks, without faults, until each has ended or is held for good. */
+/** Works on all tasks, without faults, until each has ended or stays held. */
 export async function workToTheEnd(simulation: Simulation, thread: Thread): Promise<void> {
   const process = processOn(simulation, thread, simulation.scheduler.newLifetime());
   const worker = calmWorker(simulation, process);
   const settledAtMs = process.nowMs() + SETTLING_SECONDS * 1000;
-  const looks = new Map<string, number>();
+  const steps = new Map<string, number>();
   for (;;) {
     const live = await simulation.db.query<{ id: string; phase: string; in_seconds: number }>(
       NEXT_DUE,
     );
-    const open = live.filter(({ id, phase }) => phase !== 'held' || !isSeen(looks, id));
+    const open = live.filter(({ id, phase }) => phase !== 'held' || !staysHeld(steps, id));
     const [next] = open;
-    if (!next || (looks.get(next.id) ?? 0) > MAX_LOOKS) break;
+    if (!next || (steps.get(next.id) ?? 0) > MAX_STEPS) break;
     await process.sleep(Math.max(0, next.in_seconds));
     await advance(worker, next.id);
-    if (process.nowMs() > settledAtMs) looks.set(next.id, (looks.get(next.id) ?? 0) + 1);
+    if (process.nowMs() > settledAtMs) steps.set(next.id, (steps.get(next.id) ?? 0) + 1);
   }
   simulation.scheduler.end(process.lifetime);
 }
 
-function isSeen(looks: Map<string, number>, taskId: string): boolean {
-  return (looks.get(taskId) ?? 0) >= LAST_LOOKS;
+function staysHeld(steps: Map<string, number>, taskId: string): boolean {
+  return (steps.get(taskId) ?? 0) >= HELD_STEPS;
 }

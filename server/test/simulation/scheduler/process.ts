@@ -2,7 +2,7 @@ import type { Random } from '../../random.ts';
 import type { Lifetime, Scheduler, Thread } from './scheduler.ts';
 import type { Trace } from './trace.ts';
 
-/** What befalls a unit of work: it may not begin, or nobody may hear of its end. */
+/** What goes wrong with a unit of work: it may not begin, or its result may get lost. */
 export type UnitFault = 'none' | 'crash_before' | 'refused' | 'response_lost' | 'crash_after';
 
 export type FaultRates = Record<Exclude<UnitFault, 'none'>, number>;
@@ -14,40 +14,41 @@ export const NO_FAULTS: FaultRates = {
   crash_after: 0,
 };
 
-/** What is done at once, and by whom it is seen. */
-export interface Unit {
-  /** For the trace; asked after the work, which may know more then. */
+/** A piece of work that no other thread can interrupt. */
+interface Unit {
+  /** For the trace; called after the work, so that it can describe what was done. */
   label(): string;
-  /** Not before so many seconds have passed. */
+  /** The work begins after so many seconds at the earliest. */
   afterSeconds?: number;
-  /** Whether it can fail with an error, beside crashes; true when not given. */
+  /** Whether it can fail with an error as well as by a crash; true when not given. */
   canFail?: boolean;
 }
 
-/** A thread of a simulated process, which a crash ends at a unit of work. */
+/** A thread of a simulated process. A crash before or after a unit of work ends it. */
 export interface Process {
   readonly lifetime: Lifetime;
   nowMs(): number;
   sleep(seconds: number): Promise<void>;
   /**
-   * Does `work` when it is this thread's turn, while nobody else does anything.
-   * @throws ConnectionLost by fate: before the work, or after it as if its reply were lost
+   * Does `work` when it is this thread's turn, while no other thread runs.
+   * @throws ConnectionLost after a fault `refused`, for which `work` must do nothing, or
+   * `response_lost`
    */
   unit<T>(unit: Unit, work: (fault: UnitFault) => Promise<T>): Promise<T>;
 }
 
-/** As the driver says it when the other end is gone. */
+/** The database driver's error when the other end has closed the connection. */
 export class ConnectionLost extends Error {
   constructor() {
     super('Connection terminated unexpectedly');
   }
 }
 
-export interface ProcessDeps {
+interface ProcessDeps {
   scheduler: Scheduler;
   random: Random;
   trace: Trace;
-  /** What may befall the next unit. */
+  /** The probability of each fault for the next unit. */
   faults(): FaultRates;
 }
 

@@ -1,29 +1,29 @@
 import type { Random } from '../../random.ts';
 
-/** What a crash ends: whatever belongs to it never goes on. */
+/** The lifetime of a process, which a crash ends: the threads in it then never continue. */
 export interface Lifetime {
   isOver(): boolean;
   over: Promise<void>;
 }
 
-/** One thread of control. It goes on only when it is its turn, and then nobody else does. */
+/** One thread of control. It runs only when it is its turn, and then no other thread runs. */
 export interface Thread {
   readonly name: string;
   /**
-   * Waits for the turn, not before `afterSeconds` have passed. Never returns once the life is over.
+   * Waits for its turn, at least for `afterSeconds`. Never returns once the lifetime is over.
    */
   turn(lifetime: Lifetime, afterSeconds?: number): Promise<void>;
 }
 
-/** Lets threads go on one at a time, in an order and at moments that the seed decides. */
+/** Runs threads one at a time, in an order and at moments that the seed decides. */
 export interface Scheduler {
-  /** The simulation's time, in milliseconds since its start. It stands still during a turn. */
+  /** The simulation's time, in milliseconds since its start. It does not change during a turn. */
   nowMs(): number;
   /** Turns taken so far. */
   turns(): number;
   start(name: string, body: (thread: Thread) => Promise<void>): void;
   newLifetime(): Lifetime;
-  /** Ends a life: its threads never go on. */
+  /** Ends a lifetime: its threads never continue. */
   end(lifetime: Lifetime): void;
   /** Resolves when every thread has ended; rejects with the first error of one. */
   run(): Promise<void>;
@@ -36,14 +36,14 @@ interface Waiting {
   resume(): void;
 }
 
-/** How often time passes although somebody could go on, and how much: a process was paused. */
+/** How often time passes although a thread is ready, and how much: its process was paused. */
 const PAUSES = [
   { probability: 0.15, least: 0.01, most: 1 },
   { probability: 0.02, least: 1, most: 6 },
   { probability: 0.008, least: 8, most: 45 },
 ];
 
-/** @param pauseDivisor how rarely processes are paused: 1 as often as {@link PAUSES} says, 10 a tenth */
+/** @param pauseDivisor divides the probabilities of {@link PAUSES} */
 export function createScheduler(random: Random, pauseDivisor: number): Scheduler {
   const endings = new Map<Lifetime, () => void>();
   let waiting: Waiting[] = [];
@@ -95,7 +95,8 @@ export function createScheduler(random: Random, pauseDivisor: number): Scheduler
       return lifetime;
     },
     end(lifetime) {
-      running += waiting.filter((one) => one.lifetime === lifetime).length; // they run to their end now
+      // Their calls of `within` return now, so these threads run.
+      running += waiting.filter((one) => one.lifetime === lifetime).length;
       waiting = waiting.filter((one) => one.lifetime !== lifetime);
       endings.get(lifetime)?.();
       endings.delete(lifetime);
@@ -116,7 +117,7 @@ export function createScheduler(random: Random, pauseDivisor: number): Scheduler
   };
 }
 
-/** Does the work of a life. @returns undefined when the life was over first */
+/** Does work within a lifetime. @returns undefined when the lifetime was over first */
 export function within<T>(lifetime: Lifetime, work: () => Promise<T>): Promise<T | undefined> {
   return Promise.race([work(), lifetime.over.then(() => undefined)]);
 }

@@ -1,6 +1,6 @@
-/** What happened in a history, unit by unit, in words that are the same when it is replayed. */
+/** What happened in a history, unit by unit; the text is the same when it is replayed. */
 export interface Trace {
-  note(who: string, what: string, fault?: string): void;
+  note(thread: string, what: string, fault?: string): void;
   /** A short name for an id that differs from run to run: T1 for the first task, and so on. */
   nameOf(id: string): string;
   lines(): string[];
@@ -20,9 +20,9 @@ export function createTrace(nowMs: () => number): Trace {
     return `${letter}${count}`;
   };
   return {
-    note(who, what, fault = 'none') {
+    note(thread, what, fault = 'none') {
       const seconds = (nowMs() / 1000).toFixed(3);
-      lines.push(`${seconds} ${who}: ${what}${fault === 'none' ? '' : ` (${fault})`}`);
+      lines.push(`${seconds} ${thread}: ${what}${fault === 'none' ? '' : ` (${fault})`}`);
     },
     nameOf: (id) => names.get(id) ?? assignName(id),
     lines: () => lines,
@@ -30,13 +30,13 @@ export function createTrace(nowMs: () => number): Trace {
 }
 
 const ID = /^(task|att|obj)_[0-9A-Za-z]{20,}$/;
-/** Phases of tasks, states of attempts, outcomes of holds. */
+/** Phases of tasks, states of attempts, and how reservations are settled. */
 const TRACED_VALUES = new Set([
   ...['ingesting', 'submitting', 'generating', 'archiving', 'held', 'completed', 'failed'],
   ...['in_flight', 'unknown', 'accepted', 'rejected', 'not_sent', 'absent', 'capture', 'refund'],
 ]);
 
-/** A statement's name with those of its values that tell what it is about. */
+/** A statement's name with its ids, phases and states. */
 export function describe(trace: Trace, name: string, values: readonly unknown[] = []): string {
   const words = values.flatMap((value) => {
     if (typeof value !== 'string') return [];

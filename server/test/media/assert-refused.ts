@@ -17,8 +17,8 @@ export const FRAMES = {
 export const REFERENCES = { ...FRAMES, mode: 'media-to-video' };
 
 /**
- * Sends a request whose media must be refused: 400 with exactly these details (beside `task_id` and
- * `credits`), whole credits, a failed task, and the same told again to the same key.
+ * Sends a request whose media must be refused. Asserts a 400 with exactly these details (apart from
+ * `task_id` and `credits`), a full refund, a failed task, and that a replay returns this task.
  * @returns the task's id
  */
 export async function assertRefused(fixture: MediaFixture, body: object, expected: object) {
@@ -27,12 +27,12 @@ export async function assertRefused(fixture: MediaFixture, body: object, expecte
   const refusal = await customer.create(body, key);
   assert.equal(refusal.status, 400, JSON.stringify(refusal.body));
   const { code, message, details } = refusal.body.error;
-  const { task_id: taskId, ...told } = details;
+  const { task_id: taskId, ...rest } = details;
   assert.deepEqual(
-    { code, ...told },
+    { code, ...rest },
     { code: 'invalid_request', credits: 'refunded', ...expected },
   );
-  assert.ok(message.startsWith(told.field), message);
+  assert.ok(message.startsWith(rest.field), message);
   assert.doesNotMatch(message, /127\.0\.0\.1|10\.0\.0\.1|169\.254|fd00/);
   assert.equal((await customer.credits()).body.available_credits, CREDITS);
 

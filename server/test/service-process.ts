@@ -56,7 +56,7 @@ export async function startServiceProcess(
     );
     if (!hasExited(service.process)) return service;
     const [code] = await closed; // all of its output is read then
-    const lostPort = own.PORT === undefined && service.output().includes('it is taken');
+    const lostPort = own.PORT === undefined && service.output().includes('the port is in use');
     if (!lostPort) throw new Error(`the service ended (${code}): ${service.output()}`);
   }
 }

@@ -4,10 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type CallbackHost,
-  startCallbackHost,
-} from '../../server/test/providers/conformance/callback-host.ts';
+import { type CallbackHost, startCallbackHost } from '../kit/callback-host.ts';
 import type { Fault } from '../kit/faults.ts';
 import { type SimulatorProcess, startSimulator } from '../kit/process.ts';
 
@@ -25,7 +22,7 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Slow enough for each status to be seen, and called back, on a busy machine. */
+/** Slow enough that each status can be read and sent in a callback on a busy machine. */
 function startArk(): Promise<SimulatorProcess> {
   return startSimulator('ark', folder, ['--job-seconds', '1.5']);
 }
@@ -65,13 +62,13 @@ async function succeeded(id: string) {
   }
 }
 
-/** The status words that were called back, in the order in which they arrived. */
+/** The statuses of the callbacks, in the order in which they arrived. */
 async function calledBack(prompt: string, count: number): Promise<string[]> {
   const received = await callbacks.arrived(prompt, count);
   return received.map(({ body }) => JSON.parse(Buffer.from(body).toString()).status);
 }
 
-test('jobs survive a SIGKILL, and their time goes on', async () => {
+test('jobs survive a SIGKILL, and their time continues', async () => {
   const id = await create('survivor');
   await ark.kill('SIGKILL');
   ark = await startArk();
@@ -82,7 +79,7 @@ test('jobs survive a SIGKILL, and their time goes on', async () => {
   );
 });
 
-test('what Ark does not take is refused and makes no job', async () => {
+test('a request that Ark refuses creates no job', async () => {
   const count = (await ark.jobs()).length;
   const strange = [{ seed: 7 }, { duration: 3 }, { ratio: 'adaptive' }, { service_tier: 'flex' }];
   for (const changes of strange) {
@@ -96,12 +93,12 @@ test('what Ark does not take is refused and makes no job', async () => {
   assert.equal((await ark.jobs()).length, count);
 });
 
-test('each change of status is called back, in order', async () => {
-  await create('news');
-  assert.deepEqual(await calledBack('news', 3), ['queued', 'running', 'succeeded']);
+test('each change of status sends a callback, in order', async () => {
+  await create('reported');
+  assert.deepEqual(await calledBack('reported', 3), ['queued', 'running', 'succeeded']);
 });
 
-test('callbacks come twice, in reverse, after forged ones or not at all when told', async () => {
+test('faults make callbacks come twice, reversed, after forged ones or not at all', async () => {
   await create('twice', [{ kind: 'callback_duplicate' }]);
   await create('reversed', [{ kind: 'callback_reordered' }]);
   await create('forged', [{ kind: 'callback_forged' }]);
@@ -114,7 +111,7 @@ test('callbacks come twice, in reverse, after forged ones or not at all when tol
   assert.deepEqual(callbacks.received('silent'), []);
 });
 
-test('a link works for GET alone, and only with its signature and in its time', async () => {
+test('a link works only for GET, with its signature and before it expires', async () => {
   const { content } = await succeeded(await create('link'));
   const video = Buffer.from(await (await ask('GET', content.video_url)).arrayBuffer());
   assert.equal(video.subarray(4, 8).toString(), 'ftyp');
@@ -127,7 +124,7 @@ test('a link works for GET alone, and only with its signature and in its time', 
   assert.equal((await ask('GET', expired.content.video_url)).status, 403);
 });
 
-test('outputs are cut, of another type, or shorter when told', async () => {
+test('faults make outputs truncated, of another type, or shorter', async () => {
   const sizes = new Map<string, number>();
   const plans: [string, Fault[]][] = [
     ['whole', []],
@@ -145,7 +142,7 @@ test('outputs are cut, of another type, or shorter when told', async () => {
   assert.ok(html < 100);
 });
 
-test('DELETE cancels what is queued and forgets what has ended, which really ran', async () => {
+test('DELETE cancels a queued task and hides an ended one, which stays in the record', async () => {
   const queued = await create('cancelled');
   await ark.changeJob(queued, { forcedStatus: 'queued' });
   assert.equal((await ask('DELETE', `${TASKS}/${queued}`)).status, 200);
@@ -159,7 +156,7 @@ test('DELETE cancels what is queued and forgets what has ended, which really ran
   assert.ok((await ark.jobs()).some(({ id }) => id === ended));
 });
 
-test('the list shows pages and keeps to its filters', async () => {
+test('the list has pages and filters', async () => {
   const [one, other] = [await create('listed one'), await create('listed other')];
   const list = async (query: string) =>
     Object(await (await ask('GET', `${TASKS}?${query}`)).json());
@@ -171,7 +168,7 @@ test('the list shows pages and keeps to its filters', async () => {
   assert.equal((await list(`${both}&filter.model=ep-1`)).total, 0);
 });
 
-test('a fault rate spoils calls with nothing that keeps a job from ending', async () => {
+test('a fault rate draws no fault that prevents a job from ending', async () => {
   const wild = await startSimulator('ark', await mkdtemp(path.join(folder, 'wild-')), [
     ...['--fault-rate', '1', '--seed', '3'],
   ]);

@@ -1,27 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Value } from 'typebox/value';
-import type { Answer } from '../kit/exchange.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
-import { createOutputs } from '../kit/outputs.ts';
-import { openRecord } from '../kit/record.ts';
+import { createOutputs, type Outputs } from '../kit/outputs.ts';
+import { type JobRecord, openRecord } from '../kit/record.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/server.ts';
 import { isListed } from '../kit/stage.ts';
 import { refuse } from './errors.ts';
-import { createReporter } from './reporter.ts';
+import { createReporter, type Reporter } from './reporter.ts';
 import {
   type ArkTask,
   type CreateBody,
   CreateSchema,
   isKnown,
-  outputWish,
+  outputSpecOf,
   parseTask,
   shownTask,
   wordOf,
 } from './task.ts';
 
-/** Whoever asks with this key is shown no `safety_identifier`, as behind some gateways. */
+/** Requests with this key get no `safety_identifier` in responses, as behind some gateways. */
 export const KEY_WITHOUT_MARKS = 'without-marks';
 
 const TASKS = /^\/api\/v3\/contents\/generations\/tasks$/;
@@ -34,7 +34,7 @@ const BUSY: Fault[] = [
   { kind: 'refuse', code: 'ServerOverloaded', retryAfterSeconds: 1 },
 ];
 
-/** What may be drawn for each call. A result that is wrong for ever is for plans alone. */
+/** Faults that may be drawn for each call. A permanent wrong result comes only from a plan. */
 const DRAWN: Record<string, Fault[]> = {
   submit: [
     ...SUBMIT_FAULTS,
@@ -48,68 +48,41 @@ const DRAWN: Record<string, Fault[]> = {
   output: PASSING_FAULTS.filter((fault) => fault.kind !== 'unreadable'),
 };
 
+interface Ark {
+  options: SimulatorOptions;
+  record: JobRecord<ArkTask>;
+  outputs: Outputs;
+  reporter: Reporter;
+}
+
 /**
  * Ark's video generation tasks, as its API reference documents them for the 2.0 series: create,
- * get, list, delete, callbacks on each change of status but cancelled, links that expire.
+ * get, list, delete, callbacks on every change of status except cancelled, links that expire.
  */
 export function simulateArk(options: SimulatorOptions): Simulation<ArkTask> {
   const record = openRecord(options.record, parseTask);
   const outputs = createOutputs(`${options.record}.outputs`);
-  const word = (task: ArkTask) => wordOf(task, options.jobSeconds);
-  const show = (task: ArkTask, status = word(task)) => {
-    const lifeSeconds = options.jobSeconds + options.outputSeconds;
-    const path = outputs.pathOf(task.id, task.createdAt + lifeSeconds * 1000);
-    return shownTask(task, status, path);
-  };
-  const reporter = createReporter({ record, word, show });
-  const known = (id: string | undefined) => {
-    const task = record.get(id ?? '');
-    return task && isKnown(task) ? task : undefined;
-  };
+  const reporter = createReporter({
+    record,
+    word: (task) => wordOf(task, options.jobSeconds),
+    show: (task, status) => shown({ options, outputs }, task, status),
+  });
+  reporter.start();
+  const ark: Ark = { options, record, outputs, reporter };
+  return { record, parse: parseTask, calls: callsOf(ark), refuse, drawn: DRAWN };
+}
 
-  async function create(request: SimulatedRequest): Promise<Answer> {
-    const body = readBody(request.body);
-    if (!body) return refuse({ code: 'InvalidParameter' });
-    if (!MODELS.test(body.model)) return refuse({ code: 'InvalidEndpointOrModel.NotFound' });
-    const task = newTask(body, request);
-    record.put(task);
-    if (quirk(task, 'callback_early')) await reporter.report(task);
-    return { status: 200, json: { id: task.id } };
-  }
-
-  function list({ url }: SimulatedRequest): Answer {
-    const asked = (name: string) => url.searchParams.getAll(name);
-    const isAsked = (name: string, value: string) =>
-      asked(name).length === 0 || asked(name).includes(value);
-    const rows = record
-      .all()
-      .filter((task) => isKnown(task) && isListed(task))
-      .filter((task) => isAsked('filter.status', word(task)))
-      .filter((task) => isAsked('filter.model', task.model))
-      .filter((task) => isAsked('filter.task_ids', task.id));
-    const [page, size] = [Number(asked('page_num')[0] ?? 1), Number(asked('page_size')[0] ?? 20)];
-    if (!(page >= 1 && page <= 500 && size >= 1 && size <= 500)) return refuse({ status: 400 });
-    const items = rows.slice((page - 1) * size, page * size).map((task) => show(task));
-    return { status: 200, json: { items, total: rows.length } };
-  }
-
-  /** Cancels what is queued; of what has ended it deletes the record. */
-  function remove(task: ArkTask): Answer {
-    const status = word(task);
-    if (status === 'queued') record.put({ ...task, forcedStatus: 'cancelled' });
-    else if (HAS_ENDED.has(status)) record.put({ ...task, isDeleted: true });
-    else return refuse({ code: 'InvalidAction', status: 409 });
-    return { status: 200, json: {} };
-  }
-
-  const withTask = (work: (task: ArkTask) => Answer) => (request: SimulatedRequest) => {
-    const task = known(request.groups[0]);
-    return task ? work(task) : refuse({ code: 'NotFound.task' });
+function callsOf(ark: Ark): SimulatedCall[] {
+  const withTask = (work: (ark: Ark, task: ArkTask) => SimulatedResponse) => {
+    return ({ groups: [id = ''] }: SimulatedRequest) => {
+      const task = ark.record.get(id);
+      return task && isKnown(task) ? work(ark, task) : refuse({ code: 'NotFound.task' });
+    };
   };
   const calls: SimulatedCall[] = [
-    { name: 'submit', method: 'POST', path: TASKS, work: create },
-    { name: 'find', method: 'GET', path: TASKS, work: list },
-    { name: 'read', method: 'GET', path: TASK, work: withTask(readWith(show)) },
+    { name: 'submit', method: 'POST', path: TASKS, work: (request) => create(ark, request) },
+    { name: 'find', method: 'GET', path: TASKS, work: (request) => list(ark, request) },
+    { name: 'read', method: 'GET', path: TASK, work: withTask(read) },
     { name: 'cancel', method: 'DELETE', path: TASK, work: withTask(remove) },
   ];
   const output: SimulatedCall = {
@@ -117,26 +90,67 @@ export function simulateArk(options: SimulatorOptions): Simulation<ArkTask> {
     method: 'GET',
     path: /^\/outputs\/([\w-]+)\.mp4$/,
     async work({ url, groups: [id = ''] }) {
-      const task = record.get(id);
+      const task = ark.record.get(id);
       if (!task) return refuse({ status: 404 });
-      return outputs.serve(id, url.searchParams, task.quirks, outputWish(task));
+      return ark.outputs.serve(id, url.searchParams, task.quirks, outputSpecOf(task));
     },
   };
-  reporter.start();
-  return {
-    record,
-    parse: parseTask,
-    calls: [...calls.map(withKey), output],
-    refuse,
-    drawn: DRAWN,
-  };
+  return [...calls.map(withKey), output];
 }
 
-function readWith(show: (task: ArkTask) => unknown) {
-  return (task: ArkTask): Answer => ({ status: 200, json: show(task) });
+async function create(
+  { record, reporter }: Ark,
+  request: SimulatedRequest,
+): Promise<SimulatedResponse> {
+  const body = readBody(request.body);
+  if (!body) return refuse({ code: 'InvalidParameter' });
+  if (!MODELS.test(body.model)) return refuse({ code: 'InvalidEndpointOrModel.NotFound' });
+  const task = newTask(body, request);
+  record.put(task);
+  if (quirk(task, 'callback_early')) await reporter.report(task);
+  return { status: 200, json: { id: task.id } };
 }
 
-/** Any key will do, as long as there is one. */
+function list(ark: Ark, { url }: SimulatedRequest): SimulatedResponse {
+  const asked = (name: string) => url.searchParams.getAll(name);
+  const isAsked = (name: string, value: string) =>
+    asked(name).length === 0 || asked(name).includes(value);
+  const rows = ark.record
+    .all()
+    .filter((task) => isKnown(task) && isListed(task))
+    .filter((task) => isAsked('filter.status', wordOf(task, ark.options.jobSeconds)))
+    .filter((task) => isAsked('filter.model', task.model))
+    .filter((task) => isAsked('filter.task_ids', task.id));
+  const [page, size] = [Number(asked('page_num')[0] ?? 1), Number(asked('page_size')[0] ?? 20)];
+  if (!(page >= 1 && page <= 500 && size >= 1 && size <= 500)) return refuse({ status: 400 });
+  const items = rows.slice((page - 1) * size, page * size).map((task) => shown(ark, task));
+  return { status: 200, json: { items, total: rows.length } };
+}
+
+function read(ark: Ark, task: ArkTask): SimulatedResponse {
+  return { status: 200, json: shown(ark, task) };
+}
+
+/** Cancels a queued task; deletes the record of a task that has ended. */
+function remove({ record, options }: Ark, task: ArkTask): SimulatedResponse {
+  const status = wordOf(task, options.jobSeconds);
+  if (status === 'queued') record.put({ ...task, forcedStatus: 'cancelled' });
+  else if (HAS_ENDED.has(status)) record.put({ ...task, isDeleted: true });
+  else return refuse({ code: 'InvalidAction', status: 409 });
+  return { status: 200, json: {} };
+}
+
+function shown(
+  { options, outputs }: Pick<Ark, 'options' | 'outputs'>,
+  task: ArkTask,
+  status = wordOf(task, options.jobSeconds),
+) {
+  const lifeSeconds = options.jobSeconds + options.outputSeconds;
+  const path = outputs.pathOf(task.id, task.createdAt + lifeSeconds * 1000);
+  return shownTask(task, status, path);
+}
+
+/** Accepts any key, but requires one. */
 function withKey(call: SimulatedCall): SimulatedCall {
   const isGiven = (headers: IncomingHttpHeaders) =>
     /^Bearer \S+$/.test(headers.authorization ?? '');

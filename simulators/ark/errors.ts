@@ -1,7 +1,7 @@
-import type { Answer } from '../kit/exchange.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 import type { Fault } from '../kit/faults.ts';
 
-/** The status that each documented code comes with, the first prefix that fits counts. */
+/** The HTTP status of each documented code. The first matching prefix counts. */
 const STATUS_OF: [prefix: string, status: number][] = [
   ['InvalidEndpointOrModel', 404],
   ['ModelNotOpen', 404],
@@ -35,14 +35,14 @@ const CODE_OF: Record<number, string> = {
 export function arkError({ code, message }: { code: string; message?: string | undefined }) {
   return {
     code,
-    message: message ?? `It failed with ${code}. Request id: 0217`,
+    message: message ?? `Failed with ${code}. Request id: 0217`,
     param: '',
     type: '',
   };
 }
 
-/** Ark's own error for a code, a status, or both. */
-export function refuse(fault: Omit<Fault, 'kind'>): Answer {
+/** Ark's error response for a code, a status, or both. */
+export function refuse(fault: Omit<Fault, 'kind'>): SimulatedResponse {
   const code = fault.code ?? CODE_OF[fault.status ?? 400] ?? 'InternalServiceError';
   const status = fault.status ?? STATUS_OF.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 400;
   const wait = fault.retryAfterSeconds;

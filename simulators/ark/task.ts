@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { frameSize } from '../../server/src/catalog/frame-size.ts';
 import { quirk } from '../kit/faults.ts';
-import type { OutputWish } from '../kit/outputs.ts';
+import type { OutputSpec } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';
+import { RATIOS, RESOLUTIONS, seedanceSize } from '../kit/seedance-sizes.ts';
 import { stageOf, strangeWord } from '../kit/stage.ts';
 import { arkError } from './errors.ts';
 
@@ -23,13 +23,13 @@ const Content = Type.Union([
 ]);
 
 const SETTINGS = {
-  resolution: Type.Enum(['480p', '720p', '1080p', '4k']),
-  ratio: Type.Enum(['16:9', '4:3', '1:1', '3:4', '9:16', '21:9']),
+  resolution: Type.Enum([...RESOLUTIONS]),
+  ratio: Type.Enum([...RATIOS]),
   duration: Type.Integer({ minimum: 4, maximum: 15 }),
   generate_audio: Type.Boolean(),
 };
 
-/** The body of a create for the 2.0 series, checked as strictly as Ark says it does. */
+/** The body of a create for the 2.0 series, checked as strictly as Ark documents. */
 export const CreateSchema = Type.Object(
   {
     model: Type.String(),
@@ -51,11 +51,11 @@ const ArkTaskSchema = Type.Object({
   safetyIdentifier: Type.Union([Type.String(), Type.Null()]),
   /** Whether the task is shown with its `safety_identifier`. */
   showsMark: Type.Boolean(),
-  /** Where this simulator was reached, for the links it gives out. */
+  /** The address at which the create reached this simulator, for its links. */
   origin: Type.String(),
-  /** The status that was called back last. */
+  /** The last status that was sent in a callback. */
   reported: Type.Union([Type.String(), Type.Null()]),
-  /** Set by a DELETE of a task that had ended: it really ran, and nobody can read it any more. */
+  /** Set by a DELETE of a task that had ended: it ran, but no call returns it any more. */
   isDeleted: Type.Boolean(),
 });
 export type ArkTask = Static<typeof ArkTaskSchema>;
@@ -64,18 +64,18 @@ export function parseTask(value: unknown): ArkTask {
   return Value.Parse(ArkTaskSchema, value);
 }
 
-/** The status word of a task now. */
+/** The current status of a task. */
 export function wordOf(task: ArkTask, jobSeconds: number): string {
   return task.forcedStatus ?? strangeWord(task) ?? stageOf(task, jobSeconds);
 }
 
-/** Whether GET, LIST and DELETE know the task: for 7 days, unless it vanished or was deleted. */
+/** Whether GET, LIST and DELETE find the task: for 7 days, unless it vanished or was deleted. */
 export function isKnown(task: ArkTask): boolean {
   const ageSeconds = (Date.now() - task.createdAt) / 1000;
   return !task.isDeleted && !quirk(task, 'vanishes') && ageSeconds < 7 * 86_400;
 }
 
-/** A task as GET, LIST and callbacks show it. Neither prompt nor inputs are echoed. */
+/** A task as GET, LIST and callbacks show it, without its prompt and inputs. */
 export function shownTask(task: ArkTask, status: string, videoPath: string) {
   const fault = status === 'failed' ? (quirk(task, 'fails') ?? {}) : undefined;
   const isDone = status === 'succeeded';
@@ -100,7 +100,7 @@ export function shownTask(task: ArkTask, status: string, videoPath: string) {
   };
 }
 
-export function outputWish(task: ArkTask): OutputWish {
-  const { width, height } = frameSize(task.resolution, task.ratio);
+export function outputSpecOf(task: ArkTask): OutputSpec {
+  const { width, height } = seedanceSize(task.resolution, task.ratio);
   return { width, height, seconds: task.duration, audio: task.generate_audio };
 }

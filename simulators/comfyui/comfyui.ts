@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { Answer } from '../kit/exchange.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
 import { createOutputs } from '../kit/outputs.ts';
@@ -21,28 +21,28 @@ import {
 } from './job.ts';
 import { createTempFolder, type TempFolder } from './uploads.ts';
 
-/** What the server's memory holds; the record, which outlives it, only tests can ask for. */
+/** What the server keeps in memory. The record outlives it; only control calls read the record. */
 interface Memory {
-  /** Ids in the record of the jobs taken since the start, oldest first. */
+  /** Record ids of the jobs accepted since the start, oldest first. */
   taken: string[];
   temp: TempFolder;
 }
 
-interface World {
+interface Server {
   record: JobRecord<ComfyuiJob>;
   memory: Memory;
   options: SimulatorOptions;
 }
 
-/** A ComfyUI server. A restart forgets queue, history and uploads, as the real one's does. */
+/** A ComfyUI server. It forgets queue, history and uploads when it restarts, as the real one. */
 export function simulateComfyui(options: SimulatorOptions): Simulation<ComfyuiJob> {
   const parse = (value: unknown) => Value.Parse(JobSchema, value);
   const record = openRecord(options.record, parse);
-  const world = { record, options, memory: { taken: [], temp: createTempFolder() } };
+  const server: Server = { record, options, memory: { taken: [], temp: createTempFolder() } };
   return {
     record,
     parse,
-    calls: [...jobCalls(world), ...fileCalls(world)],
+    calls: [...jobCalls(server), ...fileCalls(server)],
     refuse,
     drawn: {
       submit: [...SUBMIT_FAULTS, { kind: 'refuse', status: 429, retryAfterSeconds: 1 }],
@@ -52,7 +52,7 @@ export function simulateComfyui(options: SimulatorOptions): Simulation<ComfyuiJo
   };
 }
 
-/** Every route is there with and without `/api`. */
+/** Every route exists with and without `/api`. */
 function call(
   name: string,
   [method, route]: [string, string],
@@ -61,27 +61,29 @@ function call(
   return { name, method, path: new RegExp(`^(?:/api)?${route}$`), work };
 }
 
-function jobCalls(world: World): SimulatedCall[] {
+function jobCalls(server: Server): SimulatedCall[] {
   return [
-    call('submit', ['POST', '/prompt'], (request) => submit(world, request)),
-    call('queue', ['GET', '/queue'], () => queue(world)),
-    call('history', ['GET', '/history/([^/]+)'], ({ groups }) => history(world, groups[0])),
-    call('read', ['GET', '/api/jobs/([^/]+)'], ({ groups }) => detail(world, groups[0])),
-    call('find', ['GET', '/api/jobs'], ({ url }) => list(world, url.searchParams)),
+    call('submit', ['POST', '/prompt'], (request) => submit(server, request)),
+    call('queue', ['GET', '/queue'], () => queue(server)),
+    call('history', ['GET', '/history/([^/]+)'], ({ groups }) => history(server, groups[0])),
+    call('read', ['GET', '/api/jobs/([^/]+)'], ({ groups }) => detail(server, groups[0])),
+    call('find', ['GET', '/api/jobs'], ({ url }) => list(server, url.searchParams)),
   ];
 }
 
-function fileCalls(world: World): SimulatedCall[] {
-  const { temp } = world.memory;
-  const outputs = createOutputs(path.join(path.dirname(world.options.record), 'outputs'));
-  const view = async ({ url: { searchParams: query } }: SimulatedRequest): Promise<Answer> => {
+function fileCalls(server: Server): SimulatedCall[] {
+  const { temp } = server.memory;
+  const outputs = createOutputs(path.join(path.dirname(server.options.record), 'outputs'));
+  const view = async ({
+    url: { searchParams: query },
+  }: SimulatedRequest): Promise<SimulatedResponse> => {
     if (query.get('type') === 'temp') return file(temp.view(query));
-    const job = world.record.all().find((one) => isFileOf(one, query));
+    const job = server.record.all().find((one) => isFileOf(one, query));
     const isDeleted = !job || quirk(job, 'output_expired');
     if (isDeleted) return file(undefined);
-    // The links of the kit expire; the files of this server do not.
+    // The links of `createOutputs` expire, but files of a ComfyUI server do not.
     const link = new URL(outputs.pathOf(job.id, Number.MAX_SAFE_INTEGER), 'http://outputs');
-    return outputs.serve(job.id, link.searchParams, job.quirks, job.wish);
+    return outputs.serve(job.id, link.searchParams, job.quirks, job.outputSpec);
   };
   return [
     call('upload', ['POST', '/upload/image'], ({ body, headers }) =>
@@ -96,7 +98,7 @@ function isFileOf(job: ComfyuiJob, query: URLSearchParams): boolean {
   return job.filename === query.get('filename') && job.subfolder === query.get('subfolder');
 }
 
-function file(bytes: Uint8Array | undefined): Answer {
+function file(bytes: Uint8Array | undefined): SimulatedResponse {
   return bytes ? { status: 200, bytes } : plain(404);
 }
 
@@ -106,22 +108,22 @@ const BodySchema = Type.Object({
 });
 const CANONICAL_UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function submit(world: World, request: SimulatedRequest): Answer {
+function submit(server: Server, request: SimulatedRequest): SimulatedResponse {
   const { prompt, prompt_id } = Value.Parse(BodySchema, JSON.parse(request.body.toString()));
   const promptId = prompt_id ?? crypto.randomUUID();
-  if (prompt === undefined) return wrong({ type: 'no_prompt', message: 'No prompt provided' });
+  if (prompt === undefined) return badRequest({ type: 'no_prompt', message: 'No prompt provided' });
   if (!CANONICAL_UUID.test(promptId)) {
-    return wrong({ type: 'invalid_prompt_id', message: 'prompt_id must be a valid UUID' });
+    return badRequest({ type: 'invalid_prompt_id', message: 'prompt_id must be a valid UUID' });
   }
-  const workload = readGraph(prompt, world.memory.temp.has);
-  if ('type' in workload) return wrong(workload);
-  const { number } = take(world, { promptId, workload, quirks: request.quirks });
+  const workload = readGraph(prompt, server.memory.temp.has);
+  if ('type' in workload) return badRequest(workload);
+  const { number } = take(server, { promptId, workload, quirks: request.quirks });
   return { status: 200, json: { prompt_id: promptId, number, node_errors: {} } };
 }
 
-/** No dedupe: an id that is posted again is a job more. */
+/** Does not deduplicate: posting an id again creates another job. */
 function take(
-  { record, memory }: World,
+  { record, memory }: Server,
   asked: { promptId: string; workload: Workload; quirks: Fault[] },
 ): ComfyuiJob {
   const { promptId, quirks, workload } = asked;
@@ -140,7 +142,7 @@ function take(
   return job;
 }
 
-/** `folder/name` becomes `folder` and `name_00001_.mp4`, counted on while the name is taken. */
+/** `folder/name` becomes `folder` and `name_00001_.mp4`, with the next free number. */
 function fileOf(prefix: string, record: JobRecord<ComfyuiJob>) {
   const subfolder = path.dirname(prefix) === '.' ? '' : path.dirname(prefix);
   const name = path.basename(prefix);
@@ -150,35 +152,35 @@ function fileOf(prefix: string, record: JobRecord<ComfyuiJob>) {
   return { subfolder, filename: `${name}_${String(count).padStart(5, '0')}_.mp4` };
 }
 
-/** The jobs that the server knows, with their words. */
-function known({ record, memory, options }: World): Array<{ job: ComfyuiJob; word: string }> {
+/** The jobs that the server knows, with their statuses. */
+function known({ record, memory, options }: Server): Array<{ job: ComfyuiJob; word: string }> {
   const jobs = memory.taken.map((id) => record.get(id)).filter((job) => job !== undefined);
   const shown = jobs.filter((job) => isListed(job));
   return shown.map((job) => ({ job, word: wordOf(job, options.jobSeconds) }));
 }
 
-function queue(world: World): Answer {
-  const live = known(world).filter(({ word }) => !hasEnded(word));
+function queue(server: Server): SimulatedResponse {
+  const live = known(server).filter(({ word }) => !hasEnded(word));
   const tuples = (isPending: boolean) =>
     live.filter(({ word }) => (word === 'pending') === isPending).map(({ job }) => queueTuple(job));
   return { status: 200, json: { queue_running: tuples(false), queue_pending: tuples(true) } };
 }
 
-function history(world: World, promptId: string | undefined): Answer {
-  const ended = known(world).filter(({ word }) => hasEnded(word));
+function history(server: Server, promptId: string | undefined): SimulatedResponse {
+  const ended = known(server).filter(({ word }) => hasEnded(word));
   const mine = ended.filter(({ job }) => job.promptId === promptId);
   const entries = mine.map(({ job, word }) => [job.promptId, historyEntry(job, word)]);
   return { status: 200, json: Object.fromEntries(entries) };
 }
 
-function detail(world: World, promptId: string | undefined): Answer {
-  const found = known(world).find(({ job }) => job.promptId === promptId);
+function detail(server: Server, promptId: string | undefined): SimulatedResponse {
+  const found = known(server).find(({ job }) => job.promptId === promptId);
   if (!found) return { status: 404, json: { error: 'Job not found' } };
   return { status: 200, json: jobDetail(found.job, found.word) };
 }
 
-function list(world: World, query: URLSearchParams): Answer {
-  const oldestFirst = known(world).toSorted((a, b) => a.job.createdAt - b.job.createdAt);
+function list(server: Server, query: URLSearchParams): SimulatedResponse {
+  const oldestFirst = known(server).toSorted((a, b) => a.job.createdAt - b.job.createdAt);
   const all = query.get('sort_order') === 'asc' ? oldestFirst : oldestFirst.toReversed();
   const offset = Number(query.get('offset') ?? 0);
   const page = all.slice(offset, offset + Number(query.get('limit') ?? all.length));
@@ -187,21 +189,23 @@ function list(world: World, query: URLSearchParams): Answer {
   return { status: 200, json: { jobs, pagination: { total: all.length, has_more: hasMore } } };
 }
 
-function wrong({ type, message, details = '', nodes = {} }: GraphError): Answer {
+function badRequest({ type, message, details = '', nodes = {} }: GraphError): SimulatedResponse {
   const error = { type, message, details, extra_info: {} };
   return { status: 400, json: { error, node_errors: nodes } };
 }
 
-/** With a code ComfyUI's own 400; with a status alone what its HTTP library or a proxy says. */
-function refuse(fault: Fault): Answer {
+/**
+ * With a code, ComfyUI's own 400; with only a status, the response of its HTTP library or a proxy.
+ */
+function refuse(fault: Fault): SimulatedResponse {
   const { code, message = 'simulated', status = 400, retryAfterSeconds } = fault;
-  if (code !== undefined) return wrong({ type: code, message });
+  if (code !== undefined) return badRequest({ type: code, message });
   const wait: Record<string, string> =
     retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
   return plain(status, wait);
 }
 
-function plain(status: number, headers: Record<string, string> = {}): Answer {
+function plain(status: number, headers: Record<string, string> = {}): SimulatedResponse {
   const type = { 'content-type': 'text/plain; charset=utf-8' };
   return { status, headers: { ...type, ...headers }, bytes: Buffer.from(`${status}: simulated`) };
 }

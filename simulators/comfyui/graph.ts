@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { OutputWish } from '../kit/outputs.ts';
+import type { OutputSpec } from '../kit/outputs.ts';
 
 const GraphSchema = Type.Record(
   Type.String(),
   Type.Object({ class_type: Type.String(), inputs: Type.Record(Type.String(), Type.Unknown()) }),
 );
-export type Graph = Static<typeof GraphSchema>;
+type Graph = Static<typeof GraphSchema>;
 
 /** The nodes this server has installed. */
 const LOADERS = ['LoadImage', 'LoadVideo'];
@@ -25,7 +25,7 @@ const OTHERS = [
 ];
 const INSTALLED = new Set([...LOADERS, ...SAVERS, ...OTHERS]);
 
-/** An error as ComfyUI words it; `nodes` is what it has against single nodes. */
+/** An error in ComfyUI's format; `nodes` has the errors of single nodes. */
 export interface GraphError {
   type: string;
   message: string;
@@ -33,16 +33,16 @@ export interface GraphError {
   nodes?: Record<string, unknown>;
 }
 
-/** What a job is told by its graph. */
+/** What a graph asks for. */
 export interface Workload {
   graph: Graph;
   prompt: string;
-  wish: OutputWish;
+  outputSpec: OutputSpec;
   saver: 'SaveVideo' | 'VHS_VideoCombine';
   filenamePrefix: string;
 }
 
-/** Checks a graph like the server's own validation, and reads what is to be made. */
+/** Validates a graph like ComfyUI and reads the job from it. */
 export function readGraph(
   value: unknown,
   isUploaded: (file: string) => boolean,
@@ -85,7 +85,7 @@ function workloadOf(graph: Graph, saver: Graph[string]): Workload {
   return {
     graph,
     prompt: String(encoder?.inputs.text ?? ''),
-    wish: { width, height, seconds, audio: false },
+    outputSpec: { width, height, seconds, audio: false },
     saver: saver.class_type === 'SaveVideo' ? 'SaveVideo' : 'VHS_VideoCombine',
     filenamePrefix: String(saver.inputs.filename_prefix ?? 'video'),
   };

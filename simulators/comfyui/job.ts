@@ -5,14 +5,14 @@ import { stageOf, strangeWord } from '../kit/stage.ts';
 
 export const JobSchema = Type.Object({
   ...JOB_FIELDS,
-  /** As posted: two jobs have the same when it was posted twice. */
+  /** As posted. Two jobs have the same id if it was posted twice. */
   promptId: Type.String(),
   number: Type.Integer(),
   graph: Type.Unknown(),
   saver: Type.Enum(['SaveVideo', 'VHS_VideoCombine']),
   filename: Type.String(),
   subfolder: Type.String(),
-  wish: Type.Object({
+  outputSpec: Type.Object({
     width: Type.Integer(),
     height: Type.Integer(),
     seconds: Type.Number(),
@@ -28,7 +28,7 @@ const WORDS = {
   failed: 'failed',
 } as const;
 
-/** The word of `/api/jobs`. */
+/** The status in `/api/jobs`. */
 export function wordOf(job: ComfyuiJob, jobSeconds: number): string {
   return strangeWord(job) ?? job.forcedStatus ?? WORDS[stageOf(job, jobSeconds)];
 }

@@ -1,11 +1,11 @@
-import type { Answer } from '../kit/exchange.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 
-/** The folder `temp`: kept in memory, since the server empties it whenever it starts. */
+/** The folder `temp`, kept in memory, because ComfyUI empties it at every start. */
 export interface TempFolder {
-  /** Whether a loading node would find `subfolder/name [temp]`. */
+  /** Whether a loader node finds `subfolder/name [temp]`. */
   has(annotatedName: string): boolean;
   /** `POST /upload/image` */
-  take(body: Buffer, contentType: string): Promise<Answer>;
+  take(body: Buffer, contentType: string): Promise<SimulatedResponse>;
   /** `GET /view?type=temp` */
   view(query: URLSearchParams): Uint8Array | undefined;
 }

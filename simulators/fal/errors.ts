@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '../kit/exchange.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 import type { Fault } from '../kit/faults.ts';
 import type { Ending } from './job.ts';
 
-/** What fal answers by itself, by HTTP status; a text alone, or with a word of the platform. */
+/** Errors of fal's platform by HTTP status: a text, with or without an error type. */
 const BY_STATUS: Record<number, { detail: string; error_type?: string }> = {
   400: { detail: 'Bad request', error_type: 'bad_request' },
   401: { detail: 'Authentication is required to access this application' },
@@ -15,27 +15,29 @@ const BY_STATUS: Record<number, { detail: string; error_type?: string }> = {
   504: { detail: 'Request timed out', error_type: 'request_timeout' },
 };
 
-/** fal's own error for a fault: a code is a model's word, with status 422 unless told. */
-export function refuse(fault: Fault): Answer {
+/**
+ * fal's error response for a fault. A code is an error of the model, by default with status 422.
+ */
+export function refuse(fault: Fault): SimulatedResponse {
   const retry = fault.retryAfterSeconds;
   const headers: Record<string, string> =
     retry === undefined ? {} : { 'retry-after': String(retry) };
   if (fault.code) return modelError(fault.status ?? 422, fault.code, fault.message, headers);
   const status = fault.status ?? 400;
-  const words = BY_STATUS[status] ?? { detail: `status ${status}` };
-  return platformError(status, { ...words, detail: fault.message ?? words.detail }, headers);
+  const known = BY_STATUS[status] ?? { detail: `status ${status}` };
+  return platformError(status, { ...known, detail: fault.message ?? known.detail }, headers);
 }
 
-export function notFound(): Answer {
+export function notFound(): SimulatedResponse {
   return platformError(404, { detail: 'Request not found' });
 }
 
-export function unauthorized(): Answer {
+export function unauthorized(): SimulatedResponse {
   return refuse({ kind: 'refuse', status: 401 });
 }
 
-/** The result of a request that failed: 422 and the like are the model's, the rest fal's own. */
-export function failedResult(ending: Extract<Ending, { kind: 'error' }>): Answer {
+/** The result of a failed request: 422 is an error of the model, every other of fal's platform. */
+export function failedResult(ending: Extract<Ending, { kind: 'error' }>): SimulatedResponse {
   const { status, code, text } = ending;
   if (status === 422) return modelError(status, code, text);
   return platformError(status, { detail: text, error_type: code });
@@ -46,7 +48,7 @@ function modelError(
   type: string,
   message = 'refused by the model',
   headers: Record<string, string> = {},
-): Answer {
+): SimulatedResponse {
   const detail = [{ loc: ['body', 'prompt'], msg: message, type, input: null }];
   return { status, headers: { ...headers, ...requestId() }, json: { detail } };
 }
@@ -55,10 +57,10 @@ function platformError(
   status: number,
   json: { detail: string; error_type?: string },
   headers: Record<string, string> = {},
-): Answer {
-  const word: Record<string, string> =
+): SimulatedResponse {
+  const typeHeader: Record<string, string> =
     json.error_type === undefined ? {} : { 'x-fal-error-type': json.error_type };
-  return { status, headers: { ...headers, ...word, ...requestId() }, json };
+  return { status, headers: { ...headers, ...typeHeader, ...requestId() }, json };
 }
 
 function requestId(): Record<string, string> {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallbackRules, sendNews } from '../kit/callbacks.ts';
-import type { Answer } from '../kit/exchange.ts';
+import { type CallbackRules, sendCallbacks } from '../kit/callbacks.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
 import { createOutputs, type Outputs } from '../kit/outputs.ts';
@@ -10,13 +10,13 @@ import { type JobRecord, openRecord } from '../kit/record.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/server.ts';
 import { failedResult, notFound, refuse, unauthorized } from './errors.ts';
 import { historyPage } from './history.ts';
-import { endingOf, type FalJob, parseJob, wishOf, wordOf } from './job.ts';
+import { endingOf, type FalJob, outputSpecOf, parseJob, wordOf } from './job.ts';
 import { jwks, signedDelivery } from './webhook.ts';
 
 const ENDPOINT = '((?:bytedance/seedance-2.0)(?:/fast|/mini)?/(?:text|image|reference)-to-video)';
 const REQUEST = '/bytedance/seedance-2.0/requests/([^/]+)';
 
-/** fal waits 15 s for an answer and tries 10 times more, over two hours; here within seconds. */
+/** fal waits 15 s for a response and retries 10 times within two hours; here within seconds. */
 const CALLBACK_RULES: CallbackRules = { timeoutSeconds: 15, retries: 10, retrySeconds: 0.2 };
 
 interface Fal {
@@ -98,7 +98,7 @@ function hasKey({ headers }: SimulatedRequest): boolean {
   return /^Key \S+$/.test(headers.authorization ?? '');
 }
 
-async function submit(fal: Fal, request: SimulatedRequest): Promise<Answer> {
+async function submit(fal: Fal, request: SimulatedRequest): Promise<SimulatedResponse> {
   const { url, headers, body, quirks, groups } = request;
   const input: unknown = JSON.parse(body.toString());
   const job = parseJob({
@@ -138,7 +138,7 @@ function known(fal: Fal, { groups: [id = ''] }: SimulatedRequest): FalJob | unde
   return job && !quirk(job, 'vanishes') ? job : undefined;
 }
 
-function status(fal: Fal, request: SimulatedRequest): Answer {
+function status(fal: Fal, request: SimulatedRequest): SimulatedResponse {
   const job = known(fal, request);
   if (!job) return notFound();
   const word = wordOf(job, fal.options.jobSeconds);
@@ -150,7 +150,7 @@ function status(fal: Fal, request: SimulatedRequest): Answer {
   return { status: 200, json: { ...common, ...error, metrics: { inference_time: 1 } } };
 }
 
-function result(fal: Fal, request: SimulatedRequest): Answer {
+function result(fal: Fal, request: SimulatedRequest): SimulatedResponse {
   const job = known(fal, request);
   if (!job) return notFound();
   if (wordOf(job, fal.options.jobSeconds) !== 'COMPLETED') {
@@ -168,7 +168,7 @@ function payload(fal: Fal, job: FalJob) {
   return { video: { url, ...file }, seed: 42 };
 }
 
-function cancel(fal: Fal, request: SimulatedRequest): Answer {
+function cancel(fal: Fal, request: SimulatedRequest): SimulatedResponse {
   const job = known(fal, request);
   if (!job) return { status: 404, json: { status: 'NOT_FOUND' } };
   if (wordOf(job, fal.options.jobSeconds) === 'COMPLETED') {
@@ -179,12 +179,15 @@ function cancel(fal: Fal, request: SimulatedRequest): Answer {
   return { status: 202, json: { status: 'CANCELLATION_REQUESTED' } };
 }
 
-function output(fal: Fal, { url, groups: [id = ''] }: SimulatedRequest): Answer | Promise<Answer> {
+function output(
+  fal: Fal,
+  { url, groups: [id = ''] }: SimulatedRequest,
+): SimulatedResponse | Promise<SimulatedResponse> {
   const job = fal.record.get(id);
-  return job ? fal.outputs.serve(id, url.searchParams, job.quirks, wishOf(job)) : notFound();
+  return job ? fal.outputs.serve(id, url.searchParams, job.quirks, outputSpecOf(job)) : notFound();
 }
 
-/** fal calls back once, when a request is completed; also after the simulator was started anew. */
+/** Sends fal's one callback when a request is completed, also after a restart of the simulator. */
 async function reportEnd(fal: Fal, job: FalJob): Promise<void> {
   const leftMs = job.createdAt + fal.options.jobSeconds * 1000 - Date.now();
   if (leftMs < 0 || quirk(job, 'never_ends') || quirk(job, 'vanishes')) return;
@@ -196,11 +199,11 @@ async function report(fal: Fal, job: FalJob): Promise<void> {
   if (job.callbackUrl === null) return;
   const ending = endingOf(job);
   const ids = { request_id: job.id, gateway_request_id: job.id };
-  const news =
+  const body =
     ending.kind === 'ok'
       ? { ...ids, status: 'OK', payload: payload(fal, job) }
       : { ...ids, status: 'ERROR', error: ending.text, payload: failedResult(ending).json };
   const forged = signedDelivery({ ...ids, request_id: randomUUID() }, { forged: true });
-  const deliveries = [signedDelivery(news)];
-  await sendNews({ url: job.callbackUrl, deliveries, forged }, job.quirks, CALLBACK_RULES);
+  const deliveries = [signedDelivery(body)];
+  await sendCallbacks({ url: job.callbackUrl, deliveries, forged }, job.quirks, CALLBACK_RULES);
 }

@@ -1,13 +1,17 @@
-import type { Answer } from '../kit/exchange.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 import { isListed } from '../kit/stage.ts';
 import { refuse } from './errors.ts';
 import { endingOf, type FalJob, wordOf } from './job.ts';
 
 /**
- * A page of the requests of an endpoint: finished ones only, newest end first.
+ * A page of the finished requests of an endpoint, newest first.
  * Source: fal docs, platform APIs, models/requests/by-endpoint.
  */
-export function historyPage(jobs: FalJob[], query: URLSearchParams, jobSeconds: number): Answer {
+export function historyPage(
+  jobs: FalJob[],
+  query: URLSearchParams,
+  jobSeconds: number,
+): SimulatedResponse {
   const endpoints = query.getAll('endpoint_id').flatMap((ids) => ids.split(','));
   const start = Date.parse(query.get('start') ?? '') || Date.now() - 86_400_000;
   const end = Date.parse(query.get('end') ?? '') || Date.now();

@@ -1,19 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import {
-  type AspectRatio,
-  frameSize,
-  type Resolution,
-} from '../../server/src/catalog/frame-size.ts';
 import { quirk } from '../kit/faults.ts';
-import type { OutputWish } from '../kit/outputs.ts';
+import type { OutputSpec } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';
+import { RATIOS, RESOLUTIONS, seedanceSize } from '../kit/seedance-sizes.ts';
 import { stageOf, strangeWord } from '../kit/stage.ts';
 
-const RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const satisfies AspectRatio[];
-const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const satisfies Resolution[];
-
-/** The input of Seedance 2.0 as fal's model pages have it; what it does not name is refused. */
+/** The input of Seedance 2.0 as on fal's model pages; other fields are refused. */
 const InputSchema = Type.Object(
   {
     prompt: Type.String(),
@@ -30,11 +23,11 @@ const InputSchema = Type.Object(
   { additionalProperties: false },
 );
 
-export const FalJobSchema = Type.Object({
+const FalJobSchema = Type.Object({
   ...JOB_FIELDS,
   endpoint: Type.String(),
   input: Type.Object({}, { additionalProperties: true }),
-  /** The simulator's own address, as the submit had it. */
+  /** The address at which the submit reached this simulator. */
   baseUrl: Type.String(),
 });
 export type FalJob = Static<typeof FalJobSchema>;
@@ -43,10 +36,10 @@ export function parseJob(value: unknown): FalJob {
   return Value.Parse(FalJobSchema, value);
 }
 
-/** How a request ended: fal shows both as COMPLETED. */
+/** How a request ended. The status of both is COMPLETED. */
 export type Ending = { kind: 'ok' } | { kind: 'error'; status: number; code: string; text: string };
 
-/** fal's words for errors of its platform; every other word is a model's, with status 422. */
+/** fal's error types of its platform; every other type is one of a model, with status 422. */
 const PLATFORM_STATUS: Record<string, number> = {
   request_timeout: 504,
   startup_timeout: 504,
@@ -56,7 +49,7 @@ const PLATFORM_STATUS: Record<string, number> = {
   client_cancelled: 499,
 };
 
-/** The status word of a request; forced ones may be fal's three or any other. */
+/** The status of a request; a forced one can be any word. */
 export function wordOf(job: FalJob, jobSeconds: number): string {
   const word = strangeWord(job) ?? job.forcedStatus;
   if (word) return word;
@@ -65,12 +58,12 @@ export function wordOf(job: FalJob, jobSeconds: number): string {
   return stage === 'running' ? 'IN_PROGRESS' : 'COMPLETED';
 }
 
-/** fal looks at the input only when the request runs: an invalid one is queued like any other. */
+/** fal checks the input only when the request runs: an invalid one is queued like any other. */
 export function endingOf(job: FalJob): Ending {
   const fails = quirk(job, 'fails');
   if (fails) {
     const code = fails.code ?? 'internal_error';
-    const text = fails.message ?? 'the simulator was told to fail';
+    const text = fails.message ?? 'a planned fault made it fail';
     return { kind: 'error', status: PLATFORM_STATUS[code] ?? 422, code, text };
   }
   if (Value.Check(InputSchema, job.input)) return { kind: 'ok' };
@@ -78,10 +71,10 @@ export function endingOf(job: FalJob): Ending {
   return { kind: 'error', status: 422, code: 'value_error', text: error?.message ?? 'invalid' };
 }
 
-export function wishOf({ input }: FalJob): OutputWish {
+export function outputSpecOf({ input }: FalJob): OutputSpec {
   const known = Value.Check(InputSchema, input) ? input : { prompt: '' };
   const ratio = RATIOS.find((one) => one === known.aspect_ratio) ?? '16:9';
   const resolution = RESOLUTIONS.find((one) => one === known.resolution) ?? '720p';
   const seconds = Number(known.duration) || 5;
-  return { ...frameSize(resolution, ratio), seconds, audio: known.generate_audio ?? true };
+  return { ...seedanceSize(resolution, ratio), seconds, audio: known.generate_audio ?? true };
 }

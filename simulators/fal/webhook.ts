@@ -1,13 +1,13 @@
 import { createHash, createPrivateKey, createPublicKey, sign } from 'node:crypto';
 import type { Delivery } from '../kit/callbacks.ts';
 
-/** The account that the simulator signs for. */
+/** The fal user id in the signatures. */
 export const USER_ID = 'simulated-user';
 
-/** An Ed25519 private key is 32 bytes behind this prefix; ours are as secret as the simulator. */
+/** An Ed25519 private key is this prefix and 32 bytes. These keys are public test data. */
 const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const OWN_KEY = keyOf('fal simulator');
-const FORGER_KEY = keyOf('somebody else');
+const FORGER_KEY = keyOf('forger');
 
 function keyOf(name: string) {
   const seed = createHash('sha256').update(name).digest();
@@ -18,7 +18,7 @@ function keyOf(name: string) {
   });
 }
 
-/** The document of the public keys: an old one and the one in use. */
+/** The JSON Web Key Set: an old public key and the one in use. */
 export function jwks(): unknown {
   const keys = [keyOf('an older key'), OWN_KEY].map((key, index) => {
     return { ...createPublicKey(key).export({ format: 'jwk' }), kid: `key-${index}`, use: 'sig' };
@@ -26,7 +26,7 @@ export function jwks(): unknown {
   return { keys };
 }
 
-/** A webhook, signed as fal does it; `signedAt` in milliseconds since 1970. */
+/** A webhook with fal's signature; `signedAt` in milliseconds since 1970. */
 export function signedDelivery(
   json: { request_id: string },
   options: { signedAt?: number; forged?: boolean } = {},

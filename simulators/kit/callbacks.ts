@@ -7,37 +7,45 @@ export interface Delivery {
   headers: Record<string, string>;
 }
 
-/** All callbacks of one kind of news, in the order in which they came to be. */
-export interface News {
+/** Callbacks to one URL. */
+export interface Callbacks {
   url: string;
-  /** In the order of what happened to the job. */
+  /** In the order of the events. */
   deliveries: Delivery[];
-  /** What somebody else might send to the same URL; sent before each when the quirk says so. */
+  /**
+   * What an attacker might send to the same URL; the fault `callback_forged` sends it before each.
+   */
   forged: Delivery;
 }
 
 export interface CallbackRules {
-  /** Without an answer in this time, a delivery counts as not acknowledged. */
+  /** A delivery without a response in this time counts as not acknowledged. */
   timeoutSeconds: number;
-  /** How often a delivery that was not acknowledged is sent again. */
+  /** How often a delivery that was not acknowledged is retried. */
   retries: number;
   retrySeconds: number;
 }
 
 /**
- * Sends news as the job's quirks have it: doubled, late, in reverse, after a forged one, or not at
- * all. Resolves when every delivery was acknowledged or given up.
+ * Sends callbacks with the faults in the job's quirks: twice, late, in reverse, after a forged one,
+ * or not at all. Resolves when every delivery was acknowledged or has no retries left.
  */
-export async function sendNews(news: News, quirks: Fault[], rules: CallbackRules): Promise<void> {
+export async function sendCallbacks(
+  callbacks: Callbacks,
+  quirks: Fault[],
+  rules: CallbackRules,
+): Promise<void> {
   const has = (kind: Fault['kind']) => quirk({ quirks }, kind);
   if (has('callback_missing')) return;
   const late = has('callback_late');
   if (late) await delay((late.seconds ?? 1) * 1000, undefined, { ref: false });
-  const inOrder = has('callback_reordered') ? news.deliveries.toReversed() : news.deliveries;
+  const inOrder = has('callback_reordered')
+    ? callbacks.deliveries.toReversed()
+    : callbacks.deliveries;
   for (const delivery of inOrder) {
-    if (has('callback_forged')) await post(news.url, news.forged, rules);
-    await deliver(news.url, delivery, rules);
-    if (has('callback_duplicate')) await deliver(news.url, delivery, rules);
+    if (has('callback_forged')) await post(callbacks.url, callbacks.forged, rules);
+    await deliver(callbacks.url, delivery, rules);
+    if (has('callback_duplicate')) await deliver(callbacks.url, delivery, rules);
   }
 }
 
@@ -48,7 +56,7 @@ async function deliver(url: string, delivery: Delivery, rules: CallbackRules): P
   }
 }
 
-/** @returns whether it was acknowledged with a 2xx */
+/** @returns whether the response was a 2xx */
 async function post(url: string, delivery: Delivery, rules: CallbackRules): Promise<boolean> {
   try {
     const response = await fetch(url, {

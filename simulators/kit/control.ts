@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { Answer } from './exchange.ts';
+import type { SimulatedResponse } from './exchange.ts';
 import { type FaultSource, PlanSchema } from './faults.ts';
 import type { BaseJob } from './record.ts';
 import type { SimulatedCall, Simulation } from './server.ts';
 
-/** A request that arrived, counted also when it was reset before its body was read. */
+/** A request that arrived, including one that was reset before its body was read. */
 export const RequestLineSchema = Type.Object({
   call: Type.String(),
   method: Type.String(),
@@ -15,7 +15,7 @@ export const RequestLineSchema = Type.Object({
 });
 export type RequestLine = Static<typeof RequestLineSchema>;
 
-/** The calls under `/_simulator` with which a test rules a simulator and asks it what it did. */
+/** The calls under `/_simulator` with which a test controls and inspects a simulator. */
 export function controlCalls<Job extends BaseJob>(
   simulation: Simulation<Job>,
   faults: FaultSource,
@@ -46,12 +46,12 @@ export function controlCalls<Job extends BaseJob>(
   ];
 }
 
-function ok(json: unknown): Answer {
+function ok(json: unknown): SimulatedResponse {
   return { status: 200, json };
 }
 
-/** A mistake in a control call is answered 400, with words for whoever writes the test. */
-function checked(work: () => void): Answer {
+/** Turns a mistake in a control call into a 400 with its cause. */
+function checked(work: () => void): SimulatedResponse {
   try {
     work();
     return ok({});

@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Fault, isExchangeFault } from './faults.ts';
 
-/** An answer of a simulated provider. */
-export interface Answer {
+/** A response of a simulated provider. */
+export interface SimulatedResponse {
   status: number;
   headers?: Record<string, string>;
   /** Sent as JSON; `bytes` is sent as it is. */
@@ -14,22 +14,24 @@ export interface Answer {
 const HOUR_SECONDS = 3600;
 const OVERSIZE_BYTES = 64 * 2 ** 20;
 
-/** Reads like a proxy's page, and like the first half of an answer that was cut. */
-const UNREADABLE: Answer = {
+/** Looks like a proxy's page or like the first half of a truncated response. */
+const UNREADABLE: SimulatedResponse = {
   status: 200,
   headers: { 'content-type': 'text/html' },
   bytes: Buffer.from('<html>{"id": "'),
 };
 
-/** How an exchange goes on: `work` does what was asked of the provider, `refuse` words an error. */
+/**
+ * One HTTP exchange: `work` does what was requested, `refuse` makes the provider's error response.
+ */
 export interface Exchange {
   response: ServerResponse;
-  work(): Answer | Promise<Answer>;
-  refuse(fault: Fault): Answer;
+  work(): SimulatedResponse | Promise<SimulatedResponse>;
+  refuse(fault: Fault): SimulatedResponse;
 }
 
-/** Answers one request whose body was read, with the exchange fault among `faults`, if any. */
-export async function answerWith(faults: Fault[], exchange: Exchange): Promise<void> {
+/** Responds to a request whose body was read, with the exchange fault among `faults`, if any. */
+export async function respond(faults: Fault[], exchange: Exchange): Promise<void> {
   const { response, work, refuse } = exchange;
   const fault = faults.find(isExchangeFault);
   const seconds = fault?.seconds ?? HOUR_SECONDS;
@@ -54,43 +56,53 @@ export async function answerWith(faults: Fault[], exchange: Exchange): Promise<v
       return sendHalf(response, await work(), seconds);
     case 'truncated_body':
       return sendHalf(response, await work(), null);
-    case 'oversize_answer':
-      return send(response, swollen(await work()));
+    case 'oversize_response':
+      return send(response, oversized(await work()));
     case undefined:
       return send(response, await work());
   }
 }
 
-/** Ends the connection with a reset: what was asked stays undone. */
+/** Resets the connection without doing what was requested. */
 export function reset(response: ServerResponse): void {
   response.socket?.resetAndDestroy();
 }
 
-function send(response: ServerResponse, answer: Answer): void {
-  const body = begin(response, answer);
+function send(response: ServerResponse, result: SimulatedResponse): void {
+  const body = begin(response, result);
   response.end(body);
 }
 
-async function sendLate(response: ServerResponse, answer: Answer, seconds: number): Promise<void> {
-  if (await waited(response, seconds)) send(response, answer);
+async function sendLate(
+  response: ServerResponse,
+  result: SimulatedResponse,
+  seconds: number,
+): Promise<void> {
+  if (await waited(response, seconds)) send(response, result);
 }
 
-/** Half of the body, and the rest after `seconds`; null closes the connection instead. */
-async function sendHalf(response: ServerResponse, answer: Answer, seconds: number | null) {
-  const body = begin(response, answer);
+/**
+ * Sends half of the body, and the rest after `seconds`; with null, closes the connection instead.
+ */
+async function sendHalf(
+  response: ServerResponse,
+  result: SimulatedResponse,
+  seconds: number | null,
+) {
+  const body = begin(response, result);
   const half = Math.ceil(body.length / 2);
   await new Promise<void>((resolve) => response.write(body.subarray(0, half), () => resolve()));
   if (seconds === null) response.socket?.destroy();
   else if (await waited(response, seconds)) response.end(body.subarray(half));
 }
 
-/** Writes nothing yet, but settles status and headers. */
-function begin(response: ServerResponse, answer: Answer): Uint8Array {
-  const isJson = answer.bytes === undefined;
-  const body = answer.bytes ?? Buffer.from(isGiven(answer.json) ? JSON.stringify(answer.json) : '');
+/** Writes status and headers and returns the body. */
+function begin(response: ServerResponse, result: SimulatedResponse): Uint8Array {
+  const isJson = result.bytes === undefined;
+  const body = result.bytes ?? Buffer.from(isGiven(result.json) ? JSON.stringify(result.json) : '');
   const type: Record<string, string> = isJson ? { 'content-type': 'application/json' } : {};
-  const headers = { ...type, ...answer.headers, 'content-length': String(body.length) };
-  response.writeHead(answer.status, headers);
+  const headers = { ...type, ...result.headers, 'content-length': String(body.length) };
+  response.writeHead(result.status, headers);
   return body;
 }
 
@@ -98,12 +110,12 @@ function isGiven(json: unknown): boolean {
   return json !== undefined;
 }
 
-function swollen(answer: Answer): Answer {
-  const body = answer.bytes ?? Buffer.from(JSON.stringify(answer.json ?? null));
-  return { ...answer, bytes: Buffer.concat([body, Buffer.alloc(OVERSIZE_BYTES, ' ')]) };
+function oversized(result: SimulatedResponse): SimulatedResponse {
+  const body = result.bytes ?? Buffer.from(JSON.stringify(result.json ?? null));
+  return { ...result, bytes: Buffer.concat([body, Buffer.alloc(OVERSIZE_BYTES, ' ')]) };
 }
 
-/** False when the client left before the time was over. */
+/** @returns false if the client disconnected before the time was over */
 async function waited(response: ServerResponse, seconds: number): Promise<boolean> {
   const left = new AbortController();
   response.once('close', () => left.abort());

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createFaultSource, PASSING_FAULTS } from './faults.ts';
 
-const none = { rate: 0, seed: 1, drawn: {} };
+const noDraws = { rate: 0, seed: 1, drawn: {} };
 
-test('plans are used up in order, each for the requests that match it', () => {
-  const faults = createFaultSource(none);
+test('plans are used up in order, each by the requests that match it', () => {
+  const faults = createFaultSource(noDraws);
   faults.add({ faults: [{ kind: 'unreadable' }], match: 'heron' });
   faults.add({ faults: [{ kind: 'slow_body' }], times: 2 });
   faults.add({ faults: [{ kind: 'refuse' }], on: 'read' });
@@ -17,7 +17,7 @@ test('plans are used up in order, each for the requests that match it', () => {
   assert.deepEqual(faults.pending(), []);
 });
 
-test('a seed draws the same faults again, about as often as the rate says', () => {
+test('a seed always draws the same faults, about as often as the rate says', () => {
   const draw = (seed: number) => {
     const faults = createFaultSource({ rate: 0.33, seed, drawn: { read: PASSING_FAULTS } });
     return Array.from({ length: 1000 }, () => faults.take('read', '')[0]?.kind);
@@ -30,7 +30,7 @@ test('a seed draws the same faults again, about as often as the rate says', () =
   assert.equal(new Set(drawn).size, new Set(PASSING_FAULTS.map(({ kind }) => kind)).size + 1);
 });
 
-test('a call that nothing may be drawn for is left alone', () => {
+test('a call without faults to draw from gets no faults', () => {
   const faults = createFaultSource({ rate: 1, seed: 1, drawn: { read: PASSING_FAULTS } });
   assert.deepEqual(faults.take('output', ''), []);
 });

@@ -1,33 +1,33 @@
 import { createHash } from 'node:crypto';
 import { type Static, Type } from 'typebox';
 
-/** Faults of one HTTP exchange. `refuse` and the resets take no job; the others do their work. */
+/** Faults of one HTTP exchange. `refuse` and the resets create no job; the others do the work. */
 const EXCHANGE_FAULTS = [
-  'reset_before_body', // the connection is reset before the request's body was read
-  'reset_after_body', // read in full, nothing done, reset
-  'refuse', // the provider's own error of `code`, with `status` and `retryAfterSeconds` if given
-  'drop_after_accepting', // done, then the connection closes without an answer
-  'error_after_accepting', // done, then answered with `status` (500)
-  'unreadable', // done, then answered 200 with a body that is not JSON
-  'slow_headers', // done, answered after `seconds` (an hour)
-  'slow_body', // done, half the answer, the rest after `seconds` (an hour)
-  'truncated_body', // done, half the answer, then the connection closes
-  'oversize_answer', // done, the answer followed by 64 MB of white space
+  'reset_before_body', // the connection is reset before the body is read
+  'reset_after_body', // the body is read, nothing is done, the connection is reset
+  'refuse', // the provider's error for `code`, `status` and `retryAfterSeconds`
+  'drop_after_accepting', // done, then the connection closes without a response
+  'error_after_accepting', // done, then a response with `status` (500)
+  'unreadable', // done, then a 200 whose body is not JSON
+  'slow_headers', // done, the response comes after `seconds` (an hour)
+  'slow_body', // done, half the response, the rest after `seconds` (an hour)
+  'truncated_body', // done, half the response, then the connection closes
+  'oversize_response', // done, the response followed by 64 MB of white space
 ] as const;
 
-/** Faults of a job: taken with it at its submit, and kept in its record. */
+/** Faults of a job: they come with its submit and are stored in its record. */
 const JOB_FAULTS = [
   'list_lag', // missing from lists for `seconds`
-  'status_word', // its status reads `word`
+  'status_word', // its status is `word`
   'never_ends',
-  'vanishes', // taken, but unknown to every read and list
+  'vanishes', // accepted, but missing from every read and list
   'fails', // ends as failed, with `code` and `message`
-  'output_expired', // ends well, its link does not work any more
+  'output_expired', // succeeds, but its link has expired
   'output_truncated',
   'output_wrong_type',
   'output_too_large', // 300 MB
-  'output_short', // a second less than asked
-  'callback_early', // the first one comes before the answer to the submit
+  'output_short', // a second shorter than requested
+  'callback_early', // the first one comes before the response to the submit
   'callback_duplicate',
   'callback_late', // each one `seconds` late
   'callback_reordered', // the last one first
@@ -53,14 +53,14 @@ export const FaultSchema = Type.Object(
 export type Fault = Static<typeof FaultSchema>;
 export type FaultKind = Fault['kind'];
 
-/** Faults for the next request, or the next ones, that match. */
+/** Faults for the next matching requests. */
 export const PlanSchema = Type.Object(
   {
-    /** The call it is meant for: submit (when left out), read, find, output, ... or `any`. */
+    /** The call: submit (the default), read, find, output, ... or `any`. */
     on: Type.Optional(Type.String()),
-    /** Text that the path with query or the body must hold, for example of a prompt. */
+    /** Text that the path, query or body must contain, for example a part of the prompt. */
     match: Type.Optional(Type.String()),
-    /** How many requests it serves; 1 when left out. */
+    /** How many requests it applies to; 1 by default. */
     times: Type.Optional(Type.Integer({ minimum: 1 })),
     faults: Type.Array(FaultSchema),
   },
@@ -78,10 +78,10 @@ export function quirk(job: { quirks: Fault[] }, kind: FaultKind): Fault | undefi
 }
 
 export interface DrawOptions {
-  /** Share of the requests that get a fault of their own, 0 to 1. */
+  /** Share of the requests that get a drawn fault, 0 to 1. */
   rate: number;
   seed: number;
-  /** What to draw from, by call; a call that is not named gets none. */
+  /** Faults to draw from, by call; a call that is missing here gets no faults. */
   drawn: Record<string, Fault[]>;
 }
 
@@ -89,9 +89,9 @@ export interface FaultSource {
   add(plan: Plan): void;
   clear(): void;
   pending(): Plan[];
-  /** The faults of one request: of the oldest plan that matches, else drawn by seed and rate. */
+  /** The faults of one request: those of the oldest matching plan, or else drawn ones. */
   take(call: string, text: string): Fault[];
-  /** Like `take` for a request whose body is unread: only plans that reset it there. */
+  /** Like `take`, before the body is read: only plans with `reset_before_body`. */
   takeBeforeBody(call: string, path: string): Fault | undefined;
 }
 
@@ -100,7 +100,7 @@ const resetsBeforeBody = (plan: Plan) =>
 
 export function createFaultSource(draw: DrawOptions): FaultSource {
   const plans: Plan[] = [];
-  const lots = createLots(draw);
+  const drawFor = createDraws(draw);
   const use = (plan: Plan) => {
     plan.times = (plan.times ?? 1) - 1;
     if (plan.times === 0) plans.splice(plans.indexOf(plan), 1);
@@ -112,7 +112,7 @@ export function createFaultSource(draw: DrawOptions): FaultSource {
     pending: () => plans,
     take(call, text) {
       const plan = plans.find((one) => !resetsBeforeBody(one) && isFor(one, call, text));
-      return plan ? use(plan) : lots(call);
+      return plan ? use(plan) : drawFor(call);
     },
     takeBeforeBody(call, path) {
       const plan = plans.find((one) => resetsBeforeBody(one) && isFor(one, call, path));
@@ -126,13 +126,13 @@ function isFor(plan: Plan, call: string, text: string): boolean {
   return (on === 'any' || on === call) && text.includes(plan.match ?? '');
 }
 
-/** Draws for the first request of a call, the second, ...: the same ones for the same seed. */
-function createLots({ rate, seed, drawn }: DrawOptions) {
-  const asked = new Map<string, number>();
+/** Draws for the first request of a call, the second, ...: always the same for the same seed. */
+function createDraws({ rate, seed, drawn }: DrawOptions) {
+  const counts = new Map<string, number>();
   return (call: string): Fault[] => {
     const choices = drawn[call] ?? [];
-    const count = asked.get(call) ?? 0;
-    asked.set(call, count + 1);
+    const count = counts.get(call) ?? 0;
+    counts.set(call, count + 1);
     const hash = createHash('sha256').update(`${seed} ${call} ${count}`).digest();
     const isSpared = hash.readUInt32BE(0) / 2 ** 32 >= rate;
     const fault = choices[hash.readUInt32BE(4) % choices.length];
@@ -140,7 +140,7 @@ function createLots({ rate, seed, drawn }: DrawOptions) {
   };
 }
 
-/** For reads, lists and the like: none of them says anything about the job. */
+/** Faults for reads, lists and similar calls. No fault here changes the job. */
 export const PASSING_FAULTS: Fault[] = [
   { kind: 'reset_after_body' },
   { kind: 'drop_after_accepting' },
@@ -151,7 +151,7 @@ export const PASSING_FAULTS: Fault[] = [
   { kind: 'slow_headers', seconds: 2 },
 ];
 
-/** For submits, beside the provider's own refusals: none keeps a job from ending for ever. */
+/** Faults for submits, besides the provider's refusals. No fault here prevents the job's end. */
 export const SUBMIT_FAULTS: Fault[] = [
   ...PASSING_FAULTS,
   { kind: 'slow_headers' },

@@ -1,20 +1,20 @@
 import { parseArgs } from 'node:util';
 
-/** What a simulator's command line says. */
+/** The command line of a simulator. */
 export interface SimulatorOptions {
   host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   port: number;
   /** The file of the durable record. */
   record: string;
-  /** Share of the requests that get a fault of their own, 0 to 1. */
+  /** Share of the requests that get a drawn fault, 0 to 1. */
   faultRate: number;
   seed: number;
-  /** From acceptance to the end of a job; the first third of it is spent in the queue. */
+  /** From acceptance to the end of a job; the first third is spent in the queue. */
   jobSeconds: number;
   /** How long the links to an output work. */
   outputSeconds: number;
-  /** Ends with whoever started it, also when that was killed. */
+  /** Ends together with the process that started it, also if that is killed. */
   untilStdinEnds: boolean;
 }
 
@@ -22,7 +22,7 @@ const USAGE = `node simulators/NAME/main.ts --port N --record FILE
   [--host 127.0.0.1] [--fault-rate 0] [--seed 1] [--job-seconds 0.3] [--output-seconds 3600]
   [--until-stdin-ends]`;
 
-/** @throws Error with the usage when an option is unknown, missing or no number */
+/** @throws Error with the usage when an option is unknown, missing or not a number */
 export function readOptions(args: string[]): SimulatorOptions {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({

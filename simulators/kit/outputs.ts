@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename } from 'node:fs/promises';
 import path from 'node:path';
-import type { Answer } from './exchange.ts';
+import type { SimulatedResponse } from './exchange.ts';
 import { type Fault, quirk } from './faults.ts';
 
-/** What a job was asked for. */
-export interface OutputWish {
+/** The video that a job was asked for. */
+export interface OutputSpec {
   width: number;
   height: number;
   seconds: number;
@@ -16,76 +16,87 @@ export interface OutputWish {
 export interface Outputs {
   /** The path of a link that works until `expiresAt` (milliseconds since 1970). */
   pathOf(jobId: string, expiresAt: number): string;
-  /** Answers a GET of such a link with a real MP4 of what was asked, or as the quirks have it. */
-  serve(jobId: string, query: URLSearchParams, quirks: Fault[], wish: OutputWish): Promise<Answer>;
+  /** Responds to a GET of such a link with a real MP4 of the spec, changed by the job's faults. */
+  serve(
+    jobId: string,
+    query: URLSearchParams,
+    quirks: Fault[],
+    spec: OutputSpec,
+  ): Promise<SimulatedResponse>;
 }
 
 const TOO_LARGE_BYTES = 300 * 2 ** 20;
+const PATTERN = {
+  prompt: 'Simulated output',
+  seed: 1,
+  mode: 'text-to-video',
+  referenceImagePaths: [],
+  referenceVideoPaths: [],
+} as const;
 const MP4 = { 'content-type': 'video/mp4' };
 
-/** Outputs kept in a folder: one file for each size, length and sound that was ever asked for. */
+/** Outputs in a folder: one file for each combination of size, length and sound. */
 export function createOutputs(folder: string): Outputs {
   const video = createVideos(folder);
   return {
     pathOf: (jobId, expiresAt) =>
       `/outputs/${jobId}.mp4?expires=${expiresAt}&signature=${signatureOf(jobId, expiresAt)}`,
-    async serve(jobId, query, quirks, wish) {
+    async serve(jobId, query, quirks, spec) {
       const has = (kind: Fault['kind']) => quirk({ quirks }, kind) !== undefined;
       const expiresAt = Number(query.get('expires'));
       const isSigned = query.get('signature') === signatureOf(jobId, expiresAt);
       if (has('output_expired') || !isSigned || Date.now() > expiresAt) return expired();
       if (has('output_wrong_type')) return wrongType();
       if (has('output_too_large')) return tooLarge();
-      const seconds = has('output_short') ? wish.seconds - 1 : wish.seconds;
-      const bytes = await video({ ...wish, seconds });
+      const seconds = has('output_short') ? spec.seconds - 1 : spec.seconds;
+      const bytes = await video({ ...spec, seconds });
       const part = has('output_truncated') ? bytes.subarray(0, bytes.length / 2) : bytes;
       return { status: 200, headers: MP4, bytes: part };
     },
   };
 }
 
-/** Keeps honest clients honest: the links of a simulator guard nothing. */
+/** Detects changed links only: the outputs of a simulator are not secret. */
 function signatureOf(jobId: string, expiresAt: number): string {
   return createHash('sha256').update(`${jobId} ${expiresAt}`).digest('hex').slice(0, 32);
 }
 
-function expired(): Answer {
+function expired(): SimulatedResponse {
   const page = '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>';
   return { status: 403, headers: { 'content-type': 'application/xml' }, bytes: Buffer.from(page) };
 }
 
-function wrongType(): Answer {
+function wrongType(): SimulatedResponse {
   return { status: 200, headers: { 'content-type': 'text/html' }, bytes: Buffer.from('<html>') };
 }
 
-function tooLarge(): Answer {
+function tooLarge(): SimulatedResponse {
   return { status: 200, headers: MP4, bytes: Buffer.alloc(TOO_LARGE_BYTES) };
 }
 
 function createVideos(folder: string) {
   const making = new Map<string, Promise<Buffer>>();
-  return (wish: OutputWish): Promise<Buffer> => {
-    const { width, height, seconds, audio } = wish;
+  return (spec: OutputSpec): Promise<Buffer> => {
+    const { width, height, seconds, audio } = spec;
     const name = `${width}x${height}-${seconds}s${audio ? '-audio' : ''}.mp4`;
-    const bytes = making.get(name) ?? readOrMake(path.join(folder, name), wish);
+    const bytes = making.get(name) ?? readOrMake(path.join(folder, name), spec);
     making.set(name, bytes);
     return bytes;
   };
 }
 
-async function readOrMake(file: string, wish: OutputWish): Promise<Buffer> {
+async function readOrMake(file: string, spec: OutputSpec): Promise<Buffer> {
   if (!existsSync(file)) {
-    // Loaded when first needed: the encoder takes longer to load than all the rest.
-    const { makeVideo } = await import('../../server/test/media/media-files.ts');
+    // Loaded on first use, because FFmpeg takes longer to load than everything else.
+    const { render } = await import('local-renderer');
     await mkdir(path.dirname(file), { recursive: true });
-    const { audio, ...size } = wish;
+    const { width, height, seconds, audio } = spec;
     const draft = file.replace(/mp4$/, `${process.pid}.draft`);
-    await makeVideo(draft, {
-      ...size,
-      audio: audio ? 'with' : null,
-      codecOptions: { preset: 'ultrafast', crf: '40' },
-    });
-    await rename(draft, file); // a kill in between leaves no half of a video behind
+    await render(
+      { ...PATTERN, width, height, durationSeconds: seconds, generateAudio: audio },
+      draft,
+    );
+    await rename(draft, file); // so that a kill leaves no partial video under this name
   }
   return readFile(file);
 }

@@ -6,7 +6,7 @@ import { type RequestLine, RequestLineSchema } from './control.ts';
 import type { Plan } from './faults.ts';
 import { type BaseJob, BaseJobSchema } from './record.ts';
 
-/** A simulator in a process of its own, as a test holds it. */
+/** A simulator in another process, as a test controls it. */
 export interface SimulatorProcess {
   /** `http://127.0.0.1:PORT` */
   url: string;
@@ -16,13 +16,13 @@ export interface SimulatorProcess {
   /** Overwrites fields of a job, for example `{ forcedStatus: 'expired' }`. */
   changeJob(id: string, changes: Record<string, unknown>): Promise<void>;
   requests(): Promise<RequestLine[]>;
-  /** Kills it, with SIGKILL unless told, and resolves when it is gone. */
+  /** Kills it, by default with SIGKILL, and resolves when it is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>;
 }
 
 /**
  * Starts `simulators/NAME/main.ts`.
- * @param args its options; a free port and the record in `folder` unless they say otherwise
+ * @param args its options; by default a free port and a record in `folder`
  */
 export async function startSimulator(
   name: string,
@@ -63,13 +63,13 @@ async function ask(url: string, method: string, path: string, body?: unknown): P
   return response.json();
 }
 
-/** The value as it is, fields of its own included. */
+/** Checks the value and returns it unchanged, with its additional fields. */
 function expect<Schema extends TSchema>(schema: Schema, value: unknown): Static<Schema> {
-  if (!Value.Check(schema, value)) throw new Error('the simulator answered something strange');
+  if (!Value.Check(schema, value)) throw new Error('the simulator sent an invalid response');
   return value;
 }
 
-/** A simulator says where it listens on its first line. */
+/** Reads the address from the first line that the simulator prints. */
 async function urlOf(child: ChildProcess): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let output = '';
@@ -78,6 +78,6 @@ async function urlOf(child: ChildProcess): Promise<string> {
     const url = /listens at (http:\S+)\n/.exec(output)?.[1];
     if (url) resolve(url);
   });
-  child.once('exit', () => reject(new Error(`a simulator ended before it listened: ${output}`)));
+  child.once('exit', () => reject(new Error(`the simulator ended before it listened: ${output}`)));
   return promise;
 }

@@ -14,7 +14,7 @@ function job(id: string, prompt: string): BaseJob {
   return { id, prompt, callbackUrl: null, createdAt: 1, forcedStatus: null, quirks: [] };
 }
 
-test('a record opened again holds every job as it was last put', () => {
+test('a reopened record has the last version of every job', () => {
   const file = path.join(folder, 'jobs.jsonl');
   const record = openRecord(file, parse);
   record.put(job('a', 'first'));
@@ -24,7 +24,7 @@ test('a record opened again holds every job as it was last put', () => {
   assert.deepEqual(again.all(), [job('a', 'changed'), job('b', 'second')]);
 });
 
-test('a line that a kill cut short is dropped, and the next one is whole', () => {
+test('a line that a kill truncated is dropped, and the next one is whole', () => {
   const file = path.join(folder, 'cut.jsonl');
   openRecord(file, parse).put(job('a', 'whole'));
   appendFileSync(file, '{"id":"b","pro');

@@ -2,34 +2,34 @@ import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
 import { type Static, type TProperties, Type } from 'typebox';
 import { FaultSchema } from './faults.ts';
 
-/** What every simulated provider remembers of a job it took. */
+/** What every simulated provider stores for an accepted job. */
 export const JOB_FIELDS = {
   id: Type.String(),
-  /** As it was sent, so that a test can ask how many jobs ran for one prompt. */
+  /** As it was sent, so that a test can count the jobs of one prompt. */
   prompt: Type.String(),
   callbackUrl: Type.Union([Type.String(), Type.Null()]),
   /** Milliseconds since 1970. */
   createdAt: Type.Number(),
-  /** The state words of this job that time has no say in; null lets time decide. */
+  /** A status that does not depend on time; null lets time decide. */
   forcedStatus: Type.Union([Type.String(), Type.Null()]),
-  /** The faults that it was taken with, and that stay with it for life. */
+  /** The job faults that came with its submit. */
   quirks: Type.Array(FaultSchema),
 } satisfies TProperties;
 
 export const BaseJobSchema = Type.Object(JOB_FIELDS);
 export type BaseJob = Static<typeof BaseJobSchema>;
 
-/** The jobs a simulated provider really took. What was put is found again after a SIGKILL. */
+/** The jobs that a simulated provider accepted. They survive a SIGKILL. */
 export interface JobRecord<Job extends BaseJob> {
   all(): Job[];
   get(id: string): Job | undefined;
-  /** Adds the job, or takes the place of the one with its id. */
+  /** Adds the job or replaces the one with the same id. */
   put(job: Job): void;
 }
 
 /**
- * Opens the record in a file of one JSON object a line, the last one of an id counts. Written
- * before `put` returns; a line that a kill cut short is dropped.
+ * Opens the record in a file with one JSON object a line; the last line of an id counts. `put`
+ * writes before it returns. A line that a kill truncated is dropped.
  */
 export function openRecord<Job extends BaseJob>(
   file: string,

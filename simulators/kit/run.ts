@@ -3,8 +3,8 @@ import type { BaseJob } from './record.ts';
 import { type Simulation, serveSimulation } from './server.ts';
 
 /**
- * The main program of a simulator: reads the command line, serves until it is told to end, and
- * says on one line where it listens.
+ * The main program of a simulator: reads the command line, prints one line with its address and
+ * serves until a signal (or the end of standard input, if asked) ends it.
  */
 export async function runSimulator<Job extends BaseJob>(
   name: string,

@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { controlCalls, type RequestLine } from './control.ts';
-import { type Answer, answerWith, reset } from './exchange.ts';
+import { reset, respond, type SimulatedResponse } from './exchange.ts';
 import { createFaultSource, type Fault, isExchangeFault } from './faults.ts';
 import type { SimulatorOptions } from './options.ts';
 import type { BaseJob, JobRecord } from './record.ts';
@@ -14,21 +14,21 @@ import type { BaseJob, JobRecord } from './record.ts';
 /** A request to one call, read in full. */
 export interface SimulatedRequest {
   url: URL;
-  /** What the groups of the call's path matched. */
+  /** What the groups of the call's path pattern matched. */
   groups: string[];
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** Put these into the record of the job that this request makes. */
+  /** Job faults to store with the job that this request creates. */
   quirks: Fault[];
 }
 
 export interface SimulatedCall {
-  /** What plans and the list of requests call it: submit, read, find, cancel, output, ... */
+  /** Its name in plans and in the list of requests: submit, read, find, cancel, output, ... */
   name: string;
   method: string;
   /** Matched against the whole path. */
   path: RegExp;
-  work(request: SimulatedRequest): Answer | Promise<Answer>;
+  work(request: SimulatedRequest): SimulatedResponse | Promise<SimulatedResponse>;
 }
 
 /** One provider, simulated. */
@@ -37,9 +37,9 @@ export interface Simulation<Job extends BaseJob> {
   /** Checks a job that a control call changed. */
   parse(value: unknown): Job;
   calls: SimulatedCall[];
-  /** The provider's own error for `fault.code`, or for `fault.status` alone. */
-  refuse(fault: Fault): Answer;
-  /** What `--fault-rate` draws from, by call. */
+  /** The provider's error response for `fault.code`, or for `fault.status` alone. */
+  refuse(fault: Fault): SimulatedResponse;
+  /** The faults that `--fault-rate` draws from, by call. */
   drawn: Record<string, Fault[]>;
 }
 
@@ -61,10 +61,10 @@ export async function serveSimulation<Job extends BaseJob>(
   const lines: RequestLine[] = [];
   const control = controlCalls(simulation, faults, lines);
   const server = createServer(async (request, response) => {
-    response.on('error', () => {}); // a client may leave whenever it likes
+    response.on('error', () => {}); // a client may disconnect at any time
     const url = new URL(request.url ?? '/', 'http://simulator');
     const call = findCall([...control, ...simulation.calls], request.method ?? '', url);
-    if (!call) return answerWith([], { ...simulation, response, work: notThere });
+    if (!call) return respond([], { ...simulation, response, work: notFound });
     if (control.includes(call)) return serve(call, request, { url, response, take: () => [] });
     lines.push({ call: call.name, method: call.method, path: url.pathname, at: Date.now() });
     if (faults.takeBeforeBody(call.name, url.pathname + url.search)) return reset(response);
@@ -78,13 +78,13 @@ export async function serveSimulation<Job extends BaseJob>(
     rest: { url: URL; response: ServerResponse; take: (body: Buffer) => Fault[] },
   ): Promise<void> {
     const body = await readBody(request).catch(() => undefined);
-    if (body === undefined) return; // the client left in mid-body: nothing was asked
+    if (body === undefined) return; // the client disconnected before the body was complete
     const taken = rest.take(body);
     const quirks = taken.filter((fault) => !isExchangeFault(fault));
     const groups = (call.path.exec(rest.url.pathname) ?? []).slice(1).map(decodeURIComponent);
     const { headers } = request;
     const work = () => call.work({ url: rest.url, groups, headers, body, quirks });
-    await answerWith(taken, { response: rest.response, work, refuse: simulation.refuse });
+    await respond(taken, { response: rest.response, work, refuse: simulation.refuse });
   }
 
   server.keepAliveTimeout = 1000;
@@ -98,7 +98,7 @@ function findCall(calls: SimulatedCall[], method: string, url: URL): SimulatedCa
   return matches.find((call) => call.method === method);
 }
 
-function notThere(): Answer {
+function notFound(): SimulatedResponse {
   return { status: 404, json: { error: { code: 'NotFound', message: 'no such call' } } };
 }
 

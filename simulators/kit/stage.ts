@@ -3,7 +3,10 @@ import type { BaseJob } from './record.ts';
 
 export type Stage = 'queued' | 'running' | 'succeeded' | 'failed';
 
-/** How far time has brought a job: a third of it in the queue. Simulators use their own words. */
+/**
+ * The stage of a job by its age: the first third is in the queue. Each simulator maps it to its own
+ * words.
+ */
 export function stageOf(job: BaseJob, jobSeconds: number, now = Date.now()): Stage {
   const ageSeconds = (now - job.createdAt) / 1000;
   if (ageSeconds < jobSeconds / 3) return 'queued';
@@ -11,7 +14,7 @@ export function stageOf(job: BaseJob, jobSeconds: number, now = Date.now()): Sta
   return quirk(job, 'fails') ? 'failed' : 'succeeded';
 }
 
-/** The word of the `status_word` fault, while it lasts. */
+/** The word of the `status_word` fault, while the fault lasts. */
 export function strangeWord(job: BaseJob, now = Date.now()): string | undefined {
   const fault = quirk(job, 'status_word');
   const lasts = now - job.createdAt < (fault?.seconds ?? Number.POSITIVE_INFINITY) * 1000;

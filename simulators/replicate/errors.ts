@@ -1,7 +1,7 @@
-import type { Answer } from '../kit/exchange.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 import type { Fault } from '../kit/faults.ts';
 
-/** Replicate's titles, by HTTP status. */
+/** Titles of Replicate's errors by HTTP status. */
 const TITLES: Record<number, string> = {
   400: 'Bad request',
   401: 'Unauthenticated',
@@ -13,13 +13,13 @@ const TITLES: Record<number, string> = {
   500: 'Internal server error',
 };
 
-/** Replicate's own error for a fault; a code names the field of a request that it refuses. */
-export function refuse(fault: Fault): Answer {
+/** Replicate's error response for a fault. A code names the invalid field of the request. */
+export function refuse(fault: Fault): SimulatedResponse {
   const retry = fault.retryAfterSeconds;
   if (fault.code) return invalidField(fault.code, fault.message ?? 'is not valid');
   const status = fault.status ?? 400;
   const throttled = `Request was throttled. Your rate limit resets in ~${retry ?? 30}s.`;
-  const detail = fault.message ?? (status === 429 ? throttled : 'the simulator was told to refuse');
+  const detail = fault.message ?? (status === 429 ? throttled : 'refused by a planned fault');
   return problem(status, detail, retry === undefined ? {} : { 'retry-after': String(retry) });
 }
 
@@ -27,11 +27,11 @@ export function problem(
   status: number,
   detail: string,
   headers: Record<string, string> = {},
-): Answer {
+): SimulatedResponse {
   return { status, headers, json: { title: TITLES[status] ?? 'Error', detail, status } };
 }
 
-export function invalidField(field: string, description: string): Answer {
+export function invalidField(field: string, description: string): SimulatedResponse {
   const detail = `- ${field}: ${description}\n`;
   const fields = [{ type: 'invalid', field, description }];
   const title = 'Input validation failed';

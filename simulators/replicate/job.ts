@@ -1,19 +1,12 @@
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import {
-  type AspectRatio,
-  frameSize,
-  type Resolution,
-} from '../../server/src/catalog/frame-size.ts';
 import { quirk } from '../kit/faults.ts';
-import type { OutputWish } from '../kit/outputs.ts';
+import type { OutputSpec } from '../kit/outputs.ts';
 import { JOB_FIELDS } from '../kit/record.ts';
+import { RATIOS, RESOLUTIONS, seedanceSize } from '../kit/seedance-sizes.ts';
 import { stageOf, strangeWord } from '../kit/stage.ts';
 
-const RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const satisfies AspectRatio[];
-const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const satisfies Resolution[];
-
-/** The input of Seedance 2.0 as its model page on Replicate has it. */
+/** The input of Seedance 2.0 as on its model page on Replicate. */
 export const InputSchema = Type.Object({
   prompt: Type.String(),
   image: Type.Optional(Type.String({ pattern: '^https?://' })),
@@ -27,16 +20,16 @@ export const InputSchema = Type.Object({
   seed: Type.Optional(Type.Integer()),
 });
 
-export const ReplicateJobSchema = Type.Object({
+const ReplicateJobSchema = Type.Object({
   ...JOB_FIELDS,
   model: Type.String(),
   input: InputSchema,
   events: Type.Array(Type.String()),
   /** Milliseconds since 1970. */
   deadlineAt: Type.Number(),
-  /** The simulator's own address, as the create had it. */
+  /** The address at which the create reached this simulator. */
   baseUrl: Type.String(),
-  /** Whether predictions show the address of their webhook. */
+  /** Whether predictions show their webhook URL. */
   showsWebhook: Type.Boolean(),
 });
 export type ReplicateJob = Static<typeof ReplicateJobSchema>;
@@ -45,7 +38,7 @@ export function parseJob(value: unknown): ReplicateJob {
   return Value.Parse(ReplicateJobSchema, value);
 }
 
-/** The status word of a prediction, its deadline considered. */
+/** The status of a prediction, which depends on its deadline. */
 export function wordOf(job: ReplicateJob, jobSeconds: number, now = Date.now()): string {
   const word = strangeWord(job, now) ?? job.forcedStatus;
   if (word) return word;
@@ -56,22 +49,22 @@ export function wordOf(job: ReplicateJob, jobSeconds: number, now = Date.now()):
   return stage;
 }
 
-/** Replicate removes what was sent and what came of it an hour after the end. */
+/** Whether input and output were removed, which Replicate does an hour after the end. */
 export function isRemoved(job: ReplicateJob, times: { jobSeconds: number; outputSeconds: number }) {
   return Date.now() > job.createdAt + (times.jobSeconds + times.outputSeconds) * 1000;
 }
 
-/** Text that ends with Replicate's code, as for E005: flagged as sensitive. */
+/** Text that ends with Replicate's error code, for example E005 (flagged as sensitive). */
 export function errorText(job: ReplicateJob): string | null {
   const fails = quirk(job, 'fails');
   if (!fails) return null;
   const code = fails.code === undefined ? '' : ` (${fails.code})`;
-  return `${fails.message ?? 'The simulator was told to fail.'}${code}`;
+  return `${fails.message ?? 'A planned fault made it fail.'}${code}`;
 }
 
-export function wishOf({ input }: ReplicateJob): OutputWish {
+export function outputSpecOf({ input }: ReplicateJob): OutputSpec {
   const ratio = RATIOS.find((one) => one === input.aspect_ratio) ?? '16:9';
   const resolution = RESOLUTIONS.find((one) => one === input.resolution) ?? '720p';
   const seconds = input.duration === undefined || input.duration < 1 ? 5 : input.duration;
-  return { ...frameSize(resolution, ratio), seconds, audio: input.generate_audio ?? true };
+  return { ...seedanceSize(resolution, ratio), seconds, audio: input.generate_audio ?? true };
 }

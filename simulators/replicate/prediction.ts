@@ -6,9 +6,9 @@ interface Times {
 }
 
 /**
- * A prediction as Replicate shows it, in its list and webhooks too.
- * @param outputUrl its link, for one that succeeded
- * @param word its status, when it is told of another moment than now
+ * A prediction as Replicate shows it in reads, lists and webhooks.
+ * @param outputUrl its link, shown if it succeeded
+ * @param word its status, for a moment other than now
  */
 export function predictionOf(
   job: ReplicateJob,

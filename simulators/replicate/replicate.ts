@@ -3,8 +3,8 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { type CallbackRules, sendNews } from '../kit/callbacks.ts';
-import type { Answer } from '../kit/exchange.ts';
+import { type CallbackRules, sendCallbacks } from '../kit/callbacks.ts';
+import type { SimulatedResponse } from '../kit/exchange.ts';
 import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.ts';
 import type { SimulatorOptions } from '../kit/options.ts';
 import { createOutputs, type Outputs } from '../kit/outputs.ts';
@@ -12,12 +12,12 @@ import { type JobRecord, openRecord } from '../kit/record.ts';
 import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/server.ts';
 import { isListed } from '../kit/stage.ts';
 import { invalidField, problem, refuse } from './errors.ts';
-import { InputSchema, parseJob, type ReplicateJob, wishOf, wordOf } from './job.ts';
+import { InputSchema, outputSpecOf, parseJob, type ReplicateJob, wordOf } from './job.ts';
 import { predictionOf } from './prediction.ts';
 import { secretKey, signedDelivery } from './webhook.ts';
 
 const MODEL = '(bytedance/seedance-2.0(?:-fast)?)';
-/** Whoever asks with this token is not shown the addresses of webhooks. */
+/** Requests with this token get no webhook URLs in responses. */
 export const TOKEN_WITHOUT_WEBHOOKS = 'without-webhooks';
 
 const PAGE_SIZE = 100;
@@ -37,7 +37,7 @@ interface Replicate {
   outputs: Outputs;
 }
 
-/** Replicate's predictions of official models, and its webhooks (docs: HTTP API, webhooks). */
+/** Replicate's predictions of official models and its webhooks (docs: HTTP API, webhooks). */
 export function simulateReplicate(options: SimulatorOptions): Simulation<ReplicateJob> {
   const record = openRecord(options.record, parseJob);
   const outputs = createOutputs(path.join(path.dirname(options.record), 'videos'));
@@ -66,7 +66,10 @@ function callsOf(replicate: Replicate): SimulatedCall[] {
     name: string,
     method: string,
     pattern: string,
-    work: (replicate: Replicate, request: SimulatedRequest) => Answer | Promise<Answer>,
+    work: (
+      replicate: Replicate,
+      request: SimulatedRequest,
+    ) => SimulatedResponse | Promise<SimulatedResponse>,
   ): SimulatedCall => ({
     name,
     method,
@@ -92,7 +95,7 @@ function hasToken({ headers }: SimulatedRequest): boolean {
   return /^Bearer \S+$/.test(headers.authorization ?? '');
 }
 
-async function create(replicate: Replicate, request: SimulatedRequest): Promise<Answer> {
+async function create(replicate: Replicate, request: SimulatedRequest): Promise<SimulatedResponse> {
   const asked: unknown = JSON.parse(request.body.toString());
   if (!Value.Check(CreateSchema, asked)) return invalidField('webhook', 'is not valid');
   if (!Value.Check(InputSchema, asked.input)) {
@@ -120,14 +123,17 @@ async function create(replicate: Replicate, request: SimulatedRequest): Promise<
   return { status: 201, json: shown(replicate, job) };
 }
 
-/** `30s`, `1m`, `2h`; a prediction may run for 30 minutes when nothing is said. */
+/** Parses `30s`, `1m`, `2h`. Without the header a prediction may run for 30 minutes. */
 function secondsIn(header: string | string[] | undefined): number {
   const [, number, unit = ''] = /^(\d+)([smh])$/.exec(String(header ?? '30m')) ?? [];
   const seconds: Record<string, number> = { s: 1, m: 60, h: 3600 };
   return Number(number) * (seconds[unit] ?? Number.NaN);
 }
 
-function list({ options, record }: Replicate, { url, headers }: SimulatedRequest): Answer {
+function list(
+  { options, record }: Replicate,
+  { url, headers }: SimulatedRequest,
+): SimulatedResponse {
   const query = url.searchParams;
   const after = Date.parse(query.get('created_after') ?? '') || 0;
   const before = Date.parse(query.get('created_before') ?? '') || Number.POSITIVE_INFINITY;
@@ -149,16 +155,16 @@ function known(replicate: Replicate, { groups: [id = ''] }: SimulatedRequest) {
   return job && !quirk(job, 'vanishes') ? job : undefined;
 }
 
-function notFound(): Answer {
+function notFound(): SimulatedResponse {
   return problem(404, 'The requested resource could not be found.');
 }
 
-function read(replicate: Replicate, request: SimulatedRequest): Answer {
+function read(replicate: Replicate, request: SimulatedRequest): SimulatedResponse {
   const job = known(replicate, request);
   return job ? { status: 200, json: shown(replicate, job) } : notFound();
 }
 
-function cancel(replicate: Replicate, request: SimulatedRequest): Answer {
+function cancel(replicate: Replicate, request: SimulatedRequest): SimulatedResponse {
   const job = known(replicate, request);
   if (!job) return notFound();
   const word = wordOf(job, replicate.options.jobSeconds);
@@ -171,7 +177,7 @@ function output({ record, outputs }: Replicate, request: SimulatedRequest) {
   const [id = ''] = request.groups;
   const job = record.get(id);
   if (!job) return notFound();
-  return outputs.serve(id, request.url.searchParams, job.quirks, wishOf(job));
+  return outputs.serve(id, request.url.searchParams, job.quirks, outputSpecOf(job));
 }
 
 function shown({ options, outputs }: Replicate, job: ReplicateJob, word?: string) {
@@ -179,7 +185,7 @@ function shown({ options, outputs }: Replicate, job: ReplicateJob, word?: string
   return predictionOf(job, options, job.baseUrl + outputs.pathOf(job.id, expiresAt), word);
 }
 
-/** A webhook at the start and one at the end; also after the simulator was started anew. */
+/** Sends a webhook at the start and one at the end, also after a restart of the simulator. */
 async function report(replicate: Replicate, job: ReplicateJob): Promise<void> {
   const { jobSeconds } = replicate.options;
   if (quirk(job, 'vanishes') || Date.now() > job.createdAt + jobSeconds * 1000) return;
@@ -198,7 +204,7 @@ function sendFirst(replicate: Replicate, job: ReplicateJob): Promise<void> {
   return send(replicate, job, ['starting']);
 }
 
-/** The event of a status that does not end a prediction is its start. */
+/** Sends the webhooks of the given statuses: event `start` before the end, else `completed`. */
 async function send(replicate: Replicate, job: ReplicateJob, words: string[]): Promise<void> {
   const { callbackUrl: url, events, id } = job;
   const eventOf = (word: string) => (/^(starting|processing)$/.test(word) ? 'start' : 'completed');
@@ -206,5 +212,5 @@ async function send(replicate: Replicate, job: ReplicateJob, words: string[]): P
   if (url === null || wanted.length === 0) return;
   const deliveries = wanted.map((word) => signedDelivery(id, shown(replicate, job, word)));
   const forged = signedDelivery(id, { ...shown(replicate, job), id: 'forged' }, { forged: true });
-  await sendNews({ url, deliveries, forged }, job.quirks, CALLBACK_RULES);
+  await sendCallbacks({ url, deliveries, forged }, job.quirks, CALLBACK_RULES);
 }

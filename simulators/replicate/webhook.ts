@@ -2,14 +2,14 @@ import { createHmac } from 'node:crypto';
 import type { Delivery } from '../kit/callbacks.ts';
 
 const SECRET = Buffer.from('the simulator signs with this');
-const FORGED_SECRET = Buffer.from('somebody else signs with this');
+const FORGED_SECRET = Buffer.from('a forger signs with this');
 
-/** What Replicate tells an account's owner. */
+/** The signing secret that Replicate shows to the owner of an account. */
 export function secretKey(): string {
   return `whsec_${SECRET.toString('base64')}`;
 }
 
-/** A webhook, signed as Replicate does it; `signedAt` in milliseconds since 1970. */
+/** A webhook with Replicate's signature; `signedAt` in milliseconds since 1970. */
 export function signedDelivery(
   id: string,
   json: unknown,

@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test('a new account has empty books of both kinds', async () => {
+test('a new account has a balance of 0 of both kinds', async () => {
   assert.equal(await hasNoAccounts(db), true);
   const accountId = await createAccount(db, 'ada@example.com');
   assert.match(accountId, /^acct_[0-9A-Za-z]+$/);
@@ -24,7 +24,7 @@ test('a new account has empty books of both kinds', async () => {
   assert.deepEqual(await balances(db, accountId), { paid: empty, promotional: empty });
 });
 
-test('an account is found by its id and by its address in any case', async () => {
+test('an account is found by its id, and by its e-mail address in any case', async () => {
   const accountId = await createAccount(db, 'Grace.Hopper@Example.com');
   for (const name of [accountId, 'Grace.Hopper@Example.com', 'grace.hopper@example.COM']) {
     assert.equal(await findAccount(db, name), accountId);
@@ -33,7 +33,7 @@ test('an account is found by its id and by its address in any case', async () =>
   await assert.rejects(findAccount(db, ''), UsageError);
 });
 
-test('one address has one account, also when many ask at once', async () => {
+test('an e-mail address gets one account, even if several creates run at once', async () => {
   const attempts = ['a@x.org', 'A@x.org', 'a@X.org', 'A@X.ORG'].map((email) =>
     createAccount(db, email),
   );
@@ -44,14 +44,14 @@ test('one address has one account, also when many ask at once', async () => {
   }
 });
 
-test('what is no e-mail address gets no account', async () => {
+test('an invalid e-mail address is refused', async () => {
   const long = `${'x'.repeat(250)}@x.org`;
   for (const email of ['', 'ada', 'ada@', '@example.com', 'a b@example.com', 'a@b@c', long]) {
     await assert.rejects(createAccount(db, email), UsageError, email);
   }
 });
 
-test('disabling twice is no error', async () => {
+test('disabling an account twice is allowed', async () => {
   const accountId = await createAccount(db, 'edsger@example.com');
   await disableAccount(db, accountId);
   await disableAccount(db, accountId);

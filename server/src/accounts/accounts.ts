@@ -6,14 +6,14 @@ import {
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
-import { openBooks } from '../ledger/ledger.ts';
+import { openBalances } from '../ledger/ledger.ts';
 
 const INSERT = statement('account_insert', 'insert into accounts (id, email) values ($1, $2)');
 
 /**
- * Creates an account with empty books.
+ * Creates an account without credits.
  * @returns its id
- * @throws UsageError when the address is no e-mail address or has an account already
+ * @throws UsageError if this is not an e-mail address, or if it has an account already
  */
 export async function createAccount(db: Database, email: string): Promise<string> {
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254) {
@@ -23,11 +23,11 @@ export async function createAccount(db: Database, email: string): Promise<string
   try {
     await db.transaction(async (tx) => {
       await tx.query(INSERT, [id, email]);
-      await openBooks(tx, id);
+      await openBalances(tx, id);
     });
   } catch (error) {
     if (violatedConstraint(error) !== 'accounts_email') throw error;
-    throw new UsageError(`${email} has an account already`);
+    throw new UsageError(`${email} already has an account`);
   }
   return id;
 }
@@ -38,12 +38,13 @@ const FIND = statement(
 );
 
 /**
- * The id of the account that an operator means by an account id or an e-mail address.
- * @throws UsageError when there is none
+ * The id of the account with this id or e-mail address, whose case does not matter.
+ * @throws UsageError if no account has it
  */
 export async function findAccount(db: Queryable, idOrEmail: string): Promise<string> {
   const [row] = await db.query<{ id: string }>(FIND, [idOrEmail]);
-  if (!row) throw new UsageError(`there is no account ${JSON.stringify(idOrEmail)}`);
+  if (!row)
+    throw new UsageError(`no account has the id or e-mail address ${JSON.stringify(idOrEmail)}`);
   return row.id;
 }
 
@@ -52,14 +53,16 @@ const DISABLE = statement(
   'update accounts set disabled_at = coalesce(disabled_at, clock_now()) where id = $1',
 );
 
-/** From the next request on, all keys of the account answer 401. Its tasks go on to their end. */
+/**
+ * Disables an account: from the next request on, all its API keys get 401. Its tasks continue.
+ */
 export async function disableAccount(db: Queryable, accountId: string): Promise<void> {
   await db.query(DISABLE, [accountId]);
 }
 
 const ANY = statement('account_any', 'select 1 from accounts limit 1');
 
-/** Whether nobody has an account yet. */
+/** Whether the installation has no account yet. */
 export async function hasNoAccounts(db: Queryable): Promise<boolean> {
   return (await db.query(ANY)).length === 0;
 }

@@ -8,7 +8,7 @@ import { sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { disableAccount } from './accounts.ts';
-import { openAdmission, REQUESTS_PER_WINDOW } from './admission.ts';
+import { type Admitted, openAdmission, REQUESTS_PER_WINDOW } from './admission.ts';
 import { createKey, newSecret, revokeKey } from './api-keys.ts';
 
 const READ = {
@@ -16,9 +16,11 @@ const READ = {
   joins: 'join api_keys k on k.id = caller.key_id',
 };
 
+const API = { surface: 'api' };
+
 type NameAndArgument = { name: string | null; argument: string };
 
-/** One admission per database, as each process has one per route. */
+/** One admission per connection pool: a process has one per route. */
 const admissions = new Map<Database, ReturnType<typeof openAdmission<NameAndArgument>>>();
 
 function admitThrough(through: Database) {
@@ -36,11 +38,14 @@ before(async () => {
 });
 after(() => database.close());
 
-function ask(secret: string, through: Database = db): Promise<{ key_id: string }> {
-  return admitThrough(through)({ authorization: `Bearer ${secret}` });
+function ask(secret: string, through: Database = db): Promise<Admitted<NameAndArgument>> {
+  return admitThrough(through)({ ...API, authorization: `Bearer ${secret}` });
 }
 
-/** How many of so many requests at once are admitted; each of the others must be `rate_limited`. */
+/**
+ * Sends this many requests at once.
+ * @returns how many are admitted; each other must be `rate_limited`
+ */
 async function burst(secret: string, size: number, through: Database[] = [db]): Promise<number> {
   const requests = Array.from({ length: size }, (_, i) => ask(secret, through[i % through.length]));
   const outcomes = await Promise.allSettled(requests);
@@ -52,7 +57,7 @@ async function burst(secret: string, size: number, through: Database[] = [db]): 
   return size - refused.length;
 }
 
-/** The seconds that a refused request is told to wait. */
+/** The Retry-After of a request, in seconds; undefined if it is admitted. */
 async function retryAfter(secret: string): Promise<number | undefined> {
   try {
     await ask(secret);
@@ -71,7 +76,7 @@ test('a burst over two processes admits exactly 30', async () => {
   await other.close();
 });
 
-test('in any 60 seconds at most 30 are admitted, and as many as that allows', async () => {
+test('in any 60 seconds exactly 30 requests can be admitted, whatever the bursts', async () => {
   const gaps = fc.oneof(fc.integer({ min: 0, max: 12_000 }), fc.constantFrom(0, 60_000, 59_999));
   const bursts = fc.array(fc.record({ gap: gaps, size: fc.integer({ min: 1, max: 12 }) }), {
     minLength: 25,
@@ -95,7 +100,7 @@ test('in any 60 seconds at most 30 are admitted, and as many as that allows', as
   );
 });
 
-test('a full window opens again hit by hit, and Retry-After says when', async () => {
+test('a full window frees up hit by hit, and Retry-After says when', async () => {
   const { secret } = await makeCustomer(db, 0);
   for (const seconds of [0, 10, 20]) {
     await freezeClock(db, seconds);
@@ -113,7 +118,7 @@ test('a full window opens again hit by hit, and Retry-After says when', async ()
   assert.equal(await burst(secret, 15), 10);
 });
 
-test('refused requests do not count: who waits as told is admitted', async () => {
+test('refused requests do not count: a client that waits for Retry-After is admitted', async () => {
   const { secret } = await makeCustomer(db, 0);
   await freezeClock(db, 0);
   assert.equal(await burst(secret, 30), 30);
@@ -138,32 +143,32 @@ test('a clock that goes back never admits more', async () => {
   assert.equal(await burst(secret, 40), 30);
 });
 
-test('each key has a window of its own', async () => {
+test('each API key has its own window', async () => {
   const { secret, accountId } = await makeCustomer(db, 0);
   const second = await createKey(db, { accountId });
   assert.equal(await burst(secret, 31), 30);
   assert.equal(await burst(second.secret, 31), 30);
 });
 
-test('an expiring key answers 401 from its moment on, by the clock of the database', async () => {
+test('a key gets 401 from its expiry on, by the clock of the database', async () => {
   const { accountId } = await makeCustomer(db, 0);
   const { secret, keyId } = await createKey(db, { accountId, expiresAt: '2030-01-01T00:01:00Z' });
   await freezeClock(db, 59.999);
-  assert.equal((await ask(secret)).key_id, keyId);
+  assert.equal((await ask(secret)).caller.keyId, keyId);
   await freezeClock(db, 60);
   await assert.rejects(ask(secret), { code: 'unauthorized' });
 });
 
-test('a revoked key answers 401 on the very next request, the other keys do not', async () => {
+test('a revoked key gets 401 from the next request on; other keys do not', async () => {
   const { secret, keyId, accountId } = await makeCustomer(db, 0);
   const other = await createKey(db, { accountId });
   await ask(secret);
   await revokeKey(db, keyId);
   await assert.rejects(ask(secret), { code: 'unauthorized' });
-  assert.equal((await ask(other.secret)).key_id, other.keyId);
+  assert.equal((await ask(other.secret)).caller.keyId, other.keyId);
 });
 
-test('all keys of a disabled account answer 401', async () => {
+test('all keys of a disabled account get 401', async () => {
   const { secret, accountId } = await makeCustomer(db, 0);
   const other = await createKey(db, { accountId });
   await disableAccount(db, accountId);
@@ -171,23 +176,23 @@ test('all keys of a disabled account answer 401', async () => {
   await assert.rejects(ask(other.secret), { code: 'unauthorized' });
 });
 
-test('an unknown key of the right shape answers 401 and leaves no window', async () => {
+test('an unknown key of the right shape gets 401 and creates no window', async () => {
   const windows = () => sql(db, 'select key_id from rate_windows order by key_id');
   const before = await windows();
   await assert.rejects(ask(newSecret()), { code: 'unauthorized' });
   assert.deepEqual(await windows(), before);
 });
 
-test('junk is refused without a look-up', async () => {
+test('a malformed key or header is refused without a query', async () => {
   const closed = openDatabase({ url: database.url, connections: 1, log: quiet });
-  await closed.close(); // whoever asks it fails otherwise
+  await closed.close(); // a query would fail
   const secret = newSecret();
   const swapped = secret.endsWith('a') ? `${secret.slice(0, -1)}b` : `${secret.slice(0, -1)}a`;
   const junk = ['', 'fw_live_', 'x'.repeat(46), swapped, `${secret}0`, secret.toUpperCase()];
   const headers = [undefined, '', secret, `Basic ${secret}`, 'Bearer', 'Bearer  '];
   for (const authorization of [...headers, ...junk.map((text) => `Bearer ${text}`)]) {
     await assert.rejects(
-      admitThrough(closed)({ authorization }),
+      admitThrough(closed)({ ...API, authorization }),
       { code: 'unauthorized' },
       String(authorization),
     );
@@ -195,24 +200,24 @@ test('junk is refused without a look-up', async () => {
   await assert.rejects(ask(secret, closed), /Cannot use a pool after calling end/);
 });
 
-test('the scheme may be written in any case, with spaces around the key', async () => {
+test('the bearer scheme is case-insensitive, and spaces around the key are ignored', async () => {
   const { secret, keyId } = await makeCustomer(db, 0);
   for (const authorization of [`bearer ${secret}`, `BEARER   ${secret}  `]) {
-    const admitted = await admitThrough(db)({ authorization });
-    assert.equal(admitted.key_id, keyId);
+    const admitted = await admitThrough(db)({ ...API, authorization });
+    assert.equal(admitted.caller.keyId, keyId);
   }
 });
 
-test('requests that share a statement each get their own answer', async () => {
+test('requests that share a statement each get their own result', async () => {
   const customers = await Promise.all(Array.from({ length: 20 }, () => makeCustomer(db, 0)));
   const admit = openAdmission<NameAndArgument>(db, 'admit_test', READ);
-  const answers = customers.map(async ({ keyId, secret }, i) => {
+  const requests = customers.map(async ({ keyId, secret }, i) => {
     const bad = i % 4 === 0;
     const authorization = `Bearer ${bad ? newSecret() : secret}`;
-    const request = admit({ authorization, argument: `argument ${i}` });
+    const request = admit({ ...API, authorization, argument: `argument ${i}` });
     if (bad) return assert.rejects(request, { code: 'unauthorized' });
-    const { key_id, argument } = await request;
-    assert.deepEqual({ key_id, argument }, { key_id: keyId, argument: `argument ${i}` });
+    const { caller, row } = await request;
+    assert.deepEqual([caller.keyId, row.argument], [keyId, `argument ${i}`]);
   });
-  await Promise.all(answers);
+  await Promise.all(requests);
 });

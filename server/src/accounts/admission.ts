@@ -8,70 +8,91 @@ export const REQUESTS_PER_WINDOW = 30;
 const WINDOW = `interval '60 seconds'`;
 
 /**
- * What another room reads in the admitting statement. `caller` has account_id, key_id and
- * `argument`, the text that the request brings.
+ * What a route reads in the admitting statement, as SQL. It may use `caller` with the columns
+ * account_id, key_id, and the `surface` and `argument` of the {@link AdmissionRequest}.
  */
 export interface CallerRead {
   columns: string;
   joins: string;
 }
 
-/** Who is asking, once admitted, with the columns of the {@link CallerRead}. */
-export type Admitted<Row> = Row & { key_id: string; account_id: string };
+/** The account and API key of an admitted request, and where it came in (C20). */
+export interface Caller {
+  accountId: string;
+  keyId: string;
+  surface: string;
+}
 
-/** A request to be admitted: its Authorization header, and the `argument` of the read. */
+/** The caller of an admitted request, and the columns of the {@link CallerRead}. */
+export interface Admitted<Row> {
+  caller: Caller;
+  row: Row;
+}
+
+/** A request to be admitted. */
 export interface AdmissionRequest {
+  /** Its Authorization header. */
   authorization: string | undefined;
+  /** Where it came in (C20). */
+  surface: string;
+  /** A text for the {@link CallerRead}. */
   argument?: string;
 }
 
-/** Requests that share a statement, at most, and statements under way at once. */
+const INVALID_KEY = 'The API key is unknown, revoked or expired, or its account is disabled.';
+
+/** Requests that share a statement, at most. */
 const MAX_TOGETHER = 64;
+/** Statements in flight at once, per route and process. */
 const TURNS = 3;
 
 /**
- * Authenticates requests, counts them in their keys' rate windows and reads what the route wants,
- * in one statement for all requests that arrive together: one commit serves many. The window is
- * exact across processes: a key's row is locked while its 30th newest hit is looked at, a refused
- * request adds nothing, and no two requests of a key share a statement.
- * @param name unique in the program
- * @returns a function that admits a request; it throws ApiError `unauthorized` (missing, malformed,
- * unknown, expired or revoked key, or a disabled account) or `rate_limited`, with the whole seconds
- * until a request would pass
+ * Opens a function that authenticates a request, counts it in the rate window of its API key and
+ * reads what the route needs. Requests that arrive together share one statement, so one commit
+ * serves many (decisions/0007). The window is exact across processes (C9): the key's row is locked
+ * while its 30th newest hit is read, a refused request adds no hit, and two requests of one key
+ * never share a statement.
+ *
+ * The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
+ * expired, or account disabled) or `rate_limited`, with the whole seconds until a request would
+ * pass.
+ * @param name of the statement, unique in the program
  */
 export function openAdmission<Row extends object>(
   db: Queryable,
   name: string,
-  read: CallerRead,
+  read?: CallerRead,
 ): (request: AdmissionRequest) => Promise<Admitted<Row>> {
   const sql = admittingStatement(name, read);
   const ask = batch({
-    most: MAX_TOGETHER,
-    turns: TURNS,
+    maxItems: MAX_TOGETHER,
+    concurrency: TURNS,
     keyOf: (asked: Asked) => asked.secret,
     work: (together) => askTogether<Row>(db, sql, together),
   });
-  return async ({ authorization, argument = '' }) => {
-    const row = await ask({ secret: secretOf(authorization), argument });
-    if (!row) throw unauthorized('The API key is not valid, or no longer so.');
+  return async ({ authorization, surface, argument = '' }) => {
+    const row = await ask({ secret: secretOf(authorization), surface, argument });
+    if (!row) throw unauthorized(INVALID_KEY);
     if (!row.admitted) throw await rateLimited(db, row.key_id);
-    return row;
+    return { caller: { accountId: row.account_id, keyId: row.key_id, surface }, row };
   };
 }
 
 interface Asked {
   secret: string;
+  surface: string;
   argument: string;
 }
 
-// Rows are locked in the order of their keys, so that statements of several processes, which may
-// have keys in common, never wait for each other in a circle.
-function admittingStatement(name: string, read: CallerRead): Statement {
+// Rows are locked in the order of their keys. Otherwise, the statements of two processes could
+// deadlock when they have keys in common.
+function admittingStatement(name: string, read?: CallerRead): Statement {
   return statement(
     name,
     `with caller as (
-       select asked.place, asked.argument, k.id as key_id, k.account_id
-       from unnest($1::bytea[], $2::text[]) with ordinality as asked (secret_hash, argument, place)
+       select asked.place, asked.surface, asked.argument, k.id as key_id, k.account_id
+       from unnest($1::bytea[], $2::text[], $3::text[])
+         with ordinality as asked (secret_hash, surface, argument, place)
        join api_keys k on k.secret_hash = asked.secret_hash
        join accounts a on a.id = k.account_id
        where k.revoked_at is null and a.disabled_at is null
@@ -86,16 +107,23 @@ function admittingStatement(name: string, read: CallerRead): Statement {
            or w.hits[cardinality(w.hits) - ${REQUESTS_PER_WINDOW - 1}] <= clock_now() - ${WINDOW}
        returning key_id)
      select caller.place::int as place, caller.key_id, caller.account_id,
-       admitted.key_id is not null as admitted, ${read.columns}
-     from caller left join admitted on admitted.key_id = caller.key_id ${read.joins}`,
+       admitted.key_id is not null as admitted ${read ? `, ${read.columns}` : ''}
+     from caller left join admitted on admitted.key_id = caller.key_id ${read?.joins ?? ''}`,
   );
 }
 
-type Answered<Row> = Admitted<Row> & { admitted: boolean; place: number };
+type Answered<Row> = Row & {
+  place: number;
+  key_id: string;
+  account_id: string;
+  admitted: boolean;
+};
 
 async function askTogether<Row extends object>(db: Queryable, sql: Statement, asked: Asked[]) {
   const hashes = asked.map(({ secret }) => hashSecret(secret));
-  const rows = await db.query<Answered<Row>>(sql, [hashes, asked.map(({ argument }) => argument)]);
+  const surfaces = asked.map(({ surface }) => surface);
+  const texts = asked.map(({ argument }) => argument);
+  const rows = await db.query<Answered<Row>>(sql, [hashes, surfaces, texts]);
   const byPlace = new Map(rows.map((row) => [row.place, row]));
   return asked.map((_, i) => byPlace.get(i + 1));
 }
@@ -108,13 +136,13 @@ const RETRY_AFTER = statement(
    from rate_windows where key_id = $1`,
 );
 
-/** The secret of a bearer header. What can't be one is refused without a look-up. */
+/** The secret in a bearer header. A text that can't be one is refused without a query. */
 function secretOf(authorization = ''): string {
   const secret = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (secret === undefined) {
     throw unauthorized('Send your API key as "Authorization: Bearer <API_KEY>".');
   }
-  if (!looksLikeSecret(secret)) throw unauthorized('The API key is not valid.');
+  if (!looksLikeSecret(secret)) throw unauthorized('The API key is malformed.');
   return secret;
 }
 
@@ -126,7 +154,7 @@ async function rateLimited(db: Queryable, keyId: string): Promise<ApiError> {
   const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [keyId]);
   return new ApiError(
     'rate_limited',
-    `More than ${REQUESTS_PER_WINDOW} requests in 60 seconds for this API key.`,
+    `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds. Wait for Retry-After.`,
     { retryAfterSeconds: row?.seconds ?? 1 },
   );
 }

@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test('a secret is fw_live_, 32 random base62 characters and their checksum of 6', () => {
+test('a secret is fw_live_, 32 random base62 characters and a checksum of 6', () => {
   const secrets = Array.from({ length: 1000 }, newSecret);
   for (const secret of secrets) {
     assert.match(secret, /^fw_live_[0-9A-Za-z]{38}$/);
@@ -35,7 +35,7 @@ test('a secret is fw_live_, 32 random base62 characters and their checksum of 6'
   assert.equal(new Set(secrets).size, 1000);
 });
 
-test('a secret with one character changed, dropped or added does not look like one', () => {
+test('a secret with one character changed, dropped or added is recognised as invalid', () => {
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
   const place = fc.integer({ min: 8, max: 45 });
   fc.assert(
@@ -49,7 +49,7 @@ test('a secret with one character changed, dropped or added does not look like o
   );
 });
 
-test('nowhere in the database is the secret, only its SHA-256', async () => {
+test('the database holds the SHA-256 of a secret, and nowhere the secret', async () => {
   const { keyId, secret } = await createKey(db, { accountId, name: 'server' });
   assert.deepEqual(await placesOf(secret), []);
   assert.deepEqual(await placesOf(secret.slice('fw_live_'.length)), []);
@@ -62,7 +62,7 @@ test('nowhere in the database is the secret, only its SHA-256', async () => {
   assert.deepEqual(await placesOf(keyId), ['public.api_keys'], 'the search itself works');
 });
 
-/** The tables that hold a text in any of their columns. */
+/** The tables that have a text in any of their columns. */
 async function placesOf(text: string): Promise<string[]> {
   const tables = await sql<{ name: string }>(
     db,
@@ -84,7 +84,7 @@ async function placesOf(text: string): Promise<string[]> {
   return places;
 }
 
-test('keys are listed with their names and times, revoked ones too, never with a secret', async () => {
+test('keys are listed with name and times, also revoked ones, without the secret', async () => {
   const owner = await createAccount(db, 'grace@example.com');
   const expiresAt = '2031-05-01T12:00:00.000Z';
   const first = await createKey(db, { accountId: owner, name: 'build', expiresAt });
@@ -102,7 +102,7 @@ test('keys are listed with their names and times, revoked ones too, never with a
   assert.ok(!JSON.stringify(listed).includes('hash'));
 });
 
-test('a key that is revoked twice keeps the time of the first', async () => {
+test('a key that is revoked twice keeps the first time', async () => {
   const owner = await createAccount(db, 'edsger@example.com');
   const { keyId } = await createKey(db, { accountId: owner });
   await revokeKey(db, keyId);
@@ -111,11 +111,11 @@ test('a key that is revoked twice keeps the time of the first', async () => {
   assert.deepEqual(await listKeys(db, owner), [before]);
 });
 
-test('an unknown key can not be revoked', async () => {
+test('revoking an unknown key is a usage error', async () => {
   await assert.rejects(revokeKey(db, 'key_unknown'), UsageError);
 });
 
-test('an expiry that is no ISO 8601 time is refused', async () => {
+test('an expiry that is not an ISO 8601 time is refused', async () => {
   for (const expiresAt of ['', 'tomorrow', '2030-13-01', '5', 'March 7', '01/02/2030']) {
     await assert.rejects(createKey(db, { accountId, expiresAt }), UsageError, expiresAt);
   }

@@ -13,19 +13,22 @@ function checksum(random: string): string {
   return toBase62(crc32(random), CHECKSUM_LENGTH);
 }
 
-/** A fresh secret: the live prefix, 190 random bits in base62, a base62 CRC-32 of those. */
+/** A new secret: a prefix, 32 random base62 characters (190 bits), and their CRC-32 in base62. */
 export function newSecret(): string {
   const random = randomBase62(RANDOM_LENGTH);
   return PREFIX + random + checksum(random);
 }
 
-/** Whether text has a secret's shape and checksum, so that junk is refused without a look-up. */
+/** Whether a text has the shape and checksum of a secret; else it is refused without a query. */
 export function looksLikeSecret(text: string): boolean {
   const [, random, sum] = SHAPE.exec(text) ?? [];
   return random !== undefined && checksum(random) === sum;
 }
 
-/** What is stored of a secret: its SHA-256. A secret has too many random bits to be guessed. */
+/**
+ * The SHA-256 of a secret: all that is stored of it. A slow hash is not needed, since a secret has
+ * too many random bits to be guessed.
+ */
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
@@ -37,15 +40,17 @@ const INSERT = statement(
 );
 
 /**
- * Creates an API key. Only the hash of the secret is kept: this is the one time it can be shown.
- * @param expiresAt an ISO 8601 time after which the key answers 401
+ * Creates an API key.
+ * @param key.expiresAt an ISO 8601 time; from then on, requests with the key get 401
+ * @returns its id, and its secret: only the hash is stored, so it can't be shown again
+ * @throws UsageError if `expiresAt` is not an ISO 8601 time
  */
 export async function createKey(
   db: Queryable,
   key: { accountId: string; name?: string | undefined; expiresAt?: string | undefined },
 ): Promise<{ keyId: string; secret: string }> {
   if (key.expiresAt !== undefined && !isIsoTime(key.expiresAt)) {
-    throw new UsageError('--expires-at wants an ISO 8601 time such as 2030-01-31T00:00:00Z');
+    throw new UsageError('--expires-at must be an ISO 8601 time, for example 2030-01-31T00:00:00Z');
   }
   const keyId = newId('apiKey');
   const secret = newSecret();
@@ -54,7 +59,7 @@ export async function createKey(
   return { keyId, secret };
 }
 
-/** Date.parse alone takes much more than ISO 8601: "5" is a day in 2001 to it. */
+/** Date.parse alone accepts much more than ISO 8601: it reads "5" as a day in 2001. */
 function isIsoTime(text: string): boolean {
   const shape = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
   return shape.test(text) && !Number.isNaN(Date.parse(text));
@@ -65,10 +70,13 @@ const REVOKE = statement(
   'update api_keys set revoked_at = coalesce(revoked_at, clock_now()) where id = $1 returning id',
 );
 
-/** The very next request with this key, in every process, is answered 401. */
+/**
+ * Revokes an API key: in every process, the next request with it gets 401.
+ * @throws UsageError if no key has this id
+ */
 export async function revokeKey(db: Queryable, keyId: string): Promise<void> {
   const rows = await db.query(REVOKE, [keyId]);
-  if (rows.length === 0) throw new UsageError(`there is no API key ${JSON.stringify(keyId)}`);
+  if (rows.length === 0) throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
 export interface KeyListing {
@@ -85,7 +93,7 @@ const LIST = statement(
    from api_keys where account_id = $1 order by created_at`,
 );
 
-/** All keys of an account, revoked ones included; never their secrets. */
+/** All API keys of an account, also the revoked ones, without their secrets. */
 export function listKeys(db: Queryable, accountId: string): Promise<KeyListing[]> {
   return db.query<KeyListing>(LIST, [accountId]);
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { nearestAspectRatio } from './aspect-ratio.ts';
 
-test('a picture of a listed ratio gets that ratio', () => {
+test('a picture of a listed ratio gets this ratio', () => {
   const pictures = [
     [500, 500, '1:1'],
     [2100, 900, '21:9'],
@@ -17,7 +17,7 @@ test('a picture of a listed ratio gets that ratio', () => {
   }
 });
 
-test('any other picture gets the nearest: very wide, very tall, and in between', () => {
+test('any other picture gets the nearest ratio: very wide, very tall, and in between', () => {
   const pictures = [
     [4000, 10, '21:9'],
     [10, 4000, '9:16'],
@@ -33,7 +33,7 @@ test('any other picture gets the nearest: very wide, very tall, and in between',
   }
 });
 
-test('a turned picture gets the turned ratio, where it is listed', async () => {
+test('a turned picture gets the turned ratio if it is listed', async () => {
   const side = fc.integer({ min: 1, max: 10_000 });
   await fc.assert(
     fc.property(side, side, (width, height) => {
@@ -47,7 +47,7 @@ test('a turned picture gets the turned ratio, where it is listed', async () => {
   );
 });
 
-test('the size of a picture does not matter, only its proportion', async () => {
+test('only the proportion of a picture matters, not its size', async () => {
   const side = fc.integer({ min: 1, max: 400 });
   await fc.assert(
     fc.property(side, side, fc.integer({ min: 2, max: 16 }), (width, height, times) => {

@@ -1,7 +1,6 @@
-import type { AspectRatio } from './frame-size.ts';
-import { ASPECT_RATIOS } from './request.ts';
+import { ASPECT_RATIOS, type AspectRatio } from './models.ts';
 
-/** The listed ratio nearest to a picture's, by proportion: 2:1 is as far from 1:1 as 1:2 is. */
+/** The listed ratio nearest to a picture's: by quotient, so 2:1 and 1:2 are as far from 1:1. */
 export function nearestAspectRatio(width: number, height: number): AspectRatio {
   const distance = (ratio: AspectRatio) => {
     const [across = 1, down = 1] = ratio.split(':').map(Number);

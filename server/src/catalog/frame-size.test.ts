@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { type AspectRatio, frameSize, type Resolution } from './frame-size.ts';
-
-const RESOLUTIONS: Resolution[] = ['480p', '720p', '1080p', '4k'];
-const RATIOS: AspectRatio[] = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'];
+import { frameSize } from './frame-size.ts';
+import { ASPECT_RATIOS, RESOLUTIONS } from './models.ts';
 
 test('every size is even and within 2.5% of its ratio', () => {
   for (const resolution of RESOLUTIONS) {
-    for (const ratio of RATIOS) {
+    for (const ratio of ASPECT_RATIOS) {
       const { width, height } = frameSize(resolution, ratio);
       const [across = 0, down = 0] = ratio.split(':').map(Number);
       assert.equal((width % 2) + (height % 2), 0, `${resolution} ${ratio}`);
@@ -16,7 +14,7 @@ test('every size is even and within 2.5% of its ratio', () => {
   }
 });
 
-test('portrait is landscape turned, also where the sides are no multiples of 16', () => {
+test('a portrait size is the landscape size turned, also if no multiple of 16', () => {
   assert.deepEqual(frameSize('720p', '4:3'), { width: 1112, height: 834 });
   assert.deepEqual(frameSize('720p', '3:4'), { width: 834, height: 1112 });
   assert.deepEqual(frameSize('720p', '21:9'), { width: 1470, height: 630 });

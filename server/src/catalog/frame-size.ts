@@ -1,5 +1,4 @@
-export type Resolution = '480p' | '720p' | '1080p' | '4k';
-export type AspectRatio = '1:1' | '21:9' | '4:3' | '3:4' | '16:9' | '9:16';
+import type { AspectRatio, Resolution } from './models.ts';
 
 export interface FrameSize {
   width: number;
@@ -8,7 +7,7 @@ export interface FrameSize {
 
 type Landscape = Exclude<AspectRatio, '3:4' | '9:16'>;
 
-/** Width and height of the output by resolution, as the model's provider documents them. */
+/** Width and height of a landscape or square output, as the model's provider documents them. */
 const PIXELS: Record<Resolution, Record<Landscape, readonly [number, number]>> = {
   '480p': { '16:9': [864, 496], '4:3': [752, 560], '1:1': [640, 640], '21:9': [992, 432] },
   '720p': { '16:9': [1280, 720], '4:3': [1112, 834], '1:1': [960, 960], '21:9': [1470, 630] },
@@ -17,8 +16,8 @@ const PIXELS: Record<Resolution, Record<Landscape, readonly [number, number]>> =
 };
 
 /**
- * The exact pixels of a video. Only nearly the named ratio (1112x834), always even, not always
- * multiples of 16. Portrait is landscape turned.
+ * The exact size of a video in pixels. It is close to the named ratio, not exact (1112x834), and
+ * always even, not always a multiple of 16. A portrait size is the landscape size, turned.
  * Source: ModelArk create task, "Output pixel sizes".
  */
 export function frameSize(resolution: Resolution, aspectRatio: AspectRatio): FrameSize {

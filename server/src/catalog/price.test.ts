@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { RESOLUTIONS } from './models.ts';
 import { PRICE_TABLE, priceOf } from './price.ts';
 import type { GenerationRequest } from './request.ts';
 
@@ -34,15 +35,14 @@ test("the contract's reference example costs 240 credits", () => {
   assert.deepEqual(priceOf(withVideos([3])), { credits: 240, version: 1 });
 });
 
-/** The contract's tables, in its own order: model, standard rates, rates with reference videos. */
+/** The contract's tables: model, rates by resolution, rates with reference videos. */
 const RATES = [
   ['video-2.0', [30, 60, 150, 350], [20, 40, 100, 200]],
   ['video-2.0-fast', [25, 50, undefined, undefined], [15, 30, undefined, undefined]],
   ['video-2.0-mini', [15, 30, undefined, undefined], [10, 20, undefined, undefined]],
 ] as const;
-const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const;
 
-test('each model and resolution costs what the tables of the contract say, or is not offered', () => {
+test('each model and resolution has the price of the contract, or is not offered', () => {
   for (const [model, standard, referenced] of RATES) {
     for (const [column, resolution] of RESOLUTIONS.entries()) {
       const plain = { ...PLAIN, model, resolution, duration: 4 };
@@ -61,7 +61,7 @@ test('reference images do not change the price', () => {
   assert.deepEqual(priceOf(images), priceOf(PLAIN));
 });
 
-test('seconds of output and of reference count the same, and the version is told', async () => {
+test('seconds of output and of reference videos cost the same', async () => {
   const seconds = fc.array(fc.integer({ min: 2, max: 15 }), { minLength: 1, maxLength: 3 });
   await fc.assert(
     fc.property(seconds, fc.integer({ min: 4, max: 15 }), (durations, duration) => {

@@ -1,12 +1,12 @@
-import type { Resolution } from './frame-size.ts';
-import type { GenerationRequest, Model } from './request.ts';
+import type { Model, Resolution } from './models.ts';
 
 type Rates = Record<Model, Partial<Record<Resolution, number>>>;
 
 /**
- * Credits per second by model and output resolution (contract, "Credit pricing"). `referenced`
- * applies when reference videos are used, to the output seconds and theirs together. A change of
- * any number is a new version; a task keeps the price and version it was created with.
+ * Credits per second by model and output resolution (contract, "Credit pricing"). With reference
+ * videos, `referenced` applies, to the seconds of the output plus those of the reference videos.
+ * Increase the version with any change of a number: a task keeps the price and version that it was
+ * created with (C12).
  */
 export const PRICE_TABLE: { version: number; standard: Rates; referenced: Rates } = {
   version: 1,
@@ -22,17 +22,26 @@ export const PRICE_TABLE: { version: number; standard: Rates; referenced: Rates 
   },
 };
 
-/** A price in credits, and the version of the table it was read from. */
+/** A price in credits, and the version of the table that it comes from. */
 export interface Price {
   credits: number;
   version: number;
 }
 
+/** What the price of a request depends on. Seconds are whole. */
+export interface PricedRequest {
+  model: Model;
+  resolution: Resolution;
+  duration: number;
+  reference_video_urls: readonly string[];
+  reference_video_durations?: readonly number[] | undefined;
+}
+
 /**
- * The price of a request by its declared seconds.
+ * The price of a request, computed from its declared seconds.
  * @returns undefined when the model does not offer the resolution
  */
-export function priceOf(request: GenerationRequest): Price | undefined {
+export function priceOf(request: PricedRequest): Price | undefined {
   const rates = request.reference_video_urls.length > 0 ? 'referenced' : 'standard';
   const creditsPerSecond = PRICE_TABLE[rates][request.model][request.resolution];
   if (creditsPerSecond === undefined) return undefined;

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { ApiError } from '../kernel/errors.ts';
+import { MODES, type Mode } from './models.ts';
 import { checkRequest, type GenerationRequest, inputsOf } from './request.ts';
-
-const MODES = ['text-to-video', 'image-to-video', 'media-to-video'] as const;
 
 const PLAIN: GenerationRequest = {
   mode: 'text-to-video',
@@ -27,7 +26,7 @@ const MEDIA = {
 };
 type MediaField = keyof typeof MEDIA;
 
-/** The details of the 400 that the request is refused with; undefined when it is accepted. */
+/** The details of the request's 400; undefined when it is accepted. */
 function refusal(wish: Partial<GenerationRequest>, allow: string[] = []) {
   try {
     checkRequest({ ...PLAIN, ...wish }, new Set(allow));
@@ -39,8 +38,8 @@ function refusal(wish: Partial<GenerationRequest>, allow: string[] = []) {
   }
 }
 
-/** The contract's mode rules, told by the set of fields that a request gives. */
-function isAccepted(mode: (typeof MODES)[number], given: Set<MediaField>): boolean {
+/** The contract's mode rules: whether a request with this set of media fields is accepted. */
+function isAccepted(mode: Mode, given: Set<MediaField>): boolean {
   const frames = given.has('image_url') || given.has('end_image_url');
   const images = given.has('reference_image_urls');
   const videos = given.has('reference_video_urls');
@@ -55,7 +54,7 @@ function isAccepted(mode: (typeof MODES)[number], given: Set<MediaField>): boole
   }
 }
 
-test('each mode takes exactly the combinations of media fields that the contract gives it', () => {
+test('each mode accepts exactly the combinations of media fields that the contract lists', () => {
   const fields = Object.keys(MEDIA) as MediaField[];
   for (const mode of MODES) {
     for (let bits = 0; bits < 2 ** fields.length; bits += 1) {
@@ -68,7 +67,7 @@ test('each mode takes exactly the combinations of media fields that the contract
   }
 });
 
-test('what a mode does not take is named, with the mode', () => {
+test('a field that the mode does not accept is named, with the mode', () => {
   const reason = 'not_accepted_in_mode';
   for (const [mode, field] of [
     ['text-to-video', 'image_url'],
@@ -80,7 +79,7 @@ test('what a mode does not take is named, with the mode', () => {
   }
 });
 
-test('what a mode needs is named', () => {
+test('a missing field that the mode requires is named, with the mode', () => {
   const reason = 'required';
   const opening = { mode: 'image-to-video', end_image_url: MEDIA.end_image_url } as const;
   assert.deepEqual(refusal(opening), { field: 'image_url', reason, mode: 'image-to-video' });
@@ -97,7 +96,7 @@ function withVideos(urls: number, durations: number[] | undefined): Partial<Gene
   };
 }
 
-test('there is one duration per reference video, and together they last at most 15 seconds', async () => {
+test('each reference video needs a duration, and the total is at most 15 seconds', async () => {
   const durations = fc.array(fc.integer({ min: 2, max: 15 }), { minLength: 1, maxLength: 3 });
   await fc.assert(
     fc.property(fc.integer({ min: 0, max: 3 }), durations, (urls, seconds) => {
@@ -113,7 +112,7 @@ test('there is one duration per reference video, and together they last at most 
   assert.deepEqual(refusal(withVideos(2, undefined)), missing);
 });
 
-test('a URL that can be seen to be unfit is refused, with its entry in a list', () => {
+test('an unusable URL is refused without resolving it, with its index in a list', () => {
   const unfit = [
     ['http://media.example/a.png', 'not_https'],
     ['ftp://media.example/a.png', 'not_https'],
@@ -134,14 +133,14 @@ test('a URL that can be seen to be unfit is refused, with its entry in a list', 
   }
 });
 
-test('a host on the allow list passes, on its port alone', () => {
+test('a host on the allow list passes, on the listed port only', () => {
   const mode = 'image-to-video';
   const allow = ['localhost:8443'];
   assert.equal(refusal({ mode, image_url: 'https://localhost:8443/a.png' }, allow), undefined);
   assert.notEqual(refusal({ mode, image_url: 'https://localhost:8444/a.png' }, allow), undefined);
 });
 
-test('a model that does not offer the resolution is refused, naming both', () => {
+test('a resolution that the model does not offer is refused, naming both', () => {
   for (const resolution of ['1080p', '4k'] as const) {
     for (const model of ['video-2.0-fast', 'video-2.0-mini'] as const) {
       const expected = { field: 'resolution', reason: 'not_offered', model, resolution };
@@ -151,19 +150,19 @@ test('a model that does not offer the resolution is refused, naming both', () =>
   }
 });
 
-test('a valid request comes back with its price', () => {
+test('checking a valid request returns its price', () => {
   assert.deepEqual(checkRequest(PLAIN, new Set()), { credits: 250, version: 1 });
 });
 
-test('the inputs of a request are its media in the order of the fields, videos with their seconds', () => {
+test('the inputs of a request come in the order of its fields, videos with their seconds', () => {
   const named = inputsOf({ ...PLAIN, ...MEDIA, reference_video_durations: [7] });
-  const told = named.map(({ field, entry, kind, declaredSeconds }) => [
+  const seen = named.map(({ field, entry, kind, declaredSeconds }) => [
     field,
     entry,
     kind,
     declaredSeconds,
   ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(seen, [
     ['image_url', null, 'image', null],
     ['end_image_url', null, 'image', null],
     ['reference_image_urls', 0, 'image', null],

@@ -2,26 +2,19 @@ import { type Static, Type } from 'typebox';
 import { ApiError, type ErrorDetails } from '../kernel/errors.ts';
 import { type AllowList, checkUrl } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
-import type { AspectRatio, Resolution } from './frame-size.ts';
+import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from './models.ts';
 import { type Price, priceOf } from './price.ts';
 
-export const ASPECT_RATIOS: AspectRatio[] = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'];
-
-export const ModeSchema = Type.Enum(['text-to-video', 'image-to-video', 'media-to-video']);
-export const ModelSchema = Type.Enum(['video-2.0', 'video-2.0-fast', 'video-2.0-mini']);
-const RESOLUTIONS: Resolution[] = ['480p', '720p', '1080p', '4k'];
 const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
 
-export type Model = Static<typeof ModelSchema>;
-
-/** Seconds that all reference videos of a request may last together (contract, "Limits"). */
+/** Total seconds of all reference videos of a request, at most (contract, "Limits"). */
 const REFERENCE_SECONDS = 15;
 
 /** The body of POST /video/generations as sent (contract, "Request body"). */
 export const GenerationBodySchema = Type.Object(
   {
-    mode: Type.Optional(Type.Enum(ModeSchema.enum, { default: 'text-to-video' })),
-    model: Type.Optional(Type.Enum(ModelSchema.enum, { default: 'video-2.0-fast' })),
+    mode: Type.Optional(Type.Enum(MODES, { default: 'text-to-video' })),
+    model: Type.Optional(Type.Enum(MODELS, { default: 'video-2.0-fast' })),
     prompt: Type.String({ minLength: 3, maxLength: 4000 }),
     aspect_ratio: Type.Optional(Type.Enum([...ASPECT_RATIOS, 'adaptive'], { default: '16:9' })),
     duration: Type.Optional(
@@ -87,7 +80,7 @@ function checkMode(request: GenerationRequest): void {
   }
   const references = ['reference_image_urls', 'reference_video_urls'] as const;
   if (mode === 'media-to-video' && !references.some((field) => isGiven(request, field))) {
-    const message = 'media-to-video mode needs at least one reference URL.';
+    const message = 'media-to-video mode requires at least one reference image or video URL.';
     refuse('reference_image_urls', 'required', message, { mode });
   }
 }
@@ -103,7 +96,7 @@ function checkDurations(request: GenerationRequest): void {
   }
   const total = durations.reduce((a, b) => a + b, 0);
   if (total > REFERENCE_SECONDS) {
-    const message = `Reference videos may last ${REFERENCE_SECONDS} seconds together.`;
+    const message = `Reference videos may last ${REFERENCE_SECONDS} seconds in total.`;
     refuse(field, 'total_too_long', message, { total_seconds: total });
   }
 }
@@ -115,14 +108,15 @@ function checkUrls(request: GenerationRequest, allow: AllowList): void {
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       const entry = input.entry === null ? {} : { entry: input.entry };
-      refuse(input.field, error.reason, `${nameOf(input)}: ${error.message}`, entry);
+      refuse(input.field, error.reason, `${inputName(input)}: ${error.message}`, entry);
     }
   }
 }
 
 /**
- * Checks what the schema can't say: the mode's rules, the durations, what can be seen of the URLs
- * without a look-up, and that the combination has a price.
+ * Checks what the schema can't express: the mode's rules, the durations, the URLs (their hosts are
+ * not resolved), and that model and resolution have a price.
+ * @returns the price
  * @throws ApiError `invalid_request` that names the field
  */
 export function checkRequest(request: GenerationRequest, allow: AllowList): Price {
@@ -136,13 +130,14 @@ export function checkRequest(request: GenerationRequest, allow: AllowList): Pric
   return refuse('resolution', 'not_offered', message, { model, resolution });
 }
 
-/** A file that the client names and the service copies. `entry` is its place in a list field. */
+/** A file that the client names and the service copies. */
 export interface RequestedInput {
   field: 'image_url' | 'end_image_url' | 'reference_image_urls' | 'reference_video_urls';
+  /** The index in a list field, from 0. */
   entry: number | null;
   url: string;
   kind: 'image' | 'video';
-  /** Whole seconds the client declared, for reference videos. */
+  /** Whole seconds; null unless it is a reference video. */
   declaredSeconds: number | null;
 }
 
@@ -164,7 +159,7 @@ export function inputsOf(request: GenerationRequest): RequestedInput[] {
   return [...frames, ...images, ...videos];
 }
 
-/** How messages name an input: `image_url`, or `reference_video_urls[1]`. */
-export function nameOf(input: Pick<RequestedInput, 'field' | 'entry'>): string {
+/** The name of an input in messages: `image_url`, or `reference_video_urls[1]`. */
+export function inputName(input: Pick<RequestedInput, 'field' | 'entry'>): string {
   return input.entry === null ? input.field : `${input.field}[${input.entry}]`;
 }

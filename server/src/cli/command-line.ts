@@ -1,23 +1,37 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../kernel/errors.ts';
-import { COMMANDS, type Command } from './commands.ts';
+import type { Arguments, Command } from './command.ts';
+import { COMMANDS } from './commands.ts';
 
-/** A command line that makes sense. */
-export interface Parsed {
+/** A parsed and validated command line. */
+export interface ParsedCommandLine extends Arguments {
   command: Command;
-  words: string[];
-  options: Record<string, string | undefined>;
   json: boolean;
 }
 
-/** How a usage begins: its words in lower case. */
-function nameOf(command: Command): string[] {
-  return command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word));
-}
-
-function wordsWanted(command: Command): string[] {
-  const beforeOptions = command.usage.split(/ [[(]?--/)[0] ?? '';
-  return beforeOptions.split(' ').slice(nameOf(command).length);
+/**
+ * Parses the words after `framewright`.
+ * @throws UsageError, one line, when the command is unknown or its words or options are wrong
+ */
+export function parseCommandLine(args: string[]): ParsedCommandLine {
+  const command = findCommand(args);
+  const rest = args.slice(nameOf(command).length);
+  const names = command.options.map((name) => [name, { type: 'string' }] as const);
+  const flags = (command.flags ?? []).map((name) => [name, { type: 'boolean' }] as const);
+  const { values, positionals } = parseStrictly(command, {
+    // parseArgs takes a negative number for an option, unless it comes after "--".
+    args: [
+      ...rest.filter((arg) => !/^-\d+$/.test(arg)),
+      '--',
+      ...rest.filter((arg) => /^-\d+$/.test(arg)),
+    ],
+    options: { ...Object.fromEntries([...names, ...flags]), json: { type: 'boolean' } },
+  });
+  const { json, ...options } = values;
+  if (positionals.length !== positionalNames(command).length) {
+    throw new UsageError(`usage: npx framewright ${command.usage}`);
+  }
+  return { command, words: positionals, options: textsOf(options), json: json === true };
 }
 
 function findCommand(args: string[]): Command {
@@ -29,44 +43,14 @@ function findCommand(args: string[]): Command {
   throw new UsageError(`there is no command "${given}". Try: ${hint || 'npx framewright --help'}`);
 }
 
-/**
- * Reads the words behind `framewright`.
- * @throws UsageError, one line, when there is no such command or its words or options are wrong
- */
-export function parseCommandLine(args: string[]): Parsed {
-  const command = findCommand(args);
-  const rest = args.slice(nameOf(command).length);
-  const names = command.options.map((name) => [name, { type: 'string' }] as const);
-  const flags = (command.flags ?? []).map((name) => [name, { type: 'boolean' }] as const);
-  const { values, positionals } = parseStrictly(command, {
-    // A negative number is a word here, not an option: it goes behind the "--" of parseArgs.
-    args: [
-      ...rest.filter((arg) => !/^-\d+$/.test(arg)),
-      '--',
-      ...rest.filter((arg) => /^-\d+$/.test(arg)),
-    ],
-    options: { ...Object.fromEntries([...names, ...flags]), json: { type: 'boolean' } },
-  });
-  const { json, ...options } = values;
-  const wanted = wordsWanted(command);
-  if (positionals.length !== wanted.length) {
-    throw new UsageError(`usage: npx framewright ${command.usage}`);
-  }
-  return {
-    command,
-    words: positionals,
-    options: textsOf(options),
-    json: json === true,
-  };
+/** The lower-case words that a usage begins with. */
+function nameOf(command: Command): string[] {
+  return command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word));
 }
 
-/** A flag that is given reads as `yes`. */
-function textsOf(values: Record<string, string | boolean | undefined>): Parsed['options'] {
-  const texts = Object.entries(values).map(([name, value]) => [
-    name,
-    value === true ? 'yes' : value,
-  ]);
-  return Object.fromEntries(texts);
+function positionalNames(command: Command): string[] {
+  const beforeOptions = command.usage.split(/ [[(]?--/)[0] ?? '';
+  return beforeOptions.split(' ').slice(nameOf(command).length);
 }
 
 type ParseConfig = { args: string[]; options: Record<string, { type: 'string' | 'boolean' }> };
@@ -78,4 +62,13 @@ function parseStrictly(command: Command, config: ParseConfig) {
     const why = error instanceof Error ? error.message.split('. ')[0] : String(error);
     throw new UsageError(`${why}. Usage: npx framewright ${command.usage}`);
   }
+}
+
+/** A flag that is given reads as `yes`. */
+function textsOf(values: Record<string, string | boolean | undefined>): Arguments['options'] {
+  const texts = Object.entries(values).map(([name, value]) => [
+    name,
+    value === true ? 'yes' : value,
+  ]);
+  return Object.fromEntries(texts);
 }

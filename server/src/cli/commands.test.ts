@@ -16,13 +16,13 @@ before(async () => {
 });
 after(() => database.close());
 
-/** What a command line comes to, as --json would print it. */
+/** Runs a command line and gives what --json would print. */
 async function does(line: string, through: Database = db) {
   const { command, words, options } = parseCommandLine(line.split(' '));
   return JSON.parse(JSON.stringify(await command.run(through, { words, options })));
 }
 
-test('a grant sent again is booked once, and refused with other values', async () => {
+test('a repeated grant is booked once, and refused with other values', async () => {
   const line = 'credits grant ada@example.com 500 --kind paid --reference r1';
   assert.equal((await does(line)).booked, true);
   const again = await does(line);
@@ -62,14 +62,14 @@ test('keys are created with name and expiry, listed without their secrets, and r
   assert.ok(list[0].revoked_at);
 });
 
-test('an account is disabled by its address or id', async () => {
+test('an account is disabled by its e-mail address or its id', async () => {
   const { account_id: id } = await does('accounts create edsger@example.com');
   for (const name of ['Edsger@example.com', id]) {
     assert.deepEqual(await does(`accounts disable ${name}`), { account_id: id, disabled: true });
   }
 });
 
-test('tasks are listed by phase and account, and shown with all that is known', async (t) => {
+test('tasks are listed by phase and account, and shown in full', async (t) => {
   const fixture = await openTaskFixture();
   t.after(() => fixture.close());
   const [first, second] = [(await makeTask(fixture)).task, (await makeTask(fixture)).task];
@@ -111,7 +111,7 @@ const MISTAKES = [
   'migrate now',
 ];
 
-test('every mistake is told in one line, and changes nothing', async () => {
+test('every mistake gives a one-line error and changes nothing', async () => {
   const before = await does('credits show ada@example.com');
   for (const line of MISTAKES) {
     await assert.rejects(
@@ -123,11 +123,11 @@ test('every mistake is told in one line, and changes nothing', async () => {
   assert.deepEqual(await does('credits show ada@example.com'), before);
 });
 
-test('reconcile wants exactly one decision, a job id that can be one, and a reason', async () => {
+test('reconcile needs exactly one decision, a valid job id and a reason', async () => {
   const wrong = [
-    ['reconcile task_1 --reason seen', /wants one of --accepted JOB_ID/],
-    ['reconcile task_1 --failed --not-accepted --reason seen', /wants one of --accepted/],
-    ['reconcile task_1 --accepted ../x --reason seen', /wants the id of the provider’s job/],
+    ['reconcile task_1 --reason seen', /needs one of --accepted JOB_ID/],
+    ['reconcile task_1 --failed --not-accepted --reason seen', /needs one of --accepted/],
+    ['reconcile task_1 --accepted ../x --reason seen', /needs the id of the provider’s job/],
     ['reconcile task_1 --failed', /--reason is required/],
     ['reconcile task_1 --failed --reason seen', /there is no task "task_1"/],
     ['reconcile --failed --reason seen', /usage: npx framewright reconcile ID/],
@@ -137,7 +137,7 @@ test('reconcile wants exactly one decision, a job id that can be one, and a reas
   }
 });
 
-test('reconcile decides a held task, and orphans list shows what comes to light', async (t) => {
+test('reconcile decides a held task, and orphans list shows orphan jobs', async (t) => {
   const fixture = await openTaskFixture();
   t.after(() => fixture.close());
   const { held } = await makeHeldTask(fixture);
@@ -147,6 +147,6 @@ test('reconcile decides a held task, and orphans list shows what comes to light'
   await assert.rejects(does(line, fixture.db), /is failed, not held/);
 });
 
-test('a command cut short names what it could be', async () => {
+test('an incomplete command gets the full ones as a hint', async () => {
   await assert.rejects(async () => does('orphans'), /Try: npx framewright orphans list/);
 });

@@ -1,4 +1,4 @@
-/** A command's result for people: a line per member, or a table of a list. */
+/** Formats a command's result for people: a line per member, or a table for a list. */
 export function printPlain(result: unknown): string {
   if (Array.isArray(result)) return result.length === 0 ? 'None.\n' : table(result.map(flat));
   return details(Object(result));
@@ -25,7 +25,7 @@ function lines(row: Flat): string {
     .join('');
 }
 
-/** A list within a result: a heading, then its entries, each indented under a number. */
+/** Formats a list within a result: a heading, then each entry indented under its number. */
 function section(name: string, entries: object[]): string {
   const bodies = entries.map((entry, i) => `${i + 1}.\n${indented(details(entry))}`);
   return `\n${name}\n${bodies.join('')}`;

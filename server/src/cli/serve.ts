@@ -1,7 +1,7 @@
 import { createAccount, hasNoAccounts } from '../accounts/accounts.ts';
 import { createKey } from '../accounts/api-keys.ts';
 import type { Config } from '../config/config.ts';
-import { checkForeignAddresses } from '../config/provider-addresses.ts';
+import { checkProviderAddresses } from '../config/provider-addresses.ts';
 import type { Database } from '../database/database.ts';
 import { createLog, type Log } from '../kernel/log.ts';
 import { grant } from '../ledger/ledger.ts';
@@ -12,16 +12,16 @@ const FIRST_ACCOUNT = 'you@localhost';
 const FIRST_CREDITS = 10_000;
 
 /**
- * Runs the service until it is told to stop.
- * @returns the exit code: 0 after an orderly stop, 1 when the database was lost
+ * Runs the service until SIGINT or SIGTERM.
+ * @returns the exit code: 0 after an orderly shutdown, 1 when the embedded database ended
  */
 export async function serve(config: Config): Promise<number> {
   const log = createLog({ level: config.logLevel });
   const stop = stopRequest(log);
-  checkForeignAddresses(config, log);
+  checkProviderAddresses(config, log);
   const opened = await openConfiguredDatabase(config, log);
   opened.onExit((cause) => {
-    log.fatal({ cause }, 'the embedded database ended; the service stops');
+    log.fatal({ cause }, 'the embedded database ended; the service shuts down');
     stop.request(1);
   });
   try {
@@ -29,7 +29,7 @@ export async function serve(config: Config): Promise<number> {
     try {
       if (service.url !== undefined) await welcome(config, opened.db, service.url);
       const code = await stop.requested;
-      log.info('stopping: finishing the work under way');
+      log.info('shutting down: finishing the steps under way');
       return code;
     } finally {
       await service.stop();
@@ -40,14 +40,14 @@ export async function serve(config: Config): Promise<number> {
   }
 }
 
-/** The first SIGINT or SIGTERM asks for an orderly stop, the second ends the process at once. */
+/** The first SIGINT or SIGTERM starts an orderly shutdown, the second exits at once. */
 function stopRequest(log: Log) {
   const { promise, resolve } = Promise.withResolvers<number>();
   let asked = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
       if (asked) {
-        log.warn('asked twice: stopping at once');
+        log.warn('second signal: exiting at once');
         process.exit(130);
       }
       asked = true;
@@ -58,8 +58,8 @@ function stopRequest(log: Log) {
 }
 
 /**
- * The very first start on the embedded database with the local provider, where nothing can cost
- * anything, prints a ready-made key: this once, in plain words beside the log.
+ * The first start on the embedded database with the local provider creates an account with credits
+ * and prints its API key once, next to the log. No video costs anything in that set-up.
  */
 async function welcome(config: Config, db: Database, url: string): Promise<void> {
   const isTrial = config.databaseUrl === undefined && config.provider === 'local';
@@ -70,7 +70,7 @@ async function welcome(config: Config, db: Database, url: string): Promise<void>
   const { secret } = await createKey(db, { accountId, name: 'first start' });
   process.stdout.write(`
 Framewright is running with its local renderer (test patterns, not an AI model).
-An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was made. Its API key, shown only now:
+An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was created. Its API key, shown only now:
 
   ${secret}
 
@@ -81,7 +81,7 @@ Try it:
     -H "Content-Type: application/json" -H "Idempotency-Key: first-$(date +%s)" \\
     -d '{"prompt":"A lighthouse at dawn, waves below"}'
 
-It answers with a task; read it at ${url}/api/v1/tasks/ID with the same Authorization
+The response is a task. Read it at ${url}/api/v1/tasks/ID with the same Authorization header
 until its status is completed, then open output.video_url. Ctrl-C stops the service.
 
 `);

@@ -5,7 +5,12 @@ import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
 
 test('without any variable the service has the documented defaults', () => {
-  assert.deepEqual(readConfig({}), {
+  const { configuredProviders, ...config } = readConfig({});
+  assert.deepEqual(
+    configuredProviders.map(({ name }) => name),
+    ['local'],
+  );
+  assert.deepEqual(config, {
     host: '127.0.0.1',
     port: 8080,
     metricsPort: undefined,
@@ -14,7 +19,6 @@ test('without any variable the service has the documented defaults', () => {
     databaseUrl: undefined,
     roles: new Set(['api', 'worker']),
     provider: 'local',
-    providerSettings: { ark: undefined, fal: undefined, replicate: undefined, comfyui: undefined },
     createWaitSeconds: 20,
     submitTimeoutSeconds: 30,
     submitRetrySeconds: 600,
@@ -30,7 +34,7 @@ test('without any variable the service has the documented defaults', () => {
   });
 });
 
-test('values are read, fractions and surrounding spaces included; empty counts as not set', () => {
+test('values are read, with fractions and surrounding spaces; empty counts as not set', () => {
   const config = readConfig({
     ...{ HOST: '0.0.0.0', PORT: ' 0 ', METRICS_PORT: '9100', ROLES: 'worker', DATA_DIR: '/data' },
     ...{ PUBLIC_URL: 'https://video.example.com/base//', CREATE_WAIT_SECONDS: '0' },
@@ -47,7 +51,7 @@ test('values are read, fractions and surrounding spaces included; empty counts a
   assert.deepEqual(config.outboundAllow, new Set(['localhost:8443', '[::1]:1']));
 });
 
-test('the public address is where it listens, in a worker too, unless the port is open', () => {
+test('the public address is where the API listens, in a worker too, unless PORT is 0', () => {
   const publicUrl = (env: Record<string, string>) => readConfig(env).publicUrl;
   assert.equal(publicUrl({ HOST: '10.0.0.9', ROLES: 'worker' }), 'http://10.0.0.9:8080');
   assert.equal(publicUrl({ HOST: '0.0.0.0', PORT: '80' }), 'http://127.0.0.1:80');
@@ -94,7 +98,7 @@ function isOneLineAbout(name: string): (error: unknown) => boolean {
     error instanceof UsageError && error.message.includes(name) && !error.message.includes('\n');
 }
 
-test('polls can be neither endless in number nor spaced the wrong way round', () => {
+test('an interval of zero is refused, and a longest interval below the shortest', () => {
   for (const name of ['POLL_MIN_SECONDS', 'POLL_MAX_SECONDS', 'RECONCILE_SECONDS']) {
     assert.throws(() => readConfig({ [name]: '0' }), isOneLineAbout(name));
   }
@@ -104,7 +108,7 @@ test('polls can be neither endless in number nor spaced the wrong way round', ()
   );
 });
 
-test('no wait is longer than a timer can count', () => {
+test('a wait that is too long for a timer is refused', () => {
   const setTimeoutSeconds = 2 ** 31 / 1000;
   for (const name of NUMBERS.filter((each) => !/DELIVERY|RETENTION/.test(each))) {
     assert.throws(() => readConfig({ [name]: String(setTimeoutSeconds) }), isOneLineAbout(name));

@@ -10,33 +10,29 @@ import {
   webAddress,
 } from '../kernel/variables.ts';
 import { type AllowList, parseAllowList } from '../outbound/addresses.ts';
-import {
-  PROVIDERS,
-  type ProviderName,
-  type ProviderSettings,
-  readProviders,
-} from './provider-config.ts';
+import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
+import { PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 
 export type Role = 'api' | 'worker';
 
-/** The service's configuration, checked. Seconds and days may be fractions. */
+/** The validated configuration of the service. Seconds and days may be fractions. */
 export interface Config {
   host: string;
   port: number;
   metricsPort: number | undefined;
   /**
-   * How clients and providers reach it, without a slash at its end; undefined: as it listens, which
-   * is known once it does (`PORT=0`).
+   * The URL at which clients and providers reach the service, without a slash at its end.
+   * undefined: where the service listens, which is known only once it does (`PORT=0`).
    */
   publicUrl: string | undefined;
   dataDir: string;
   /** undefined: the embedded database. */
   databaseUrl: string | undefined;
   roles: ReadonlySet<Role>;
-  /** Who gets new tasks. */
-  provider: ProviderName;
-  /** Every foreign provider that is configured: tasks stay with the one they were given to. */
-  providerSettings: ProviderSettings;
+  /** The name of the provider that gets new tasks. */
+  provider: string;
+  /** Every configured provider: a task stays with the provider that it was given to. */
+  configuredProviders: ConfiguredProvider[];
   createWaitSeconds: number;
   submitTimeoutSeconds: number;
   submitRetrySeconds: number;
@@ -44,7 +40,7 @@ export interface Config {
   pollMaxSeconds: number;
   reconcileSeconds: number;
   outboundAllow: AllowList;
-  /** The entries of OUTBOUND_ALLOW as written, for the warning. */
+  /** OUTBOUND_ALLOW as it is written, for the warning. */
   outboundAllowText: string;
   deliverySeconds: number;
   retentionDays: number;
@@ -67,23 +63,26 @@ function databaseUrl(env: Environment): string | undefined {
   const text = read(env, 'DATABASE_URL', '');
   if (text === '') return undefined;
   if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    // The value is not repeated: it holds a password.
-    throw new UsageError('DATABASE_URL is not valid: it wants postgres://user:password@host/name');
+    // The value is not shown: it holds a password.
+    throw new UsageError('DATABASE_URL is not valid: expected postgres://user:password@host/name');
   }
   return text;
 }
 
-/** Where clients of this machine reach what listens there; undefined while the port is open. */
+/**
+ * The URL at which clients on this machine reach the service; undefined if the port is not known
+ * yet.
+ */
 function addressOf({ host, port }: { host: string; port: number }): string | undefined {
   if (port === 0) return undefined;
   const reachable = ANY_HOST[host] ?? host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** Who listens everywhere is at home here too. */
+/** A server bound to all interfaces is reachable on loopback. */
 const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Where the database is: all that operator commands need. */
+/** Where the database is. Operator commands need no other configuration. */
 export type DatabaseConfig = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
 /** @throws UsageError, one line, when DATABASE_URL is malformed */
@@ -92,7 +91,7 @@ export function readDatabaseConfig(env: Environment = process.env): DatabaseConf
 }
 
 /**
- * Reads the environment: the only place that does.
+ * Reads the environment. No other function does.
  * @throws UsageError, one line that names the variable, when a value is unknown or malformed
  */
 export function readConfig(env: Environment = process.env): Config {
@@ -103,7 +102,7 @@ export function readConfig(env: Environment = process.env): Config {
       'STORAGE_URL is not supported yet: leave it unset to store under DATA_DIR',
     );
   }
-  const provider = choice(env, 'PROVIDER', 'local', PROVIDERS);
+  const provider = choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
   const listens = { host, port: port(env, 'PORT', '8080') };
   const config: Config = {
     ...listens,
@@ -112,7 +111,7 @@ export function readConfig(env: Environment = process.env): Config {
     ...readDatabaseConfig(env),
     roles: roles(env),
     provider,
-    providerSettings: readProviders(env, provider),
+    configuredProviders: readProviders(env, provider),
     createWaitSeconds: number(env, 'CREATE_WAIT_SECONDS', 20),
     submitTimeoutSeconds: number(env, 'SUBMIT_TIMEOUT_SECONDS', 30),
     submitRetrySeconds: number(env, 'SUBMIT_RETRY_SECONDS', 600),

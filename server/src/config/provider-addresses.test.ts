@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { recordingLog } from '../../test/recording-log.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
-import { checkForeignAddresses } from './provider-addresses.ts';
+import { checkProviderAddresses } from './provider-addresses.ts';
 
 const ARK = { PROVIDER: 'ark', ARK_API_KEY: 'hunter2' };
 const LOCAL_ARK = { ...ARK, ARK_BASE_URL: 'http://127.0.0.1:9000/api/v3' };
@@ -33,9 +33,9 @@ const FINE: Array<Record<string, string>> = [
   },
 ];
 
-test('who fetches from us is given https links, but for simulators, which are warned of', () => {
+test('a provider that fetches needs an https PUBLIC_URL; a simulator gives a warning', () => {
   for (const env of REFUSED) {
-    const check = () => checkForeignAddresses(readConfig(env), recordingLog().log);
+    const check = () => checkProviderAddresses(readConfig(env), recordingLog().log);
     const isSaid = (error: unknown) =>
       error instanceof UsageError && /^PUBLIC_URL .* https address/.test(error.message);
     assert.throws(check, isSaid, JSON.stringify(env));
@@ -43,17 +43,17 @@ test('who fetches from us is given https links, but for simulators, which are wa
   for (const [envs, warnings] of [[WARNED, 1] as const, [FINE, 0] as const]) {
     for (const env of envs) {
       const { log, lines } = recordingLog();
-      checkForeignAddresses(readConfig(env), log);
+      checkProviderAddresses(readConfig(env), log);
       assert.equal(lines.length, warnings, JSON.stringify(env));
       assert.ok(!lines.join().includes('hunter2'));
     }
   }
 });
 
-test('an API key does not travel in the clear, but to a test provider', () => {
+test('an API key is sent unencrypted only to a test provider', () => {
   const env = { ARK_API_KEY: 'hunter2', ARK_BASE_URL: 'http://ark.example.com/api/v3' };
   const check = (more: Record<string, string> = {}) =>
-    checkForeignAddresses(readConfig({ ...env, ...more }), recordingLog().log);
-  assert.throws(check, { name: 'UsageError', message: /^ARK_BASE_URL .* wants https/ });
+    checkProviderAddresses(readConfig({ ...env, ...more }), recordingLog().log);
+  assert.throws(check, { name: 'UsageError', message: /^ARK_BASE_URL .* must be https/ });
   check({ OUTBOUND_ALLOW: 'ark.example.com:80' });
 });

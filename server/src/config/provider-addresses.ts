@@ -2,41 +2,41 @@ import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Config } from './config.ts';
 
+type AddressConfig = Pick<
+  Config,
+  'provider' | 'configuredProviders' | 'publicUrl' | 'outboundAllow'
+>;
+
 /**
- * Holds the rules for addresses between foreign providers and us, before anything is sent.
+ * Checks the addresses of providers, and PUBLIC_URL for providers that fetch from it, at the start.
  * @throws UsageError that says what to set
  */
-export function checkForeignAddresses(config: Config, log: Log): void {
+export function checkProviderAddresses(config: AddressConfig, log: Log): void {
   checkBaseUrls(config);
   checkPublicUrl(config, log);
 }
 
-/** An API key does not travel in the clear, but to a provider on this machine or an allowed one. */
-function checkBaseUrls({ providerSettings, outboundAllow }: Config): void {
-  const { ark, fal, replicate } = providerSettings;
-  const addresses = {
-    ARK_BASE_URL: ark?.baseUrl,
-    FAL_QUEUE_URL: fal?.queueUrl,
-    FAL_PLATFORM_URL: fal?.platformUrl,
-    REPLICATE_BASE_URL: replicate?.baseUrl,
-  };
-  for (const [variable, address] of Object.entries(addresses)) {
+/** API keys are sent over plain http only to loopback hosts and to hosts on OUTBOUND_ALLOW. */
+function checkBaseUrls({ configuredProviders, outboundAllow }: AddressConfig): void {
+  const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
+  for (const [variable, address] of addresses) {
     if (address === undefined || address.startsWith('https:') || isLoopback(address)) continue;
     if (outboundAllow.has(hostAndPort(address))) continue;
     throw new UsageError(
-      `${variable} is ${address}: the API key would travel in the clear, so it wants https ` +
+      `${variable} is ${address}: the API key would be sent unencrypted, so it must be https ` +
         '(or, for a test provider, its host:port on OUTBOUND_ALLOW)',
     );
   }
 }
 
 /**
- * Holds the rule that a foreign provider, which fetches inputs and calls back, is given https
- * links. Three set-ups pass with a warning: a provider or a public address on OUTBOUND_ALLOW, and a
- * provider on this machine: a simulator. A provider that only finishes its tasks is not looked at.
+ * Checks that a foreign provider, which fetches inputs and calls back, gets https links.
+ * Exceptions, with a warning: the provider or the public address is on OUTBOUND_ALLOW, or the
+ * provider is on this machine (a simulator). A provider that only finishes its tasks is not
+ * checked.
  * @throws UsageError that says what to set
  */
-function checkPublicUrl(config: Config, log: Log): void {
+function checkPublicUrl(config: AddressConfig, log: Log): void {
   const providerUrl = fetchingProviderUrl(config);
   const { publicUrl, outboundAllow, provider } = config;
   if (providerUrl === undefined || publicUrl?.startsWith('https:')) return;
@@ -47,30 +47,25 @@ function checkPublicUrl(config: Config, log: Log): void {
   if (!isExcepted) {
     throw new UsageError(
       `PUBLIC_URL is ${publicUrl ?? 'not set'}: PROVIDER=${provider} fetches inputs and calls ` +
-        'back there, so it wants an https address such as https://video.example.com',
+        'back there, so it must be an https address such as https://video.example.com',
     );
   }
   log.warn({ publicUrl, provider }, 'PUBLIC_URL is not https: only a test provider can reach it');
 }
 
-function fetchingProviderUrl({ provider, providerSettings }: Config): string | undefined {
-  switch (provider) {
-    case 'ark':
-    case 'replicate':
-      return providerSettings[provider]?.baseUrl;
-    case 'fal':
-      return providerSettings.fal?.queueUrl;
-    case 'local':
-    case 'comfyui': // its inputs are uploaded, and it never calls
-      return undefined;
-  }
+/** Where the chosen provider takes jobs; undefined if it does not fetch from PUBLIC_URL. */
+function fetchingProviderUrl(config: AddressConfig): string | undefined {
+  const chosen = config.configuredProviders.find(({ name }) => name === config.provider);
+  if (!chosen?.fetchesInputs) return undefined;
+  const [jobsUrl] = Object.values(chosen.baseUrls);
+  return jobsUrl;
 }
 
 function isLoopback(address: string): boolean {
   return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
 }
 
-/** In the spelling of OUTBOUND_ALLOW. */
+/** Spelt as in OUTBOUND_ALLOW. */
 function hostAndPort(address: string): string {
   const { protocol, hostname, port } = new URL(address);
   return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;

@@ -7,12 +7,12 @@ const READ = statement(
   'select extract(epoch from clock_now())::float8 * 1000 as now_ms',
 );
 
-/** How often the two clocks are compared; in between they drift by microseconds. */
+/** How often the two clocks are compared. In between they drift by microseconds. */
 const COMPARE_SECONDS = 60;
 
 /**
- * A clock that agrees with the database's to a few milliseconds and costs nothing to look at:
- * milliseconds since 1970. Compared at once and each minute, until the signal aborts.
+ * A clock that agrees with the database's clock to a few milliseconds and needs no query per read:
+ * milliseconds since 1970. It is compared at once and each minute, until the signal aborts.
  */
 export async function followDatabaseClock(deps: {
   db: Database;
@@ -20,16 +20,20 @@ export async function followDatabaseClock(deps: {
   signal: AbortSignal;
 }): Promise<() => number> {
   let aheadMs = await databaseAheadMs(deps.db);
-  startInterval(COMPARE_SECONDS, { ...deps, name: 'comparing the clocks' }, async () => {
-    aheadMs = await databaseAheadMs(deps.db);
-  });
+  startInterval(
+    COMPARE_SECONDS,
+    { ...deps, name: 'comparing the clock with the database' },
+    async () => {
+      aheadMs = await databaseAheadMs(deps.db);
+    },
+  );
   return () => Date.now() + aheadMs;
 }
 
-/** How far the database's clock is ahead; its answer was given halfway through the question. */
+/** How far the database's clock is ahead. It was read about halfway through the query's time. */
 async function databaseAheadMs(db: Database): Promise<number> {
-  const askedAt = Date.now();
+  const sentAt = Date.now();
   const [clock] = await db.query<{ now_ms: number }>(READ);
-  if (!clock) throw new Error('the database has no clock');
-  return clock.now_ms - (askedAt + Date.now()) / 2;
+  if (!clock) throw new Error('clock_now() returned no row');
+  return clock.now_ms - (sentAt + Date.now()) / 2;
 }

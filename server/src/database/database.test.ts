@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { until } from '../../test/until.ts';
 import {
   type Database,
+  DatabaseUnavailable,
   isDatabaseUnavailable,
   namedStatement,
   openDatabase,
   type Queryable,
   statement,
+  type Transaction,
   together,
   violatedConstraint,
 } from './database.ts';
@@ -34,11 +38,11 @@ async function total(through: Queryable = db): Promise<number | undefined> {
   return row?.total;
 }
 
-test('a transaction commits all of its statements, or none when its work throws', async () => {
+test('a transaction commits all of its statements, and rolls all back when its work throws', async () => {
   await db.transaction(async (tx) => {
     await tx.query(ADD, [1]);
     await tx.query(ADD, [2]);
-    assert.equal(await total(), 0, 'nobody else sees them yet');
+    assert.equal(await total(), 0, 'other connections do not see them yet');
   });
   assert.equal(await total(), 3);
   const failing = db.transaction(async (tx) => {
@@ -49,7 +53,7 @@ test('a transaction commits all of its statements, or none when its work throws'
   assert.equal(await total(), 3);
 });
 
-test('a snapshot sees one moment and changes nothing', async () => {
+test('the statements of a snapshot see the same rows and cannot write', async () => {
   await db.snapshot(async (tx) => {
     const before = await total(tx);
     await db.query(ADD, [10]);
@@ -61,7 +65,7 @@ test('a snapshot sees one moment and changes nothing', async () => {
   );
 });
 
-test('statements sent together run in their order, and the first failure is the one that is told', async () => {
+test('statements sent together run in order, and the first failure is thrown', async () => {
   const before = await total();
   await db.transaction((tx) => together(tx.query(ADD, [20]), tx.query(ADD, [21])));
   assert.equal(await total(), (before ?? 0) + 41);
@@ -72,7 +76,7 @@ test('statements sent together run in their order, and the first failure is the 
   assert.equal(await total(), (before ?? 0) + 41);
 });
 
-test('bigints come as numbers', async () => {
+test('bigints are read as numbers', async () => {
   const [row] = await db.query<{ n: unknown }>({
     name: '',
     text: 'select 9007199254740991::bigint as n',
@@ -80,7 +84,7 @@ test('bigints come as numbers', async () => {
   assert.equal(row?.n, Number.MAX_SAFE_INTEGER);
 });
 
-test('a violated constraint is told by its name, other failures are not', async () => {
+test('a violated constraint is reported by its name, other failures are not', async () => {
   const violationOf = (sql: string) =>
     db.query({ name: '', text: sql }).then(
       () => 'nothing failed',
@@ -92,7 +96,7 @@ test('a violated constraint is told by its name, other failures are not', async 
   assert.equal(violatedConstraint(new Error('other')), undefined);
 });
 
-test('a lost connection fails its work and is replaced: the pool goes on', async () => {
+test('work on a lost connection fails, and the pool opens a new connection', async () => {
   const narrow = openDatabase({ url: database.url, connections: 1, log: quiet });
   const pid = statement('test_pid', 'select pg_backend_pid() as pid');
   const lost = narrow.transaction(async (tx) => {
@@ -109,7 +113,35 @@ test('a lost connection fails its work and is replaced: the pool goes on', async
   await narrow.close();
 });
 
-test('a database that can not be reached is told from a statement that is wrong', async () => {
+test('a killed database is unavailable to running statements and to later ones', async () => {
+  const target = new URL(database.url);
+  const sockets: Socket[] = [];
+  const proxy = createServer((client) => {
+    const upstream = connect({ host: target.hostname, port: Number(target.port) });
+    for (const socket of [client, upstream]) sockets.push(socket.on('error', () => {}));
+    client.pipe(upstream).pipe(client);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  const url = new URL(target);
+  url.port = String((proxy.address() as AddressInfo).port);
+  const killed = openDatabase({ url: url.href, connections: 2, log: quiet });
+  const sleeping = killed.transaction(async (tx) => {
+    await tx.query(SUM);
+    const statements = [tx.query({ name: '', text: 'select pg_sleep(60)' }), tx.query(SUM)];
+    proxy.close();
+    for (const socket of sockets) socket.destroy();
+    for (const result of await Promise.allSettled(statements)) {
+      assert.ok(result.status === 'rejected');
+      assert.ok(result.reason instanceof DatabaseUnavailable, String(result.reason));
+    }
+    await tx.query(SUM); // pg: "Client has encountered a connection error and is not queryable"
+  });
+  await assert.rejects(sleeping, unavailable(/terminated unexpectedly|not queryable/));
+  await assert.rejects(killed.query(SUM), unavailable(/ECONNREFUSED/));
+  await killed.close();
+});
+
+test('a database that cannot be reached is unavailable, a wrong statement is not', async () => {
   const url = new URL(database.url);
   url.port = '1';
   const away = openDatabase({ url: url.href, connections: 1, log: quiet });
@@ -121,7 +153,55 @@ test('a database that can not be reached is told from a statement that is wrong'
   assert.equal(isDatabaseUnavailable('connection'), false);
 });
 
-test('a named statement gives each parameter its value, whatever the order', async () => {
+test('a closed pool is unavailable', async () => {
+  const ended = openDatabase({ url: database.url, connections: 1, log: quiet });
+  await ended.close();
+  await assert.rejects(ended.query(SUM), unavailable(/after calling end/));
+});
+
+test('a statement that fails by its own fault does not mean an unavailable database', async () => {
+  const faults: Array<[work: () => Promise<unknown>, expected: RegExp]> = [
+    [() => db.query({ name: '', text: 'select 1 / 0' }), /division by zero/],
+    [() => db.transaction(reuseName), /must be unique/],
+    [() => db.query({ name: '', text: 'select $1::jsonb' }, [{ n: 1n }]), /BigInt/],
+    [() => db.transaction((tx) => tx.query(ADD, [{ toJSON: failToSerialise }])), /connections/],
+  ];
+  for (const [work, expected] of faults) {
+    await assert.rejects(work, (error) => {
+      assert.match(String(error), expected);
+      return !isDatabaseUnavailable(error);
+    });
+  }
+  assert.equal(isDatabaseUnavailable(new TypeError('no connections to read')), false);
+});
+
+async function reuseName(tx: Transaction) {
+  await tx.query(SUM);
+  await tx.query({ name: SUM.name, text: 'select 2' });
+}
+
+function failToSerialise(): never {
+  throw new TypeError("Cannot read properties of undefined (reading 'connections')");
+}
+
+test('network errors of the queue’s own pool are known by their code', () => {
+  const refused = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
+  assert.equal(isDatabaseUnavailable(refused), true);
+  const missing = Object.assign(new Error('connection file'), { code: 'ENOENT' });
+  assert.equal(isDatabaseUnavailable(missing), false);
+});
+
+/** Matches a DatabaseUnavailable that has pg's error as its cause and its text in the message. */
+function unavailable(expected: RegExp) {
+  return (error: unknown) => {
+    assert.ok(error instanceof DatabaseUnavailable, String(error));
+    assert.match(error.message, expected);
+    assert.ok(error.cause instanceof Error);
+    return isDatabaseUnavailable(error);
+  };
+}
+
+test('a named statement gives each parameter its value in any order', async () => {
   const subtract = namedStatement(
     'test_subtract',
     ['less', 'from'],
@@ -131,7 +211,7 @@ test('a named statement gives each parameter its value, whatever the order', asy
   assert.deepEqual(rows, [{ left: 3, from_text: '5' }]);
 });
 
-test('a named statement refuses names that are not listed, and listed names without a use', () => {
+test('a named statement rejects names that are not listed, and listed names that are not used', () => {
   assert.throws(
     () => namedStatement('test_typo', ['one'], 'select :one, :two'),
     /no parameter two/,

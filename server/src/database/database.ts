@@ -1,26 +1,26 @@
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
 
-/** One SQL statement, prepared once per connection under its name; not prepared without one. */
+/** One SQL statement, prepared once per connection under its name. An empty name: not prepared. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/** Names a statement; the name must be unique in the program. */
+/** Names a statement. The name must be unique in the program. */
 export function statement(name: string, text: string): Statement {
   return { name, text };
 }
 
 /** A statement whose parameters have names. */
-export interface NamedStatement<Parameter extends string> extends Statement {
+interface NamedStatement<Parameter extends string> extends Statement {
   /** The values in the order that the database expects. */
   values(named: Record<Parameter, unknown>): unknown[];
 }
 
 /**
  * A statement that writes its parameters as `:name` instead of `$1`. Use it from five parameters
- * on, so that no value is matched to its place by eye.
+ * on, so that no reader has to count positions.
  * @throws Error when the text uses a name that is not listed, or does not use one that is
  */
 export function namedStatement<Parameter extends string>(
@@ -43,37 +43,40 @@ export function namedStatement<Parameter extends string>(
   return { name, text: positional, values };
 }
 
-/** Whatever can run a statement: the database itself, or one open transaction of it. */
+/** Runs statements: the database itself, or one open transaction. */
 export interface Queryable {
-  /** Runs a statement; `Row` is the shape that the statement's own columns promise. */
+  /**
+   * Runs a statement. `Row` is the shape of the statement's columns; it is not checked.
+   * @throws DatabaseUnavailable, or pg's DatabaseError when Postgres refused the statement
+   */
   query<Row extends object>(sql: Statement, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 /**
- * An open transaction. Statements may be sent together, without waiting for one another: they run
- * in the order they were sent (see {@link together}).
+ * An open transaction. Statements may be sent without waiting for earlier ones. They run in the
+ * order in which they were sent (see {@link together}).
  */
 export interface Transaction extends Queryable {
-  /** Keeps a whole database from being taken for one. */
+  /** Type brand: a {@link Database} is not a Transaction. */
   readonly isOpen: true;
 }
 
 export interface Database extends Queryable {
-  /** Runs `work` in one transaction: committed when it returns, rolled back when it throws. */
+  /** Runs `work` in one transaction: commits when it returns, rolls back when it throws. */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Runs `work` in one read-only snapshot: all its statements see the same moment. */
+  /** Runs `work` in one read-only transaction whose statements all see the same snapshot. */
   snapshot<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 const types = new pg.TypeOverrides();
-// bigint: credits and sizes stay far below 2^53, so plain numbers are exact.
+// bigint: credits and sizes stay far below 2^53, so JavaScript numbers are exact.
 types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /**
  * Opens a pool of connections.
  * @param url a `postgres://` address
- * @param connections the most that are open at once
+ * @param connections at most so many are open at a time
  */
 export function openDatabase(options: { url: string; connections: number; log: Log }): Database {
   const pool = new pg.Pool({
@@ -84,16 +87,17 @@ export function openDatabase(options: { url: string; connections: number; log: L
     statement_timeout: 30_000,
     idle_in_transaction_session_timeout: 30_000,
     keepAlive: true,
-    pipeline: true, // statements of a transaction that don't wait for each other share a flight
+    pipeline: true, // statements that don't wait for each other share a network round trip
   });
-  let closing = false; // a server that stops right after us may still speak to the last of them
+  // During close, a database that stops at the same time may break the last connections.
+  let closing = false;
   pool.on('error', (error) => {
     if (!closing) options.log.warn({ err: error.message }, 'a database connection was lost');
   });
-  // One lost in use fails its statements; without a listener it would end the process as well.
-  pool.on('connect', (client) => client.on('error', () => {}));
+  // Without a listener, a connection that breaks while it is in use would end the process.
+  pool.on('connect', (client) => client.on('error', () => broken.add(client)));
   return {
-    query: (sql, values) => run(pool, sql, values),
+    query: (sql, values) => runAlone(pool, sql, values),
     transaction: (work) => inTransaction(pool, 'begin', work),
     snapshot: (work) => inTransaction(pool, SNAPSHOT, work),
     close: () => {
@@ -103,18 +107,53 @@ export function openDatabase(options: { url: string; connections: number; log: L
   };
 }
 
-// An audit of large books may take longer than any other statement is allowed to.
+// No statement timeout: an audit of a large ledger may take longer than 30 seconds.
 const SNAPSHOT = 'begin isolation level repeatable read read only; set local statement_timeout = 0';
 
-type Runner = pg.Pool | pg.PoolClient;
+/** Connections that broke: a statement that fails on one of them is not the cause. */
+const broken = new WeakSet<pg.PoolClient>();
 
+/** @throws DatabaseUnavailable */
+async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw new DatabaseUnavailable(error);
+  }
+}
+
+/** @throws DatabaseUnavailable when the connection broke; pg's own error otherwise */
 async function run<Row extends object>(
-  runner: Runner,
-  sql: Statement,
+  client: pg.PoolClient,
+  { name, text }: Statement,
   values: readonly unknown[] = [],
-) {
-  const result = await runner.query<Row & pg.QueryResultRow>({ ...sql, values: [...values] });
-  return result.rows;
+): Promise<Row[]> {
+  try {
+    const query = { name, text, values: [...values] };
+    return (await client.query<Row & pg.QueryResultRow>(query)).rows;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError || !broken.has(client)) throw error;
+    throw new DatabaseUnavailable(error);
+  }
+}
+
+async function runAlone<Row extends object>(
+  pool: pg.Pool,
+  sql: Statement,
+  values?: readonly unknown[],
+): Promise<Row[]> {
+  const client = await connect(pool);
+  let failed = false;
+  try {
+    return await run<Row>(client, sql, values);
+  } catch (error) {
+    failed = true;
+    throw error;
+  } finally {
+    // Closes the connection after a failure. The next one prepares the statement again, which may
+    // have failed because a migration changed the columns that it was prepared for.
+    client.release(failed);
+  }
 }
 
 async function inTransaction<T>(
@@ -122,29 +161,29 @@ async function inTransaction<T>(
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
+  const client = await connect(pool);
+  let failure: Error | undefined;
   try {
-    await client.query(begin);
+    await run(client, { name: '', text: begin });
     const result = await work({
       query: (sql, values) => run(client, sql, values),
       isOpen: true,
     });
-    await client.query('commit');
+    await run(client, { name: '', text: 'commit' });
     return result;
   } catch (error) {
     await client.query('rollback').catch((cause: Error) => {
-      broken = cause;
+      failure = cause;
     });
     throw error;
   } finally {
-    client.release(broken);
+    client.release(failure);
   }
 }
 
 /**
  * The results of statements that were sent together in one transaction.
- * @throws what the first to fail threw: those after it only say that the transaction is lost
+ * @throws the error of the first that failed: the later ones only report an aborted transaction
  */
 export async function together<Results extends unknown[]>(
   ...statements: { [Index in keyof Results]: Promise<Results[Index]> }
@@ -153,20 +192,41 @@ export async function together<Results extends unknown[]>(
   return Promise.all(statements) as Promise<Results>;
 }
 
-/** The constraint or unique index that a statement ran against, if that is why it failed. */
+/** The name of the constraint or unique index that a statement violated; undefined otherwise. */
 export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code?.startsWith('23')
     ? error.constraint
     : undefined;
 }
 
-/** Whether the database could not be reached or went away: nothing is wrong with the request. */
+/**
+ * No connection to the database could be made, or it broke. Nothing is wrong with the statement. If
+ * it was sent, it may have taken effect. The `cause` is pg's error, which often has no code
+ * ("Connection terminated unexpectedly", "timeout exceeded when trying to connect").
+ */
+export class DatabaseUnavailable extends Error {
+  override name = 'DatabaseUnavailable';
+
+  constructor(cause: unknown) {
+    super(`the database is unavailable: ${textOf(cause)}`, { cause });
+  }
+}
+
+/** Node's error for a host with several addresses has a code, but no message. */
+function textOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+}
+
+/** SQLSTATE classes: connection exception, no resources, operator intervention, rollback. */
+const UNAVAILABLE_STATES = /^(08|53|57|40)/;
+/** For errors of the queue's own pool (pg-boss), which are not wrapped. */
+const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/;
+
+/** Whether the same work may succeed later: the database was unavailable or aborted it. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error instanceof pg.DatabaseError) return /^(08|53|57|40)/.test(error.code ?? '');
-  const code = 'code' in error ? String(error.code) : '';
-  return (
-    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH)/.test(code) ||
-    /connection|timeout exceeded when trying to connect|Client has encountered/i.test(error.message)
-  );
+  if (error instanceof DatabaseUnavailable) return true;
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  const codes = error instanceof pg.DatabaseError ? UNAVAILABLE_STATES : NETWORK_CODES;
+  return codes.test(String(error.code));
 }

@@ -1,6 +1,6 @@
 /**
- * A value as JSON that Postgres can store as jsonb: U+0000 and lone surrogates, which it refuses
- * and what others say may hold, become U+FFFD.
+ * A value as JSON that Postgres can store as jsonb. Postgres rejects U+0000 and lone surrogates;
+ * external text may contain them, so each becomes U+FFFD.
  */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_name, member) =>
@@ -8,7 +8,7 @@ export function jsonText(value: unknown): string {
   );
 }
 
-/** A text that Postgres can store. */
+/** The text with U+FFFD for the characters that Postgres rejects. */
 export function storable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\u{fffd}');
 }

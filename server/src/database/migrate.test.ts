@@ -5,12 +5,12 @@ import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { migrate } from './migrate.ts';
 
-test('every migration runs once, in order, however many processes start at once', async (t) => {
+test('each migration runs once and in order when several processes start at once', async (t) => {
   const database = await createTestDatabase();
   t.after(() => database.close());
   const { db, url } = database;
   const files = (await readdir(new URL('../../migrations/', import.meta.url))).sort();
-  assert.deepEqual(await migrate(url), [], 'a database that is up to date stays as it is');
+  assert.deepEqual(await migrate(url), [], 'a database that is up to date does not change');
   await sql(db, 'drop schema public cascade');
   await sql(db, 'create schema public');
   const runs = await Promise.all([migrate(url), migrate(url), migrate(url)]);
@@ -33,7 +33,7 @@ test('migrations are numbered without gaps', async () => {
   }
 });
 
-test('a migration that fails leaves nothing of itself, and runs again when the cause is gone', async (t) => {
+test('a failed migration is rolled back, and runs again once its cause is gone', async (t) => {
   const database = await createTestDatabase();
   t.after(() => database.close());
   const { db, url } = database;

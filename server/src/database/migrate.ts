@@ -4,8 +4,9 @@ import pg from 'pg';
 const FOLDER = new URL('../../migrations/', import.meta.url);
 
 /**
- * Brings the schema up to date: runs, in order and each in its own transaction, the files of
- * `migrations/` that have not run yet. Several processes may call it at once; one does the work.
+ * Brings the schema up to date: runs the files of `migrations/` that have not run yet, in order and
+ * each in its own transaction. Several processes may call it at once: an advisory lock lets only
+ * one of them run.
  * @returns the names of the files that ran
  */
 export async function migrate(url: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-/** One call that waits for its turn, and those who wait for its result. */
+/** One call that waits for a batch, with the promise of its result. */
 interface Call<Item, Result> {
   item: Item;
   key: string;
@@ -6,43 +6,44 @@ interface Call<Item, Result> {
   reject(error: unknown): void;
 }
 
-export interface BatchOptions<Item, Result> {
-  /** The most calls that share one turn. */
-  most: number;
-  /** Turns under way at a time. */
-  turns: number;
-  /** Calls of the same key never share a turn. */
+interface BatchOptions<Item, Result> {
+  /** At most so many items in one batch. */
+  maxItems: number;
+  /** At most so many batches at a time. */
+  concurrency: number;
+  /** Items of the same key are never in one batch. */
   keyOf(item: Item): string;
-  /** Does the work of a turn: the results in the order of the items. */
+  /** Does the work of one batch: the results in the order of the items. */
   work(items: Item[]): Promise<Result[]>;
 }
 
 /**
- * Makes single calls share their work: what arrives in one tick, or while all turns are under way,
- * is done together. A lone call waits for nobody. When the work fails, each call of the turn does.
+ * Makes single calls share their work: calls that arrive in one tick, or while `concurrency`
+ * batches are running, go into one batch. A single call waits for no other. When the work of a
+ * batch fails, each of its calls fails.
  */
 export function batch<Item, Result>(
   options: BatchOptions<Item, Result>,
 ): (item: Item) => Promise<Result> {
   let waiting: Call<Item, Result>[] = [];
-  let underWay = 0;
+  let running = 0;
   let scheduled = false;
 
-  const takeTurn = async () => {
+  const runNext = async () => {
     scheduled = false;
-    if (waiting.length === 0 || underWay === options.turns) return;
-    const { turn, rest } = divide(waiting, options.most);
+    if (waiting.length === 0 || running === options.concurrency) return;
+    const { next, rest } = divide(waiting, options.maxItems);
     waiting = rest;
-    underWay += 1;
+    running += 1;
     if (rest.length > 0) schedule();
-    await settle(turn, options.work);
-    underWay -= 1;
+    await settle(next, options.work);
+    running -= 1;
     schedule();
   };
   const schedule = () => {
     if (scheduled) return;
     scheduled = true;
-    setImmediate(takeTurn); // after all requests that this tick of the event loop has read
+    setImmediate(runNext); // after all requests that this tick of the event loop has read
   };
   return (item) =>
     new Promise((resolve, reject) => {
@@ -51,28 +52,29 @@ export function batch<Item, Result>(
     });
 }
 
-/** The first calls of different keys, at most so many, and the others in their order. */
-function divide<Item, Result>(calls: Call<Item, Result>[], most: number) {
+/** The next batch, the first `maxItems` calls of different keys, and the other calls in order. */
+function divide<Item, Result>(calls: Call<Item, Result>[], maxItems: number) {
   const keys = new Set<string>();
-  const turn: Call<Item, Result>[] = [];
+  const next: Call<Item, Result>[] = [];
   const rest: Call<Item, Result>[] = [];
   for (const call of calls) {
-    const fits = turn.length < most && !keys.has(call.key);
-    (fits ? turn : rest).push(call);
+    const fits = next.length < maxItems && !keys.has(call.key);
+    (fits ? next : rest).push(call);
     keys.add(call.key);
   }
-  return { turn, rest };
+  return { next, rest };
 }
 
 async function settle<Item, Result>(
-  turn: Call<Item, Result>[],
+  calls: Call<Item, Result>[],
   work: (items: Item[]) => Promise<Result[]>,
 ): Promise<void> {
   try {
-    const results = await work(turn.map((call) => call.item));
-    if (results.length !== turn.length) throw new Error('a turn lost results');
-    for (const [i, call] of turn.entries()) call.resolve(results[i] as Result);
+    const results = await work(calls.map((call) => call.item));
+    if (results.length !== calls.length)
+      throw new Error('a batch returned too few or too many results');
+    for (const [i, call] of calls.entries()) call.resolve(results[i] as Result);
   } catch (error) {
-    for (const call of turn) call.reject(error);
+    for (const call of calls) call.reject(error);
   }
 }

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { askChild, type ChildJob } from './child.ts';
+import { type ChildOptions, runChild } from './child.ts';
 
 const CHILD_ROOM = new URL('./child.ts', import.meta.url).href;
 let folder = '';
@@ -15,12 +15,12 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-/** A child whose answer is the given body of an async function of `question`. */
-async function child(body: string, job: Partial<ChildJob> = {}): Promise<ChildJob> {
+/** A child whose work is an async function of `input` with this body. */
+async function child(body: string, job: Partial<ChildOptions> = {}): Promise<ChildOptions> {
   const file = path.join(folder, `${crypto.randomUUID()}.mjs`);
   const serve = `import { serveParent } from '${CHILD_ROOM}';`;
-  await writeFile(file, `${serve}\nawait serveParent(async (question) => { ${body} });`);
-  const usual = { question: null, timeoutSeconds: 60, memoryBytes: 2 ** 32 };
+  await writeFile(file, `${serve}\nawait serveParent(async (input) => { ${body} });`);
+  const usual = { input: null, timeoutSeconds: 60, memoryBytes: 2 ** 32 };
   return { script: pathToFileURL(file), ...usual, ...job };
 }
 
@@ -48,80 +48,82 @@ function announcing(file: string): string {
   return `${write} ${FOREVER}`;
 }
 
-test('a question comes back answered, from a process without our environment', async () => {
+test('the input reaches a process without our environment, and its result comes back', async () => {
   // A run that measures coverage hands its own variable on to all children.
   const names = "Object.keys(process.env).filter((name) => name !== 'NODE_V8_COVERAGE')";
-  const job = await child(`return { question, env: ${names} };`, {
-    question: { text: 'línea\nnext' },
+  const job = await child(`return { input, env: ${names} };`, {
+    input: { text: 'línea\nnext' },
   });
-  const answer = { question: { text: 'línea\nnext' }, env: [] };
-  assert.deepEqual(await askChild(job), { kind: 'answered', answer });
+  const result = { input: { text: 'línea\nnext' }, env: [] };
+  assert.deepEqual(await runChild(job), { kind: 'completed', result });
 });
 
-test('the child reads the descriptor it was handed', async () => {
-  const file = path.join(folder, 'handed');
-  await writeFile(file, 'by descriptor');
-  await using handed = await open(file);
+test('the child reads the file descriptor that it was given', async () => {
+  const filePath = path.join(folder, 'given');
+  await writeFile(filePath, 'by descriptor');
+  await using file = await open(filePath);
   const body = `return (await import('node:fs')).readFileSync(3, 'utf8');`;
-  const outcome = await askChild(await child(body, { fileDescriptors: [handed.fd] }));
-  assert.deepEqual(outcome, { kind: 'answered', answer: 'by descriptor' });
+  const outcome = await runChild(await child(body, { fileDescriptors: [file.fd] }));
+  assert.deepEqual(outcome, { kind: 'completed', result: 'by descriptor' });
 });
 
-test('an answer counts although the child does not exit after it', async () => {
+test('a result counts although the child does not exit after it', async () => {
   const job = await child("process.on('exit', () => { for (;;); }); return 'done';");
-  assert.deepEqual(await askChild(job), { kind: 'answered', answer: 'done' });
+  assert.deepEqual(await runChild(job), { kind: 'completed', result: 'done' });
 });
 
-test('what the child throws and its death by a signal are told apart', async () => {
-  const thrown = await askChild(await child("throw new Error('broken inside');"));
+test('an error of the child and its death by a signal are different outcomes', async () => {
+  const thrown = await runChild(await child("throw new Error('broken inside');"));
   assert.ok(thrown.kind === 'crashed' && thrown.signal === null);
   assert.match(thrown.cause, /broken inside/);
-  const died = await askChild(await child(`process.kill(process.pid, 'SIGSEGV'); ${FOREVER}`));
+  const died = await runChild(await child(`process.kill(process.pid, 'SIGSEGV'); ${FOREVER}`));
   assert.ok(died.kind === 'crashed');
   assert.equal(died.signal, 'SIGSEGV');
 });
 
-test('a child that cannot load says why', async () => {
+test('the outcome of a child that cannot load names the cause', async () => {
   const missing = { ...(await child('')), script: pathToFileURL(path.join(folder, 'missing.mjs')) };
-  const outcome = await askChild(missing);
+  const outcome = await runChild(missing);
   assert.ok(outcome.kind === 'crashed' && outcome.signal === null);
   assert.match(outcome.cause, /missing\.mjs/);
 });
 
-test('an endless answer ends the child', async () => {
-  const outcome = await askChild(await child("return 'x'.repeat(10_000_000);"));
+test('a result without an end ends the child', async () => {
+  const outcome = await runChild(await child("return 'x'.repeat(10_000_000);"));
   assert.ok(outcome.kind === 'crashed');
 });
 
-test('time runs out also for a child that is busy, and it is gone then', async () => {
+test('a busy child is killed when its time is over', async () => {
   const job = await child('for (;;);', { timeoutSeconds: 0.5 });
-  assert.deepEqual(await askChild(job), { kind: 'timed_out' });
+  assert.deepEqual(await runChild(job), { kind: 'timed_out' });
 });
 
-test('memory runs out', { skip: process.platform !== 'linux' }, async () => {
+test('a child is killed when it takes too much memory', {
+  skip: process.platform !== 'linux',
+}, async () => {
   const body = `const kept = []; for (;;) {
     kept.push(Buffer.alloc(8_000_000, 1)); await new Promise((resolve) => setImmediate(resolve)); }`;
-  const outcome = await askChild(await child(body, { memoryBytes: 200_000_000 }));
+  const outcome = await runChild(await child(body, { memoryBytes: 200_000_000 }));
   assert.deepEqual(outcome, { kind: 'out_of_memory' });
 });
 
 test('an abort kills the child before the call returns', async () => {
   const file = path.join(folder, 'aborted');
   const aborting = new AbortController();
-  const outcome = askChild(await child(announcing(file), { signal: aborting.signal }));
+  const outcome = runChild(await child(announcing(file), { signal: aborting.signal }));
   const processId = await written(file);
   aborting.abort();
   assert.deepEqual(await outcome, { kind: 'aborted' });
   assert.ok(!isAlive(processId));
   const never = await child('return 1;', { signal: AbortSignal.abort() });
-  assert.deepEqual(await askChild(never), { kind: 'aborted' });
+  assert.deepEqual(await runChild(never), { kind: 'aborted' });
 });
 
 test('the child ends when its parent is killed', async () => {
   const file = path.join(folder, 'orphan');
   const job = await child(announcing(file));
-  const asking = `import { askChild } from '${CHILD_ROOM}';
-    await askChild({ ...${JSON.stringify(job)}, script: new URL('${job.script.href}') });`;
+  const asking = `import { runChild } from '${CHILD_ROOM}';
+    await runChild({ ...${JSON.stringify(job)}, script: new URL('${job.script.href}') });`;
   const parent = spawn(process.execPath, ['--input-type=module', '-e', asking]);
   const orphan = await written(file);
   parent.kill('SIGKILL');

@@ -4,23 +4,23 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** How a child ended: with its answer, or why there is none. */
+/** How a child ended: with its result, or why without one. */
 export type ChildOutcome =
-  | { kind: 'answered'; answer: unknown }
+  | { kind: 'completed'; result: unknown }
   | { kind: 'timed_out' }
   | { kind: 'out_of_memory' }
   | { kind: 'aborted' }
-  /** Ended without an answer: by a signal (SIGSEGV, ...), or by itself when that is null. */
+  /** It ended without a result: by a signal (SIGSEGV, ...), or by itself when `signal` is null. */
   | { kind: 'crashed'; signal: NodeJS.Signals | null; cause: string };
 
-export interface ChildJob {
-  /** The TypeScript file the child runs; it must call {@link serveParent}. */
+export interface ChildOptions {
+  /** The TypeScript file that the child runs; it must call {@link serveParent}. */
   script: URL;
   /** Extra flags of Node for the child. */
   nodeFlags?: string[];
-  /** The question, sent as one line of JSON. */
-  question: unknown;
-  /** Open file descriptors the child finds as 3, 4, ... */
+  /** Sent as one line of JSON. */
+  input: unknown;
+  /** Open file descriptors that the child has as 3, 4, ... */
   fileDescriptors?: number[];
   timeoutSeconds: number;
   /** Resident memory above which the child is killed (checked on Linux only). */
@@ -28,23 +28,23 @@ export interface ChildJob {
   signal?: AbortSignal | undefined;
 }
 
-const ANSWER_CHARACTERS = 64 * 1024;
-const COMPLAINT_CHARACTERS = 2000;
+const MAX_RESULT_CHARACTERS = 64 * 1024;
+const MAX_ERROR_CHARACTERS = 2000;
 
 /**
- * Runs one question in a child process with an empty environment, so that untrusted bytes never
- * share a process with secrets or the database. The child ends with its parent, also when the
- * parent is killed: its standard input closes. It leads a process group of its own, so that a
- * Ctrl-C meant for the service does not end it. When this returns the child is gone.
- * @throws when the child could not be started at all (our failure, not the input's)
+ * Runs a script in a child process with an empty environment, so that untrusted bytes never share a
+ * process with secrets or the database. The child ends with its parent, also when the parent is
+ * killed, because its standard input closes. It leads its own process group, so that a Ctrl-C for
+ * the service does not end it. The child has ended when this returns.
+ * @throws when the child could not be started (a failure of the service, not of the input)
  */
-export async function askChild(job: ChildJob): Promise<ChildOutcome> {
-  if (job.signal?.aborted) return { kind: 'aborted' };
-  const flags = job.nodeFlags ?? [];
-  const child = spawn(process.execPath, [...flags, fileURLToPath(job.script)], {
+export async function runChild(options: ChildOptions): Promise<ChildOutcome> {
+  if (options.signal?.aborted) return { kind: 'aborted' };
+  const flags = options.nodeFlags ?? [];
+  const child = spawn(process.execPath, [...flags, fileURLToPath(options.script)], {
     env: {},
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', ...(job.fileDescriptors ?? [])],
+    stdio: ['pipe', 'pipe', 'pipe', ...(options.fileDescriptors ?? [])],
   });
   const limits = new AbortController();
   const gone = new Promise<void>((resolve) => {
@@ -52,7 +52,7 @@ export async function askChild(job: ChildJob): Promise<ChildOutcome> {
     child.once('error', () => resolve());
   });
   try {
-    return await Promise.race([conversation(child, job.question), stopped(child, job, limits)]);
+    return await Promise.race([exchange(child, options.input), limited(child, options, limits)]);
   } finally {
     limits.abort();
     child.kill('SIGKILL');
@@ -60,47 +60,46 @@ export async function askChild(job: ChildJob): Promise<ChildOutcome> {
   }
 }
 
-/** The first limit that is passed; stays pending once `limits` is aborted. */
-function stopped(child: ChildProcess, job: ChildJob, limits: AbortController) {
+/** Resolves with the first limit that is exceeded; never resolves once `limits` is aborted. */
+function limited(child: ChildProcess, options: ChildOptions, limits: AbortController) {
   const first = Promise.race([
-    delay(job.timeoutSeconds * 1000, { kind: 'timed_out' } as const, { signal: limits.signal }),
-    memoryExceeded(child, job.memoryBytes, limits.signal),
-    aborted(job.signal, limits.signal),
+    delay(options.timeoutSeconds * 1000, { kind: 'timed_out' } as const, { signal: limits.signal }),
+    memoryExceeded(child, options.memoryBytes, limits.signal),
+    aborted(options.signal, limits.signal),
   ]);
   return first.catch(() => new Promise<never>(() => {}));
 }
 
-/** The answer is whole with its line's end: how the child exits after it does not matter. */
-function conversation(child: ChildProcess, question: unknown): Promise<ChildOutcome> {
-  let answer = '';
-  let complaint = '';
+/** Sends the input and reads one line. How the child exits after that line does not matter. */
+function exchange(child: ChildProcess, input: unknown): Promise<ChildOutcome> {
+  let line = '';
+  let errors = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-COMPLAINT_CHARACTERS);
+    errors = (errors + text).slice(-MAX_ERROR_CHARACTERS);
   });
-  child.stdin?.on('error', () => {}); // a child that died early says so by its exit
-  child.stdin?.write(`${JSON.stringify(question)}\n`);
+  child.stdin?.on('error', () => {}); // the exit event reports a child that died early
+  child.stdin?.write(`${JSON.stringify(input)}\n`);
   return new Promise((resolve, reject) => {
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      answer += text;
-      const whole = answer.endsWith('\n') && answer.length <= ANSWER_CHARACTERS;
-      if (whole) resolve(answered(answer));
-      if (answer.length > ANSWER_CHARACTERS) resolve(crashed(null, 'the answer is too long'));
+      line += text;
+      if (line.length > MAX_RESULT_CHARACTERS) resolve(crashed(null, 'the result is too long'));
+      else if (line.endsWith('\n')) resolve(outcomeOf(line));
     });
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      resolve(crashed(signal, `${signal ?? `exit ${code}`}: ${complaint.trim()}`));
+      resolve(crashed(signal, `${signal ?? `exit ${code}`}: ${errors.trim()}`));
     });
   });
 }
 
-function answered(line: string): ChildOutcome {
+function outcomeOf(line: string): ChildOutcome {
   try {
-    const reply: unknown = JSON.parse(line);
-    if (typeof reply !== 'object' || reply === null) return crashed(null, 'not a reply');
-    if ('failure' in reply) return crashed(null, String(reply.failure));
-    return { kind: 'answered', answer: 'answer' in reply ? reply.answer : undefined };
+    const message: unknown = JSON.parse(line);
+    if (typeof message !== 'object' || message === null) return crashed(null, 'not a result');
+    if ('failure' in message) return crashed(null, String(message.failure));
+    return { kind: 'completed', result: 'result' in message ? message.result : undefined };
   } catch {
-    return crashed(null, 'the reply is not JSON');
+    return crashed(null, 'the result is not JSON');
   }
 }
 
@@ -125,23 +124,23 @@ function aborted(outer: AbortSignal | undefined, inner: AbortSignal) {
 }
 
 /**
- * The child's side: reads the one question, replies with one line of JSON and ends, as it does when
- * the parent is gone. What `answer` throws is a reply too: the parent sees `crashed`.
+ * The child's side: reads the input, writes one line of JSON with what `work` returns, and ends. It
+ * also ends when the parent is gone. When `work` throws, the parent gets `crashed` with the stack.
  */
-export async function serveParent(answer: (question: unknown) => Promise<unknown>): Promise<void> {
+export async function serveParent(work: (input: unknown) => Promise<unknown>): Promise<void> {
   const lines = createInterface({ input: process.stdin });
   lines.once('close', endAtOnce);
-  const question: unknown = await new Promise((resolve) => {
+  const input: unknown = await new Promise((resolve) => {
     lines.once('line', (line) => resolve(JSON.parse(line)));
   });
-  const reply = await answer(question).then(
-    (value) => ({ answer: value }),
-    (error) => ({ failure: String(error?.stack ?? error).slice(0, COMPLAINT_CHARACTERS) }),
+  const message = await work(input).then(
+    (result) => ({ result }),
+    (error) => ({ failure: String(error?.stack ?? error).slice(0, MAX_ERROR_CHARACTERS) }),
   );
-  process.stdout.write(`${JSON.stringify(reply)}\n`, endAtOnce);
+  process.stdout.write(`${JSON.stringify(message)}\n`, endAtOnce);
 }
 
-/** By a signal: an orderly exit with an open demuxer was seen to spin in native clean-up. */
+/** By SIGKILL: an orderly exit with an open demuxer was seen to loop in native clean-up. */
 function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL');
 }

@@ -1,7 +1,7 @@
 /**
- * Every error code a client of this service can read, with its HTTP status.
- * The first nine are the contract's (section "Errors"); the last four belong to delivery links,
- * which live outside the versioned API. docs/ERRORS.md tells clients what each means for them.
+ * Every error code that a client can receive, with its HTTP status. The first nine are the
+ * contract's (section "Errors"). The last four belong to delivery links, which are outside the
+ * versioned API. docs/ERRORS.md explains each code to clients.
  */
 export const ERROR_STATUS = {
   unauthorized: 401,
@@ -19,9 +19,9 @@ export const ERROR_STATUS = {
   range_not_satisfiable: 416,
 } as const;
 
-export type ErrorCode = keyof typeof ERROR_STATUS;
+type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** The codes that an answer with this HTTP status can carry. */
+/** The codes that a response with this HTTP status can have. */
 export function errorCodesOf(status: number): string[] {
   return Object.entries(ERROR_STATUS)
     .filter(([, known]) => known === status)
@@ -32,7 +32,7 @@ export function errorCodesOf(status: number): string[] {
 export type ErrorDetails = Record<string, unknown>;
 
 /**
- * An error whose code, message and details are meant for the client. The private reason goes into
+ * An error whose code, message and details are sent to the client. The private reason is the
  * `cause`, which is logged and never sent.
  */
 export class ApiError extends Error {
@@ -57,7 +57,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The body of every error answer: the contract's error envelope. */
+/** The body of every error response: the contract's error envelope. */
 export function errorEnvelope(code: ErrorCode, message: string, details?: ErrorDetails) {
   return { error: details === undefined ? { code, message } : { code, message, details } };
 }

@@ -8,7 +8,7 @@ const ENDINGS: Record<string, string> = {
   'video/x-matroska': 'mkv',
 };
 
-/** How the name of a file of this media type ends, for those who go by it; without the dot. */
+/** The file name extension of a media type, without the dot; `bin` for an unknown type. */
 export function fileEnding(mediaType: string): string {
   return ENDINGS[mediaType] ?? 'bin';
 }

@@ -5,7 +5,7 @@ import { newId, randomBase62, toBase62 } from './ids.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-test('an id tells its kind and is never drawn twice', () => {
+test('an id begins with the prefix of its kind, and no two ids are equal', () => {
   const prefixes = {
     account: 'acct_',
     apiKey: 'key_',
@@ -21,13 +21,13 @@ test('an id tells its kind and is never drawn twice', () => {
   }
 });
 
-test('a task id fits the contract’s 120 characters and a URL path as it is', () => {
+test('a task id has at most the contract’s 120 characters and needs no escaping in a URL path', () => {
   const id = newId('task');
   assert.ok(id.length <= 120);
   assert.equal(encodeURIComponent(id), id);
 });
 
-test('ids that are made later sort later, byte by byte', () => {
+test('ids of later times sort later, byte by byte', () => {
   const times = fc.integer({ min: 0, max: 2 ** 43 });
   fc.assert(
     fc.property(times, times, (a, b) => {

@@ -11,9 +11,9 @@ const PREFIXES = {
   request: 'req_',
 } as const;
 
-export type IdKind = keyof typeof PREFIXES;
+type IdKind = keyof typeof PREFIXES;
 
-// Asking the system once for each id costs more than the rest of the id.
+// Drawn in blocks: a call to the system's random source for each id costs more than the id itself.
 const drawn = new Uint8Array(4096);
 let used = drawn.length;
 
@@ -23,7 +23,7 @@ function randomByte(): number {
     used = 0;
   }
   const byte = drawn[used] ?? 0;
-  drawn[used] = 0; // what became a secret stays nowhere else
+  drawn[used] = 0; // the byte may become part of a secret: keep no copy
   used += 1;
   return byte;
 }
@@ -33,13 +33,13 @@ export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
     const byte = randomByte();
-    // 248 is the largest multiple of 62 below 256: above it the low characters would be favoured.
+    // 248 is the largest multiple of 62 below 256. More would favour some characters.
     if (byte < 248) text += ALPHABET[byte % 62];
   }
   return text;
 }
 
-/** A number of base62, padded on the left with `0` to `length` characters. */
+/** The number in base62, padded on the left with `0` to `length` characters. */
 export function toBase62(value: number, length: number): string {
   let text = '';
   for (let rest = value; text.length < length; rest = Math.floor(rest / 62)) {
@@ -49,8 +49,8 @@ export function toBase62(value: number, length: number): string {
 }
 
 /**
- * A fresh id such as `task_01kq3v9x0a7Zk3fQ2mR8yT1bNc`: the kind's prefix, the creation time in
- * milliseconds (so that rows written together lie together in an index), then 95 random bits.
+ * A new id such as `task_01kq3v9x0a7Zk3fQ2mR8yT1bNc`: the kind's prefix, the creation time in
+ * milliseconds (so that rows written together are close in an index), then 95 random bits.
  */
 export function newId(kind: IdKind): string {
   return PREFIXES[kind] + toBase62(Date.now(), 8) + randomBase62(16);

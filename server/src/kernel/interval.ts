@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from './log.ts';
 
 /**
- * Does `work` again and again, `seconds` after it last ended, until the signal aborts. A failure is
- * logged and the work goes on at its next turn.
+ * Runs `work` at once and again `seconds` after each run ended, until the signal aborts. A failed
+ * run is logged; the next one follows as usual.
  */
 export function startInterval(
   seconds: number,
@@ -14,7 +14,8 @@ export function startInterval(
   const run = async () => {
     while (!signal.aborted) {
       await work().catch((error: Error) => {
-        if (!signal.aborted) log.warn({ err: error.message }, `${name} failed; it goes on`);
+        if (!signal.aborted)
+          log.warn({ err: error.message }, `${name} failed; it runs again in ${seconds} s`);
       });
       await delay(seconds * 1000, undefined, { signal }).catch(() => {});
     }

@@ -7,7 +7,7 @@ import { redact } from './log.ts';
 
 const MODULE = new URL('./log.ts', import.meta.url).href;
 
-/** What a process of its own writes to standard output when it logs so. */
+/** The standard output of a separate process that runs this script. */
 function logged(script: string, options: { level?: string; terminal?: boolean } = {}): string {
   const settings = JSON.stringify({ level: 'info', ...options });
   const source = `import { createLog } from ${JSON.stringify(MODULE)};
@@ -20,7 +20,7 @@ function logged(script: string, options: { level?: string; terminal?: boolean } 
   return child.stdout;
 }
 
-test('a line is one JSON object where standard output is no terminal', () => {
+test('a line is one JSON object when standard output is not a terminal', () => {
   const lines = logged(`log.info({ task: 'task_1' }, 'moved'); log.warn('two\\nlines')`)
     .trimEnd()
     .split('\n')
@@ -31,14 +31,14 @@ test('a line is one JSON object where standard output is no terminal', () => {
   assert.equal(lines[1].msg, 'two\nlines');
 });
 
-test('a line in a terminal is short, with its time, level, words and fields', () => {
+test('a line in a terminal is short, with its time, level, message and fields', () => {
   const text = stripVTControlCharacters(
     logged(`log.info({ task: 'task_1', n: 2 }, 'moved')`, { terminal: true }),
   );
   assert.match(text, /^\d\d:\d\d:\d\d info moved task=task_1 n=2\n$/);
 });
 
-test('a cause is shown in a terminal, be it an error or its message', () => {
+test('a cause is shown in a terminal, as an error and as a message', () => {
   const script = `log.warn({ err: new Error('inner trouble') }, 'a'); log.warn({ err: 'plain' }, 'b')`;
   const text = stripVTControlCharacters(logged(script, { terminal: true }));
   assert.match(text, /inner trouble/);
@@ -79,7 +79,7 @@ test('secrets, passwords, link signatures and callback paths never reach a log',
   }
 });
 
-test('redaction leaves what is around a secret readable', () => {
+test('redaction keeps the text around a secret', () => {
   assert.equal(redact(`key ${SECRET}.`), 'key fw_live_[redacted].');
   assert.equal(redact('a?expires=5&signature=xYz&b=1'), 'a?expires=5&signature=[redacted]&b=1');
   const plain = 'GET /api/v1/tasks/task_1 postgres://host/db';

@@ -12,12 +12,12 @@ const LEVELS: Record<number, [string, 'gray' | 'green' | 'yellow' | 'red']> = {
   60: ['fatal', 'red'],
 };
 
-/** Fields that never reach a log, wherever a caller puts them. */
+/** Fields that are redacted, at the top level and up to two levels below it. */
 const SECRET_FIELDS = ['authorization', 'secret', 'password', 'databaseUrl', 'apiKey'];
 
 /**
- * The service's log: one JSON object a line, or short coloured lines when standard output is a
- * terminal. Secrets, link signatures and callback paths are replaced before a line is written.
+ * The service's log: one JSON object per line, or short coloured lines when standard output is a
+ * terminal. Secrets, link signatures and callback paths are redacted before a line is written.
  */
 export function createLog(options: { level: string; terminal?: boolean }): Log {
   const terminal = options.terminal ?? process.stdout.isTTY === true;
@@ -37,7 +37,7 @@ export function createLog(options: { level: string; terminal?: boolean }): Log {
   );
 }
 
-/** Replaces whatever looks like an API key, a link signature or a callback token. */
+/** Replaces API keys, link signatures, callback paths and the passwords of database URLs. */
 export function redact(text: string): string {
   return text
     .replace(/fw_live_[0-9A-Za-z]+/g, 'fw_live_[redacted]')

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openScratchDirectory, writeStream } from './scratch-directory.ts';
 
-test('each piece of work has a new, empty, private folder that goes away with it', async () => {
+test('each piece of work has a new, empty, private folder that is removed afterwards', async () => {
   await using home = await temporaryFolder();
   const scratch = openScratchDirectory(path.join(home.path, 'scratch'));
   const folders = await Promise.all(
@@ -22,7 +22,7 @@ test('each piece of work has a new, empty, private folder that goes away with it
   for (const folder of folders) await assert.rejects(stat(folder), { code: 'ENOENT' });
 });
 
-test('the folder goes away also when the work fails', async () => {
+test('the folder is also removed when the work fails', async () => {
   await using home = await temporaryFolder();
   let seen = '';
   const failing = openScratchDirectory(home.path).withFolder(async (folder) => {
@@ -33,7 +33,7 @@ test('the folder goes away also when the work fails', async () => {
   await assert.rejects(stat(seen), { code: 'ENOENT' });
 });
 
-test('tending removes what a killed process left, never what a living one works on', async () => {
+test('maintenance removes the folders of dead processes only', async () => {
   await using home = await temporaryFolder();
   const [living, dead] = [openScratchDirectory(home.path), openScratchDirectory(home.path)];
   await dead.maintain();
@@ -49,7 +49,7 @@ test('tending removes what a killed process left, never what a living one works 
   });
 });
 
-test('a stream is written whole, to a new file that only its owner can read', async () => {
+test('a stream is written completely, to a new file that only its owner can read', async () => {
   await using home = await temporaryFolder();
   const filePath = path.join(home.path, 'file');
   await writeStream(chunks('one ', 'two'), filePath);

@@ -5,21 +5,21 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** Not touched for this long: its process is dead. */
+/** A process whose folder was not touched for this long is dead. */
 const LEFTOVER_SECONDS = 600;
 
-/** A local folder for files on their way: downloads before they are checked, renders, outputs. */
+/** A local folder for temporary files: downloads before they are checked, renders, outputs. */
 export interface ScratchDirectory {
-  /** Gives `work` the path of a new, empty folder and removes it afterwards with all it holds. */
+  /** Calls `work` with the path of a new, empty folder, and removes the folder afterwards. */
   withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
   /**
-   * Says that this process lives, and removes what killed ones left behind. To be called every
-   * minute: the others look at how long ago that was.
+   * Touches this process's folder and removes the folders of dead processes. To be called every
+   * minute: a folder that was not touched for 10 minutes counts as a dead process's.
    */
   maintain(): Promise<void>;
 }
 
-/** Opens a scratch directory under `root`. Processes may share `root`: each has its own folder. */
+/** Opens a scratch directory under `root`. Processes may share `root`; each has its own folder. */
 export function openScratchDirectory(root: string): ScratchDirectory {
   const own = path.join(root, randomUUID());
   return {
@@ -49,7 +49,7 @@ async function removeLeftovers(root: string): Promise<void> {
   }
 }
 
-/** Writes a stream to a new file, owner-readable only. Memory stays flat. */
+/** Writes a stream to a new file that only its owner can read, without buffering it in memory. */
 export async function writeStream(
   bytes: AsyncIterable<Uint8Array>,
   filePath: string,

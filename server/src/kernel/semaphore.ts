@@ -1,32 +1,36 @@
-/** Lets at most so many pieces of work run at a time; the others wait in order of arrival. */
+/** Limits how many pieces of work run at a time; the others wait in order of arrival. */
 export interface Semaphore {
-  /** @throws the signal's reason when it is aborted while waiting */
+  /**
+   * Runs `work` as soon as a permit is free.
+   * @throws the signal's reason when it aborts before `work` has started
+   */
   run<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
 }
 
-export function createSemaphore(places: number): Semaphore {
-  let free = places;
+/** @param permits how many pieces of work may run at a time */
+export function createSemaphore(permits: number): Semaphore {
+  let free = permits;
   const waiting = new Set<() => void>();
-  const enter = (signal: AbortSignal | undefined) =>
+  const acquire = (signal: AbortSignal | undefined) =>
     new Promise<void>((resolve, reject) => {
-      const admit = () => {
-        waiting.delete(admit);
-        signal?.removeEventListener('abort', leave);
+      const take = () => {
+        waiting.delete(take);
+        signal?.removeEventListener('abort', giveUp);
         free -= 1;
         resolve();
       };
-      const leave = () => {
-        waiting.delete(admit);
+      const giveUp = () => {
+        waiting.delete(take);
         reject(signal?.reason);
       };
-      if (free > 0) return admit();
-      waiting.add(admit);
-      signal?.addEventListener('abort', leave, { once: true });
+      if (free > 0) return take();
+      waiting.add(take);
+      signal?.addEventListener('abort', giveUp, { once: true });
     });
   return {
     async run(signal, work) {
       signal?.throwIfAborted();
-      await enter(signal);
+      await acquire(signal);
       try {
         return await work();
       } finally {

@@ -7,15 +7,15 @@ import type { Database } from '../database/database.ts';
 import { auditLedger } from './audit.ts';
 import { grant, reserve, settle } from './ledger.ts';
 
-interface Books {
+interface TestLedger {
   db: Database;
   accountId: string;
   /** Another account, with credits of its own. */
   otherId: string;
 }
 
-/** Two accounts; the first has a reserved, a captured and a refunded task. */
-async function keepBooks(db: Database): Promise<Books> {
+/** Two accounts. The first has a reserved, a captured and a refunded task. */
+async function makeLedger(db: Database): Promise<TestLedger> {
   const [accountId, otherId] = [
     await createAccount(db, 'ada@example.com'),
     await createAccount(db, 'grace@example.com'),
@@ -37,7 +37,7 @@ const UNLOCK = `
   alter table ledger_transfers disable trigger append_only;
   alter table ledger_balances drop constraint double_entry, drop constraint available_not_negative`;
 
-/** What nothing but a hand in the database can do, and what the audit says of it. */
+/** Changes that only direct SQL can make, and the problems that the audit reports. */
 const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
   {
     title: 'a balance was raised',
@@ -72,7 +72,7 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
     found: [/^\$1: transfer \d+ notes a wrong paid balance$/],
   },
   {
-    title: 'a movement was given to another account',
+    title: 'a transfer was moved to another account',
     damage: `update ledger_transfers set account_id = $2 where account_id = $1
       and reference = 'settle:refunded'`,
     found: [/^\$1: paid reserved/, /^\$2: paid reserved/, /^refunded: settled for another/],
@@ -84,12 +84,12 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
     found: [/^captured: settled for another sum or account than was reserved$/, /paid spent/],
   },
   {
-    title: 'a settlement has no hold',
+    title: 'a settlement has no reservation',
     damage: `delete from ledger_transfers where account_id = $1 and reference = 'reserve:captured'`,
     found: [/^settle:captured: settled without a reservation$/],
   },
   {
-    title: 'a refund went where a capture goes',
+    title: 'a refund has the target of a capture',
     damage: `update ledger_transfers set target = 'spent' where account_id = $1
       and reference = 'settle:refunded'`,
     found: [/^settle:refunded: a refund, paid, from reserved to spent$/],
@@ -102,10 +102,10 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
   },
 ];
 
-test('the audit is content with books that only the ledger wrote', async (t) => {
+test('the audit finds no problem in what only the ledger wrote', async (t) => {
   const database = await createTestDatabase();
   t.after(() => database.close());
-  await keepBooks(database.db);
+  await makeLedger(database.db);
   assert.deepEqual(await database.db.snapshot(auditLedger), []);
 });
 
@@ -113,7 +113,7 @@ test('the audit finds each kind of damage', async (t) => {
   const database = await createTestDatabase();
   t.after(() => database.close());
   const { db } = database;
-  const { accountId, otherId } = await keepBooks(db);
+  const { accountId, otherId } = await makeLedger(db);
   for (const statement of UNLOCK.split(';')) await sql(db, statement);
   for (const { title, damage, found } of DAMAGES) {
     await t.test(title, async () => {
@@ -127,10 +127,10 @@ test('the audit finds each kind of damage', async (t) => {
       }
     });
   }
-  assert.deepEqual(await db.snapshot(auditLedger), [], 'each damage was undone');
+  assert.deepEqual(await db.snapshot(auditLedger), [], 'each change was rolled back');
 });
 
-/** The audit's findings within a transaction that damages the books and is rolled back. */
+/** The audit's problems within a transaction that makes the change and is rolled back. */
 async function problemsAfter(db: Database, damage: string, ids: string[]): Promise<string[]> {
   let problems: string[] = [];
   const undo = new Error('undo');

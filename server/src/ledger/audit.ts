@@ -52,10 +52,10 @@ const UNRESERVED = statement(
 );
 
 /**
- * Proves the books within the caller's snapshot: the transfers sum to every balance, the balance
- * noted with each transfer follows from those before it, each transfer goes where its reason goes,
- * and each settlement answers its reservation.
- * @returns one sentence for each thing that is wrong; none when the books are right
+ * Checks the ledger within the caller's snapshot: the transfers sum to every balance, the balances
+ * noted with each transfer follow from the transfers before it, each transfer has the source and
+ * target of its reason, and each settlement has the account and sum of its reservation.
+ * @returns one sentence per problem; an empty array when the ledger is right
  */
 export async function auditLedger(tx: Queryable): Promise<string[]> {
   const unbalanced = await tx.query<Record<string, string>>(UNBALANCED);

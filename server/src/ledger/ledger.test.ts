@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => database.close());
 
-/** An account whose books and references no other run touches. */
+/** A new account, whose balances and references no other test changes. */
 async function openAccount(): Promise<string> {
   return createAccount(db, `${crypto.randomUUID()}@example.com`);
 }
@@ -30,7 +30,7 @@ async function customerWith(credits: number): Promise<string> {
   return accountId;
 }
 
-/** Does a command in a transaction of its own. What a task holds is told by `heldFor`. */
+/** Runs a command in its own transaction. `reservedFor` gives a task's reserved credits. */
 async function carryOut(
   accountId: string,
   command: LedgerCommand,
@@ -69,8 +69,7 @@ function book(
     case 'refund': {
       const taskId = `${accountId}-${command.task}`;
       const credits = reservedFor(command.task);
-      if (credits === undefined)
-        throw new UsageError('nobody settles a task without a reservation');
+      if (credits === undefined) throw new UsageError('the task has no reservation to settle');
       const outcome = command.type;
       return inTransaction((tx) => settle(tx, { accountId, taskId, credits, outcome }));
     }
@@ -105,7 +104,7 @@ const commands: fc.Arbitrary<LedgerCommand> = fc.oneof(
   fc.record({ type: fc.constantFrom('capture' as const, 'refund' as const), task: references }),
 );
 
-test('any sequence of movements leaves the books as a single-threaded model keeps them', async () => {
+test('any sequence of movements leaves the balances of a single-threaded model', async () => {
   const sequences = fc.array(fc.oneof(commands, repeatsOf(commands)), { maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(sequences, async (movements) => {
@@ -122,7 +121,7 @@ test('any sequence of movements leaves the books as a single-threaded model keep
   assert.deepEqual(await db.snapshot(auditLedger), []);
 });
 
-/** The same command again later, after another one. */
+/** A command, another one, and the first again. */
 function repeatsOf(command: fc.Arbitrary<LedgerCommand>): fc.Arbitrary<LedgerCommand[]> {
   return fc.tuple(command, command).map(([first, between]) => [first, between, first]);
 }
@@ -135,7 +134,7 @@ interface Entry {
   reference: string;
 }
 
-/** What the ledger says has happened to an account, in its order, as commands for the model. */
+/** The booked transfers of an account in the ledger's order, as commands for the model. */
 async function bookedCommands(accountId: string): Promise<LedgerCommand[]> {
   const rows = await sql<Entry>(
     db,
@@ -152,11 +151,11 @@ async function bookedCommands(accountId: string): Promise<LedgerCommand[]> {
   });
 }
 
-test('movements in parallel come to what the model makes of them one by one', async () => {
-  const holds = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 6, maxLength: 6 });
+test('parallel movements add up to the model’s result', async () => {
+  const reserves = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 6, maxLength: 6 });
   const rushes = fc.array(commands, { minLength: 10, maxLength: 30 });
   await fc.assert(
-    fc.asyncProperty(holds, rushes, async (sums, rush) => {
+    fc.asyncProperty(reserves, rushes, async (sums, rush) => {
       const accountId = await openAccount();
       const fixed = rush.map((command) =>
         command.type === 'reserve' ? { ...command, credits: sums[command.task] ?? 1 } : command,
@@ -178,7 +177,7 @@ test('movements in parallel come to what the model makes of them one by one', as
   assert.deepEqual(await db.snapshot(auditLedger), []);
 });
 
-/** Gives credits and holds them for tasks 0 and 1, as far as they suffice. */
+/** Grants credits and reserves them for tasks 0 and 1, as far as they suffice. */
 async function reserveSome(
   accountId: string,
   first: LedgerCommand,
@@ -194,7 +193,7 @@ async function reserveSome(
   return reserved;
 }
 
-test('parallel holds never reserve more than there is, and 402 is said to the rest', async () => {
+test('parallel reserves never exceed the available credits, and the others fail with 402', async () => {
   const accountId = await customerWith(1000);
   const attempts = Array.from({ length: 40 }, () =>
     inTransaction((tx) => reserve(tx, { accountId, taskId: crypto.randomUUID(), credits: 100 })),
@@ -210,7 +209,7 @@ test('parallel holds never reserve more than there is, and 402 is said to the re
   assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 1000 });
 });
 
-test('capture and refund of one task at the same time: exactly one of them is booked', async () => {
+test('of a capture and a refund at the same time exactly one is booked', async () => {
   for (let round = 0; round < 10; round += 1) {
     const accountId = await customerWith(300);
     const other = { accountId, taskId: crypto.randomUUID(), credits: 150 };
@@ -241,7 +240,7 @@ test('the API never spends promotional credits', async () => {
   });
 });
 
-test('a grant sent again, also at the same time, is booked once', async () => {
+test('a repeated grant is booked once, also when the repeats are parallel', async () => {
   const accountId = await openAccount();
   const given = { accountId, credits: 70, kind: 'paid', reference: crypto.randomUUID() } as const;
   const results = await Promise.all(Array.from({ length: 8 }, () => grant(db, given)));
@@ -266,7 +265,7 @@ test('a reference is refused with another account, sum, kind, direction or reaso
   assert.equal((await balances(db, accountId)).paid.available, 110);
 });
 
-test('an adjustment down, sent again, is known even when the balance no longer covers it', async () => {
+test('a repeated negative adjustment is recognised when the balance no longer covers it', async () => {
   const accountId = await customerWith(80);
   const change = { accountId, credits: -50, kind: 'paid', reference: accountId } as const;
   assert.equal(await adjust(db, { ...change, note: 'mistake' }), true);
@@ -274,7 +273,7 @@ test('an adjustment down, sent again, is known even when the balance no longer c
   assert.equal((await balances(db, accountId)).paid.available, 30);
 });
 
-test('a balance is never adjusted below zero, reserved credits are not taken', async () => {
+test('an adjustment never makes a balance negative and never takes reserved credits', async () => {
   const accountId = await customerWith(100);
   await inTransaction((tx) => reserve(tx, { accountId, taskId: crypto.randomUUID(), credits: 60 }));
   const change = {
@@ -288,7 +287,7 @@ test('a balance is never adjusted below zero, reserved credits are not taken', a
   assert.deepEqual((await balances(db, accountId)).paid, { available: 40, reserved: 60 });
 });
 
-test('credits are whole numbers: above zero for a grant, any but zero for an adjustment', async () => {
+test('credits are whole numbers: above zero for a grant, not zero for an adjustment', async () => {
   const accountId = await openAccount();
   for (const credits of [0, -1, 1.5, Number.NaN, 2 ** 53]) {
     const given = { accountId, credits, kind: 'paid', reference: `r${credits}` } as const;
@@ -298,7 +297,7 @@ test('credits are whole numbers: above zero for a grant, any but zero for an adj
   }
 });
 
-test('a transaction that fails later leaves no trace of its reservation', async () => {
+test('a transaction that fails after its reserve rolls the reserve back', async () => {
   const accountId = await customerWith(100);
   const reservation = { accountId, taskId: crypto.randomUUID(), credits: 100 };
   const failing = db.transaction(async (tx) => {
@@ -320,7 +319,7 @@ test('transfers can be neither changed nor deleted', async () => {
   }
 });
 
-test('the database itself refuses balances below zero and one-sided changes', async () => {
+test('checks of the database refuse negative balances and one-sided changes', async () => {
   const accountId = await customerWith(100);
   const changes = {
     'available = -1, granted = -1': 'available_not_negative',
@@ -334,12 +333,12 @@ test('the database itself refuses balances below zero and one-sided changes', as
   }
 });
 
-test('an account without books can neither be given credits nor reserve any', async () => {
+test('an account without balances can neither get nor reserve credits', async () => {
   const nobody = { accountId: 'acct_nobody', credits: 5 };
   const given = { ...nobody, kind: 'paid', reference: crypto.randomUUID() } as const;
-  await assert.rejects(grant(db, given), /no paid ledger account/);
+  await assert.rejects(grant(db, given), /no paid balance/);
   await assert.rejects(
     inTransaction((tx) => reserve(tx, { ...nobody, taskId: crypto.randomUUID() })),
-    /no paid ledger account/,
+    /no paid balance/,
   );
 });

@@ -1,5 +1,6 @@
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -7,7 +8,7 @@ import {
 } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 
-/** The API spends paid credits only; promotional ones are kept apart and never touched by it. */
+/** The API spends paid credits only. It never changes promotional ones. */
 export type CreditKind = 'paid' | 'promotional';
 
 type LedgerSide = 'granted' | 'available' | 'reserved' | 'spent';
@@ -20,33 +21,36 @@ interface Transfer {
   target: LedgerSide;
   credits: number;
   reason: Reason;
-  /** Unique in the whole ledger: the same movement can't happen twice. */
+  /** Unique in the whole ledger: the same transfer can't be booked twice. */
   reference: string;
   note?: string | undefined;
 }
 
-const TRANSFER = statement(
+const TRANSFER = namedStatement(
   'ledger_transfer',
+  ['accountId', 'kind', 'source', 'target', 'credits', 'reason', 'reference', 'note'],
   `with moved as (
      update ledger_balances set
-       granted = granted + $5::bigint * (($3 = 'granted')::int - ($4 = 'granted')::int),
-       available = available + $5::bigint * (($4 = 'available')::int - ($3 = 'available')::int),
-       reserved = reserved + $5::bigint * (($4 = 'reserved')::int - ($3 = 'reserved')::int),
-       spent = spent + $5::bigint * (($4 = 'spent')::int - ($3 = 'spent')::int)
-     where account_id = $1 and kind = $2
+       granted = granted
+         + :credits::bigint * ((:source = 'granted')::int - (:target = 'granted')::int),
+       available = available
+         + :credits::bigint * ((:target = 'available')::int - (:source = 'available')::int),
+       reserved = reserved
+         + :credits::bigint * ((:target = 'reserved')::int - (:source = 'reserved')::int),
+       spent = spent + :credits::bigint * ((:target = 'spent')::int - (:source = 'spent')::int)
+     where account_id = :accountId and kind = :kind
      returning available, reserved)
    insert into ledger_transfers
      (account_id, kind, source, target, credits, reason, reference, note,
       available_after, reserved_after)
-   select $1, $2, $3, $4, $5::bigint, $6, $7, $8, available, reserved from moved
+   select :accountId, :kind, :source, :target, :credits::bigint, :reason, :reference, :note,
+     available, reserved from moved
    returning id`,
 );
 
 async function transfer(tx: Queryable, move: Transfer): Promise<void> {
-  const { accountId, kind, source, target, credits, reason, reference, note } = move;
-  const values = [accountId, kind, source, target, credits, reason, reference, note ?? null];
-  const rows = await tx.query(TRANSFER, values);
-  if (rows.length !== 1) throw new Error(`account ${accountId} has no ${kind} ledger account`);
+  const rows = await tx.query(TRANSFER, TRANSFER.values({ ...move, note: move.note ?? null }));
+  if (rows.length !== 1) throw new Error(`account ${move.accountId} has no ${move.kind} balance`);
 }
 
 const OPEN = statement(
@@ -54,21 +58,21 @@ const OPEN = statement(
   `insert into ledger_balances (account_id, kind) values ($1, 'paid'), ($1, 'promotional')`,
 );
 
-/** Opens the books of a new account, both kinds at zero. */
-export async function openBooks(tx: Transaction, accountId: string): Promise<void> {
+/** Creates the balances of a new account, of both kinds, at zero. */
+export async function openBalances(tx: Transaction, accountId: string): Promise<void> {
   await tx.query(OPEN, [accountId]);
 }
 
 /**
- * Reserves paid credits for a task. The database's own check keeps `available` from going below
- * zero, however many reserves run at once.
- * @throws ApiError `insufficient_credits` (the transaction is then lost, as it must be)
+ * Reserves paid credits for a task. A check of the database keeps `available` from going below zero
+ * when several reserves run at once.
+ * @throws ApiError `insufficient_credits`; the transaction is then aborted and can't commit
  */
 export async function reserve(
   tx: Transaction,
-  reserve: { accountId: string; taskId: string; credits: number },
+  reservation: { accountId: string; taskId: string; credits: number },
 ): Promise<void> {
-  const { accountId, taskId, credits } = reserve;
+  const { accountId, taskId, credits } = reservation;
   const reference = `reserve:${taskId}`;
   const sides = { source: 'available', target: 'reserved' } as const;
   try {
@@ -89,8 +93,9 @@ export async function reserve(
 }
 
 /**
- * Settles a reservation: `capture` spends it, `refund` gives it back. Both use one reference, so
- * only one of them can ever exist for a task.
+ * Settles a reservation: `capture` spends it, `refund` makes it available again. Both use the same
+ * reference, so a task has at most one of them.
+ * @throws pg's DatabaseError (`violatedConstraint`) when the task is already settled
  */
 export async function settle(
   tx: Transaction,
@@ -110,16 +115,17 @@ export async function settle(
 
 export interface Grant {
   accountId: string;
-  /** A whole number, above zero for a grant, any but zero for an adjustment. */
+  /** A whole number: above zero for a grant, not zero for an adjustment. */
   credits: number;
   kind: CreditKind;
-  /** The caller's own name for this movement; the same reference is never booked twice. */
+  /** The caller's name for this transfer. The same reference is never booked twice. */
   reference: string;
 }
 
 /**
  * Gives credits, once per reference.
- * @returns whether the credits were booked now (false: they were before, with the same values)
+ * @returns true when the credits were booked now; false when they were booked earlier, with the
+ * same values
  * @throws UsageError when the reference was used with other values
  */
 export function grant(db: Database, given: Grant): Promise<boolean> {
@@ -132,7 +138,7 @@ export function grant(db: Database, given: Grant): Promise<boolean> {
 }
 
 /**
- * Corrects a balance up or down, once per reference.
+ * Corrects a balance up or down, once per reference; returns the same as {@link grant}.
  * @throws UsageError when the reference was used with other values, or the balance can't cover it
  */
 export async function adjust(db: Database, change: Grant & { note: string }): Promise<boolean> {
@@ -164,7 +170,7 @@ async function bookOnce(db: Database, move: Transfer): Promise<boolean> {
     await transfer(db, move);
     return true;
   } catch (error) {
-    // Any constraint: a movement sent again may fail on the balance before it meets its reference.
+    // Any constraint: a repeated transfer may violate the balance before the unique reference.
     if (violatedConstraint(error) === undefined || !(await isBooked(db, move))) throw error;
     return false;
   }
@@ -196,7 +202,7 @@ const BALANCES = statement(
   'select kind, available, reserved from ledger_balances where account_id = $1',
 );
 
-/** Both balances of an account; zero where there are no books. */
+/** The balances of an account, zero when it has none. */
 export async function balances(
   db: Queryable,
   accountId: string,
@@ -209,7 +215,7 @@ export async function balances(
   return { paid: of('paid'), promotional: of('promotional') };
 }
 
-/** For an admitting statement (accounts/admission.ts): the caller's paid balance. */
+/** The caller's paid balance, for the statement that admits a request (accounts/admission.ts). */
 export const PAID_BALANCE_OF_CALLER = {
   columns: 'books.available as available_credits',
   joins: `join ledger_balances books

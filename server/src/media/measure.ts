@@ -1,25 +1,28 @@
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { askChild, type ChildOutcome } from '../kernel/child.ts';
+import { type ChildOutcome, runChild } from '../kernel/child.ts';
 import { createSemaphore } from '../kernel/semaphore.ts';
-import { readAnswer } from './answer.ts';
-import { type Measurement, type MediaBounds, type Question, refused } from './measurement.ts';
+import { type Measurement, type MeasureRequest, type MediaBounds, refused } from './measurement.ts';
+import { parseMeasurement } from './parse-measurement.ts';
 
 export type { Measurement, MediaFacts } from './measurement.ts';
 
 export interface Measurer {
   /**
-   * Decodes one file in full, in a child process that can read that file and is killed when it
-   * passes a bound. The bytes decide what the file is, never its name.
-   * @throws only for our own failures (no child, no file) and the signal's reason when aborted
+   * Decodes all of one file, in a child process that can read only that file and is killed when it
+   * exceeds a bound. The bytes decide the file's type, never its name.
+   * @throws for failures of the service (no child, no file), and the signal's reason when aborted
    */
   measure(path: string, expected: 'image' | 'video', signal?: AbortSignal): Promise<Measurement>;
 }
 
-export interface MeasurerOptions {
-  /** Children at a time; further files wait their turn. */
+interface MeasurerOptions {
+  /** How many child processes may run at a time; further files wait. */
   concurrency?: number;
-  /** For one file, from the start of its child. */
+  /** For one file, from the start of its child process. */
   timeoutSeconds?: number;
   /** Resident memory of one child. */
   memoryBytes?: number;
@@ -35,26 +38,32 @@ const BOUNDS: MediaBounds = {
   videoFrames: 3600,
 };
 
-/** Signals that a process gives itself by a fault; any other came from outside. */
+/** Signals that a fault of the process itself raises; any other signal came from outside. */
 const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'];
 
 /**
- * Node's permission model: no network, no processes, no writing, and no reading but our code and
- * its packages. It binds JavaScript only; FFmpeg is held by what its demuxer is allowed to open.
+ * Node's permission model: no network, no processes, no writing, and reading only the product's
+ * code and its packages. It restricts JavaScript only; the demuxer's options restrict FFmpeg.
+ * It compares paths as they are written, so the child must not replace a symbolic link, such as
+ * node_modules, by its real path.
  */
 const CHILD_FLAGS = [
   '--permission',
   '--allow-addons',
+  '--preserve-symlinks',
   '--disable-warning=SecurityWarning',
-  ...[new URL('../', import.meta.url), new URL('../../package.json', import.meta.url)]
+  ...['../', '../../package.json']
+    .map((ours) => fileURLToPath(new URL(ours, import.meta.url)))
     .concat(packagesFolder())
-    .map((readable) => `--allow-fs-read=${fileURLToPath(readable)}`),
+    .map((readable) => `--allow-fs-read=${readable}`),
 ];
 
-/** The folder that holds node-av and, beside it, its binaries. */
-function packagesFolder(): URL {
-  const entry = import.meta.resolve('node-av/lib');
-  return new URL(entry.slice(0, entry.lastIndexOf('/node-av/') + 1));
+/** The folder in which Node finds node-av. The packages with its binaries are in it too. */
+function packagesFolder(): string {
+  const searched = createRequire(import.meta.url).resolve.paths('node-av') ?? [];
+  const found = searched.find((folder) => existsSync(path.join(folder, 'node-av')));
+  if (!found) throw new Error('the package node-av is not installed: run npm ci');
+  return `${found}/`;
 }
 
 export function createMeasurer(options: MeasurerOptions = {}): Measurer {
@@ -64,8 +73,8 @@ export function createMeasurer(options: MeasurerOptions = {}): Measurer {
   return {
     measure: (path, expected, signal) =>
       semaphore.run(signal, async () => {
-        const outcome = await askAbout(path, { expected, bounds }, { ...limits, signal });
-        return judge(outcome, signal);
+        const outcome = await measureInChild(path, { expected, bounds }, { ...limits, signal });
+        return measurementOf(outcome, signal);
       }),
   };
 }
@@ -76,12 +85,12 @@ interface ChildLimits {
   signal: AbortSignal | undefined;
 }
 
-async function askAbout(path: string, question: Question, limits: ChildLimits) {
+async function measureInChild(path: string, input: MeasureRequest, limits: ChildLimits) {
   await using file = await open(path, 'r');
-  return await askChild({
+  return await runChild({
     script: new URL('./decode.ts', import.meta.url),
     nodeFlags: CHILD_FLAGS,
-    question,
+    input,
     fileDescriptors: [file.fd],
     timeoutSeconds: limits.timeoutSeconds,
     memoryBytes: limits.memoryBytes,
@@ -89,17 +98,17 @@ async function askAbout(path: string, question: Question, limits: ChildLimits) {
   });
 }
 
-function judge(outcome: ChildOutcome, signal: AbortSignal | undefined): Measurement {
+function measurementOf(outcome: ChildOutcome, signal: AbortSignal | undefined): Measurement {
   switch (outcome.kind) {
-    case 'answered':
-      return readAnswer(outcome.answer);
+    case 'completed':
+      return parseMeasurement(outcome.result);
     case 'timed_out':
       return refused('decode_too_slow');
     case 'out_of_memory':
       return refused('decode_too_large');
     case 'crashed':
       if (outcome.signal && FAULTS.includes(outcome.signal)) return refused('undecodable');
-      throw new Error(`the media child ended without an answer: ${outcome.cause}`);
+      throw new Error(`the media child ended without a result: ${outcome.cause}`);
     case 'aborted':
       throw signal?.reason ?? new Error('aborted');
   }

@@ -2,7 +2,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { ByteBudget } from './byte-budget.ts';
 import type { DownloadSession } from './download-session.ts';
-import type { HopResponse } from './hop.ts';
+import type { PinnedResponse } from './pinned-request.ts';
 import { OutboundError } from './refusal.ts';
 
 const DECODERS = {
@@ -13,29 +13,30 @@ const DECODERS = {
 };
 
 /**
- * The body of an answer in the clear: what the host encoded although it was asked not to is
- * decoded as it flows.
- * @throws OutboundError not_reachable for an encoding we don't know or several at once; too_large
- *   when the host announces more bytes than the budget has left
+ * The decoded body of a response. Requests ask for no content encoding; a host may use one anyway,
+ * and its body is then decoded while it is read.
+ * @throws OutboundError not_reachable for an unknown encoding or several ones; too_large when the
+ *   content length is more than the budget has left
  */
-export function openBody(response: HopResponse, budget: ByteBudget): Readable {
+export function openBody(response: PinnedResponse, budget: ByteBudget): Readable {
   const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity' || encoding === '') {
-    budget.foresee(Number(response.headers['content-length'] ?? 0));
+    budget.requireRoomFor(Number(response.headers['content-length'] ?? 0));
     return response.body;
   }
   if (!isDecodable(encoding)) {
     throw new OutboundError('not_reachable', 'The host used an unknown content encoding');
   }
-  return pipeline(response.body, DECODERS[encoding](), () => {}); // its reader hears of failures
+  // A failure destroys the returned stream, so that its reader gets the error.
+  return pipeline(response.body, DECODERS[encoding](), () => {});
 }
 
 function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, encoding);
 }
 
-/** Yields a body's chunks as they arrive, counts them, and ends the session with the iteration. */
-export async function* counted(
+/** Yields a body's chunks as they arrive and counts them. Ends the session when iteration ends. */
+export async function* countedChunks(
   body: Readable,
   budget: ByteBudget,
   session: DownloadSession,
@@ -57,13 +58,13 @@ export async function* counted(
   }
 }
 
-/** How fast a host must send, on average, once it has had its grace. */
+/** How fast a host must send on average, once the grace period is over. */
 export interface Pace {
   graceSeconds: number;
   bytesPerSecond: number;
 }
 
-/** Watches how fast a host sends, its reader's pauses left out. */
+/** Measures how fast a host sends. The time that the reader takes between chunks does not count. */
 function watchPace({ graceSeconds, bytesPerSecond }: Pace) {
   let waitedSeconds = 0;
   let bytes = 0;

@@ -1,6 +1,6 @@
 import { OutboundError } from './refusal.ts';
 
-/** A number of bytes that several downloads share, counted after any content decoding. */
+/** A limit of bytes that several downloads share, counted after content decoding. */
 export class ByteBudget {
   readonly limitBytes: number;
   #usedBytes = 0;
@@ -19,20 +19,20 @@ export class ByteBudget {
 
   /**
    * Counts bytes that have arrived.
-   * @throws OutboundError too_large once more than the limit was taken, and ever after
+   * @throws OutboundError too_large when the sum exceeds the limit, and on each call after that
    */
   take(bytes: number): void {
     this.#usedBytes += bytes;
     if (this.#usedBytes > this.limitBytes) throw this.#exceeded();
   }
 
-  /** @throws OutboundError too_large when that many bytes would not fit; counts nothing. */
-  foresee(bytes: number): void {
+  /** @throws OutboundError too_large when so many bytes would exceed the limit; counts nothing */
+  requireRoomFor(bytes: number): void {
     if (bytes > this.remainingBytes) throw this.#exceeded();
   }
 
   #exceeded(): OutboundError {
-    const words = `More than ${this.limitBytes} bytes were sent`;
-    return new OutboundError('too_large', words, { details: { limit_bytes: this.limitBytes } });
+    const message = `More than ${this.limitBytes} bytes were sent`;
+    return new OutboundError('too_large', message, { details: { limit_bytes: this.limitBytes } });
   }
 }

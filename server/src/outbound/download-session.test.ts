@@ -20,7 +20,7 @@ before(async () => {
   host = await startMediaHost();
   host.serve('/endless', { kind: 'endless' });
   host.serve('/stall', { kind: 'stall' });
-  guardedFetch = openDoor(host);
+  guardedFetch = openGuardedFetch(host);
 });
 
 after(async () => {
@@ -28,11 +28,11 @@ after(async () => {
   await host.close();
 });
 
-function openDoor(to: MediaHost): GuardedFetch {
+function openGuardedFetch(to: MediaHost): GuardedFetch {
   return createGuardedFetch({ allow: parseAllowList(`localhost:${to.port}`), ca });
 }
 
-function wishes(options: Partial<DownloadOptions> = {}): DownloadOptions {
+function optionsWith(options: Partial<DownloadOptions> = {}): DownloadOptions {
   return { budget: new ByteBudget(Number.POSITIVE_INFINITY), ...options };
 }
 
@@ -41,7 +41,7 @@ async function drain(body: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 test('leaving the body early closes the connection', async () => {
-  const { body } = await guardedFetch.download(host.url('/endless'), wishes());
+  const { body } = await guardedFetch.download(host.url('/endless'), optionsWith());
   for await (const chunk of body) {
     assert.ok(chunk.length > 0);
     break;
@@ -49,10 +49,10 @@ test('leaving the body early closes the connection', async () => {
   await host.idle();
 });
 
-test('an abort while headers are awaited rejects with its reason and closes the connection', async () => {
+test('an abort before the headers rejects with its reason and closes the connection', async () => {
   const stop = new AbortController();
   const path = '/stall?abort';
-  const attempt = guardedFetch.download(host.url(path), wishes({ signal: stop.signal }));
+  const attempt = guardedFetch.download(host.url(path), optionsWith({ signal: stop.signal }));
   const outcome = assert.rejects(attempt, new Error('enough'));
   await host.requested(path);
   stop.abort(new Error('enough'));
@@ -60,11 +60,11 @@ test('an abort while headers are awaited rejects with its reason and closes the 
   await host.idle();
 });
 
-test('an abort in mid-body ends the reading with its reason and closes the connection', async () => {
+test('an abort in the body rejects the read with its reason and closes the connection', async () => {
   const stop = new AbortController();
   const { body } = await guardedFetch.download(
     host.url('/endless'),
-    wishes({ signal: stop.signal }),
+    optionsWith({ signal: stop.signal }),
   );
   const reading = (async () => {
     for await (const _ of body) stop.abort(new Error('enough'));
@@ -73,15 +73,15 @@ test('an abort in mid-body ends the reading with its reason and closes the conne
   await host.idle();
 });
 
-test('an abort before the start connects to nothing', async () => {
+test('an abort before the start opens no connection', async () => {
   const before = host.connectionCount();
   const signal = AbortSignal.abort(new Error('enough'));
-  const attempt = guardedFetch.download(host.url('/endless'), wishes({ signal }));
+  const attempt = guardedFetch.download(host.url('/endless'), optionsWith({ signal }));
   await assert.rejects(attempt, new Error('enough'));
   assert.equal(host.connectionCount(), before);
 });
 
-test('an abort during the look-up is heard at once', async () => {
+test('an abort while the host is resolved rejects at once', async () => {
   const stop = new AbortController();
   const asked = Promise.withResolvers<void>();
   const resolve = () => {
@@ -89,24 +89,24 @@ test('an abort during the look-up is heard at once', async () => {
     return new Promise<never>(() => {});
   };
   const waiting = createGuardedFetch({ allow: parseAllowList(''), resolve });
-  const attempt = waiting.download('https://media.test/', wishes({ signal: stop.signal }));
+  const attempt = waiting.download('https://media.test/', optionsWith({ signal: stop.signal }));
   const outcome = assert.rejects(attempt, new Error('enough'));
   await asked.promise;
   stop.abort(new Error('enough'));
   await outcome;
 });
 
-test('a body that nobody reads is given up at the deadline, and a late reader hears why', async () => {
+test('at the deadline the connection of an unread body is closed, and a late read rejects', async () => {
   const { body } = await guardedFetch.download(
     host.url('/endless'),
-    wishes({ deadlineSeconds: 1.5 }),
+    optionsWith({ deadlineSeconds: 1.5 }),
   );
   await host.idle();
   const late = (error: unknown) => error instanceof OutboundError && error.reason === 'too_slow';
   await assert.rejects(drain(body), late);
 });
 
-test('a finished download leaves no listener behind on the signal of the caller', async () => {
+test('a finished download leaves no listener on the caller’s signal', async () => {
   const url = host.serve('/a.png', { kind: 'bytes', bytes: Buffer.alloc(3) });
   const listened: string[] = [];
   const { signal } = new AbortController();
@@ -120,50 +120,50 @@ test('a finished download leaves no listener behind on the signal of the caller'
     listened.pop();
     remove(type, listener);
   };
-  await drain((await guardedFetch.download(url, wishes({ signal }))).body);
+  await drain((await guardedFetch.download(url, optionsWith({ signal }))).body);
   assert.deepEqual(listened, []);
 });
 
-test('close ends every download, whatever it waits for, and refuses new ones', async () => {
-  const closing = openDoor(host);
-  const stalled = closing.download(host.url('/stall?close'), wishes());
+test('close ends every download and refuses new ones', async () => {
+  const closing = openGuardedFetch(host);
+  const stalled = closing.download(host.url('/stall?close'), optionsWith());
   const outcome = assert.rejects(stalled, { name: 'AbortError' });
-  const unread = await closing.download(host.url('/endless'), wishes());
+  const unread = await closing.download(host.url('/endless'), optionsWith());
   await host.requested('/stall?close');
   await closing.close();
   await outcome;
   await assert.rejects(drain(unread.body), { name: 'AbortError' });
-  await assert.rejects(closing.download(host.url('/stall'), wishes()), { name: 'AbortError' });
+  await assert.rejects(closing.download(host.url('/stall'), optionsWith()), { name: 'AbortError' });
   await host.idle();
 });
 
-test('a host is not read from faster than the body is', async (t) => {
+test('the connection is read only as fast as the body', async (t) => {
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
   const url = plain.serve('/endless', { kind: 'endless' });
-  const options = wishes({ plainHttpWhereAllowed: true });
-  const { body } = await openDoor(plain).download(url, options);
+  const options = optionsWith({ plainHttpWhereAllowed: true });
+  const { body } = await openGuardedFetch(plain).download(url, options);
   for await (const _ of body) {
     const sentBytes = await steady(() => plain.sentBytes(), 64_000_000);
-    assert.ok(sentBytes < 64_000_000, `${sentBytes} bytes were taken in`);
+    assert.ok(sentBytes < 64_000_000, `${sentBytes} bytes were read`);
     break;
   }
 });
 
-/** Polls a growing number until it stands still for 20 looks or has passed the limit. */
+/** Polls a growing number until it is the same for 20 reads or exceeds the limit. */
 async function steady(read: () => number, limit: number): Promise<number> {
   let last = read();
-  for (let looks = 0; looks < 20 && last < limit; looks += 1) {
+  for (let reads = 0; reads < 20 && last < limit; reads += 1) {
     await delay(10);
-    if (read() !== last) looks = 0;
+    if (read() !== last) reads = 0;
     last = read();
   }
   return last;
 }
 
-test('memory stays flat over an endless body, up to a budget of 50 MB', async () => {
+test('memory stays flat over a body of 50 MB', async () => {
   const budget = new ByteBudget(50_000_000);
-  const { body } = await guardedFetch.download(host.url('/endless'), wishes({ budget }));
+  const { body } = await guardedFetch.download(host.url('/endless'), optionsWith({ budget }));
   const start = await retainedBytes();
   let most = 0;
   let looked = 0;
@@ -177,7 +177,7 @@ test('memory stays flat over an endless body, up to a budget of 50 MB', async ()
   const over = (error: unknown) => error instanceof OutboundError && error.reason === 'too_large';
   await assert.rejects(reading, over);
   assert.ok(budget.usedBytes < 50_100_000);
-  assert.ok(most - start < 8_000_000, `${most - start} bytes more were held`);
+  assert.ok(most - start < 8_000_000, `${most - start} more bytes are in memory`);
 });
 
 async function retainedBytes(): Promise<number> {

@@ -1,25 +1,30 @@
 import { lookup } from 'node:dns/promises';
 import { type AllowList, checkUrl } from './addresses.ts';
-import { counted, openBody, type Pace } from './body.ts';
+import { countedChunks, openBody, type Pace } from './body.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';
-import { ask, type HopResponse, type HopRules, type Resolve } from './hop.ts';
+import {
+  type PinnedResponse,
+  type RequestRules,
+  type Resolve,
+  requestPinned,
+} from './pinned-request.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 export interface GuardedFetchOptions {
-  /** Hosts reachable although not public; see {@link AllowList}. */
+  /** Hosts that may be reached although they are not public; see {@link AllowList}. */
   allow: AllowList;
-  /** All addresses of a host name; the system's look-up when not given. */
+  /** All addresses of a host name; the system's resolver when not given. */
   resolve?: Resolve | undefined;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
-  /** For the look-up, and again for connecting and TLS. 10 when not given. */
+  /** For resolving the host name, and again for connect and TLS. 10 when not given. */
   connectTimeoutSeconds?: number | undefined;
-  /** From the request to the end of the answer's headers. 20 when not given. */
+  /** From the request to the end of the response's headers. 20 when not given. */
   headersTimeoutSeconds?: number | undefined;
-  /** Without a byte of the body. 20 when not given. */
+  /** At most so long between two chunks of the body. 20 when not given. */
   idleTimeoutSeconds?: number | undefined;
-  /** How slowly a host may send. 16 KiB a second after 10 seconds when not given. */
+  /** The slowest that a host may send. 16 KiB a second after 10 seconds when not given. */
   pace?: Pace | undefined;
   /** For a whole download. 300 when not given. */
   deadlineSeconds?: number | undefined;
@@ -27,69 +32,69 @@ export interface GuardedFetchOptions {
 
 export interface DownloadOptions {
   signal?: AbortSignal | undefined;
-  /** Counts the bytes of the body, after any content decoding. */
+  /** Counts the bytes of the body, after content decoding. */
   budget: ByteBudget;
-  /** For the whole download, pauses of its reader included; the guarded fetch has a default. */
+  /** For the whole download, including the time that its reader takes. */
   deadlineSeconds?: number | undefined;
-  /** Lets a `host:port` on the allow list be asked by plain http. */
+  /** Allows plain http for a `host:port` on the allow list. */
   plainHttpWhereAllowed?: boolean | undefined;
-  /** Sent to the origin of the first URL only: a redirect to another one does not get them. */
+  /** Sent to the origin of the first URL only, never to another origin after a redirect. */
   headers?: Record<string, string> | undefined;
 }
 
-export interface Download {
-  /** The URL that answered, after redirects. */
+interface Download {
+  /** The URL of the file, after redirects. */
   finalUrl: string;
-  /** As the host sent it: a claim, nothing more. */
+  /** As the host sent it; not verified. */
   contentType: string | null;
-  /** To be read once, or left early: that closes the connection. */
+  /** To be iterated once. Leaving the iteration early closes the connection. */
   body: AsyncIterable<Uint8Array>;
 }
 
 /** The only way to fetch from hosts that clients or providers name. */
 export interface GuardedFetch {
   /**
-   * Gets a file by https from a public host, following at most 5 redirects, each hop checked anew
-   * (design section 7). A body that is never read is given up at the deadline.
+   * Gets a file by https from a public host. Follows at most 5 redirects and checks each target
+   * like the first URL. At the deadline the connection is closed, also if the body was never read.
    * @throws OutboundError, here or while the body is read; the signal's reason once it aborts
    */
   download(url: string, options: DownloadOptions): Promise<Download>;
-  /** Cuts every download short and resolves when their sockets are gone. */
+  /** Aborts every download; resolves when their sockets are closed. */
   close(): Promise<void>;
 }
 
-interface DoorRules extends HopRules {
+interface DownloadRules extends RequestRules {
   pace: Pace;
 }
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** No content, reset content, partial content: none of them is the file. */
+/** No content, reset content, partial content: successes without the whole file. */
 const NOT_THE_FILE = new Set([204, 205, 206]);
 
-export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
-  const rules = rulesOf(options);
+export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch {
+  const rules = rulesOf(settings);
   const sessions = new Set<DownloadSession>();
   let closed = false;
   return {
-    async download(url, wishes) {
-      if (closed) throw doorClosed();
+    async download(url, options) {
+      if (closed) throw shuttingDown();
       const session = beginDownloadSession({
-        signal: wishes.signal,
-        deadlineSeconds: wishes.deadlineSeconds ?? options.deadlineSeconds ?? 300,
+        signal: options.signal,
+        deadlineSeconds: options.deadlineSeconds ?? settings.deadlineSeconds ?? 300,
         onEnd: (ended) => sessions.delete(ended),
       });
       sessions.add(session);
-      return startDownload(url, wishes, rules, session);
+      return startDownload(url, options, rules, session);
     },
     async close() {
       closed = true;
-      await Promise.all([...sessions].map((session) => session.end(doorClosed())));
+      await Promise.all([...sessions].map((session) => session.end(shuttingDown())));
     },
   };
 }
 
-function rulesOf(options: GuardedFetchOptions): DoorRules {
+function rulesOf(options: GuardedFetchOptions): DownloadRules {
   return {
     allow: options.allow,
     resolve: options.resolve ?? ((host) => lookup(host, { all: true })),
@@ -103,18 +108,18 @@ function rulesOf(options: GuardedFetchOptions): DoorRules {
 
 async function startDownload(
   url: string,
-  wishes: DownloadOptions,
-  rules: DoorRules,
+  options: DownloadOptions,
+  rules: DownloadRules,
   session: DownloadSession,
 ): Promise<Download> {
   try {
-    const { finalUrl, response } = await follow(url, wishes, rules, session);
-    const body = openBody(response, wishes.budget);
+    const { finalUrl, response } = await followRedirects(url, options, rules, session);
+    const body = openBody(response, options.budget);
     const contentType = response.headers['content-type'];
     return {
       finalUrl: finalUrl.href,
       contentType: typeof contentType === 'string' ? contentType : null,
-      body: counted(body, wishes.budget, session, rules.pace),
+      body: countedChunks(body, options.budget, session, rules.pace),
     };
   } catch (failure) {
     const failureOf = session.failureOf(failure);
@@ -123,20 +128,20 @@ async function startDownload(
   }
 }
 
-async function follow(
+async function followRedirects(
   start: string,
-  wishes: DownloadOptions,
-  rules: HopRules,
+  options: DownloadOptions,
+  rules: RequestRules,
   session: DownloadSession,
 ) {
   let target = start;
   let origin: string | undefined;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     try {
-      const url = checkUrl(target, rules.allow, wishes);
+      const url = checkUrl(target, rules.allow, options);
       origin ??= url.origin;
-      const headers = url.origin === origin ? (wishes.headers ?? {}) : {};
-      const response = await ask(url, headers, rules, session);
+      const headers = url.origin === origin ? (options.headers ?? {}) : {};
+      const response = await requestPinned(url, headers, rules, session);
       const location = redirectLocation(response);
       if (location === undefined) return { finalUrl: url, response: requireFile(response) };
       await response.close();
@@ -147,22 +152,22 @@ async function follow(
       throw atRedirect ? refusal.afterRedirects(redirects) : refusal;
     }
   }
-  const words = `The host redirects more than ${MAX_REDIRECTS} times`;
-  throw new OutboundError('too_many_redirects', words, { details: { limit: MAX_REDIRECTS } });
+  const message = `The host redirects more than ${MAX_REDIRECTS} times`;
+  throw new OutboundError('too_many_redirects', message, { details: { limit: MAX_REDIRECTS } });
 }
 
-function redirectLocation(response: HopResponse): string | undefined {
+function redirectLocation(response: PinnedResponse): string | undefined {
   const { location } = response.headers;
   return REDIRECTS.has(response.status) && typeof location === 'string' ? location : undefined;
 }
 
-function requireFile(response: HopResponse): HopResponse {
+function requireFile(response: PinnedResponse): PinnedResponse {
   const { status } = response;
   if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return response;
-  const words = `The host answered with HTTP status ${status}`;
-  throw new OutboundError('not_reachable', words, { details: { http_status: status } });
+  const message = `The host responded with HTTP status ${status}`;
+  throw new OutboundError('not_reachable', message, { details: { http_status: status } });
 }
 
-function doorClosed(): DOMException {
+function shuttingDown(): DOMException {
   return new DOMException('The service is shutting down', 'AbortError');
 }

@@ -25,7 +25,7 @@ let guardedFetch: GuardedFetch;
 before(async () => {
   ca = await readFile(TEST_CA_FILE, 'utf8');
   host = await startMediaHost();
-  guardedFetch = openDoor();
+  guardedFetch = openGuardedFetch();
 });
 
 after(async () => {
@@ -33,7 +33,7 @@ after(async () => {
   await host.close();
 });
 
-function openDoor(options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
+function openGuardedFetch(options: Partial<GuardedFetchOptions> = {}): GuardedFetch {
   return createGuardedFetch({
     allow: parseAllowList(`localhost:${host.port}`),
     ca,
@@ -72,17 +72,17 @@ function bytes(headers: Record<string, string>, status = 200): Behaviour {
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const UNREACHED = 'not_reachable';
-const CUT: Expected = [UNREACHED, /before its whole answer had arrived/];
-const NOT_HTTP: Expected = [UNREACHED, /proper HTTP/];
+const CUT: Expected = [UNREACHED, /before the whole response had arrived/];
+const NOT_HTTP: Expected = [UNREACHED, /valid HTTP/];
 const UNDECODED: Expected = [UNREACHED, /could not be decoded/];
 const OVER: Expected = ['too_large', /1000000 bytes/, { limit_bytes: MEGABYTE }];
 
 const FAILURES: [string, Behaviour, Expected][] = [
-  ['a body shorter than announced', bytes({ 'content-length': '100' }), CUT],
-  ['a reset in mid-body', { kind: 'reset', bytes: BYTES }, CUT],
-  ['a chunked body that is cut', raw(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nabc`), CUT],
-  ['a connection closed without an answer', raw(''), CUT],
-  ['an answer that is not HTTP', raw('SSH-2.0-x\r\n'), NOT_HTTP],
+  ['a body shorter than its content length', bytes({ 'content-length': '100' }), CUT],
+  ['a reset in the body', { kind: 'reset', bytes: BYTES }, CUT],
+  ['a chunked body that ends early', raw(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nabc`), CUT],
+  ['a connection closed without a response', raw(''), CUT],
+  ['a response that is not HTTP', raw('SSH-2.0-x\r\n'), NOT_HTTP],
   ['a negative length', raw(`${OK}content-length: -5\r\n\r\nabc`), NOT_HTTP],
   [
     'headers over 16 KB',
@@ -91,7 +91,7 @@ const FAILURES: [string, Behaviour, Expected][] = [
   ],
   ['an endless body', { kind: 'endless' }, OVER],
   ['a gzip bomb', { kind: 'gzip_bomb', decodedBytes: 100 * MEGABYTE }, OVER],
-  ['an announced length over the budget', bytes({ 'content-length': '1000001' }), OVER],
+  ['a content length over the budget', bytes({ 'content-length': '1000001' }), OVER],
   [
     'an unknown encoding',
     bytes({ 'content-encoding': 'zstd' }),
@@ -103,17 +103,17 @@ const FAILURES: [string, Behaviour, Expected][] = [
     [UNREACHED, /unknown content enc/],
   ],
   [
-    'an inherited name as encoding',
+    'a property name of Object as encoding',
     bytes({ 'content-encoding': 'toString' }),
     [UNREACHED, /unknown/],
   ],
-  ['what is not gzip', bytes({ 'content-encoding': 'gzip' }), UNDECODED],
-  ['what is not brotli', bytes({ 'content-encoding': 'br' }), UNDECODED],
-  ['what is not deflate', bytes({ 'content-encoding': 'deflate' }), UNDECODED],
+  ['a body that is not gzip', bytes({ 'content-encoding': 'gzip' }), UNDECODED],
+  ['a body that is not brotli', bytes({ 'content-encoding': 'br' }), UNDECODED],
+  ['a body that is not deflate', bytes({ 'content-encoding': 'deflate' }), UNDECODED],
 ];
 
 for (const [title, behaviour, expected] of FAILURES) {
-  test(`refused after one try, its connection closed: ${title}`, async () => {
+  test(`a download is refused after one try and its connection closed: ${title}`, async () => {
     const before = host.connectionCount();
     expect(await failure(guardedFetch, host.serve('/file', behaviour)), expected);
     await host.idle();
@@ -121,18 +121,18 @@ for (const [title, behaviour, expected] of FAILURES) {
   });
 }
 
-test('headers that never come, and a body that stops, are too slow', async () => {
-  const noHeaders = openDoor({ headersTimeoutSeconds: 0.3 });
+test('missing headers and a body that stops are too slow', async () => {
+  const noHeaders = openGuardedFetch({ headersTimeoutSeconds: 0.3 });
   const stalled = await failure(noHeaders, host.serve('/file', { kind: 'stall' }));
-  expect(stalled, ['too_slow', /begin its answer/]);
-  const noBody = openDoor({ idleTimeoutSeconds: 0.3 });
+  expect(stalled, ['too_slow', /begin its response/]);
+  const noBody = openGuardedFetch({ idleTimeoutSeconds: 0.3 });
   const stopping: Behaviour = { kind: 'stall_in_body', bytes: BYTES };
   const stopped = await failure(noBody, host.serve('/file', stopping));
   expect(stopped, ['too_slow', /stopped sending/]);
   await host.idle();
 });
 
-test('every status that is not a whole file is refused with its number', async () => {
+test('every status without a whole file is refused, and its number reported', async () => {
   for (const status of [204, 205, 206, 300, 304, 400, 401, 403, 404, 410, 429, 500, 503]) {
     const error = await failure(guardedFetch, host.serve('/status', bytes({}, status)));
     expect(error, [UNREACHED, new RegExp(`status ${status}`), { http_status: status }]);
@@ -141,7 +141,7 @@ test('every status that is not a whole file is refused with its number', async (
   expect(lost, [UNREACHED, /status 302/, { http_status: 302 }]);
 });
 
-test('an answer refused by its headers is not read on, nor is a redirect', async () => {
+test('the body of a refused response or a redirect is not read', async () => {
   const endless = (status: number, headers: Record<string, string>) =>
     host.serve('/endless', { kind: 'endless', status, headers });
   const missing = await failure(guardedFetch, endless(404, {}));
@@ -155,20 +155,20 @@ test('an answer refused by its headers is not read on, nor is a redirect', async
   await host.idle();
 });
 
-test('a body longer than announced ends where it was announced to end', async () => {
+test('a body longer than its content length ends at that length', async () => {
   const url = host.serve('/longer', bytes({ 'content-length': '6' }));
   const { body } = await guardedFetch.download(url, { budget: new ByteBudget(100) });
   assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'eleven');
 });
 
-test('a drip that never pauses long enough to be idle meets the deadline', async () => {
+test('the deadline ends a body that arrives slowly without a long pause', async () => {
   const url = host.serve('/drip', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
   const error = await failure(guardedFetch, url, 0.4);
   expect(error, ['too_slow', /longer than 0.4 seconds/, { deadline_seconds: 0.4 }]);
 });
 
-test('a host that goes on sending too slowly is too slow', async () => {
-  const strict = openDoor({ pace: { graceSeconds: 0.2, bytesPerSecond: 1000 } });
+test('a host that sends too few bytes per second is too slow', async () => {
+  const strict = openGuardedFetch({ pace: { graceSeconds: 0.2, bytesPerSecond: 1000 } });
   const url = host.serve('/slow', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
   const error = await failure(strict, url);
   assert.equal(error.reason, 'too_slow');
@@ -176,13 +176,13 @@ test('a host that goes on sending too slowly is too slow', async () => {
   await strict.close();
 });
 
-test('the deadline counts across redirects, look-ups and headers', async () => {
-  const patient = openDoor({ headersTimeoutSeconds: 60 });
+test('the deadline covers redirects, DNS and headers', async () => {
+  const patient = openGuardedFetch({ headersTimeoutSeconds: 60 });
   host.serve('/stalled', { kind: 'stall' });
   const url = host.serve('/to-stalled', { kind: 'redirect', to: '/stalled' });
   const redirected = await failure(patient, url, 0.3);
   expect(redirected, ['too_slow', /longer than/, { deadline_seconds: 0.3 }]);
-  const unresolved = openDoor({
+  const unresolved = openGuardedFetch({
     resolve: () => new Promise(() => {}),
     connectTimeoutSeconds: 60,
   });
@@ -190,47 +190,56 @@ test('the deadline counts across redirects, look-ups and headers', async () => {
   expect(lookUp, ['too_slow', /longer than/, { deadline_seconds: 0.1 }]);
 });
 
-test('a name that does not resolve, in time or at all, is told apart', async () => {
-  const never = openDoor({ resolve: () => new Promise(() => {}), connectTimeoutSeconds: 0.3 });
+test('a name that is not resolved in time is too slow, one that does not resolve not reachable', async () => {
+  const never = openGuardedFetch({
+    resolve: () => new Promise(() => {}),
+    connectTimeoutSeconds: 0.3,
+  });
   expect(await failure(never, 'https://media.test/'), ['too_slow', /not resolved in time/]);
-  const none = openDoor({ resolve: async () => [] });
+  const none = openGuardedFetch({ resolve: async () => [] });
   expect(await failure(none, 'https://media.test/'), [UNREACHED, /no address/]);
   const tooLongALabel = `https://${'a'.repeat(64)}.test/`; // fails without asking the network
-  const unknown = await failure(openDoor(), tooLongALabel);
+  const unknown = await failure(openGuardedFetch(), tooLongALabel);
   expect(unknown, [UNREACHED, /could not be resolved/]);
 });
 
-test('a port that nobody listens on is not reachable', async () => {
+test('a closed port is not reachable', async () => {
   const gone = await startMediaHost();
   await gone.close();
-  const error = await failure(doorTo(gone.port), gone.url('/a.png'));
+  const error = await failure(guardedFetchTo(gone.port), gone.url('/a.png'));
   expect(error, [UNREACHED, /refused the connection/]);
 });
 
-test('a listener that never shakes hands is too slow, one that speaks no TLS not reachable', async (t) => {
+test('a host without a TLS handshake in time is too slow, one without TLS not reachable', async (t) => {
   const silent = createServer((socket) => socket.resume());
   t.after(() => silent.close());
   const silentPort = await listen(silent);
-  const waiting = await failure(doorTo(silentPort, 0.3), `https://localhost:${silentPort}/`);
+  const waiting = await failure(
+    guardedFetchTo(silentPort, 0.3),
+    `https://localhost:${silentPort}/`,
+  );
   expect(waiting, ['too_slow', /did not connect in time/]);
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
-  const spoken = await failure(doorTo(plain.port), `https://localhost:${plain.port}/`);
+  const spoken = await failure(guardedFetchTo(plain.port), `https://localhost:${plain.port}/`);
   expect(spoken, [UNREACHED, /TLS/]);
 });
 
-test('a certificate for another name, or of an unknown authority, is not accepted', async () => {
+test('a certificate for another name or of an unknown authority is refused', async () => {
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   const allow = parseAllowList(`127.0.0.1:${host.port}`);
   const before = host.requests.length;
-  const named = await failure(openDoor({ allow, resolve }), host.url('/a.png', 'other.test'));
+  const named = await failure(
+    openGuardedFetch({ allow, resolve }),
+    host.url('/a.png', 'other.test'),
+  );
   expect(named, [UNREACHED, /TLS/]);
-  const unknown = await failure(openDoor({ ca: undefined }), host.url('/a.png'));
+  const unknown = await failure(openGuardedFetch({ ca: undefined }), host.url('/a.png'));
   expect(unknown, [UNREACHED, /TLS/]);
   assert.equal(host.requests.length, before);
 });
 
-test('headers that trickle for ever are given up', async (t) => {
+test('the deadline ends a response whose headers never end', async (t) => {
   const trickling = createServer(async (socket) => {
     socket.on('error', () => {});
     socket.write(OK);
@@ -242,27 +251,27 @@ test('headers that trickle for ever are given up', async (t) => {
   t.after(() => trickling.close());
   const port = await listen(trickling);
   const http = { budget: new ByteBudget(9), plainHttpWhereAllowed: true, deadlineSeconds: 1 };
-  const attempt = doorTo(port).download(`http://localhost:${port}/`, http);
+  const attempt = guardedFetchTo(port).download(`http://localhost:${port}/`, http);
   await assert.rejects(
     attempt,
     (error) => error instanceof OutboundError && error.reason === 'too_slow',
   );
 });
 
-test('a fault of ours is not blamed on the host', async () => {
+test('a bug of the service is not reported as a failure of the host', async () => {
   const fault = new TypeError('x is not a function');
   assert.equal(refusalFor(fault), fault);
   const resolve = async () => {
     throw fault;
   };
-  const attempt = openDoor({ resolve }).download('https://media.test/', {
+  const attempt = openGuardedFetch({ resolve }).download('https://media.test/', {
     budget: new ByteBudget(1),
   });
   await assert.rejects(attempt, fault);
 });
 
-function doorTo(port: number, connectTimeoutSeconds?: number): GuardedFetch {
-  return openDoor({ allow: parseAllowList(`localhost:${port}`), connectTimeoutSeconds });
+function guardedFetchTo(port: number, connectTimeoutSeconds?: number): GuardedFetch {
+  return openGuardedFetch({ allow: parseAllowList(`localhost:${port}`), connectTimeoutSeconds });
 }
 
 async function listen(server: Server): Promise<number> {

@@ -1,21 +1,27 @@
-import type { AspectRatio, Resolution } from '../catalog/frame-size.ts';
+import type { AspectRatio, Mode, Model, Resolution } from '../catalog/models.ts';
 
-/** One copied client file as a provider is given it. */
+/** A copied client file, as an adapter gets it. */
 export interface ProviderInput {
   role: 'first_frame' | 'last_frame' | 'reference_image' | 'reference_video';
-  /** The managed copy. */
+  /** The service's own copy. */
   objectId: string;
   mediaType: string;
-  /** A signed link to the managed copy, for providers that fetch; works for two days or more. */
+  /**
+   * A signed link to the service's own copy, for providers that fetch. It is valid for two days or
+   * more.
+   */
   url: string;
 }
 
-/** One attempt to hand a task to a provider. */
+/** What an adapter submits for one attempt. */
 export interface JobSpec {
-  /** Unique to the attempt; a provider that takes a client's own id gets this one. */
+  /**
+   * Unique to the attempt. A provider that lets its caller choose the job id gets this id or one
+   * made from it.
+   */
   attemptId: string;
-  mode: 'text-to-video' | 'image-to-video' | 'media-to-video';
-  model: 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
+  mode: Mode;
+  model: Model;
   prompt: string;
   aspectRatio: AspectRatio;
   resolution: Resolution;
@@ -24,14 +30,14 @@ export interface JobSpec {
   /** 0 to 4294967295. */
   seed: number;
   inputs: ProviderInput[];
-  /** Where the provider may call back: holds an unguessable token of this attempt. */
+  /** Where the provider may call back. Holds an unguessable token of this attempt. */
   callbackUrl: string;
 }
 
 /**
- * What became of a submit. `unknown` holds the task until evidence comes: it may be accepted.
- * `request` faults are the client's, `busy` passes, `operator` wants an operator (a wrong key, an
- * overdue account, a missing model).
+ * The outcome of a submit. After `unknown` the provider may have accepted the job, so the task is
+ * held until there is evidence. Faults: `request` is the client's; `busy` is temporary; `operator`
+ * needs someone to fix the set-up (a wrong key, an overdue account, a missing model).
  */
 export type SubmitOutcome =
   | { kind: 'accepted'; jobId: string }
@@ -39,37 +45,37 @@ export type SubmitOutcome =
       kind: 'rejected';
       fault: 'request';
       code: 'content_refused' | 'invalid_media' | 'invalid_request';
-      /** Public words. */
+      /** Public: clients see it. */
       message: string;
-      /** The provider's own words and codes, for operators. */
+      /** The provider's own text and codes, for operators. */
       cause?: string;
     }
   | { kind: 'rejected'; fault: 'busy' | 'operator'; cause: string; retryAfterSeconds?: number }
   | { kind: 'not_sent'; cause: string }
-  /** `bytesSent`: how many bytes of the request were handed to the connection, where known. */
+  /** `bytesSent`: how many bytes of the request were handed to the connection, if known. */
   | { kind: 'unknown'; cause: string; bytesSent?: number | undefined };
 
-/** What is known of an attempt when its job is looked for. Times are milliseconds since 1970. */
+/** What is known of an attempt whose job is to be found. Times are milliseconds since 1970. */
 export interface FindJobInput {
   jobSpec: JobSpec;
-  /** The submit's bytes left after `from` and its answer was given up before `to`. */
+  /** The submit was sent after `from`, and the wait for its response ended before `to`. */
   sentBetween: { from: number; to: number };
-  /** Of these ids (as `find` would return them), the ones that belong to other attempts already. */
+  /** Which of these ids (as `find` returns them) already belong to other attempts. */
   takenJobIds(jobIds: string[]): Promise<Set<string>>;
 }
 
 /**
- * Whether the provider has a job of an attempt. Found by its `mark`, the job is this attempt's; by
- * `likeness`, it only looks so and nobody else has it yet. Absence is `final` when no job of it can
- * appear any more, `strong` when it counts once the submit can't be on its way any more, `weak`
- * when it is only a hint.
+ * Whether the provider has a job of an attempt. A job found by its `mark` is this attempt's. A job
+ * found by `likeness` only looks like it, and no other attempt has it yet. Absence is `final` if no
+ * job of the attempt can appear any more, `strong` if it counts once the submit can't be under way
+ * any more, `weak` if it is only a hint.
  */
 export type FindOutcome =
   | { kind: 'found'; jobId: string; by: 'mark' | 'likeness' }
   | { kind: 'absent'; proof: 'final' | 'strong' | 'weak' }
   | { kind: 'ambiguous'; jobIds: string[] };
 
-/** Where a result can be had: the provider's own words, stored with the task as JSON. */
+/** Where the result can be fetched, in terms of the provider. Stored with the task as JSON. */
 export type OutputReference = Record<string, string>;
 
 export type JobStatus =
@@ -78,74 +84,70 @@ export type JobStatus =
   | {
       kind: 'failed';
       code: 'provider_failed' | 'content_refused' | 'generation_expired';
-      /** Public words. */
+      /** Public: clients see it. */
       message: string;
-      /** The provider's own words and codes, for operators. */
+      /** The provider's own text and codes, for operators. */
       cause?: string;
-      /** Whether the provider charges the operator for it; null where it does not say. */
+      /**
+       * Whether the provider charges the operator for the job; null if the provider does not say.
+       */
       billed: boolean | null;
     }
-  /** The provider does not know the job (any more). */
+  /** The provider does not know the job, or no longer does. */
   | { kind: 'missing' };
 
-/** What a callback says. Without a good signature it is but a hint of where to look. */
+/** What a callback says. Without a valid signature it is only a hint where to look. */
 export type Callback =
-  /** `jobId` when the body names one; `verified` when its signature proves who sent it. */
+  /** `jobId`: if the body names one. `verified`: its signature proves that the provider sent it. */
   { kind: 'news'; jobId: string | null; verified: boolean } | { kind: 'forged'; cause: string };
 
 export interface Capabilities {
   /** Whether an output that differs from the request in size, length or tracks is a failure. */
   exactOutput: boolean;
-  /** How long after a submit ended a job may still be missing from the look-up. */
+  /** How long after the end of a submit its job may still be missing from a find. */
   findLagSeconds: number;
-  /** How a job is looked for: by our own id, in a list that may match several, or not at all. */
-  find: 'exact' | 'list' | 'none';
-  callbacks: 'none' | 'unsigned' | 'signed';
-  /** When the provider itself gives up on a job, counted from acceptance. */
+  /** When the provider gives up on a job, counted from acceptance. */
   jobLimitSeconds: number;
-  /** How long after success a result can be fetched. */
+  /** How long after success the result can be fetched. */
   outputLifeSeconds: number;
-  /** What the provider does not take, and what is done instead. No code decides by it. */
-  unsupported: Partial<
-    Record<'seed' | 'adaptive' | 'generate_audio' | 'end_image' | 'model', string>
-  >;
-  /** Shares of a budget that all processes of an account share; calls per second. */
+  /** The rate limits of a quota, which all processes share. No limit: the purpose is left out. */
   budgets: Partial<Record<'submit' | 'read' | 'find', { callsPerSecond: number }>>;
 }
 
 /**
- * What a generation provider can do. The host owns time: a provider never waits, retries or
- * schedules by itself. All calls may throw for passing failures, except `submit`, which must say
- * how certain it is.
+ * A generation provider. The host owns time: a provider never waits, retries or schedules by
+ * itself. A call may throw for a temporary failure, except `submit`, which must say how certain it
+ * is.
  */
 export interface Provider {
   readonly name: string;
   /**
-   * Tells the account, address and settings that look-ups depend on from others, as a digest that
-   * holds no secret: a job that is not found there may well be elsewhere.
+   * A digest, without secrets, of the account, address and settings that finds depend on. If it
+   * differs from that of the submit, the job may be elsewhere, so its absence proves nothing.
    */
   readonly identity: string;
   readonly capabilities: Capabilities;
   /**
-   * Brings files to the provider ahead of the submit, which has seconds from its record to begin.
-   * It may be done again; what did not arrive is the submit's to tell.
+   * Uploads files before the submit, which must begin within seconds of its record. May be called
+   * again. A file that did not arrive is reported by the submit.
    */
   prepare?(inputs: ProviderInput[]): Promise<void>;
   /**
-   * Hands the job over, once: one try, no redirect, a fresh connection.
-   * @param mayStillSend asked just before the first byte leaves; when it says no, nothing is sent
+   * Submits the job once: one try, no redirect, a fresh connection.
+   * @param mayStillSend asked just before the first byte is sent; if it returns false, nothing is
+   *   sent
    */
   submit(jobSpec: JobSpec, mayStillSend: () => boolean): Promise<SubmitOutcome>;
   find(attempt: FindJobInput): Promise<FindOutcome>;
   read(jobId: string): Promise<JobStatus>;
-  /** @throws OutputGone when the result can't be had any more */
+  /** @throws OutputGone when the result can no longer be fetched */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;
-  /** Understands a POST to the attempt's callback URL. `body` is the raw bytes. */
+  /** Interprets a POST to the attempt's callback URL. `body` is the raw bytes. */
   readCallback?(callback: {
     body: Uint8Array;
     headers: Record<string, string | undefined>;
   }): Promise<Callback>;
-  /** Work that the provider does within this process, if any. */
+  /** Starts the work that the provider does within this process, if any. */
   start?(): void;
   stop?(): Promise<void>;
 }

@@ -13,7 +13,7 @@ after(() => rm(home, { recursive: true, force: true }));
 
 testStorage('disk', async () => diskStorage(folder));
 
-test('disk: a file is moved in, not copied, and only its owner can enter the folders', async () => {
+test('disk: a put moves the file, and only its owner can enter the folders', async () => {
   const source = path.join(home, 'source');
   await writeFile(source, 'bytes');
   const { ino } = await stat(source);
@@ -27,13 +27,13 @@ test('disk: a file is moved in, not copied, and only its owner can enter the fol
   }
 });
 
-test('disk: a put that fails leaves nothing under the name', async () => {
+test('disk: a failed put leaves no file under the object’s name', async () => {
   const id = newId('object');
   await assert.rejects(diskStorage(folder).put(id, path.join(home, 'missing')), { code: 'ENOENT' });
   assert.ok(!(await readdir(path.join(folder, id.slice(-2)))).includes(id));
 });
 
-test('disk: another failure than a missing file is not told as one', async () => {
+test('disk: only a missing file is reported as a missing object', async () => {
   const id = newId('object');
   await writeFile(path.join(home, 'no-folder'), '');
   const misplaced = diskStorage(path.join(home, 'no-folder'));

@@ -3,8 +3,9 @@ import path from 'node:path';
 import { ObjectMissing, type Storage } from './storage.ts';
 
 /**
- * Keeps objects as files under `folder`, spread over subfolders by the last characters of their
- * random names. A file appears whole or not at all: it is synced, renamed, then its folder synced.
+ * Stores objects as files under `folder`, in subfolders named by the last two characters of their
+ * random ids. A file appears completely or not at all: it is synced, renamed, then its folder is
+ * synced.
  */
 export function diskStorage(folder: string): Storage {
   const pathOf = (objectId: string) => path.join(folder, objectId.slice(-2), objectId);
@@ -37,7 +38,7 @@ async function openFile(filePath: string, objectId: string): Promise<FileHandle>
   }
 }
 
-/** Makes a folder and those above it, and syncs each folder that got a new one. */
+/** Creates a folder and its missing parents, and syncs each folder that has a new entry. */
 async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;

@@ -17,32 +17,32 @@ function open(deliverySeconds = 3600): Promise<Links> {
   return openLinks({ db: database.db, publicUrl: () => 'https://video.test', deliverySeconds });
 }
 
-function partsOf(link: string) {
+function paramsOf(link: string) {
   const url = new URL(link);
   const { expires = '', signature = '' } = Object.fromEntries(url.searchParams);
   return { path: url.pathname, expires, signature };
 }
 
-test('a link names its object, its expiry and a signature that holds', async () => {
+test('a link has its object, its expiry and a valid signature', async () => {
   const links = await open();
   const link = links.linkTo('obj_1', NOW_SECONDS + 0.9);
   assert.match(link, /^https:\/\/video\.test\/media\/obj_1\.mp4\?expires=\d+&signature=[\w-]{43}$/);
-  assert.equal(links.expiryOf('obj_1', partsOf(link)), NOW_SECONDS + 3600);
+  assert.equal(links.expiryOf('obj_1', paramsOf(link)), NOW_SECONDS + 3600);
 });
 
-test('a link of one process holds in every other, also when they start at the same time', async () => {
+test('a link of one process is valid in all others, also when they start at the same time', async () => {
   const all = await Promise.all(Array.from({ length: 4 }, () => open()));
   for (const maker of all) {
-    const deps = partsOf(maker.linkTo('obj_2', NOW_SECONDS));
-    for (const checker of all) checker.expiryOf('obj_2', deps);
+    const query = paramsOf(maker.linkTo('obj_2', NOW_SECONDS));
+    for (const checker of all) checker.expiryOf('obj_2', query);
   }
 });
 
-test('a link changed in any character is refused', async () => {
+test('a link with any changed character is rejected', async () => {
   const links = await open();
-  const good = partsOf(links.linkTo('obj_3', NOW_SECONDS));
-  const refused = (id: string, deps: { expires?: string; signature?: string }) =>
-    assert.throws(() => links.expiryOf(id, deps), { code: 'link_invalid' });
+  const good = paramsOf(links.linkTo('obj_3', NOW_SECONDS));
+  const refused = (id: string, query: { expires?: string; signature?: string }) =>
+    assert.throws(() => links.expiryOf(id, query), { code: 'link_invalid' });
   const place = fc.nat({ max: good.signature.length - 1 });
   fc.assert(
     fc.property(place, fc.constantFrom(...'abcXYZ019-_='), (at, character) => {
@@ -59,13 +59,13 @@ test('a link changed in any character is refused', async () => {
   refused('obj_3', {});
 });
 
-test('after a new secret the newest signs, links of the older ones still hold', async () => {
-  const old = partsOf((await open()).linkTo('obj_5', NOW_SECONDS));
+test('the newest secret signs, and links of older secrets stay valid', async () => {
+  const old = paramsOf((await open()).linkTo('obj_5', NOW_SECONDS));
   await sql(database.db, 'insert into delivery_secrets (id, secret) values (2, $1)', [
     Buffer.alloc(32, 7),
   ]);
   const links = await open();
-  const fresh = partsOf(links.linkTo('obj_5', NOW_SECONDS));
+  const fresh = paramsOf(links.linkTo('obj_5', NOW_SECONDS));
   assert.notEqual(fresh.signature, old.signature);
   assert.equal(links.expiryOf('obj_5', old), links.expiryOf('obj_5', fresh));
 });

@@ -3,23 +3,24 @@ import { type Database, statement } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { fileEnding } from '../kernel/file-endings.ts';
 
-/** Makes and checks the signed addresses: those under `/media/` expire, callbacks do not. */
+/** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */
 export interface Links {
-  /** A link to an output that works for the delivery time, counted from the database's now. */
+  /** A link to an output. It expires after the delivery time, counted from the database's now. */
   linkTo(objectId: string, nowSeconds: number): string;
   /**
-   * A link to an input, for the provider: it may wait for hours before it fetches what it was sent.
-   * @param mediaType decides the ending, which some who fetch it look at
+   * A link to an input, for the provider, which may fetch it only hours after the submit.
+   * @param mediaType decides the file name extension, which some providers check
    */
   inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): string;
   /**
-   * @returns when the link expires, in seconds since 1970: the caller compares with the database
-   * @throws ApiError `link_invalid` (forged or cut)
+   * @returns when the link expires, in seconds since 1970. The caller compares it with the
+   * database's clock.
+   * @throws ApiError `link_invalid` when the signature is not right
    */
   expiryOf(objectId: string, query: { expires?: string; signature?: string }): number;
-  /** Where a provider calls back about an attempt: nobody else can guess it. */
+  /** The URL for a provider's callbacks about an attempt. It can't be guessed. */
   callbackTo(provider: string, attemptId: string): string;
-  /** The attempt that a callback's path is about; undefined when the path is not one of ours. */
+  /** The attempt that a callback's path names; undefined when its signature is not right. */
   attemptOf(provider: string, segment: string): string | undefined;
 }
 
@@ -33,8 +34,8 @@ const READ = statement(
 );
 
 /**
- * Reads the signing secrets that all processes share; the first process ever makes one.
- * @param options.publicUrl where clients reach the service; without a slash at its end
+ * Reads the signing secrets that all processes share. The first process creates one.
+ * @param options.publicUrl where clients reach the service, without a slash at its end
  */
 export async function openLinks(options: {
   db: Database;
@@ -44,7 +45,7 @@ export async function openLinks(options: {
   await options.db.query(PUBLISH, [randomBytes(32)]);
   const secrets = (await options.db.query<{ secret: Buffer }>(READ)).map((row) => row.secret);
   const [newest] = secrets;
-  if (!newest) throw new Error('there is no delivery secret');
+  if (!newest) throw new Error('there is no delivery secret in the database');
   const link = (objectId: string, of: { mediaType: string; expires: number }) => {
     const expires = Math.floor(of.expires);
     const query = `expires=${expires}&signature=${sign(newest, objectId, expires)}`;
@@ -59,7 +60,11 @@ export async function openLinks(options: {
     },
     expiryOf(objectId, { expires = '', signature = '' }) {
       const genuine = secrets.some((secret) => equal(signature, sign(secret, objectId, expires)));
-      if (!genuine) throw new ApiError('link_invalid', 'This link is not valid.');
+      if (!genuine)
+        throw new ApiError(
+          'link_invalid',
+          'This link is not valid. Read the task again for a new one.',
+        );
       return Number(expires);
     },
     callbackTo(provider, attemptId) {
@@ -76,14 +81,14 @@ export async function openLinks(options: {
   };
 }
 
-/** The longest that a provider keeps a job waiting: two days at Ark. */
+/** At most so long a provider lets a job wait before it fetches the inputs: two days at Ark. */
 const INPUT_SECONDS = 172_800;
 
 function sign(secret: Buffer, objectId: string, expires: number | string): string {
   return createHmac('sha256', secret).update(`${objectId} ${expires}`).digest('base64url');
 }
 
-/** Compared as text: many texts decode to the same bytes, and only one of them is the signature. */
+/** Compares texts, since several texts decode to the same bytes. Only one is the signature. */
 function equal(given: string, genuine: string): boolean {
   const [a, b] = [Buffer.from(String(given)), Buffer.from(genuine)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -60,24 +60,28 @@ async function assertKept(id: string, state: string): Promise<void> {
   (await storage.open(id)).destroy();
 }
 
-test('the row of an object is committed before its first byte', async () => {
+test('the row of an object is committed before its first byte is written', async () => {
   const seen: Array<string | undefined> = [];
-  const watched: Storage = {
+  const observed: Storage = {
     ...storage,
     async put(id, filePath) {
       seen.push(await stateOf(id));
       await storage.put(id, filePath);
     },
   };
-  const id = await store('task_1', 'output', watched);
+  const id = await store('task_1', 'output', observed);
   assert.deepEqual(seen, ['writing']);
   const found = await findObject(db, id, ['output']);
   assert.equal(found?.size_bytes, 'some bytes'.length);
   assert.equal(found?.media_type, 'video/mp4');
-  assert.equal(await findObject(db, id, ['input']), undefined, 'an input is never delivered');
+  assert.equal(
+    await findObject(db, id, ['input']),
+    undefined,
+    'an input is not found as an output',
+  );
 });
 
-test('an object is ready once, and only within a transaction that commits', async () => {
+test('an object becomes ready once, and only if the transaction commits', async () => {
   const id = await store('task_2');
   const failing = db.transaction(async (tx) => {
     await markReady(tx, [id], 30);
@@ -89,7 +93,7 @@ test('an object is ready once, and only within a transaction that commits', asyn
   await assert.rejects(markReady(db, [id], 30), /not all objects are writing/);
 });
 
-test('objects become ready all or none', async () => {
+test('either all of the objects become ready, or the call fails', async () => {
   const [first, deleting] = [await store('task_3', 'input'), await store('task_3b', 'input')];
   await markForDeletion(db, 'task_3b', ['input']);
   await assert.rejects(
@@ -99,7 +103,7 @@ test('objects become ready all or none', async () => {
   assert.equal(await stateOf(first), 'writing');
 });
 
-test('objects of a transaction that does not commit are given up at once', async () => {
+test('objects of a transaction that does not commit are marked for deletion at once', async () => {
   const [used, unused] = [await store('task_3c'), await store('task_3d')];
   const result = await readyWith(db, { ids: [used], retentionDays: 30 }, async () => 'moved');
   assert.equal(result, 'moved');
@@ -112,7 +116,7 @@ test('objects of a transaction that does not commit are given up at once', async
   await assertGone(unused);
 });
 
-test('marking for deletion takes the named roles of the one task, whatever their state', async () => {
+test('marking for deletion marks the given roles of one task, in any state', async () => {
   const writing = await store('task_4', 'input');
   const ready = await store('task_4', 'input');
   await markReady(db, [ready], null);
@@ -126,7 +130,7 @@ test('marking for deletion takes the named roles of the one task, whatever their
   await assertKept(other, 'writing');
 });
 
-test('only what is half-written is deleting when a step begins anew', async () => {
+test('when a step runs again, only half-written objects are marked for deletion', async () => {
   const [ready, writing] = [await store('task_6'), await store('task_6')];
   await markReady(db, [ready], 30);
   await markHalfWritten(db, 'task_6', 'output');
@@ -135,7 +139,7 @@ test('only what is half-written is deleting when a step begins anew', async () =
   await assertGone(writing);
 });
 
-test('outputs go when their retention is over, by the clock of the database', async (t) => {
+test('outputs are deleted after their retention, by the database’s clock', async (t) => {
   t.after(() => database.setClock(0));
   const [output, kept] = [await store('task_7'), await store('task_7', 'input')];
   await markReady(db, [output], 30);
@@ -149,7 +153,7 @@ test('outputs go when their retention is over, by the clock of the database', as
   await assertKept(kept, 'ready');
 });
 
-test('what a killed process left half-written goes after a day, not before', async (t) => {
+test('a half-written object of a killed process is deleted after a day, not before', async (t) => {
   t.after(() => database.setClock(0));
   const abandoned = await store('task_8');
   await deleteMarked({ db, storage });
@@ -159,7 +163,7 @@ test('what a killed process left half-written goes after a day, not before', asy
   await assertGone(abandoned);
 });
 
-test('several processes delete at the same time', async () => {
+test('several processes can delete at the same time', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => store('task_9')));
   await markForDeletion(db, 'task_9', ['output']);
   await Promise.all(Array.from({ length: 4 }, () => deleteMarked({ db, storage })));
@@ -167,7 +171,7 @@ test('several processes delete at the same time', async () => {
   assert.equal(await deleteMarked({ db, storage }), 0);
 });
 
-test('an object that was deleted while its bytes came in leaves no file behind', async () => {
+test('an object that is deleted while it is written leaves no file', async () => {
   let id = '';
   const overtaken: Storage = {
     ...storage,
@@ -182,17 +186,17 @@ test('an object that was deleted while its bytes came in leaves no file behind',
   await assertGone(id);
 });
 
-test('a file that can not be deleted now does not keep the others from it', async () => {
+test('a file that cannot be deleted does not stop the others from being deleted', async () => {
   const [stuck, other] = [await store('task_11'), await store('task_11')];
   await markForDeletion(db, 'task_11', ['output']);
   const failing: Storage = {
     ...storage,
     async delete(id) {
-      if (id === stuck) throw new Error('the disk is unwell');
+      if (id === stuck) throw new Error('the disk fails');
       await storage.delete(id);
     },
   };
-  await assert.rejects(deleteMarked({ db, storage: failing }), /the disk is unwell/);
+  await assert.rejects(deleteMarked({ db, storage: failing }), /the disk fails/);
   await assertGone(other);
   await assertKept(stuck, 'deleting');
   await deleteMarked({ db, storage });

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -19,9 +20,11 @@ export interface StoredObject {
   now_seconds: number;
 }
 
-const REGISTER = statement(
+const REGISTER = namedStatement(
   'object_register',
-  `insert into objects (id, task_id, role, media_type, size_bytes) values ($1, $2, $3, $4, $5)`,
+  ['id', 'taskId', 'role', 'mediaType', 'sizeBytes'],
+  `insert into objects (id, task_id, role, media_type, size_bytes)
+   values (:id, :taskId, :role, :mediaType, :sizeBytes)`,
 );
 
 const STILL_WANTED = statement(
@@ -30,21 +33,23 @@ const STILL_WANTED = statement(
 );
 
 /**
- * Stores a local file as a new object of a task. Its row commits before its first byte, so that no
- * file is ever unknown; it stays `writing` until {@link markReady} in the transition that uses it.
+ * Stores a local file as a new object of a task. The row commits before the first byte is written,
+ * so that no stored file is without a row. The object stays `writing` until {@link markReady} in
+ * the transition that uses it.
  * @returns the object's id
- * @throws when its deletion was asked for meanwhile: another worker has taken the task over
+ * @throws when it was marked for deletion meanwhile, because another worker leased the task
  */
 export async function storeFile(
   deps: { db: Database; storage: Storage },
   file: { filePath: string; taskId: string; role: ObjectRole; mediaType: string },
 ): Promise<string> {
   const id = newId('object');
-  const { size } = await stat(file.filePath);
-  await deps.db.query(REGISTER, [id, file.taskId, file.role, file.mediaType, size]);
-  await deps.storage.put(id, file.filePath);
+  const { filePath, taskId, role, mediaType } = file;
+  const { size: sizeBytes } = await stat(filePath);
+  await deps.db.query(REGISTER, REGISTER.values({ id, taskId, role, mediaType, sizeBytes }));
+  await deps.storage.put(id, filePath);
   if ((await deps.db.query(STILL_WANTED, [id])).length === 0) {
-    await deps.storage.delete(id); // whoever deleted it may have come before the last byte
+    await deps.storage.delete(id); // it may have been deleted before its last byte was written
     throw new Error(`${id} was marked for deletion while it was written`);
   }
   return id;
@@ -57,9 +62,9 @@ const READY = statement(
 );
 
 /**
- * Makes stored objects count. Part of the caller's transaction.
+ * Makes stored objects `ready`, within the caller's transaction.
  * @param retentionDays after which they are deleted; null keeps them until they are marked
- * @throws when one of them is not there to be made ready: the transaction must not commit
+ * @throws when one of them is not `writing`; the transaction must not commit then
  */
 export async function markReady(
   tx: Queryable,
@@ -76,8 +81,8 @@ const WITHDRAW = statement(
 );
 
 /**
- * {@link markReady} in one transaction with the `work` that uses the objects. When it does not
- * commit nobody will ever use them: they are given up at once.
+ * Does {@link markReady} and the `work` that uses the objects in one transaction. If it does not
+ * commit, the objects will never be used, so they are marked for deletion at once.
  */
 export async function readyWith<T>(
   db: Database,
@@ -90,7 +95,7 @@ export async function readyWith<T>(
       return work(tx);
     });
   } catch (error) {
-    await db.query(WITHDRAW, [objects.ids]).catch(() => {}); // the sweeper finds them in a day
+    await db.query(WITHDRAW, [objects.ids]).catch(() => {}); // ABANDON marks them after a day
     throw error;
   }
 }
@@ -107,7 +112,7 @@ const MARK_WRITING = statement(
    where task_id = $1 and role = $2 and state = 'writing'`,
 );
 
-/** Asks for the deletion of a task's objects of these roles, within the caller's transaction. */
+/** Marks a task's objects of these roles for deletion, within the caller's transaction. */
 export async function markForDeletion(
   tx: Queryable,
   taskId: string,
@@ -116,7 +121,7 @@ export async function markForDeletion(
   await tx.query(MARK, [taskId, roles]);
 }
 
-/** Asks for the deletion of what an earlier, interrupted try of a step left half-written. */
+/** Marks for deletion what an earlier, interrupted run of a step left half-written. */
 export async function markHalfWritten(db: Queryable, taskId: string, role: ObjectRole) {
   await db.query(MARK_WRITING, [taskId, role]);
 }
@@ -127,7 +132,7 @@ const FIND = statement(
    from objects where id = $1 and role = any($2)`,
 );
 
-/** The row of an object, deleted ones included; undefined when there never was one. */
+/** The row of an object, also of a deleted one; undefined when there is no such row. */
 export async function findObject(db: Queryable, id: string, roles: ObjectRole[]) {
   const [row] = await db.query<StoredObject>(FIND, [id, roles]);
   return row;
@@ -138,7 +143,7 @@ const EXPIRE = statement(
   `update objects set state = 'deleting' where state = 'ready' and delete_after <= clock_now()`,
 );
 
-// A writing row this old belongs to no step that still runs: steps are far shorter.
+// A row that is `writing` for a day belongs to no running step: steps are far shorter.
 const ABANDON = statement(
   'object_abandon',
   `update objects set state = 'deleting'
@@ -157,10 +162,10 @@ const DELETED = statement(
 );
 
 /**
- * Deletes what is to be deleted: outputs past their retention, objects of ended tasks, leftovers of
- * killed processes. Safe to run in several processes at once.
+ * Deletes outputs past their retention, objects that were marked for deletion, and files that
+ * killed processes left half-written. Several processes may call it at once.
  * @returns how many objects were deleted
- * @throws the first failure to delete one, after all others were tried
+ * @throws the first failure to delete an object, after all others were tried
  */
 export async function deleteMarked(deps: { db: Database; storage: Storage }): Promise<number> {
   await deps.db.query(EXPIRE);

@@ -6,17 +6,17 @@ export interface ByteRange {
   last: number;
 }
 
-/** Where objects' bytes are kept. Names are object ids, never used again. */
+/** Stores the bytes of objects under their ids. An id is never used again. */
 export interface Storage {
-  /** Takes the local file over as an object; it is durable when this returns. */
+  /** Moves a local file into the storage. The object is durable when this returns. */
   put(objectId: string, filePath: string): Promise<void>;
   /** @throws ObjectMissing */
   open(objectId: string, range?: ByteRange): Promise<Readable>;
-  /** Deletes the object; no error when it is not there. */
+  /** Deletes the object. Not an error when it does not exist. */
   delete(objectId: string): Promise<void>;
 }
 
-/** There is no object of that name. */
+/** The storage has no object of that id. */
 export class ObjectMissing extends Error {
   override name = 'ObjectMissing';
 }

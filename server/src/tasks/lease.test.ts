@@ -9,7 +9,7 @@ import {
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
-import { claim, dueTasks, release, renew, takeBack } from './lease.ts';
+import { claim, dueTasks, reclaimLease, release, renew } from './lease.ts';
 import { LEASE_SECONDS, moveNow, postpone, Superseded } from './transitions.ts';
 
 let fixture: TaskFixture;
@@ -21,13 +21,13 @@ before(async () => {
 });
 after(() => fixture.close());
 
-test('of many workers that want a task one gets it', async () => {
+test('of many workers that claim a task at once one gets it', async () => {
   const { task } = await makeTask(fixture);
   const claims = await Promise.all(Array.from({ length: 12 }, () => claim(db, task.id)));
   assert.equal(claims.filter((claimed) => claimed !== undefined).length, 1);
 });
 
-test('a lease holds until its time is over, and then another worker gets the next one', async () => {
+test('an expired lease allows another worker to claim the task and refuses the first one’s moves', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   const first = await claimTask(db, task.id);
@@ -40,7 +40,7 @@ test('a lease holds until its time is over, and then another worker gets the nex
   assert.equal((await moveNow(db, second, { to: 'submitting' })).phase, 'submitting');
 });
 
-test('a renewed lease holds on; one that was lost is not renewed', async () => {
+test('a lease is renewed only by the worker that still has it', async () => {
   await freezeClock(db, 0);
   const [kept, lost] = [(await makeTask(fixture)).task.id, (await makeTask(fixture)).task.id];
   const leases = new Map<string, number>();
@@ -53,7 +53,7 @@ test('a renewed lease holds on; one that was lost is not renewed', async () => {
   assert.ok(await claim(db, lost));
 });
 
-test('a lease given back is free at once, but not by who lost it', async () => {
+test('a released task can be claimed at once; a worker that lost the lease can’t release it', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   const first = await claimTask(db, task.id);
@@ -63,7 +63,7 @@ test('a lease given back is free at once, but not by who lost it', async () => {
   assert.ok(await claim(db, task.id));
 });
 
-test('a task that rests is not to be had before it is due', async () => {
+test('a postponed task can’t be claimed before it is due', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   await postpone(db, await claimTask(db, task.id), { seconds: 5 });
@@ -73,7 +73,7 @@ test('a task that rests is not to be had before it is due', async () => {
   assert.ok(await claim(db, task.id));
 });
 
-test('who lost the lease does not postpone the task of another', async () => {
+test('a worker that lost the lease does not postpone the task', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   const first = await claimTask(db, task.id);
@@ -85,7 +85,7 @@ test('who lost the lease does not postpone the task of another', async () => {
   assert.ok(await claim(db, task.id));
 });
 
-test('due and free tasks are found, in the room of their work', async () => {
+test('due tasks without a lease are found, each in its worker pool', async () => {
   await freezeClock(db, 0);
   await sql(
     db,
@@ -112,7 +112,7 @@ test('due and free tasks are found, in the room of their work', async () => {
   );
 });
 
-test('an account has four downloads at a time, and its others hide nobody else’s', async () => {
+test('an account has four downloads at a time, and its waiting tasks do not hide another account’s', async () => {
   await freezeClock(db, 0);
   await sql(
     db,
@@ -145,19 +145,19 @@ test('an account has four downloads at a time, and its others hide nobody else�
   assert.ok(await claim(db, mine[4] ?? ''));
 });
 
-test('who knows what became of a submit gets the task back, unless it is past the question', async () => {
+test('a sender reclaims the lease, unless the task no longer waits for a submit’s outcome', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   const first = await moveNow(db, await claimTask(db, task.id), { to: 'submitting' });
-  assert.equal(await db.transaction((tx) => takeBack(tx, first)), first);
+  assert.equal(await db.transaction((tx) => reclaimLease(tx, first)), first);
   await freezeClock(db, LEASE_SECONDS + 1);
   const second = await claimTask(db, task.id);
-  const back = await db.transaction((tx) => takeBack(tx, first));
+  const back = await db.transaction((tx) => reclaimLease(tx, first));
   assert.equal(back.lease, second.lease + 1);
   await assert.rejects(moveNow(db, second, { to: 'generating' }), Superseded);
   await moveNow(db, back, { to: 'generating' });
   await assert.rejects(
-    db.transaction((tx) => takeBack(tx, second)),
+    db.transaction((tx) => reclaimLease(tx, second)),
     Superseded,
   );
 });

@@ -13,8 +13,8 @@ const FREE = '(leased_until is null or leased_until < clock_now())';
 const TO_FETCH = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video'`;
 
 /**
- * Tasks of one account whose files are fetched at a time, in all processes: half the places of one
- * process, so that nobody's slow hosts keep everyone else's files waiting.
+ * How many tasks of one account may fetch their files at a time, in all processes together. It is
+ * half the worker pool of one process, so that one account's slow hosts do not block the others.
  */
 const FETCHES_PER_ACCOUNT = 4;
 
@@ -33,8 +33,9 @@ const CLAIM = statement(
 );
 
 /**
- * Leases a task that is due and that nobody works on; undefined when it is not so, or when its
- * account has its share of downloads under way.
+ * Leases a task that is due and has no lease.
+ * @returns undefined when it is not due or leased already, or when its account has as many
+ * downloads under way as it may
  */
 export async function claim(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [task] = await db.query<Task>(CLAIM, [taskId]);
@@ -48,7 +49,7 @@ const RENEW = statement(
    where tasks.id = mine.id and tasks.lease = mine.lease and tasks.leased_until is not null`,
 );
 
-/** Keeps the leases of the tasks this process works on, in one statement. */
+/** Renews the leases of all tasks that this process works on, in one statement. */
 export async function renew(db: Database, leases: Map<string, number>): Promise<void> {
   await db.query(RENEW, [[...leases.keys()], [...leases.values()]]);
 }
@@ -58,43 +59,45 @@ const RELEASE = statement(
   'update tasks set leased_until = null where id = $1 and lease = $2',
 );
 
-/** Gives a lease back between two steps: another worker may go on at once. */
+/** Releases a lease between two steps: another worker may continue at once. */
 export async function release(db: Queryable, task: Task): Promise<void> {
   await db.query(RELEASE, [task.id, task.lease]);
 }
 
 const LOCK = statement('task_lock', 'select lease from tasks where id = $1 for update');
 
-const TAKE_BACK = statement(
-  'task_take_back',
+const RECLAIM = statement(
+  'task_reclaim',
   `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
    where id = $1 and (phase = 'submitting' or held_cause = 'acceptance')
    returning ${TASK_COLUMNS}`,
 );
 
 /**
- * The task as the caller may move it, who knows for certain what became of its submit: under the
- * caller's own lease or, when somebody took the task over meanwhile, under a new one of no length.
- * @throws Superseded when the task is past the question
+ * Lets the sender of a submit move the task by the outcome, which it knows for certain. If another
+ * worker has leased the task in the meantime, that lease is replaced by a new one that has already
+ * expired.
+ * @returns the task under the caller's own lease or under the new one
+ * @throws Superseded when the task no longer waits for the outcome of a submit
  */
-export async function takeBack(tx: Transaction, task: Task): Promise<Task> {
+export async function reclaimLease(tx: Transaction, task: Task): Promise<Task> {
   const [locked] = await tx.query<{ lease: number }>(LOCK, [task.id]);
   if (locked?.lease === task.lease) return task;
-  const [taken] = await tx.query<Task>(TAKE_BACK, [task.id]);
-  if (!taken) throw new Superseded(`${task.id} is past its submit`);
+  const [taken] = await tx.query<Task>(RECLAIM, [task.id]);
+  if (!taken) throw new Superseded(`${task.id} no longer waits for the outcome of a submit`);
   return taken;
 }
 
-const LOOK_AHEAD = 200;
+const MAX_DUE_PER_POOL = 200;
 
 /**
- * The pool of workers that runs a due task. Held tasks and archiving have pools of their own: finds
- * wait for turns of a small rate budget and outputs wait for the one decoder, and neither may delay
+ * The worker pool that runs a due task. Held tasks and archiving have pools of their own: finds
+ * wait for turns of a small rate budget, outputs wait for the one decoder, and neither may delay
  * submits and polls.
  */
 export type WorkerPool = QueueName | 'held' | 'archive';
 
-/** The pool that is reserved for tasks in this phase, if there is one. */
+/** The worker pool that only runs tasks in this phase, if there is one. */
 export function ownPoolOf({ phase }: Pick<Task, 'phase'>): WorkerPool | undefined {
   if (phase === 'archiving') return 'archive';
   return phase === 'held' ? 'held' : undefined;
@@ -103,18 +106,18 @@ export function ownPoolOf({ phase }: Pick<Task, 'phase'>): WorkerPool | undefine
 function dueInPool(pool: WorkerPool, condition: string): string {
   return `(select id, '${pool}' as pool from tasks
      where due_at <= clock_now() and ${FREE} and ${condition}
-     order by due_at limit ${LOOK_AHEAD})`;
+     order by due_at limit ${MAX_DUE_PER_POOL})`;
 }
 
-// Of one account only so many as it may have under way: its others must not hide everyone else's.
+// Of each account at most as many as may still start: its other tasks must not fill the limit.
 const DUE_TO_FETCH = `(select id, 'ingest' as pool from (
      select id, account_id, due_at, ${FETCHING} as fetching,
        row_number() over (partition by account_id order by due_at) as place
      from tasks where due_at <= clock_now() and ${FREE} and ${TO_FETCH}) as waiting
-   where place + fetching <= ${FETCHES_PER_ACCOUNT} order by due_at limit ${LOOK_AHEAD})`;
+   where place + fetching <= ${FETCHES_PER_ACCOUNT} order by due_at limit ${MAX_DUE_PER_POOL})`;
 
-// A task that still has files to fetch goes to the pool of downloads; see queue.ts. Each pool has
-// its own limit: many downloads that wait for their place must not hide everyone else's polls.
+// A task that still has to fetch files goes to the ingest pool; see queue.ts. Each pool has its own
+// limit: many waiting downloads must not keep polls from being found.
 const DUE = statement(
   'task_due',
   [
@@ -125,7 +128,7 @@ const DUE = statement(
   ].join(' union all '),
 );
 
-/** Tasks that are due and that nobody works on, in each pool the longest due first. */
+/** Due tasks without a lease, in each pool the longest due first; at most 200 a pool. */
 export function dueTasks(db: Queryable): Promise<Array<{ id: string; pool: WorkerPool }>> {
   return db.query(DUE);
 }

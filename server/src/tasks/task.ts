@@ -1,12 +1,9 @@
-import { Type } from 'typebox';
-import type { AspectRatio } from '../catalog/frame-size.ts';
-import { type GenerationRequest, ModelSchema, ModeSchema } from '../catalog/request.ts';
+import { type Static, Type } from 'typebox';
+import { type AspectRatio, MODELS, MODES, type Mode, type Model } from '../catalog/models.ts';
+import type { GenerationRequest } from '../catalog/request.ts';
 import { type Queryable, statement } from '../database/database.ts';
 import type { OutputReference, ProviderInput } from '../providers/provider.ts';
 import type { Links } from '../storage/links.ts';
-
-/** The public API's surface. A task is seen only by the surface that made it (decision 20). */
-export const SURFACE = 'api';
 
 export type Phase =
   | 'reserved'
@@ -18,7 +15,7 @@ export type Phase =
   | 'completed'
   | 'failed';
 
-/** The codes in a failed task's error: a closed list (decision 14), explained in docs/ERRORS.md. */
+/** The codes in a failed task's error: a closed list (C14), explained in docs/ERRORS.md. */
 export const FAILURE_CODES = [
   'invalid_media',
   'content_refused',
@@ -32,7 +29,7 @@ export const FAILURE_CODES = [
 
 export type FailureCode = (typeof FAILURE_CODES)[number];
 
-/** A copied input, as recorded with its task. */
+/** A client's file that was copied, as recorded with its task. */
 export interface TaskInput extends Omit<ProviderInput, 'url'> {
   field: string;
   entry: number | null;
@@ -45,6 +42,8 @@ export interface TaskInput extends Omit<ProviderInput, 'url'> {
 export interface Task {
   id: string;
   account_id: string;
+  /** Where the request came in. Only this surface sees the task (C20). */
+  surface: string;
   idempotency_key: string;
   phase: Phase;
   held_cause: 'acceptance' | 'outcome' | null;
@@ -66,16 +65,20 @@ export interface Task {
   error_details: Record<string, unknown> | null;
   created_at: Date;
   updated_at: Date;
-  /** Computed by the database at the read: its clock, and the seconds since the last transition. */
+  /**
+   * Computed by the database when the row is read: its clock in seconds since 1970, and the seconds
+   * since the last transition.
+   */
   now_seconds: number;
   phase_seconds: number;
-  /** Seconds since a provider took it; null before. */
+  /** Seconds since a provider accepted it; null before that. */
   accepted_seconds: number | null;
 }
 
 const COLUMN_NAMES = [
   'id',
   'account_id',
+  'surface',
   'idempotency_key',
   'phase',
   'held_cause',
@@ -99,13 +102,13 @@ const COLUMN_NAMES = [
   'updated_at',
 ];
 
-/** The columns of {@link Task}, to be selected or returned from a table named `tasks`. */
+/** The columns of {@link Task}, for `select` and `returning` on the table `tasks`. */
 export const TASK_COLUMNS = `${COLUMN_NAMES.map((name) => `tasks.${name}`).join(', ')},
   extract(epoch from clock_now())::float8 as now_seconds,
   extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds,
   extract(epoch from clock_now() - tasks.accepted_at)::float8 as accepted_seconds`;
 
-/** What the public representation needs of a task. */
+/** The columns from which a client's view of a task is made. */
 export type PublicColumns = Pick<
   Task,
   | 'id'
@@ -117,29 +120,29 @@ export type PublicColumns = Pick<
   | 'created_at'
   | 'updated_at'
   | 'now_seconds'
-> & { model: string; mode: string };
+> & { model: Model; mode: Mode };
 
-/** For an admitting statement: the task that the request names, if the caller's account made it. */
+/** For an admitting statement: the task that the request names, if it is the caller's. */
 export const TASK_OF_CALLER = {
   columns: `tasks.id, tasks.phase, tasks.credits, tasks.output_object_id, tasks.error_code,
        tasks.error_message, tasks.created_at, tasks.updated_at,
        tasks.request->>'model' as model, tasks.request->>'mode' as mode,
        extract(epoch from clock_now())::float8 as now_seconds`,
   joins: `left join tasks on tasks.id = caller.argument and tasks.account_id = caller.account_id
-       and tasks.surface = '${SURFACE}'`,
+       and tasks.surface = caller.surface`,
 } as const;
 
 const READ = statement('task_read', `select ${TASK_COLUMNS} from tasks where id = any($1)`);
 
-/** The tasks of these ids, in no order. */
+/** The tasks with these ids, in no particular order. */
 export function readTasks(db: Queryable, ids: string[]): Promise<Task[]> {
   return db.query<Task>(READ, [ids]);
 }
 
 const Timestamp = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
 
-// A union would be checked before each answer, and a code that only a newer process knows would
-// turn the whole answer into a 500.
+// A union would be checked before each response is sent: a code that only a newer process knows
+// would turn the whole response into a 500.
 const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
   type: ['object', 'null'],
   required: ['code', 'message'],
@@ -150,8 +153,8 @@ const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
 export const VideoTaskSchema = Type.Object({
   id: Type.String(),
   status: Type.Enum(['processing', 'completed', 'failed']),
-  model: ModelSchema,
-  mode: ModeSchema,
+  model: Type.Enum(MODELS),
+  mode: Type.Enum(MODES),
   credits_used: Type.Integer({ minimum: 0, description: 'Credits charged for the task' }),
   credits_refunded: Type.Integer({ minimum: 0, description: 'Credits returned to the balance' }),
   output: Type.Union([Type.Object({ video_url: Type.String({ format: 'uri' }) }), Type.Null()]),
@@ -160,22 +163,11 @@ export const VideoTaskSchema = Type.Object({
   updated_at: Timestamp,
 });
 
-export interface VideoTask {
-  id: string;
-  status: 'processing' | 'completed' | 'failed';
-  model: string;
-  mode: string;
-  credits_used: number;
-  credits_refunded: number;
-  output: { video_url: string } | null;
-  error: { code: string; message: string } | null;
-  created_at: string | null;
-  updated_at: string | null;
-}
+export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
- * A task as clients see it. A held task reads as processing; credits_used stays as it was charged,
- * a refund stands beside it (decisions 15 and 19). The delivery link is made afresh at each read.
+ * A task as clients see it. A held task reads as `processing` (C15). `credits_used` stays as
+ * charged, and a refund is shown beside it (C19). Each read makes a new delivery link.
  */
 export function videoTask(task: PublicColumns, links: Links): VideoTask {
   const { phase, output_object_id: objectId } = task;
@@ -195,7 +187,7 @@ export function videoTask(task: PublicColumns, links: Links): VideoTask {
   };
 }
 
-/** The public columns of a whole task. */
+/** The public columns, taken from a task's row. */
 export function publicColumns(task: Task): PublicColumns {
   return { ...task, model: task.request.model, mode: task.request.mode };
 }

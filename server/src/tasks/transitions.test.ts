@@ -9,7 +9,7 @@ import { readTask } from './create/create.ts';
 import type { Phase, Task } from './task.ts';
 import { type Changes, moveNow, postpone, Superseded, TRANSITIONS } from './transitions.ts';
 
-/** The arrows of the life of a task, as the design draws them. */
+/** The arrows of the figure in docs/ARCHITECTURE.md, "The life of a task". */
 const ARROWS: Array<[Phase, Phase]> = [
   ['reserved', 'ingesting'],
   ['reserved', 'submitting'],
@@ -30,8 +30,8 @@ const ARROWS: Array<[Phase, Phase]> = [
   ['held', 'failed'],
 ];
 
-/** The shortest way to each phase. */
-const WAY: Record<Phase, Phase[]> = {
+/** The shortest path to each phase. */
+const PATHS: Record<Phase, Phase[]> = {
   reserved: [],
   ingesting: ['ingesting'],
   submitting: ['submitting'],
@@ -57,7 +57,7 @@ const INSERT = statement(
    values ($1, $2, 'api', $1, 'reserved', '{}', 1, $3, 1, 'local', clock_now(), clock_now())`,
 );
 
-/** What the columns of a phase demand beside it. */
+/** The changes that the database's checks require for a phase. */
 function changesFor(to: Phase): Changes {
   if (to === 'held') return { heldCause: 'outcome' };
   if (to === 'failed') return { error: { code: 'provider_failed', message: 'It failed.' } };
@@ -68,7 +68,7 @@ function go(task: Task, to: Phase): Promise<Task> {
   return moveNow(database.db, task, { to, changes: changesFor(to) });
 }
 
-/** A task of the account that has come to the phase, its credits reserved. */
+/** A task of the account that was moved to the phase; its credits were reserved. */
 async function taskIn(phase: Phase, accountId: string): Promise<Task> {
   const id = newId('task');
   await database.db.transaction(async (tx) => {
@@ -76,7 +76,7 @@ async function taskIn(phase: Phase, accountId: string): Promise<Task> {
     await tx.query(INSERT, [id, accountId, CREDITS]);
   });
   let task = await readTask(database.db, id);
-  for (const next of WAY[phase]) task = await go(task, next);
+  for (const next of PATHS[phase]) task = await go(task, next);
   return task;
 }
 
@@ -84,7 +84,7 @@ async function paidOf(accountId: string) {
   return (await balances(database.db, accountId)).paid;
 }
 
-test('a task can go along the drawn arrows, and along no others', async () => {
+test('a task can move along the drawn arrows and no others', async () => {
   const { accountId } = await makeCustomer(database.db, 10_000);
   for (const from of PHASES) {
     for (const to of PHASES) {
@@ -100,7 +100,7 @@ test('a task can go along the drawn arrows, and along no others', async () => {
   }
 });
 
-test('completed spends the reserved credits, failed gives them back, and nothing else moves them', async () => {
+test('completing spends the reserved credits, failing returns them, and no other move touches them', async () => {
   for (const phase of PHASES) {
     const { accountId } = await makeCustomer(database.db, 100);
     await taskIn(phase, accountId);
@@ -112,19 +112,19 @@ test('completed spends the reserved credits, failed gives them back, and nothing
   }
 });
 
-test('of two movers that saw the same task one wins, and the credits move once', async () => {
+test('of two moves of the same task one succeeds, and the credits move once', async () => {
   const { accountId } = await makeCustomer(database.db, 100);
   const task = await taskIn('generating', accountId);
-  const rivals = await Promise.allSettled([go(task, 'failed'), go(task, 'failed')]);
-  const [lost] = rivals.filter((rival) => rival.status === 'rejected');
-  assert.ok(lost?.reason instanceof Superseded);
-  assert.equal(rivals.filter((rival) => rival.status === 'fulfilled').length, 1);
+  const results = await Promise.allSettled([go(task, 'failed'), go(task, 'failed')]);
+  const [refused] = results.filter((result) => result.status === 'rejected');
+  assert.ok(refused?.reason instanceof Superseded);
+  assert.equal(results.filter((result) => result.status === 'fulfilled').length, 1);
   assert.deepEqual(await paidOf(accountId), { available: 100, reserved: 0 });
 });
 
 const TAKE_OVER = statement('test_take_over', 'update tasks set lease = lease + 1 where id = $1');
 
-test('whoever lost the lease moves nothing any more', async () => {
+test('a worker that lost the lease moves nothing', async () => {
   const { accountId } = await makeCustomer(database.db, 100);
   const task = await taskIn('archiving', accountId);
   await database.db.query(TAKE_OVER, [task.id]);
@@ -135,7 +135,7 @@ test('whoever lost the lease moves nothing any more', async () => {
 
 const WORK = statement(
   'test_task_work',
-  `select due_at is not null as has_work, due_at - clock_now() > interval '1 minute' as rests,
+  `select due_at is not null as has_work, due_at - clock_now() > interval '1 minute' as is_postponed,
      leased_until is not null as is_leased, internal_failures from tasks where id = $1`,
 );
 
@@ -144,7 +144,7 @@ async function workOf(task: Task): Promise<object> {
   return { ...row };
 }
 
-test('a live task always has its next wake-up, an ended one has none', async () => {
+test('a live task always has a due time, an ended one never', async () => {
   const { accountId } = await makeCustomer(database.db, 1000);
   for (const phase of PHASES) {
     const task = await taskIn(phase, accountId);
@@ -153,16 +153,23 @@ test('a live task always has its next wake-up, an ended one has none', async () 
   }
 });
 
-test('a step may let its task rest: the lease ends and the next look is later', async () => {
+test('a postponed task has no lease and is due later', async () => {
   const { accountId } = await makeCustomer(database.db, 100);
-  const rest = { has_work: true, rests: true, is_leased: false };
+  const postponed = { has_work: true, is_postponed: true, is_leased: false };
   const task = await taskIn('submitting', accountId);
   const moved = await moveNow(database.db, task, { to: 'generating', delaySeconds: 120 });
-  assert.deepEqual(await workOf(moved), { ...rest, internal_failures: 0 });
-  assert.equal(await postpone(database.db, moved, { seconds: 120, internalFailures: 1 }), 'rest');
-  assert.deepEqual(await workOf(moved), { ...rest, internal_failures: 1 });
+  assert.deepEqual(await workOf(moved), { ...postponed, internal_failures: 0 });
+  assert.equal(
+    await postpone(database.db, moved, { seconds: 120, internalFailures: 1 }),
+    'postponed',
+  );
+  assert.deepEqual(await workOf(moved), { ...postponed, internal_failures: 1 });
   await go(moved, 'archiving');
-  assert.deepEqual(await workOf(moved), { ...rest, rests: false, internal_failures: 0 });
+  assert.deepEqual(await workOf(moved), {
+    ...postponed,
+    is_postponed: false,
+    internal_failures: 0,
+  });
 });
 
 const HISTORY = statement(
@@ -170,7 +177,7 @@ const HISTORY = statement(
   'select phase, cause from task_history where task_id = $1 order by at',
 );
 
-test('every move is noted with its cause', async () => {
+test('the history has every move with its cause', async () => {
   const { accountId } = await makeCustomer(database.db, 100);
   const task = await taskIn('generating', accountId);
   const cause = { output: 'the link is gone' };
@@ -195,7 +202,7 @@ const STATES = statement(
   'select role, state from objects where task_id = $1 order by role',
 );
 
-test('the inputs of an ended task are asked to be deleted, and the output of a failed one', async () => {
+test('the inputs of an ended task and the output of a failed one are marked for deletion', async () => {
   const { accountId } = await makeCustomer(database.db, 100);
   for (const [to, output] of [
     ['completed', 'ready'],

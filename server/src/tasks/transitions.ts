@@ -1,6 +1,7 @@
-import type { AspectRatio } from '../catalog/frame-size.ts';
+import type { AspectRatio } from '../catalog/models.ts';
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -11,10 +12,12 @@ import type { OutputReference } from '../providers/provider.ts';
 import { markForDeletion } from '../storage/objects.ts';
 import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput } from './task.ts';
 
-/** How long a worker may leave a task without renewing its lease, before another takes it over. */
+/** A lease ends this long after its last renewal; then another worker may lease the task. */
 export const LEASE_SECONDS = 10;
 
-/** The life of a task: every transition there is (design section 3). Ended tasks have none. */
+/**
+ * All transitions of a task (docs/ARCHITECTURE.md, "The life of a task"). Ended tasks never move.
+ */
 export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
   reserved: ['ingesting', 'submitting', 'failed'],
   ingesting: ['submitting', 'failed'],
@@ -26,7 +29,10 @@ export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
   failed: [],
 };
 
-/** What a transition sets beside the phase; what is left out stays. */
+/**
+ * The columns that a transition sets besides the phase. An omitted one keeps its value, except
+ * `heldCause`, `error` and `providerBilled`, which become null.
+ */
 export interface Changes {
   heldCause?: 'acceptance' | 'outcome';
   aspectRatio?: AspectRatio;
@@ -35,59 +41,78 @@ export interface Changes {
   outputObjectId?: string;
   outputFacts?: object;
   error?: { code: FailureCode; message: string; details?: Record<string, unknown> };
-  /** Whether the provider charges the operator for what failed; left out where nobody knows. */
+  /** Whether the provider charges for the failed job; omitted if that is not known. */
   providerBilled?: boolean;
 }
 
 export interface Move {
   to: Phase;
   changes?: Changes;
-  /** Why, for the operator's eyes: kept in the task's history. */
+  /** The reason, kept in the task's history for operators. */
   cause?: Record<string, unknown>;
   /**
-   * When the next step is due. 0, the default, lets the worker that holds the lease go on at once;
-   * above 0 the lease ends.
+   * When the next step is due. With 0, the default, the worker keeps its lease and continues at
+   * once; above 0 the lease ends.
    */
   delaySeconds?: number;
 }
 
-/** The task was moved by somebody else meanwhile: this worker has nothing more to do with it. */
+/** Another worker or an operator moved or leased the task: the caller has to stop working on it. */
 export class Superseded extends Error {
   override name = 'Superseded';
 }
 
-// A wake-up that came since the step began is not slept over, here and in POSTPONE.
-const MOVE = statement(
+// Here and in POSTPONE: if the task was woken during this step, keep that due time.
+const MOVE = namedStatement(
   'task_move',
+  [
+    'id',
+    'from',
+    'lease',
+    'to',
+    'heldCause',
+    'aspectRatio',
+    'inputs',
+    'providerOutput',
+    'outputObjectId',
+    'outputFacts',
+    'errorCode',
+    'errorMessage',
+    'errorDetails',
+    'providerBilled',
+    'cause',
+    'delaySeconds',
+    'seenAt',
+  ],
   `with moved as (
      update tasks set
-       phase = $4, held_cause = $5,
-       aspect_ratio = coalesce($6, aspect_ratio), inputs = coalesce($7, inputs),
-       provider_output = coalesce($8, provider_output),
-       output_object_id = coalesce($9, output_object_id),
-       output_facts = coalesce($10, output_facts),
-       error_code = $11, error_message = $12, error_details = $13,
-       provider_billed = $16,
-       accepted_at = case when $4 = 'generating' then coalesce(accepted_at, clock_now())
+       phase = :to, held_cause = :heldCause,
+       aspect_ratio = coalesce(:aspectRatio, aspect_ratio), inputs = coalesce(:inputs, inputs),
+       provider_output = coalesce(:providerOutput, provider_output),
+       output_object_id = coalesce(:outputObjectId, output_object_id),
+       output_facts = coalesce(:outputFacts, output_facts),
+       error_code = :errorCode, error_message = :errorMessage, error_details = :errorDetails,
+       provider_billed = :providerBilled,
+       accepted_at = case when :to = 'generating' then coalesce(accepted_at, clock_now())
          else accepted_at end,
-       outcome_holds = outcome_holds + case when $5 = 'outcome' then 1 else 0 end,
-       due_at = case when $4 in ('completed', 'failed') then null
-         when $14 > 0 and due_at > to_timestamp($17) then due_at
-         else clock_now() + $14 * interval '1 second' end,
-       leased_until = case when $14 = 0 and $4 not in ('completed', 'failed')
+       outcome_holds = outcome_holds + case when :heldCause = 'outcome' then 1 else 0 end,
+       due_at = case when :to in ('completed', 'failed') then null
+         when :delaySeconds > 0 and due_at > to_timestamp(:seenAt) then due_at
+         else clock_now() + :delaySeconds * interval '1 second' end,
+       leased_until = case when :delaySeconds = 0 and :to not in ('completed', 'failed')
          then leased_until end,
        internal_failures = 0, refused_at = null, updated_at = clock_now()
-     where id = $1 and phase = $2 and lease = $3
+     where id = :id and phase = :from and lease = :lease
      returning ${TASK_COLUMNS}),
-   noted as (
-     insert into task_history (task_id, phase, cause) select id, $4, $15 from moved)
+   history as (
+     insert into task_history (task_id, phase, cause) select id, :to, :cause from moved)
    select * from moved`,
 );
 
 /**
- * The one place that moves a task: a compare-and-set on the phase and lease that the caller saw,
- * together with the ledger's entries and the deletions that the new phase asks for.
- * @throws Superseded when somebody else moved or took over the task
+ * The one place that moves a task: a compare-and-set on the phase and the lease that the caller
+ * read, together with the credit transfers and the deletions that belong to the new phase.
+ * @throws Superseded when the task is no longer in that phase under that lease
  */
 export async function move(tx: Transaction, task: Task, step: Move): Promise<Task> {
   if (!TRANSITIONS[task.phase].includes(step.to)) {
@@ -102,25 +127,25 @@ export async function move(tx: Transaction, task: Task, step: Move): Promise<Tas
 
 function moveValues(task: Task, { to, changes = {}, cause, delaySeconds = 0 }: Move): unknown[] {
   const { error } = changes;
-  return [
-    task.id,
-    task.phase,
-    task.lease,
+  return MOVE.values({
+    id: task.id,
+    from: task.phase,
+    lease: task.lease,
     to,
-    changes.heldCause ?? null,
-    changes.aspectRatio ?? null,
-    json(changes.inputs),
-    json(changes.providerOutput),
-    changes.outputObjectId ?? null,
-    json(changes.outputFacts),
-    error?.code ?? null,
-    error === undefined ? null : storable(error.message),
-    json(error?.details),
+    heldCause: changes.heldCause ?? null,
+    aspectRatio: changes.aspectRatio ?? null,
+    inputs: json(changes.inputs),
+    providerOutput: json(changes.providerOutput),
+    outputObjectId: changes.outputObjectId ?? null,
+    outputFacts: json(changes.outputFacts),
+    errorCode: error?.code ?? null,
+    errorMessage: error === undefined ? null : storable(error.message),
+    errorDetails: json(error?.details),
+    providerBilled: changes.providerBilled ?? null,
+    cause: json(cause),
     delaySeconds,
-    json(cause),
-    changes.providerBilled ?? null,
-    task.now_seconds,
-  ];
+    seenAt: task.now_seconds,
+  });
 }
 
 function json(value: unknown): string | null {
@@ -138,15 +163,19 @@ export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
   return db.transaction((tx) => move(tx, task, step));
 }
 
-/** What a step leaves: the moved task, for the next step to go on with, or `rest` until due. */
-export type Next = Task | 'rest';
+/**
+ * The result of a step: the moved task, ready for its next step, or `postponed` until it is due.
+ */
+export type StepResult = Task | 'postponed';
 
-const POSTPONE = statement(
+const POSTPONE = namedStatement(
   'task_postpone',
-  `update tasks set leased_until = null, internal_failures = internal_failures + $4,
-     due_at = case when due_at > to_timestamp($5) then due_at
-       else clock_now() + $3 * interval '1 second' end
-   where id = $1 and lease = $2 and due_at is not null`,
+  ['id', 'lease', 'seconds', 'internalFailures', 'seenAt'],
+  `update tasks set leased_until = null,
+     internal_failures = internal_failures + :internalFailures,
+     due_at = case when due_at > to_timestamp(:seenAt) then due_at
+       else clock_now() + :seconds * interval '1 second' end
+   where id = :id and lease = :lease and due_at is not null`,
 );
 
 const WAKE = statement(
@@ -155,22 +184,28 @@ const WAKE = statement(
    where id = $1 and (due_at > clock_now() or leased_until > clock_now())`,
 );
 
-/** Makes a task due now, whatever it waits for; a step under way will not rest after its end. */
+/** Makes a task due now. If a step is under way, the next one begins right after it. */
 export async function wakeTask(db: Queryable, taskId: string): Promise<void> {
   await db.query(WAKE, [taskId]);
 }
 
 /**
- * Lets a task rest in its phase and gives its lease back. One that was woken meanwhile does not
- * rest.
- * @param wait.internalFailures 1 when it rests because of a failure of ours
+ * Leaves a task in its phase, makes it due after `delay.seconds` and releases its lease. A task
+ * that was woken during the step stays due.
+ * @param delay.internalFailures 1 when the reason is a failure of the service itself
  */
 export async function postpone(
   db: Queryable,
   task: Task,
-  wait: { seconds: number; internalFailures?: 0 | 1 },
-): Promise<'rest'> {
-  const values = [task.id, task.lease, wait.seconds, wait.internalFailures ?? 0, task.now_seconds];
+  delay: { seconds: number; internalFailures?: 0 | 1 },
+): Promise<'postponed'> {
+  const values = POSTPONE.values({
+    id: task.id,
+    lease: task.lease,
+    seconds: delay.seconds,
+    internalFailures: delay.internalFailures ?? 0,
+    seenAt: task.now_seconds,
+  });
   await db.query(POSTPONE, values);
-  return 'rest';
+  return 'postponed';
 }

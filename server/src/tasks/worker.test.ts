@@ -6,16 +6,16 @@ import { until } from '../../test/until.ts';
 import { readTask } from './create/create.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Phase, Task } from './task.ts';
-import { moveNow, type Next, postpone, Superseded } from './transitions.ts';
+import { moveNow, postpone, type StepResult, Superseded } from './transitions.ts';
 import { createWorker, type Worker } from './worker.ts';
 
-async function openRoom(t: TestContext): Promise<TaskFixture> {
+async function openFixture(t: TestContext): Promise<TaskFixture> {
   const fixture = await openTaskFixture({ work: true });
   t.after(() => fixture.close());
   return fixture;
 }
 
-/** A started worker with the steps that a test says; it is stopped before the room is closed. */
+/** A started worker with the steps of a test; it is stopped before the fixture is closed. */
 async function startWorker(
   t: TestContext,
   fixture: TaskFixture,
@@ -44,15 +44,15 @@ function untilIn(fixture: TaskFixture, taskId: string, phase: Phase): Promise<Ta
   );
 }
 
-/** The next phase of a task that nothing stands in the way of, until it rests while generating. */
-async function goOn(fixture: TaskFixture, task: Task): Promise<Next> {
+/** Moves a task to its next phase, until it generates; then postpones it. */
+async function goOn(fixture: TaskFixture, task: Task): Promise<StepResult> {
   if (task.phase === 'reserved') return moveNow(fixture.db, task, { to: 'submitting' });
   if (task.phase === 'submitting') return moveNow(fixture.db, task, { to: 'generating' });
   return postpone(fixture.db, task, { seconds: 3600 });
 }
 
-test('a new task is taken up and goes on, step by step, under one lease', async (t) => {
-  const fixture = await openRoom(t);
+test('the steps of a new task run one after another under one lease', async (t) => {
+  const fixture = await openFixture(t);
   const seen: Array<[Phase, number]> = [];
   await startWorker(t, fixture, {
     run: (task) => {
@@ -73,8 +73,8 @@ test('a new task is taken up and goes on, step by step, under one lease', async 
   assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
 });
 
-test('every task is worked on once, however many workers there are', async (t) => {
-  const fixture = await openRoom(t);
+test('with several workers each task is worked on once', async (t) => {
+  const fixture = await openFixture(t);
   const begun: string[] = [];
   const run = (task: Task) => {
     if (task.phase === 'reserved') begun.push(task.id);
@@ -87,8 +87,8 @@ test('every task is worked on once, however many workers there are', async (t) =
   assert.deepEqual(begun.sort(), made.map(({ task }) => task.id).sort());
 });
 
-test('the sweeper finds what has no wake-up: rested tasks and what a dead worker left', async (t) => {
-  const fixture = await openRoom(t);
+test('the sweep finds tasks without a wake-up, also those that a dead worker had leased', async (t) => {
+  const fixture = await openFixture(t);
   const { task } = await makeTask(fixture);
   await fixture.db.query({
     name: '',
@@ -100,33 +100,34 @@ test('the sweeper finds what has no wake-up: rested tasks and what a dead worker
   assert.equal(moved.lease, 8);
 });
 
-test('a step that fails is told to the steps, one that was superseded is not', async (t) => {
-  const fixture = await openRoom(t);
+test('steps.failed is called for a step that fails, not for one that was superseded', async (t) => {
+  const fixture = await openFixture(t);
   const internalFailures: string[] = [];
   const [broken, taken] = [await makeTask(fixture), await makeTask(fixture)];
   const tried = new Set<string>();
   await startWorker(t, fixture, {
     run: async (task) => {
       tried.add(task.id);
-      if (task.id === broken.task.id) throw new Error('our own fault');
-      throw new Superseded('somebody else was first');
+      if (task.id === broken.task.id) throw new Error('internal');
+      throw new Superseded('moved by another worker');
     },
     failed: async (task, error) => {
+      const result = await postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 });
       internalFailures.push(`${task.id} ${error instanceof Error && error.message}`);
-      return postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 });
+      return result;
     },
   });
   await until(
     async () => tried.size === 2 && internalFailures.length,
     (count) => count === 1,
   );
-  assert.deepEqual(internalFailures, [`${broken.task.id} our own fault`]);
+  assert.deepEqual(internalFailures, [`${broken.task.id} internal`]);
   assert.equal((await readTask(fixture.db, broken.task.id)).internal_failures, 1);
   assert.ok(tried.has(taken.task.id));
 });
 
-test('stopping lets the step under way end, starts no further one and gives the lease back', async (t) => {
-  const fixture = await openRoom(t);
+test('stopping finishes the step under way, starts no other and releases the lease', async (t) => {
+  const fixture = await openFixture(t);
   const entered = Promise.withResolvers<void>();
   const goAhead = Promise.withResolvers<void>();
   const seen: Phase[] = [];
@@ -152,10 +153,10 @@ test('stopping lets the step under way end, starts no further one and gives the 
   for (const { id } of [task, second.task]) await untilIn(fixture, id, 'generating');
 });
 
-test('stopping waits no longer than it was told for a step that does not end', async (t) => {
-  const fixture = await openRoom(t);
+test('stopping waits for a step that does not end only as long as it is allowed to', async (t) => {
+  const fixture = await openFixture(t);
   const entered = Promise.withResolvers<void>();
-  const never = Promise.withResolvers<Next>();
+  const never = Promise.withResolvers<StepResult>();
   const worker = await startWorker(t, fixture, {
     run: () => {
       entered.resolve();
@@ -166,11 +167,11 @@ test('stopping waits no longer than it was told for a step that does not end', a
   await entered.promise;
   await worker.stopClaiming();
   await worker.stop(0.05);
-  never.resolve('rest');
+  never.resolve('postponed');
 });
 
-test('the lease of a long step is renewed: nobody else takes the task', async (t) => {
-  const fixture = await openRoom(t);
+test('the lease of a long step is renewed, so no other worker leases the task', async (t) => {
+  const fixture = await openFixture(t);
   const goAhead = Promise.withResolvers<void>();
   let steps = 0;
   const run = async (task: Task) => {

@@ -9,20 +9,20 @@ import type { Steps } from './steps/steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
-/** Tasks that one process works on at once. */
+/** How many tasks one process works on at once. */
 const POOL_SIZES: Record<WorkerPool, number> = { task: 32, ingest: 8, held: 16, archive: 8 };
 const SWEEP_SECONDS = 0.5;
 
-/** Moves tasks on, step by step. */
+/** Runs the steps of tasks. */
 export interface Worker {
   start(): Promise<void>;
-  /** Takes up nothing new from now on; steps under way go on to their end. */
+  /** Starts no more steps; those under way continue. */
   stopClaiming(): Promise<void>;
-  /** Waits for the steps under way, at most `seconds`. */
+  /** Waits for the steps under way, for at most `seconds`. */
   stop(seconds: number): Promise<void>;
 }
 
-export interface WorkerDeps {
+interface WorkerDeps {
   db: Database;
   queue: Queue;
   log: Log;
@@ -30,8 +30,8 @@ export interface WorkerDeps {
 }
 
 /**
- * Works on tasks that the queue announces and, every half second, on those that are due and that
- * nobody works on: later polls and retries, and what a killed process left behind.
+ * Works on tasks when the queue has a wake-up for them. A sweep every half second finds the other
+ * due tasks: postponed ones, and those whose process was killed.
  */
 export function createWorker(deps: WorkerDeps): Worker {
   const { db, queue, log, steps } = deps;
@@ -41,34 +41,35 @@ export function createWorker(deps: WorkerDeps): Worker {
     held: createSemaphore(POOL_SIZES.held),
     archive: createSemaphore(POOL_SIZES.archive),
   };
-  const underWay = new Map<string, Promise<void>>();
+  const inProgress = new Map<string, Promise<void>>();
   const leases = new Map<string, number>();
   const stopping = new AbortController();
   const stopped = new AbortController();
 
-  /** Resolves when the task has its place, so that the queue hands over no more than fits. */
-  const takeUp = (pool: WorkerPool, taskId: string): Promise<void> => {
-    if (underWay.has(taskId)) return Promise.resolve();
-    const { promise, resolve: started } = Promise.withResolvers<void>();
-    let goesOnIn: WorkerPool | undefined;
+  /** Resolves when the task has a place in the pool: until then the queue hands over no more. */
+  const startWork = (pool: WorkerPool, taskId: string): Promise<void> => {
+    if (inProgress.has(taskId)) return Promise.resolve();
+    const { promise, resolve: resolveStarted } = Promise.withResolvers<void>();
+    let nextPool: WorkerPool | undefined;
     const work = pools[pool]
       .run(stopping.signal, async () => {
-        started();
-        goesOnIn = await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
+        resolveStarted();
+        nextPool = await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
       })
       .catch((error: Error) => {
-        if (!stopping.signal.aborted) log.warn({ err: error, task: taskId }, 'a task was left');
+        if (!stopping.signal.aborted)
+          log.warn({ err: error, task: taskId }, 'work on a task failed');
       })
       .finally(() => {
-        underWay.delete(taskId);
-        started();
-        if (goesOnIn && !stopping.signal.aborted) void takeUp(goesOnIn, taskId);
+        inProgress.delete(taskId);
+        resolveStarted();
+        if (nextPool && !stopping.signal.aborted) void startWork(nextPool, taskId);
       });
-    underWay.set(taskId, work);
+    inProgress.set(taskId, work);
     return promise;
   };
   const sweep = async () => {
-    for (const task of await dueTasks(db)) void takeUp(task.pool, task.id);
+    for (const task of await dueTasks(db)) void startWork(task.pool, task.id);
   };
   const renewLeases = async () => {
     if (leases.size > 0) await renew(db, leases);
@@ -76,7 +77,7 @@ export function createWorker(deps: WorkerDeps): Worker {
   return {
     async start() {
       for (const queueName of QUEUE_NAMES)
-        await queue.work(queueName, (taskId) => takeUp(queueName, taskId));
+        await queue.work(queueName, (taskId) => startWork(queueName, taskId));
       startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker is working');
@@ -86,28 +87,28 @@ export function createWorker(deps: WorkerDeps): Worker {
       await queue.stopWorking();
     },
     async stop(seconds) {
-      stopping.abort(); // a start that failed halfway is stopped without a stopClaiming
+      stopping.abort(); // after a start that failed halfway, stopClaiming was not called
       const late = delay(seconds * 1000, undefined, { ref: false });
-      await Promise.race([Promise.allSettled(underWay.values()), late]);
+      await Promise.race([Promise.allSettled(inProgress.values()), late]);
       stopped.abort();
     },
   };
 }
 
-export interface Advance {
+export interface AdvanceDeps {
   db: Database;
   log: Log;
   steps: Steps;
-  /** The leases that are to be kept, by task. */
+  /** The leases to renew, by task id. */
   leases: Map<string, number>;
   stopping: { readonly aborted: boolean };
 }
 
 /**
- * Leases a task and does step after step, until it rests or has ended, or the process stops.
- * @returns the worker pool that the task continues in, when that is another one
+ * Leases a task and runs its steps until it is postponed, has ended, or the process is stopping.
+ * @returns the worker pool that the task continues in, if that is another one
  */
-export async function advance(deps: Advance, taskId: string): Promise<WorkerPool | undefined> {
+export async function advance(deps: AdvanceDeps, taskId: string): Promise<WorkerPool | undefined> {
   const { db, leases } = deps;
   let task = await claim(db, taskId);
   if (!task) return undefined;
@@ -127,20 +128,20 @@ export async function advance(deps: Advance, taskId: string): Promise<WorkerPool
   }
 }
 
-async function step(deps: Advance, task: Task): Promise<Task | undefined> {
+async function step(deps: AdvanceDeps, task: Task): Promise<Task | undefined> {
   const { log, steps } = deps;
   try {
     const next = await steps.run(task);
-    if (next === 'rest') return undefined;
-    log.info({ task: next.id, phase: next.phase }, 'a task moved on');
+    if (next === 'postponed') return undefined;
+    log.info({ task: next.id, phase: next.phase }, 'a task moved');
     return hasEnded(next) ? undefined : next;
   } catch (error) {
     if (error instanceof Superseded) {
-      log.debug({ task: task.id, cause: error.message }, 'a task was taken over');
+      log.debug({ task: task.id, cause: error.message }, 'a step was superseded');
     } else {
       log.warn(
         { err: error, task: task.id, phase: task.phase },
-        'a step failed; it will be tried again',
+        'a step failed and will be retried',
       );
       await steps.failed(task, error);
     }

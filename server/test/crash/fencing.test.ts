@@ -112,7 +112,7 @@ test('an ingest that fails after another process finished the task changes nothi
   await host.close(); // ends the download that the paused service still waits for
   stuck.process.kill('SIGCONT');
   const { status, body: task } = await response;
-  await until(async () => stuck.output().includes('"msg":"a task was taken over"'), Boolean);
+  await until(async () => stuck.output().includes('"msg":"a step was superseded"'), Boolean);
   assert.equal(status, 202);
   assert.equal(await stuck.kill('SIGTERM'), 0);
   await assertOneVideo(database.db, 'late', task.id);

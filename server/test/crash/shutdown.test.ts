@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
+import { openEmbeddedDatabase } from 'embedded-postgres';
 import { type Database, statement } from '../../src/database/database.ts';
-import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
@@ -162,7 +162,7 @@ test('a service whose port is taken prints that and ends', PATIENCE, async () =>
   await using service = await startServiceProcess(fixture.env);
   const { port } = new URL(service.url);
   const taken = startServiceProcess({ ...fixture.env, PORT: port });
-  await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* it is taken/s);
+  await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* the port is in use/s);
 });
 
 test('the embedded database is stopped last, by an orderly shutdown', PATIENCE, async () => {

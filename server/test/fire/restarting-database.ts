@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openEmbeddedDatabase } from 'embedded-postgres';
 import { type Database, openDatabase } from '../../src/database/database.ts';
-import { makeFolder } from '../../src/kernel/embedded/folder.ts';
-import { findPostmaster } from '../../src/kernel/embedded/postmaster.ts';
-import { openEmbeddedDatabase } from '../../src/kernel/embedded.ts';
 import { quiet } from '../database.ts';
 import { until } from '../until.ts';
 
@@ -47,13 +47,21 @@ export async function openRestartingDatabase(dataDir: string): Promise<Restartin
   };
 }
 
+/** Stops the server by Postgres' immediate shutdown and waits until its process is gone. */
 async function stopAtOnce(dataDir: string): Promise<void> {
-  const folder = await makeFolder(dataDir);
-  const postmaster = await findPostmaster(folder);
-  assert.ok(postmaster, 'the database is running');
-  process.kill(postmaster.pid, 'SIGQUIT');
+  const pidFile = path.join(dataDir, 'postgres', 'cluster', 'postmaster.pid');
+  const pid = Number.parseInt(await readFile(pidFile, 'utf8'), 10);
+  process.kill(pid, 'SIGQUIT');
   await until(
-    () => findPostmaster(folder),
-    (found) => found === undefined,
+    async () => isRunning(pid),
+    (running) => !running,
   );
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }

@@ -4,13 +4,13 @@ import path from 'node:path';
 import { after, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { AV_LOG_QUIET, Log } from 'node-av';
-import { createMeasurer } from '../../src/media/measure.ts';
 import {
   type Colour,
+  decodeFrames,
   type Picture,
-  seenFrames,
   writeImage,
-} from '../../src/providers/local/media-samples.ts';
+} from '../../../local-renderer/test/media-samples.ts';
+import { createMeasurer } from '../../src/media/measure.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { FRAMES, REFERENCES } from './assert-refused.ts';
 import { makeImage } from './media-files.ts';
@@ -71,7 +71,7 @@ function distance(one: Colour, other: Colour): number {
   return Math.max(...one.map((value, index) => Math.abs(value - (other[index] ?? 0))));
 }
 
-const firstOf = async (file: string) => (await seenFrames(file, [0])).frame(0);
+const firstOf = async (file: string) => (await decodeFrames(file, [0])).frame(0);
 
 test('image-to-video begins with image_url and ends with end_image_url', async () => {
   await makeImage(fileOf('first.webp'), 'webp', 992, 432);
@@ -87,7 +87,7 @@ test('image-to-video begins with image_url and ends with end_image_url', async (
     end_image_url: serve('/last', gzipSync(last), { 'content-encoding': 'gzip' }),
   };
   const { filePath, facts, shown } = await generate(body, 4 * 15);
-  const seen = await seenFrames(filePath, [0, LAST_FRAME]);
+  const seen = await decodeFrames(filePath, [0, LAST_FRAME]);
   assert.equal(seen.count, LAST_FRAME + 1);
   assertResembles(seen.frame(0), await firstOf(fileOf('first.webp')));
   assertResembles(seen.frame(LAST_FRAME), await firstOf(fileOf('last.jpg')));

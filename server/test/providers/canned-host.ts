@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 
-/** An answer with a body in JSON, or in plain text. */
+/** A response with a body in JSON or plain text. */
 export interface CannedResponse {
   status?: number;
   headers?: Record<string, string>;
@@ -16,12 +16,15 @@ export interface CannedRequest {
   body: string;
 }
 
-/** A real server on a loopback port that responses as a test says, to play a provider's bodies. */
+/** A real server on a loopback port that sends the responses of a test. */
 export interface CannedHost {
   url: string;
   /** Every request so far, oldest first. */
   requests: CannedRequest[];
-  /** Answers a path with these in turn, the last one again and again; 404 in plain text else. */
+  /**
+   * Sets the responses of a path, used in order, the last one repeatedly. Other paths get a 404 in
+   * plain text.
+   */
   respond(path: string, ...responses: CannedResponse[]): void;
   close(): Promise<void>;
 }

@@ -12,13 +12,15 @@ import type {
 
 const WORKFLOW = new URL('../../../simulators/comfyui/workflow.json', import.meta.url);
 
-/** A simulated server in a process of its own, and the adapter pointed at it. For tests. */
+/** A simulated server in its own process, and the adapter for it. */
 export interface Rig {
   readonly simulator: SimulatorProcess;
   readonly provider: Provider;
   /** A second adapter for the same server, with other options. */
   providerWith(options: Partial<ComfyuiOptions>): Promise<Provider>;
-  /** Kills the server and starts it again at its address: its memory is gone, its record not. */
+  /**
+   * Kills the server and starts it again at its address: it has lost its memory but not its record.
+   */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -58,7 +60,7 @@ export async function usualOptions(baseUrl: string): Promise<ComfyuiOptions> {
     workflows: [{ name: 'workflow.json', text: await readFile(WORKFLOW, 'utf8') }],
     frameRules: { framesPerSecond: 24, frameStep: 1 },
     openInput: async (objectId) => {
-      throw new Error(`${objectId} is not there`);
+      throw new Error(`there is no ${objectId}`);
     },
     timeoutSeconds: 10,
     jobLimitSeconds: 3600,
@@ -67,7 +69,7 @@ export async function usualOptions(baseUrl: string): Promise<ComfyuiOptions> {
   };
 }
 
-/** The usual workflow with one more node, whose inputs are these. */
+/** The usual workflow with one more node, which has these inputs. */
 export async function workflowWith(classType: string, inputs: Record<string, unknown>) {
   const graph: unknown = JSON.parse(await readFile(WORKFLOW, 'utf8'));
   const node = { class_type: classType, inputs };
@@ -77,7 +79,7 @@ export async function workflowWith(classType: string, inputs: Record<string, unk
 
 let count = 0;
 
-/** A job spec of its own for each call. */
+/** A different job spec at each call. */
 export function jobSpecOf(inputs: ProviderInput[] = []): JobSpec {
   count += 1;
   const attemptId = `att_${process.pid}_${count}`;
@@ -85,7 +87,7 @@ export function jobSpecOf(inputs: ProviderInput[] = []): JobSpec {
     attemptId,
     mode: inputs.length === 0 ? 'text-to-video' : 'image-to-video',
     model: 'video-2.0',
-    prompt: `a cat, told for ${attemptId}`,
+    prompt: `a cat, for ${attemptId}`,
     aspectRatio: '16:9',
     resolution: '480p',
     durationSeconds: 4,
@@ -96,14 +98,14 @@ export function jobSpecOf(inputs: ProviderInput[] = []): JobSpec {
   };
 }
 
-/** The job spec as its host would look for it, sent so many seconds ago. */
+/** What the host passes to a find of this job spec, sent so many seconds ago. */
 export function findJobInput(jobSpec: JobSpec, ageSeconds = 0): FindJobInput {
   const to = Date.now();
   const from = to - ageSeconds * 1000;
   return { jobSpec, sentBetween: { from, to }, takenJobIds: async () => new Set() };
 }
 
-/** How many requests of a kind the server has seen, and its jobs for this prompt. */
+/** Counts of the requests that the server got, and of its jobs for this prompt. */
 export async function countsFor({ simulator }: Rig, jobSpec: JobSpec) {
   const [requests, jobs] = await Promise.all([simulator.requests(), simulator.jobs()]);
   return {

@@ -14,10 +14,10 @@ import { lostSubmitTests, refusalTests, submitTests } from './conformance/submit
 export type { ProviderCase, ProviderSubject } from './conformance/subject.ts';
 
 /**
- * What every provider must do, as tests against its simulator: one job for one submit and never a
- * second try, each lost reply unknown and found again, each refusal and state as documented, no
- * failure of a read or a look-up taken for an answer, outputs, callbacks. What a provider can't
- * meet is shown as skipped, with the reason.
+ * What every provider must do, as tests against its simulator: one submit makes one job and is
+ * never retried; a submit whose response was lost is unknown, and its job is found; each refusal
+ * and status has its documented meaning; a failed read or find does not count as a result; outputs;
+ * callbacks. A test that does not apply to a provider is skipped, with the reason.
  */
 export function providerConformance(of: ProviderCase): void {
   describe(`${of.name} keeps the provider contract`, () => {
@@ -27,7 +27,7 @@ export function providerConformance(of: ProviderCase): void {
     findTests(suite);
     outputTests(suite);
     networkTests(suite);
-    const silent = of.callsBack ? undefined : 'it does not call back';
+    const silent = of.callbacks === 'none' ? 'it does not call back' : undefined;
     group('callbacks', silent, () => {
       callbackTests(suite);
       forgeryTests(suite);
@@ -35,30 +35,31 @@ export function providerConformance(of: ProviderCase): void {
   });
 
   const ways = Object.entries(of.unmarked);
-  const marked = ways.length > 0 ? undefined : 'its look-up goes by an id of ours';
+  const marked = ways.length > 0 ? undefined : 'it finds jobs by an id that the attempt gives them';
   group(`${of.name} without marks`, marked, () => {
     for (const [way, start] of ways)
       describe(`${of.name} ${way}`, () => unmarkedTests(begin(of, start)));
   });
 
-  test(`${of.name} that can't be reached makes up nothing`, async () => {
+  test(`${of.name} makes up no result when it can't be reached`, async () => {
     const subject = await of.start();
     await expectUnreachable(subject, of).finally(() => subject.close());
   });
 }
 
-/** What hosts that are not ours do, and what a network does to calls. */
+/** Tests of foreign hosts and of the network between. */
 function networkTests(suite: Suite): void {
-  const absent =
-    suite.of.transport === 'http' ? undefined : 'nothing of it is called over a network';
-  group('submits whose request or reply is lost', absent, () => lostSubmitTests(suite));
-  group('submits that a host refuses', absent, () => refusalTests(suite));
-  group('reads that fail, and what a host may say of a job', absent, () => foreignReadTests(suite));
-  group('look-ups that fail or lag', absent, () => foreignFindTests(suite));
-  group('outputs that a host fails to give', absent, () => foreignOutputTests(suite));
+  const noNetwork = suite.of.transport === 'http' ? undefined : 'it is not called over a network';
+  group('submits whose request or response is lost', noNetwork, () => lostSubmitTests(suite));
+  group('submits that a host refuses', noNetwork, () => refusalTests(suite));
+  group('reads that fail, and what a host may say about a job', noNetwork, () =>
+    foreignReadTests(suite),
+  );
+  group('finds that fail or lag', noNetwork, () => foreignFindTests(suite));
+  group('outputs that a host fails to deliver', noNetwork, () => foreignOutputTests(suite));
 }
 
-/** Some tests or, with a reason why not, one that says so. */
+/** Registers the tests or, with a reason why not, a skipped test. */
 function group(name: string, why: string | undefined, tests: () => void): void {
   if (why === undefined) tests();
   else test(name, { skip: why }, () => {});

@@ -5,11 +5,11 @@ import { input, jobSpec } from './job-spec.ts';
 
 type ModelInput = (jobSpec: JobSpec) => Record<string, unknown>;
 
-/** Frames and references go to the fields of these names, in order. */
-export function assertFileFields(modelInput: ModelInput, names: FileFields): void {
+/** Asserts that frames and references go to the fields of these names, in order. */
+export function assertFileFields(inputOf: ModelInput, names: FileFields): void {
   const frames = [input('last_frame', 'b'), input('first_frame', 'a')];
   const [last, first] = frames.map(({ url }) => url);
-  const withFrames = modelInput(jobSpec({ mode: 'image-to-video', inputs: frames }));
+  const withFrames = inputOf(jobSpec({ mode: 'image-to-video', inputs: frames }));
   assert.equal(withFrames[names.firstFrame], first);
   assert.equal(withFrames[names.lastFrame], last);
   const references = [
@@ -18,15 +18,15 @@ export function assertFileFields(modelInput: ModelInput, names: FileFields): voi
     input('reference_image', 'c'),
   ];
   const [imageA, video, imageC] = references.map(({ url }) => url);
-  const withReferences = modelInput(jobSpec({ mode: 'media-to-video', inputs: references }));
+  const withReferences = inputOf(jobSpec({ mode: 'media-to-video', inputs: references }));
   assert.deepEqual(withReferences[names.referenceImages], [imageA, imageC]);
   assert.deepEqual(withReferences[names.referenceVideos], [video]);
 }
 
-/** A field without a file is left out. */
-export function assertNoEmptyFields(modelInput: ModelInput, names: FileFields): void {
+/** Asserts that a field without a file is left out. */
+export function assertNoEmptyFields(inputOf: ModelInput, names: FileFields): void {
   const frame = jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', 'a')] });
-  assert.ok(!(names.lastFrame in modelInput(frame)));
+  assert.ok(!(names.lastFrame in inputOf(frame)));
   const video = jobSpec({ mode: 'media-to-video', inputs: [input('reference_video', 'a')] });
-  assert.ok(!(names.referenceImages in modelInput(video)));
+  assert.ok(!(names.referenceImages in inputOf(video)));
 }

@@ -1,6 +1,6 @@
 import type { FindJobInput, JobSpec, ProviderInput } from '../../src/providers/provider.ts';
 
-/** A plain text-to-video submission, with the changes that a test cares about. */
+/** A plain text-to-video job spec, with the changes that a test cares about. */
 export function jobSpec(changes: Partial<JobSpec> = {}): JobSpec {
   return {
     attemptId: 'att_1',
@@ -18,7 +18,7 @@ export function jobSpec(changes: Partial<JobSpec> = {}): JobSpec {
   };
 }
 
-/** An input whose link is signed, anew for each signature. */
+/** An input whose link has this signature. */
 export function input(
   role: ProviderInput['role'],
   objectId: string,
@@ -29,7 +29,7 @@ export function input(
   return { role, objectId, mediaType, url };
 }
 
-/** An attempt to look for, whose submit took the second before `sentAt`. */
+/** What the host passes to a find of an attempt whose submit took the second before `sentAt`. */
 export function findInput(
   attempt: JobSpec,
   sentAt: number,

@@ -18,7 +18,7 @@ import { TEST_CA_FILE } from '../tls/certificates.ts';
 import { until } from '../until.ts';
 import { workflowWith } from './comfyui-rig.ts';
 
-// One API for each foreign provider, and one worker that has all four, on one database.
+// One API for each foreign provider and one worker that has all four, on one database.
 const NAMES = ['ark', 'fal', 'replicate', 'comfyui'] as const;
 type Name = (typeof NAMES)[number];
 const CALLING_BACK: Name[] = ['ark', 'fal', 'replicate'];
@@ -59,14 +59,14 @@ after(async () => {
   await folder?.[Symbol.asyncDispose]();
 });
 
-/** A template that takes one file, so that it must have been uploaded. */
+/** A template that takes one file, so that the file must have been uploaded. */
 function workflowFile(): string {
   return path.join(folder.path, 'workflow.json');
 }
 
 /**
- * Simulators make each kind of result once and keep it: here it is there beforehand, or each of
- * them would load the encoder.
+ * Simulators make each kind of result once and keep it. Here it is made beforehand, because
+ * otherwise each of them would load the encoder.
  */
 async function makeResult(): Promise<void> {
   const size = { width: 864, height: 496, seconds: 4, audio: null };
@@ -82,7 +82,7 @@ function urlOf(name: Name): string {
   return simulators.get(name)?.url ?? '';
 }
 
-/** What every process has: all four providers, each at its simulator. */
+/** The environment of every process: all four providers, each with its simulator. */
 function environment(): Record<string, string> {
   const allowed = [`localhost:${host.port}`, ...NAMES.map((name) => new URL(urlOf(name)).host)];
   return serviceEnvironment({
@@ -105,13 +105,16 @@ async function start(own: Record<string, string>): Promise<Service> {
   return service;
 }
 
-/** The one that is given files has one to take; the others would fetch it from us. */
+/**
+ * ComfyUI gets files by upload, so it gets a request with one. The others would fetch it from the
+ * service.
+ */
 function bodyFor(name: Name | undefined): object {
   if (name !== 'comfyui') return BODY;
   return { ...BODY, mode: 'image-to-video', image_url: host.url('/boat.png') };
 }
 
-/** Has one video made through the API whose new tasks go to this provider. */
+/** Makes a video through the API whose new tasks go to this provider. */
 async function orderVideo(api: Service, body: object) {
   const { secret } = await makeCustomer(database.db, CREDITS);
   const own = client(api.url ?? '', secret);
@@ -134,7 +137,7 @@ async function phaseOf(taskId: string): Promise<string> {
   return task?.phase ?? 'gone';
 }
 
-async function callbacksHeard(): Promise<string[]> {
+async function providersThatCalledBack(): Promise<string[]> {
   const rows = await sql<{ provider: string }>(
     database.db,
     `select distinct provider from evidence join attempts on attempts.id = attempt_id
@@ -162,7 +165,7 @@ test('each foreign provider makes a video, which is delivered and paid for once'
   }
   const requests = await simulators.get('comfyui')?.requests();
   assert.equal(requests?.filter(({ call }) => call === 'upload').length, 1);
-  await until(callbacksHeard, (heard) => heard.length === CALLING_BACK.length);
-  assert.deepEqual(await callbacksHeard(), CALLING_BACK);
+  await until(providersThatCalledBack, (providers) => providers.length === CALLING_BACK.length);
+  assert.deepEqual(await providersThatCalledBack(), CALLING_BACK);
   assert.deepEqual((await audit(database.db)).problems, []);
 });

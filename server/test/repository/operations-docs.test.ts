@@ -6,10 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { parseCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { PROVIDERS } from '../../src/config/provider-config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { createMetrics } from '../../src/http/operations/metrics.ts';
-import { PLACEHOLDERS } from '../../src/providers/comfyui/workflow.ts';
+import { neededVariables, PROVIDER_NAMES } from '../../src/providers/registry.ts';
 import { TRANSITIONS } from '../../src/tasks/transitions.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -47,7 +46,9 @@ function sorted(names: Iterable<string>): string[] {
 }
 
 const OPERATIONS = PAGES.filter((name) => name.startsWith('docs/operations/'));
-const TABLES = ['docs/operations/README.md', ...PROVIDERS.slice(1).map(pageOfProvider)];
+/** The providers that have variables, each with a page of its own. */
+const PROVIDERS = PROVIDER_NAMES.filter((name) => neededVariables(name).length > 0);
+const TABLES = ['docs/operations/README.md', ...PROVIDERS.map(pageOfProvider)];
 
 function pageOfProvider(provider: string): string {
   return `docs/providers/${provider}.md`;
@@ -188,7 +189,7 @@ test('each variable that the service reads has a row in one table, and no other 
 });
 
 test('a variable of a provider is in the table of its page', () => {
-  for (const provider of PROVIDERS.slice(1)) {
+  for (const provider of PROVIDERS) {
     const own = variablesRead().filter((name) => name.startsWith(`${provider.toUpperCase()}_`));
     const rows = variableRows(pageOfProvider(provider)).map(({ variable }) => variable);
     assert.deepEqual(sorted(rows), own);
@@ -211,7 +212,8 @@ test('no page names a variable that is not read', async () => {
   const read = variablesRead();
   const ofTests = groups(await testSources(), /\b(FRAMEWRIGHT_[A-Z_]+)\b/g);
   const others = ['FRAMEWRIGHT_KEY', ...ofTests]; // of the reader's shell, and of the long runs
-  const prefixes = /^(ARK|FAL|REPLICATE|COMFYUI|FRAMEWRIGHT)_|_(SECONDS|DAYS|URL|PORT)$/;
+  const owners = [...PROVIDERS, 'framewright'].map((name) => name.toUpperCase());
+  const prefixes = new RegExp(`^(${owners.join('|')})_|_(SECONDS|DAYS|URL|PORT)$`);
   for (const [name, text] of pages) {
     const named = groups(text, /\b([A-Z]+(?:_[A-Z]+)+)\b/g).filter((word) => prefixes.test(word));
     const strange = named.filter((word) => !read.includes(word) && !others.includes(word));
@@ -220,10 +222,9 @@ test('no page names a variable that is not read', async () => {
 });
 
 /** What registers every foreign provider, so that their settings are read to the end. */
-const REGISTERED = {
-  ...{ ARK_API_KEY: 'a', FAL_API_KEY: 'f', REPLICATE_API_TOKEN: 'r' },
-  ...{ COMFYUI_BASE_URL: 'http://10.0.0.5:8188', COMFYUI_WORKFLOWS: 'a.json' },
-};
+const REGISTERED = Object.fromEntries(
+  PROVIDERS.flatMap(neededVariables).map(({ variable }) => [variable, 'http://10.0.0.5:8188']),
+);
 
 test('a default in code type is what the service takes when the variable is not set', () => {
   const unset = readConfig(REGISTERED);
@@ -246,11 +247,6 @@ test('the shares of a rate limit on the page are those of the code', async () =>
   };
   const told = groups(page('docs/operations/README.md'), /(\d+ %) of\s(?:a provider's|its) limit/g);
   assert.deepEqual(told, [percent('SHARE_OF_RATE'), percent('SHARE_OF_FIND_RATE')]);
-});
-
-test('the page of comfyui has every placeholder', () => {
-  const told = groups(page(pageOfProvider('comfyui')), /\{\{(\w+)\}\}/g);
-  for (const placeholder of PLACEHOLDERS) assert.ok(told.includes(placeholder), placeholder);
 });
 
 // Commands

@@ -1,5 +1,5 @@
 import { receiveCallback } from '../../src/tasks/attempts/callback.ts';
-import { tendOrphans } from '../../src/tasks/attempts/orphans.ts';
+import { checkOrphans } from '../../src/tasks/attempts/orphan-check.ts';
 import { quiet } from '../database.ts';
 import { LINKS } from './fake-deps.ts';
 import type { PendingCallback } from './provider-state.ts';
@@ -49,7 +49,7 @@ async function deliver(
     receiveCallback(deps, incoming).catch(() => undefined),
   );
   if (result && random.chance(0.2)) {
-    await within(api.lifetime, () => tendOrphans(deps).catch(() => {}));
+    await within(api.lifetime, () => checkOrphans(deps).catch(() => {}));
   }
   scheduler.end(api.lifetime);
   return result !== undefined;

@@ -65,11 +65,10 @@ export function providerOf(process: Process, deps: SimulatedProviderDeps): Provi
 }
 
 function capabilitiesOf({ profile }: ProviderState): Capabilities {
-  const { findLagSeconds, find, callbacks } = profile;
+  const { findLagSeconds } = profile;
   return {
-    ...{ exactOutput: false, findLagSeconds, find, callbacks },
+    ...{ exactOutput: false, findLagSeconds, budgets: {} },
     ...{ jobLimitSeconds: JOB_LIMIT_SECONDS, outputLifeSeconds: OUTPUT_KEPT_SECONDS },
-    ...{ unsupported: {}, budgets: {} },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import type { Provider } from '../../src/providers/provider.ts';
-import { createWatch } from '../../src/tasks/attempts/uncertain-since.ts';
+import { createFirstSeen } from '../../src/tasks/attempts/first-seen.ts';
 import type { StepDeps } from '../../src/tasks/steps/steps.ts';
 import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
@@ -78,7 +78,7 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     ...{ measurer, outputMeasurer: measurer },
     providerOf: () => provider,
     monotonic: process.nowMs,
-    watch: createWatch(process.nowMs),
+    firstSeen: createFirstSeen(process.nowMs),
     pause: process.sleep,
     log: quiet,
     ...{ submitTimeoutSeconds: SUBMIT_CALL_SECONDS, submitRetrySeconds: 60 },

@@ -2,13 +2,13 @@ import { type Database, statement } from '../../src/database/database.ts';
 import { dueTasks, renew } from '../../src/tasks/lease.ts';
 import { createSteps } from '../../src/tasks/steps/steps.ts';
 import { LEASE_SECONDS } from '../../src/tasks/transitions.ts';
-import { type Advance, advance } from '../../src/tasks/worker.ts';
+import { type AdvanceDeps, advance } from '../../src/tasks/worker.ts';
 import { quiet } from '../database.ts';
 import type { Process } from './scheduler/process.ts';
 import { type Thread, within } from './scheduler/scheduler.ts';
 import { processOn, type Simulation, stepDepsOf } from './simulation.ts';
 
-interface SimulatedWorker extends Advance {
+interface SimulatedWorker extends AdvanceDeps {
   process: Process & { db: Database };
 }
 

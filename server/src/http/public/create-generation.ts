@@ -1,5 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Admitted, openAdmission } from '../../accounts/admission.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import {
   checkRequest,
   GenerationBodySchema,
@@ -10,6 +9,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import type { AllowList } from '../../outbound/addresses.ts';
 import type { Links } from '../../storage/links.ts';
 import {
+  type Binding,
   type CreateDeps,
   createTask,
   KEY_OF_CALLER,
@@ -21,95 +21,99 @@ import { awaitResponse } from '../../tasks/create/response.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
 import { requireJsonType } from './body.ts';
+import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 
-export interface CreateRouteDeps extends CreateDeps {
+export interface CreateGenerationDeps extends CreateDeps {
   db: Database;
   links: Links;
   waiting: Waiting;
   allow: AllowList;
 }
 
-type KeyColumns = { fingerprint: Buffer | null; task_id: string | null };
-type Caller = Admitted<KeyColumns>;
+/** The row of the Idempotency-Key; null in all columns for a new key. */
+type KeyColumns = { [Column in keyof KnownKey]: KnownKey[Column] | null };
 
 declare module 'fastify' {
   interface FastifyRequest {
-    caller?: Caller;
-    fingerprint?: Buffer;
+    /** Set by this route before the defaults are filled into the body. */
+    binding?: Binding;
   }
 }
 
 const KEY_SHAPE = /^[a-zA-Z0-9._:-]{1,160}$/;
 
-/** POST /video/generations: the checks in the order of design decision 7, then create and wait. */
-export function createGenerationRoute(app: FastifyInstance, deps: CreateRouteDeps): void {
-  const { db, links } = deps;
-  const admit = openAdmission<KeyColumns>(db, 'admit_create', KEY_OF_CALLER);
-  app.decorateRequest('caller');
-  app.decorateRequest('fingerprint');
-  app.post<{ Body: GenerationRequest }>(
-    '/video/generations',
-    {
-      schema: {
-        operationId: 'createGeneration',
-        summary: 'Create a video generation task',
-        headers: IdempotencyKeyHeader,
-        body: GenerationBodySchema,
-        response: {
-          202: { description: 'A new task was accepted.', ...VideoTaskSchema },
-          200: { description: 'The task of an earlier identical request.', ...VideoTaskSchema },
-          ...errorResponses(400, 401, 402, 409, 413, 429, 503),
-        },
+/** POST /video/generations: checks the request in the order of C7, creates the task and waits. */
+export const createGeneration: Endpoint<CreateGenerationDeps> = {
+  description: {
+    method: 'POST',
+    url: '/video/generations',
+    schema: {
+      operationId: 'createGeneration',
+      summary: 'Create a video generation task',
+      headers: IdempotencyKeyHeader,
+      body: GenerationBodySchema,
+      response: {
+        202: { description: 'A new task was accepted.', ...VideoTaskSchema },
+        200: { description: 'The task of an earlier identical request.', ...VideoTaskSchema },
+        ...errorResponses(400, 401, 402, 409, 413, 429, 503),
       },
-      onRequest: async (request) => {
-        const key = keyOf(request);
-        const argument = KEY_SHAPE.test(key) ? key : '';
-        request.caller = await admit({ authorization: request.headers.authorization, argument });
-      },
+    },
+  },
+  serve(api, deps) {
+    const { db, links, allow } = deps;
+    const read = { ...KEY_OF_CALLER, argumentOf: wellFormedKeyOf };
+    const { admit, rowOf } = fusedRead<KeyColumns>(db, 'admit_create', read);
+    api.decorateRequest('binding');
+    api.route<{ Body: GenerationRequest }>({
+      ...createGeneration.description,
+      config: { admit },
       preValidation: async (request, reply) => {
-        const replayed = await replayKnownKey(db, request);
-        if (replayed) return sendReplay(reply, replayed, links);
+        request.binding = bindingOf(request);
+        const { fingerprint, task_id } = rowOf(request);
+        if (fingerprint === null) return;
+        const task = await replay(db, { fingerprint, task_id }, request.binding.fingerprint);
+        if (task) return sendReplay(reply, task, links);
       },
-    },
-    async (request, reply) => {
-      const { body } = request;
-      const price = checkRequest(body, deps.allow);
-      const created = await createTask(deps, bindingOf(request), body, price);
-      if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
-      const task = await awaitResponse(deps, created.task);
-      return reply.code(202).send(videoTask(publicColumns(task), links));
-    },
-  );
+      handler: async ({ body, binding }, reply) => {
+        if (!binding) throw new Error('the check of the Idempotency-Key did not run');
+        const price = checkRequest(body, allow);
+        const created = await createTask(deps, binding, body, price);
+        if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
+        const task = await awaitResponse(deps, created.task);
+        return reply.code(202).send(videoTask(publicColumns(task), links));
+      },
+    });
+  },
+};
+
+function keyOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+  return String(headers['idempotency-key'] ?? '');
 }
 
-function keyOf(request: FastifyRequest): string {
-  return String(request.headers['idempotency-key'] ?? '');
-}
-
-async function replayKnownKey(db: Database, request: FastifyRequest): Promise<Task | undefined> {
-  requireJsonType(request.headers['content-type']);
+/** The key; empty if malformed, which is only refused after the admission. */
+function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
   const key = keyOf(request);
-  if (!KEY_SHAPE.test(key)) throw badKey(key);
-  request.fingerprint = fingerprintOf(request.body as Json);
-  const known = request.caller;
-  if (!known?.fingerprint) return undefined;
-  return replay(db, known as KnownKey, request.fingerprint);
+  return KEY_SHAPE.test(key) ? key : '';
+}
+
+/** @throws ApiError `invalid_request` for a bad content type, then for a bad Idempotency-Key */
+function bindingOf(request: FastifyRequest): Binding {
+  requireJsonType(request.headers['content-type']);
+  const idempotencyKey = keyOf(request);
+  if (!KEY_SHAPE.test(idempotencyKey)) throw badKey(idempotencyKey);
+  const { accountId, surface } = callerOf(request);
+  const fingerprint = fingerprintOf(request.body as Json);
+  return { accountId, surface, idempotencyKey, fingerprint };
 }
 
 function badKey(key: string): ApiError {
   const message =
-    'Idempotency-Key must be 1 to 160 characters of a-z, A-Z, 0-9, ".", "_", ":", "-".';
+    'Send an Idempotency-Key of 1 to 160 characters from a-z, A-Z, 0-9, ".", "_", ":", "-".';
   const reason = key === '' ? 'required' : 'malformed';
   return new ApiError('invalid_request', message, {
     details: { field: 'Idempotency-Key', reason },
   });
-}
-
-function bindingOf(request: FastifyRequest) {
-  const { caller, fingerprint } = request;
-  if (!caller || !fingerprint) throw new Error('the hooks of this route did not run');
-  return { accountId: caller.account_id, idempotencyKey: keyOf(request), fingerprint };
 }
 
 function sendReplay(reply: FastifyReply, task: Task, links: Links): FastifyReply {

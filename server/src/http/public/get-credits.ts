@@ -1,31 +1,35 @@
-import type { FastifyInstance } from 'fastify';
-import { openAdmission } from '../../accounts/admission.ts';
 import type { Database } from '../../database/database.ts';
 import { PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
+import { type Endpoint, fusedRead } from './endpoint.ts';
 import { CreditBalanceSchema, errorResponses } from './schemas.ts';
 
 interface Balance {
   available_credits: number;
 }
 
-/** GET /credits: the paid balance that the API may spend. */
-export function getCreditsRoute(app: FastifyInstance, deps: { db: Database }): void {
-  const admit = openAdmission<Balance>(deps.db, 'admit_credits', PAID_BALANCE_OF_CALLER);
-  app.get(
-    '/credits',
-    {
-      schema: {
-        operationId: 'getCredits',
-        summary: 'Read the paid credit balance',
-        response: {
-          200: { description: 'The balance.', ...CreditBalanceSchema },
-          ...errorResponses(401, 429),
-        },
+/** GET /credits: the paid credits that the API can spend. */
+export const getCredits: Endpoint<{ db: Database }> = {
+  description: {
+    method: 'GET',
+    url: '/credits',
+    schema: {
+      operationId: 'getCredits',
+      summary: 'Read the paid credit balance',
+      response: {
+        200: { description: 'The balance.', ...CreditBalanceSchema },
+        ...errorResponses(401, 429),
       },
     },
-    async (request) => {
-      const row = await admit({ authorization: request.headers.authorization });
-      return { available_credits: row.available_credits, balance_type: 'paid' };
-    },
-  );
-}
+  },
+  serve(api, { db }) {
+    const { admit, rowOf } = fusedRead<Balance>(db, 'admit_credits', PAID_BALANCE_OF_CALLER);
+    api.route({
+      ...getCredits.description,
+      config: { admit },
+      handler: async (request) => {
+        const { available_credits } = rowOf(request);
+        return { available_credits, balance_type: 'paid' };
+      },
+    });
+  },
+};

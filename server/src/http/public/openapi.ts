@@ -1,8 +1,27 @@
-import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import type { FastifySchema } from 'fastify';
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { type FastifySchema, fastify } from 'fastify';
+import { ENDPOINTS, PUBLIC_API } from './public-api.ts';
 
-/** What openapi.json says beside the routes' own schemas. */
-export function describeApi(): FastifyDynamicSwaggerOptions {
+/** The OpenAPI document of all endpoints. No part of the service is needed for it. */
+export async function describePublicApi(): Promise<object> {
+  const app = fastify();
+  await app.register(swagger, openApiOptions());
+  for (const { description } of ENDPOINTS) {
+    const url = PUBLIC_API.prefix + description.url;
+    app.route({ ...description, url, handler: refuseToServe });
+  }
+  await app.ready();
+  const document = app.swagger();
+  await app.close();
+  return document;
+}
+
+function refuseToServe(): never {
+  throw new Error('this app only describes the API');
+}
+
+/** The parts of openapi.json that are not in the schemas of the endpoints. */
+export function openApiOptions(): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
       openapi: '3.1.0',
@@ -30,22 +49,26 @@ const REQUEST_ID = {
   'X-Request-Id': {
     type: 'string',
     pattern: '^req_[0-9A-Za-z]+$',
-    description: 'Of this request alone. Name it to the operator when something is wrong.',
+    description: 'Unique to this request. Give it to the operator when you report a problem.',
   },
 };
 const CHALLENGE = { 'WWW-Authenticate': { type: 'string', enum: ['Bearer'] } };
 const RETRY_AFTER = {
-  'Retry-After': { type: 'integer', minimum: 1, description: 'Whole seconds to wait.' },
+  'Retry-After': {
+    type: 'integer',
+    minimum: 1,
+    description: 'Whole seconds to wait before the next request.',
+  },
 };
 const REPLAYED = {
   'Idempotent-Replayed': {
     type: 'string',
     enum: ['true'],
-    description: 'An earlier request with this Idempotency-Key made the task.',
+    description: 'An earlier request with this Idempotency-Key created the task.',
   },
 };
 
-/** A route's schema as it is described: each answer with the headers that clients may rely on. */
+/** Adds to each response of a schema the headers that clients can rely on. */
 function withResponseHeaders(schema: FastifySchema): FastifySchema {
   if (schema.response === undefined) return schema;
   const isCreate = schema.operationId === 'createGeneration';

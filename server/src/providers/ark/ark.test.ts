@@ -34,8 +34,9 @@ providerConformance({
     'with marking switched off': () => start({ markAttempts: false }),
     'behind a gateway that shows no marks': () => start({ apiKey: KEY_WITHOUT_MARKS }),
   },
+  find: 'list',
   absence: 'weak',
-  callsBack: true,
+  callbacks: 'unsigned',
   refusals: [
     { fault: { code: 'InputTextSensitiveContentDetected' }, becomes: request('content_refused') },
     {
@@ -78,7 +79,7 @@ providerConformance({
       becomes: failed('provider_failed', false),
     },
     {
-      says: 'failed for its content',
+      says: 'failed because of its content',
       changes: failedWith('OutputVideoSensitiveContentDetected.PolicyViolation'),
       becomes: failed('content_refused', false),
     },
@@ -90,7 +91,7 @@ providerConformance({
   ],
 });
 
-test('fifty look-ups at once cost two calls of LIST at most, and each finds its own', async (t) => {
+test('fifty finds at once cost at most two calls of LIST, and each finds its own job', async (t) => {
   const { provider, simulator, close } = await start();
   t.after(close);
   const from = Date.now();

@@ -3,6 +3,7 @@ import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import { getJson, type JsonResponse, parseJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
+import type { OwnModels } from '../kit/own-models.ts';
 import type {
   Callback,
   Capabilities,
@@ -11,84 +12,90 @@ import type {
   Provider,
   SubmitOutcome,
 } from '../provider.ts';
-import { causeOf, errorIn, refusalOf, refusedSubmit } from './errors.ts';
-import { findJob } from './find.ts';
+import { arkCause, arkErrorIn, arkRefusal, refusedSubmit } from './errors.ts';
+import { findArkJob } from './find.ts';
 import { arkJob, statusOf } from './job.ts';
-import { type ArkModels, createBody, modelsFor } from './request.ts';
+import { createBody, modelsFor } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
 export interface ArkOptions {
-  /** With its version, for example `https://ark.ap-southeast.bytepluses.com/api/v3`. */
+  /**
+   * The base URL with the API version, for example
+   * `https://ark.ap-southeast.bytepluses.com/api/v3`.
+   */
   baseUrl: string;
   apiKey: string;
-  /** Model ids or endpoint ids (`ep-...`) that take the place of the base URL's own. */
-  models?: Partial<ArkModels> | undefined;
+  /** Model ids or endpoint ids (`ep-...`) that replace the defaults of the base URL. */
+  models?: Partial<OwnModels> | undefined;
   /**
-   * Sends the attempt's id as `safety_identifier`, so that a look-up is exact. On unless switched
-   * off. The field is meant for a stable id of an end user, and Ark echoes nothing else of ours:
-   * without it, or behind a gateway that does not echo it, two attempts alike can't be told apart,
-   * and a lone job that is like an attempt is found by its likeness, also when it is another's
-   * whose own reply was lost. The id still leads from Ark's abuse desk to the end user by way of
-   * the operator's records. Who has promised Ark an id of each end user switches it off.
+   * Sends the attempt's id as `safety_identifier`, so that a find is exact. On by default. The
+   * field is meant for a stable id of an end user, and Ark echoes nothing else that is unique to an
+   * attempt. Without it, or behind a gateway that does not echo it, two similar attempts can't be
+   * told apart: a single similar job is found by likeness, even if it belongs to another attempt
+   * whose response was lost. The attempt's id still leads from Ark's abuse desk to the end user
+   * through the operator's records. An operator who has promised Ark an id of each end user
+   * switches it off.
    */
   markAttempts?: boolean | undefined;
   call: CallOnce;
   guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
-  /** For reads and for each page of the list; 15 when not given. */
+  /** For reads and for each page of the list; 15 if not given. */
   readTimeoutSeconds?: number | undefined;
-  /** The largest result that is fetched. */
-  maxOutputBytes: number;
-  /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
+  /** The largest result that is fetched; see openOutputAt. */
+  maxOutputBytes?: number | undefined;
+  /** The limit of the account; 180, the limit of individuals, if not given. */
+  submitsPerMinute?: number | undefined;
+  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** Sources: the create, get and list pages of the API reference and its page on limits. */
-const CAPABILITIES: Capabilities = {
-  exactOutput: false,
-  findLagSeconds: 60,
-  find: 'list',
-  callbacks: 'unsigned',
-  jobLimitSeconds: 172_800,
-  outputLifeSeconds: 86_400,
-  unsupported: {
-    seed: 'The 2.0 series takes no seed: it is recorded with the task and not sent.',
-    adaptive: 'Resolved to a listed ratio before the submit, so that the look-up can compare it.',
-  },
-  budgets: {
-    submit: { callsPerSecond: 3 }, // 180 a minute for individuals, 600 for enterprises
-    read: { callsPerSecond: 20 },
-    find: { callsPerSecond: 1 },
-  },
-};
+/**
+ * 180 submits a minute for individuals, 600 for enterprises.
+ * Sources: the create, get and list pages of the API reference and its page on limits.
+ */
+function capabilitiesOf({ submitsPerMinute = 180 }: ArkOptions): Capabilities {
+  return {
+    exactOutput: false,
+    findLagSeconds: 60,
+    jobLimitSeconds: 172_800,
+    outputLifeSeconds: 86_400,
+    budgets: {
+      submit: { callsPerSecond: submitsPerMinute / 60 },
+      read: { callsPerSecond: 20 },
+      find: { callsPerSecond: 1 },
+    },
+  };
+}
 
 const READ_SECONDS = 15;
 const JSON_TYPE = 'application/json';
 const TASKS = '/contents/generations/tasks';
 
 /**
- * BytePlus ModelArk and Volcengine Ark, "video generation tasks". A submit whose reply is lost is
- * found by callback (each holds the attempt's own path) or in the list of tasks.
+ * BytePlus ModelArk and Volcengine Ark, "video generation tasks". The job of a submit whose
+ * response was lost is found by its callback (each attempt has its own callback path) or in the
+ * list of tasks.
  */
 export function createArkProvider(options: ArkOptions): Provider {
   const models = modelsFor(options.baseUrl, options.models);
   const api = openApi(options);
   const isMarking = options.markAttempts ?? true;
-  const markerOf = ({ attemptId }: JobSpec) => (isMarking ? attemptId : null);
+  const markOf = ({ attemptId }: JobSpec) => (isMarking ? attemptId : null);
   const { guardedFetch, maxOutputBytes: maxBytes, nextListTurn = async () => {}, now } = options;
   const scan = createScans({ page: (query) => pageOf(api, query), nextTurn: nextListTurn });
   return {
     name: 'ark',
     identity: identityOf(options.baseUrl, options.apiKey, models, isMarking),
-    capabilities: CAPABILITIES,
+    capabilities: capabilitiesOf(options),
     async submit(jobSpec, mayStillSend) {
-      const body = createBody(jobSpec, models, markerOf(jobSpec));
+      const body = createBody(jobSpec, models, markOf(jobSpec));
       const outcome = await api.post(TASKS, jobSpec.attemptId, body, mayStillSend);
       return outcome.kind === 'responded' ? submitted(outcome) : outcome;
     },
-    find: (attempt) => findJob({ models, isMarking, scan, now }, attempt),
+    find: (attempt) => findArkJob({ models, isMarking, scan, now }, attempt),
     read: async (jobId) =>
       readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
@@ -103,13 +110,13 @@ function openApi(options: ArkOptions) {
   const headers = { authorization: `Bearer ${options.apiKey}` };
   const timeoutSeconds = options.readTimeoutSeconds ?? READ_SECONDS;
   return {
-    /** @throws Error when there was no whole answer: a read never guesses */
+    /** @throws Error when no complete response came: a read never guesses */
     get: (path: string) => getJson(options.call, { url: root + path, headers, timeoutSeconds }),
     post(path: string, traceId: string, json: unknown, mayStillSend: Call['mayStillSend']) {
       return options.call({
         url: root + path,
         method: 'POST',
-        // The id is for tracing: Ark does not dedupe by it.
+        // The id is for tracing: Ark does not deduplicate by it.
         headers: { ...headers, 'content-type': JSON_TYPE, 'x-client-request-id': traceId },
         body: JSON.stringify(json),
         timeoutSeconds: options.submitTimeoutSeconds,
@@ -125,7 +132,7 @@ function submitted({ status, headers, body }: CallResponse): SubmitOutcome {
   return jobId === null ? refusedSubmit(response) : { kind: 'accepted', jobId };
 }
 
-/** The create's answer is `{id}` alone; a callback's is a whole task. */
+/** The response to a create is `{id}` only; a callback is a whole task. */
 function jobIdIn(json: unknown): string | null {
   if (typeof json !== 'object' || json === null || !('id' in json)) return null;
   return arkJob({ id: json.id, status: '' })?.id ?? null;
@@ -138,17 +145,21 @@ function readStatus(jobId: string, response: JsonResponse): JobStatus {
   throw notReadable(response);
 }
 
-/** A 404 about a model or an endpoint, or a proxy's, says nothing about the task. */
+/**
+ * A 404 that is about a model or an endpoint, or that comes from a proxy, says nothing about the
+ * task.
+ */
 function isUnknownTask(response: JsonResponse): boolean {
-  const error = response.status === 404 ? errorIn(response) : undefined;
+  const error = response.status === 404 ? arkErrorIn(response) : undefined;
   return error !== undefined && !/Model|Endpoint/.test(error.code);
 }
 
 function notReadable(response: JsonResponse): Error {
-  const error = errorIn(response);
-  if (!error) return new Error(`Ark answered HTTP ${response.status} with something unreadable`);
-  const kind = refusalOf(error, response.status);
-  return new Error(`Ark answered (${kind}) ${causeOf(error, response.status)}`);
+  const error = arkErrorIn(response);
+  if (!error)
+    return new Error(`the response of Ark, HTTP ${response.status}, is not in its format`);
+  const kind = arkRefusal(error, response.status);
+  return new Error(`Ark refused (${kind}): ${arkCause(error, response.status)}`);
 }
 
 async function pageOf(api: Api, query: string): Promise<Page> {
@@ -157,7 +168,10 @@ async function pageOf(api: Api, query: string): Promise<Page> {
   return listPage(response.body);
 }
 
-/** Ark signs nothing: whoever knows the attempt's path can send this, so it is but a wake-up. */
+/**
+ * Ark does not sign callbacks. Anyone who knows the attempt's path can send one, so it is only a
+ * wake-up.
+ */
 function readCallback(json: unknown): Callback {
   if (typeof json !== 'object' || json === null) return { kind: 'forged', cause: 'not JSON' };
   return { kind: 'news', jobId: jobIdIn(json), verified: false };

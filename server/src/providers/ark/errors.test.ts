@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refusalOf, refusedSubmit } from './errors.ts';
+import { assertTruncated } from '../../../test/providers/long-texts.ts';
+import { arkCause, arkRefusal, refusedSubmit } from './errors.ts';
 
 function response(status: number, body: unknown, headers: Record<string, string> = {}) {
   return { status, headers, body };
 }
 
-/** As a refused create was seen to read. */
+/** The body of a refused create, as it was observed. */
 const SEEN = {
   error: {
     code: 'InvalidParameter',
@@ -16,7 +17,7 @@ const SEEN = {
   },
 };
 
-test('a refusal in Ark’s own shape keeps the provider’s words for operators alone', () => {
+test('only operators see Ark’s own text of a refusal', () => {
   assert.deepEqual(refusedSubmit(response(400, SEEN)), {
     kind: 'rejected',
     fault: 'request',
@@ -26,28 +27,28 @@ test('a refusal in Ark’s own shape keeps the provider’s words for operators 
   });
 });
 
-test('a 4xx that is not in Ark’s own shape proves nothing', () => {
+test('a 4xx that is not in Ark’s format leaves the outcome unknown', () => {
   for (const body of [undefined, '<html>', {}, { error: 'no' }, { error: { code: 7 } }, []]) {
     assert.equal(refusedSubmit(response(403, body)).kind, 'unknown', JSON.stringify(body));
   }
 });
 
-test('5xx, 408, 409, redirects and a 200 without an id prove nothing, whatever they say', () => {
+test('after a 5xx, 408, 409, redirect or 200 without an id the outcome is unknown', () => {
   for (const status of [200, 202, 301, 307, 408, 409, 500, 502, 503, 504]) {
     assert.equal(refusedSubmit(response(status, SEEN)).kind, 'unknown', String(status));
   }
 });
 
-test('a parameter is the media’s fault when it is about an input', () => {
-  const about = (param: string) => refusalOf({ code: 'InvalidParameter', param }, 400);
+test('a refused parameter of an input is invalid media', () => {
+  const about = (param: string) => arkRefusal({ code: 'InvalidParameter', param }, 400);
   assert.equal(about('content[1].image_url'), 'invalid_media');
   assert.equal(about('video_url'), 'invalid_media');
   assert.equal(about('content[0].text'), 'invalid_request');
 });
 
-test('a parameter that no client sets is the operator’s to repair, however it is named', () => {
+test('a refused parameter that no client sets is the operator’s fault, however it is named', () => {
   const about = (error: { code?: string; param?: string; message?: string }) =>
-    refusalOf({ code: 'InvalidParameter', ...error }, 400);
+    arkRefusal({ code: 'InvalidParameter', ...error }, 400);
   for (const field of ['callback_url', 'safety_identifier', 'model', 'execution_expires_after']) {
     assert.equal(about({ param: field }), 'operator', field);
     assert.equal(about({ code: `InvalidParameter.${field}` }), 'operator', field);
@@ -58,13 +59,17 @@ test('a parameter that no client sets is the operator’s to repair, however it 
   }
 });
 
-test('a parameter of the client’s stays so when the words beside it name another', () => {
+test('a refused parameter is the client’s fault, even if the message also names another one', () => {
   const message = 'The parameter `duration` is not valid for model x, see callback_url.';
   for (const error of [{ message }, { param: 'duration', message: 'The parameter `model`' }]) {
-    assert.equal(refusalOf({ code: 'InvalidParameter', ...error }, 400), 'invalid_request');
+    assert.equal(arkRefusal({ code: 'InvalidParameter', ...error }, 400), 'invalid_request');
   }
 });
 
-test('a link of ours that Ark can’t fetch is the operator’s to repair', () => {
-  assert.equal(refusalOf({ code: 'InvalidParameter.TosURLInvalid' }, 400), 'operator');
+test('an input link that Ark can’t fetch is the operator’s fault', () => {
+  assert.equal(arkRefusal({ code: 'InvalidParameter.TosURLInvalid' }, 400), 'operator');
+});
+
+test('a stored error text is bounded and well formed', () => {
+  assertTruncated((text) => [arkCause({ code: 'InvalidParameter', message: text }, 400)]);
 });

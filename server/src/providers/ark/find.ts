@@ -4,18 +4,20 @@ import type { ArkJob } from './job.ts';
 import type { ArkModels } from './request.ts';
 import type { Scan } from './scan.ts';
 
-/** Source: "List video generation tasks": tasks of the last 7 days. */
+/** Source: "List video generation tasks": it shows the tasks of the last 7 days. */
 const LISTED_SECONDS = 7 * 86_400;
 
-/** How far Ark's clock may be from ours; `created_at` itself is cut to whole seconds. */
+/**
+ * How far Ark's clock may differ from the service's; `created_at` is rounded down to whole seconds.
+ */
 const CLOCK_SKEW_SECONDS = 5;
 
-/** How the ids of attempts begin, with which tasks are marked (`kernel/ids.ts`). */
+/** The prefix of attempt ids (`kernel/ids.ts`), which mark tasks. */
 const MARK = /^att_/;
 
-export interface Search {
+export interface ArkFindDeps {
   models: ArkModels;
-  /** Whether attempts are sent with their id as `safety_identifier`. */
+  /** Whether submits send the attempt id as `safety_identifier`. */
   isMarking: boolean;
   scan: Scan;
   /** Milliseconds since 1970. */
@@ -23,21 +25,21 @@ export interface Search {
 }
 
 /**
- * Looks for an attempt's job in the list of tasks: by its mark, or by its likeness. Absence is
- * weak: no lag of the list is promised.
+ * Finds an attempt's job in the list of tasks: by its mark, or by its likeness. Absence is weak:
+ * Ark does not promise how soon the list shows a task.
  * @throws what the scan throws
  */
-export async function findJob(search: Search, attempt: FindJobInput): Promise<FindOutcome> {
-  const ageSeconds = (search.now() - attempt.sentBetween.from) / 1000;
+export async function findArkJob(deps: ArkFindDeps, attempt: FindJobInput): Promise<FindOutcome> {
+  const ageSeconds = (deps.now() - attempt.sentBetween.from) / 1000;
   if (ageSeconds > LISTED_SECONDS) return { kind: 'absent', proof: 'weak' };
-  const model = search.models[attempt.jobSpec.model];
-  const seen = lookFor(attempt, model);
-  const { isWhole } = await search.scan(isEndpoint(model) ? model : null, seen.look);
-  return pickJob(seen.candidates({ isMarking: search.isMarking, isWhole }), attempt);
+  const model = deps.models[attempt.jobSpec.model];
+  const seen = collectCandidates(attempt, model);
+  const { isWhole } = await deps.scan(isEndpoint(model) ? model : null, seen.look);
+  return pickJob(seen.candidates({ isMarking: deps.isMarking, isWhole }), attempt);
 }
 
-/** Picks from a list what may be the attempt's job, task by task. */
-function lookFor(attempt: FindJobInput, model: string) {
+/** Collects, task by task, the candidates for the attempt's job. */
+function collectCandidates(attempt: FindJobInput, model: string) {
   const { attemptId } = attempt.jobSpec;
   const marked: Candidate[] = [];
   const alike: Candidate[] = [];
@@ -50,10 +52,10 @@ function lookFor(attempt: FindJobInput, model: string) {
       else if (!mark && isLike(job, attempt, model)) alike.push({ jobId: job.id, by: 'likeness' });
     },
     /**
-     * An attempt may have no mark: marking is off, or was off when it was sent, or a gateway before
-     * Ark does not echo it. Where marks are sent and any shows in the list, a task without one is
-     * nobody's of ours; and a list that was not seen to its end may hold the mark, or a second one
-     * alike.
+     * An attempt may have no mark: marking is off, or was off at its submit, or a gateway before
+     * Ark does not echo it. But if marks are sent and the list shows any, an unmarked task is not
+     * one of this service. And a list that was not read to its end may hold the mark, or a second
+     * similar task. So likeness counts in neither case.
      */
     candidates(list: { isMarking: boolean; isWhole: boolean }): Candidate[] {
       const canBeUnmarked = list.isWhole && !(list.isMarking && showsMarks);
@@ -66,18 +68,18 @@ function isEndpoint(model: string): boolean {
   return model.startsWith('ep-');
 }
 
-/** Whether nothing of what Ark echoes speaks against the job being this attempt's. */
+/** Whether the job could be the attempt's, by everything that Ark echoes. */
 function isLike(job: ArkJob, attempt: FindJobInput, model: string): boolean {
   const { jobSpec } = attempt;
   const echoed: [unknown, unknown][] = [
-    [job.model, isEndpoint(model) ? job.model : model], // an endpoint's tasks may name its model
+    [job.model, isEndpoint(model) ? job.model : model], // its tasks may name its model
     [job.resolution, jobSpec.resolution],
     [job.ratio, jobSpec.aspectRatio],
     [job.duration, jobSpec.durationSeconds],
     [job.generate_audio, jobSpec.generateAudio],
   ];
   const isSame = echoed.every(
-    ([told, asked]) => told === undefined || told === null || told === asked,
+    ([shown, sent]) => shown === undefined || shown === null || shown === sent,
   );
   return isSame && isInTime(job, attempt);
 }

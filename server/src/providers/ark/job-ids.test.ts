@@ -28,7 +28,7 @@ function ark() {
   });
 }
 
-test('an answer with an id that is none of Ark’s leaves the outcome of a submit open', async () => {
+test('after a response with a malformed id the outcome of a submit is unknown', async () => {
   for (const id of BAD_IDS) {
     host.respond(TASKS, { json: { id } });
     const outcome = await ark().submit(jobSpec(), () => true);
@@ -39,7 +39,7 @@ test('an answer with an id that is none of Ark’s leaves the outcome of a submi
   assert.deepEqual(await ark().submit(jobSpec(), () => true), accepted);
 });
 
-test('a task in the list with such an id is passed over', async () => {
+test('a task in the list with such an id is skipped', async () => {
   const mark = { safety_identifier: jobSpec().attemptId };
   const items = [...BAD_IDS, 'cgt-1'].map((id) => ({ id, status: 'running', ...mark }));
   host.respond(TASKS, { json: { items, total: items.length } });
@@ -47,7 +47,7 @@ test('a task in the list with such an id is passed over', async () => {
   assert.deepEqual(outcome, { kind: 'found', jobId: 'cgt-1', by: 'mark' });
 });
 
-test('a callback with such an id is news of nothing', async () => {
+test('a callback with such an id names no job', async () => {
   for (const id of BAD_IDS) {
     const body = Buffer.from(JSON.stringify({ id, status: 'running' }));
     const callback = await ark().readCallback?.({ body, headers: {} });

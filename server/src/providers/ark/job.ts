@@ -2,12 +2,12 @@ import { type Static, type TSchema, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { JobIdSchema } from '../kit/job-id.ts';
 import type { JobStatus } from '../provider.ts';
-import { type ArkError, ArkErrorSchema, causeOf, publicWords, refusalOf } from './errors.ts';
+import { type ArkError, ArkErrorSchema, arkCause, arkRefusal, publicMessage } from './errors.ts';
 
 const Nullable = <Schema extends TSchema>(schema: Schema) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 
-/** A task as GET, LIST and callbacks show it; only what we read. */
+/** A task as GET, LIST and callbacks show it; only the fields that are read. */
 const ArkJobSchema = Type.Object({
   id: JobIdSchema,
   model: Nullable(Type.String()),
@@ -24,15 +24,15 @@ const ArkJobSchema = Type.Object({
 });
 export type ArkJob = Static<typeof ArkJobSchema>;
 
-/** The task that a piece of JSON is, if it is one. */
+/** The value as a task; undefined if it is not one. */
 export function arkJob(value: unknown): ArkJob | undefined {
   return Value.Check(ArkJobSchema, value) ? value : undefined;
 }
 
 /**
- * What a task's status means. Only successful videos are billed. `expired` is missing from the
- * SDKs' lists but in the API's; words that nobody has seen yet count as working.
- * @throws Error when it succeeded and has no link
+ * What a task's status means. Only successful videos are billed. `expired` is in the API's list of
+ * statuses but not in those of the SDKs. Unknown statuses count as working.
+ * @throws Error when the task succeeded but has no link
  */
 export function statusOf(job: ArkJob): JobStatus {
   switch (job.status) {
@@ -52,16 +52,16 @@ export function statusOf(job: ArkJob): JobStatus {
 
 function succeeded(job: ArkJob): JobStatus {
   const url = job.content?.video_url;
-  if (!url) throw new Error(`${job.id} succeeded and has no video_url`);
+  if (!url) throw new Error(`${job.id} succeeded but has no video_url`);
   return { kind: 'succeeded', output: { url } };
 }
 
 function failed(error: ArkError): JobStatus {
-  const isContent = refusalOf(error, 200) === 'content_refused';
+  const isContent = arkRefusal(error, 200) === 'content_refused';
   const code = isContent ? 'content_refused' : 'provider_failed';
-  const words = 'The provider could not make this video.';
-  const message = isContent ? publicWords('content_refused') : words;
-  return { kind: 'failed', code, message, cause: causeOf(error), billed: false };
+  const text = 'The provider could not make this video.';
+  const message = isContent ? publicMessage('content_refused') : text;
+  return { kind: 'failed', code, message, cause: arkCause(error), billed: false };
 }
 
 function ended(
@@ -69,6 +69,6 @@ function ended(
   message: string,
   job: ArkJob,
 ): JobStatus {
-  const cause = job.error ? causeOf(job.error) : `status ${job.status}`;
+  const cause = job.error ? arkCause(job.error) : `status ${job.status}`;
   return { kind: 'failed', code, message, cause, billed: false };
 }

@@ -9,9 +9,9 @@ function input(role: ProviderInput['role'], name: string): ProviderInput {
   return { role, objectId: name, mediaType, url: `https://video.example.com/inputs/${name}` };
 }
 
-test('a text request says everything it settles, and nothing that the 2.0 series lacks', () => {
+test('a text request has every parameter except those that the 2.0 series lacks', () => {
   const jobSpec = newJobSpec({ prompt: 'A heron', seed: 42, generateAudio: false });
-  assert.deepEqual(createBody(jobSpec, BYTEPLUS_MODELS, 'marker'), {
+  assert.deepEqual(createBody(jobSpec, BYTEPLUS_MODELS, 'a-mark'), {
     model: 'dreamina-seedance-2-0-fast-260128',
     content: [{ type: 'text', text: 'A heron' }],
     resolution: '480p',
@@ -20,16 +20,16 @@ test('a text request says everything it settles, and nothing that the 2.0 series
     generate_audio: false,
     watermark: false,
     callback_url: jobSpec.callbackUrl,
-    safety_identifier: 'marker',
+    safety_identifier: 'a-mark',
   });
 });
 
-test('without a marker there is no safety_identifier', () => {
+test('without a mark there is no safety_identifier', () => {
   const body = createBody(newJobSpec(), BYTEPLUS_MODELS, null);
   assert.equal('safety_identifier' in body, false);
 });
 
-test('inputs keep their order and roles, as links', () => {
+test('inputs are sent as links and keep their order and roles', () => {
   const inputs = [
     input('first_frame', 'a.png'),
     input('last_frame', 'b.png'),
@@ -46,7 +46,7 @@ test('inputs keep their order and roles, as links', () => {
   ]);
 });
 
-test('the base URL chooses between the ids of the two houses, and own ids come first', () => {
+test('the base URL decides the model ids, and configured ids come first', () => {
   const [volcengine, byteplus] = ['cn-beijing.volces.com', 'ap-southeast.bytepluses.com'].map(
     (host) => `https://ark.${host}/api/v3`,
   );

@@ -1,3 +1,4 @@
+import type { OwnModels } from '../kit/own-models.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
 export type ArkModels = Record<JobSpec['model'], string>;
@@ -15,13 +16,10 @@ export const VOLCENGINE_MODELS: ArkModels = {
 };
 
 /**
- * The ids that fit a base URL, so that an operator of either house need not name them.
- * @param own ids that take their place
+ * The model ids of a base URL, so that an operator of either platform need not configure them.
+ * @param own ids that replace them
  */
-export function modelsFor(
-  baseUrl: string,
-  own: Partial<Record<JobSpec['model'], string | undefined>> = {},
-): ArkModels {
+export function modelsFor(baseUrl: string, own: Partial<OwnModels> = {}): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   const theirs = host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
   return {
@@ -33,10 +31,10 @@ export function modelsFor(
 
 /**
  * The body of "Create video generation task". `seed` is left out: the 2.0 series does not take it.
- * `service_tier` and `execution_expires_after` too: the servers refuse them on some 2.0 models.
- * @param marker goes into `safety_identifier`; null leaves it out
+ * `service_tier` and `execution_expires_after` are left out too: some 2.0 models refuse them.
+ * @param mark sent as `safety_identifier`; null leaves it out
  */
-export function createBody(jobSpec: JobSpec, models: ArkModels, marker: string | null) {
+export function createBody(jobSpec: JobSpec, models: ArkModels, mark: string | null) {
   return {
     model: models[jobSpec.model],
     content: [{ type: 'text', text: jobSpec.prompt }, ...jobSpec.inputs.map(contentItem)],
@@ -46,11 +44,11 @@ export function createBody(jobSpec: JobSpec, models: ArkModels, marker: string |
     generate_audio: jobSpec.generateAudio,
     watermark: false,
     callback_url: jobSpec.callbackUrl,
-    ...(marker === null ? {} : { safety_identifier: marker }),
+    ...(mark === null ? {} : { safety_identifier: mark }),
   };
 }
 
-/** Our roles are Ark's. Videos must be given as URLs, so images are too. */
+/** Ark has the same roles. It takes videos as URLs only, so images are sent as URLs too. */
 function contentItem({ role, url }: ProviderInput) {
   return role === 'reference_video'
     ? { type: 'video_url', video_url: { url }, role }

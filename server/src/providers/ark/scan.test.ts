@@ -8,14 +8,14 @@ function task(id: string) {
   return { id, status: 'running' };
 }
 
-/** A list that is asked page by page, and answers each when the test says so. */
+/** A list whose pages are requested one by one and resolved by the test. */
 function slowList(changes: Partial<ListSource> = {}) {
-  const asked: { query: string; response: PromiseWithResolvers<Page> }[] = [];
+  const requests: { query: string; response: PromiseWithResolvers<Page> }[] = [];
   const turns: PromiseWithResolvers<void>[] = [];
   const scan = createScans({
     page(query) {
       const response = Promise.withResolvers<Page>();
-      asked.push({ query, response });
+      requests.push({ query, response });
       return response.promise;
     },
     nextTurn() {
@@ -30,76 +30,76 @@ function slowList(changes: Partial<ListSource> = {}) {
     const end = scan(endpoint, ({ id }) => seen.push(id));
     return { seen, end: end.then(() => seen) };
   };
-  return { asked, turns, findPages };
+  return { requests, turns, findPages };
 }
 
-/** Lets everything that waits for nothing but promises happen. */
+/** Waits until all pending promise callbacks have run. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 const free = { nextTurn: async () => {} };
 
-test('look-ups that are asked for together share one scan', async () => {
-  const { asked, findPages } = slowList(free);
+test('concurrent finds share one scan', async () => {
+  const { requests, findPages } = slowList(free);
   const ends = Array.from({ length: 50 }, () => findPages().end);
   await settle();
-  asked[0]?.response.resolve(page('a', 'b'));
+  requests[0]?.response.resolve(page('a', 'b'));
   for (const seen of await Promise.all(ends)) assert.deepEqual(seen, ['a', 'b']);
-  assert.equal(asked.length, 1);
+  assert.equal(requests.length, 1);
 });
 
-test('look-ups that come while a scan is under way share the next one, from its start', async () => {
-  const { asked, findPages } = slowList(free);
+test('finds that come during a scan share the next scan, from its start', async () => {
+  const { requests, findPages } = slowList(free);
   const first = findPages();
   await settle();
   const late = [findPages(), findPages()];
   await settle();
-  assert.equal(asked.length, 1, 'the next scan waits for this one');
-  asked[0]?.response.resolve(page('a'));
+  assert.equal(requests.length, 1, 'the next scan waits for this one');
+  requests[0]?.response.resolve(page('a'));
   assert.deepEqual(await first.end, ['a']);
   await settle();
   assert.deepEqual(
     late.map(({ seen }) => seen),
     [[], []],
   );
-  asked[1]?.response.resolve(page('a', 'b'));
+  requests[1]?.response.resolve(page('a', 'b'));
   for (const { end } of late) assert.deepEqual(await end, ['a', 'b']);
-  assert.equal(asked.length, 2);
+  assert.equal(requests.length, 2);
 });
 
-test('each page waits for its turn, and until the first one has come a scan can be joined', async () => {
-  const { asked, turns, findPages } = slowList();
+test('each page waits for its turn, and finds can join a scan until its first turn has come', async () => {
+  const { requests, turns, findPages } = slowList();
   const early = findPages();
   await settle();
   const joining = findPages();
-  assert.deepEqual([turns.length, asked.length], [1, 0]);
+  assert.deepEqual([turns.length, requests.length], [1, 0]);
   turns[0]?.resolve();
   await settle();
-  asked[0]?.response.resolve({ items: [task('a')], total: 2 });
+  requests[0]?.response.resolve({ items: [task('a')], total: 2 });
   await settle();
-  assert.deepEqual([turns.length, asked.length], [2, 1]);
+  assert.deepEqual([turns.length, requests.length], [2, 1]);
   turns[1]?.resolve();
   await settle();
-  asked[1]?.response.resolve({ items: [task('b')], total: 2 });
+  requests[1]?.response.resolve({ items: [task('b')], total: 2 });
   assert.deepEqual(await early.end, ['a', 'b']);
   assert.deepEqual(await joining.end, ['a', 'b']);
 });
 
-test('a scan that fails fails each of its look-ups, and not those of the next one', async () => {
-  const { asked, findPages } = slowList(free);
+test('a failing scan fails each of its finds, but not those of the next scan', async () => {
+  const { requests, findPages } = slowList(free);
   const ends = [findPages().end, findPages().end];
   await settle();
   const next = findPages().end;
-  asked[0]?.response.reject(new Error('no such luck'));
+  requests[0]?.response.reject(new Error('no such luck'));
   for (const end of ends) await assert.rejects(end, /no such luck/);
   await settle();
-  asked[1]?.response.resolve(page('a'));
+  requests[1]?.response.resolve(page('a'));
   assert.deepEqual(await next, ['a']);
 });
 
-test('a turn that can not be had fails the look-ups that wait for it, and no later one', async () => {
-  const { asked, turns, findPages } = slowList();
+test('a failing turn fails the finds that wait for it, but no later find', async () => {
+  const { requests, turns, findPages } = slowList();
   const end = findPages().end;
   await settle();
   turns[0]?.reject(new Error('the budget is not there'));
@@ -108,50 +108,50 @@ test('a turn that can not be had fails the look-ups that wait for it, and no lat
   await settle();
   turns[1]?.resolve();
   await settle();
-  asked[0]?.response.resolve(page('a'));
+  requests[0]?.response.resolve(page('a'));
   assert.deepEqual(await later, ['a']);
 });
 
-/** A list whose page `n` (from 1) has this many tasks, all of them called `task-n`. */
+/** A list whose page `n` (from 1) has this many tasks, all with the id `task-n`. */
 function countedList(sizeOf: (page: number) => number, total: number) {
-  let asked = 0;
+  let requests = 0;
   const page = async (): Promise<Page> => {
-    asked += 1;
-    return { items: Array(sizeOf(asked)).fill(task(`task-${asked}`)), total };
+    requests += 1;
+    return { items: Array(sizeOf(requests)).fill(task(`task-${requests}`)), total };
   };
-  return { scan: createScans({ page, ...free }), askedCount: () => asked };
+  return { scan: createScans({ page, ...free }), requestCount: () => requests };
 }
 
-test('a total that is too small ends no scan before a page that is not full', async () => {
-  const { scan, askedCount } = countedList((page) => (page < 3 ? 500 : 7), 1);
+test('a total that is too small does not end a scan before a page that is not full', async () => {
+  const { scan, requestCount } = countedList((page) => (page < 3 ? 500 : 7), 1);
   const seen = new Set<string>();
   assert.deepEqual(await scan(null, ({ id }) => seen.add(id)), { isWhole: true });
   assert.deepEqual([...seen], ['task-1', 'task-2', 'task-3']);
-  assert.equal(askedCount(), 3);
+  assert.equal(requestCount(), 3);
 });
 
-test('after a last page that is full an empty one ends the scan', async () => {
-  const { scan, askedCount } = countedList((page) => (page === 1 ? 500 : 0), 500);
+test('if the last page is full, an empty page ends the scan', async () => {
+  const { scan, requestCount } = countedList((page) => (page === 1 ? 500 : 0), 500);
   assert.deepEqual(await scan(null, () => {}), { isWhole: true });
-  assert.equal(askedCount(), 2);
+  assert.equal(requestCount(), 2);
 });
 
-test('a list without an end is given up after 500 pages, as not whole', async () => {
-  const { scan, askedCount } = countedList(() => 500, 500);
+test('an endless list is given up after 500 pages and does not count as whole', async () => {
+  const { scan, requestCount } = countedList(() => 500, 500);
   assert.deepEqual(await scan(null, () => {}), { isWhole: false });
-  assert.equal(askedCount(), 500);
+  assert.equal(requestCount(), 500);
 });
 
-test('an endpoint has scans of its own, beside those of everything', async () => {
-  const { asked, findPages } = slowList(free);
+test('an endpoint has its own scans', async () => {
+  const { requests, findPages } = slowList(free);
   const [all, own] = [findPages(null), findPages('ep-2026-abc')];
   await settle();
   assert.deepEqual(
-    asked.map(({ query }) => /filter\.model=(.*)/.exec(query)?.[1]),
+    requests.map(({ query }) => /filter\.model=(.*)/.exec(query)?.[1]),
     [undefined, 'ep-2026-abc'],
   );
-  asked[1]?.response.resolve(page('b'));
+  requests[1]?.response.resolve(page('b'));
   assert.deepEqual(await own.end, ['b']);
-  asked[0]?.response.resolve(page('a', 'b'));
+  requests[0]?.response.resolve(page('a', 'b'));
   assert.deepEqual(await all.end, ['a', 'b']);
 });

@@ -9,24 +9,29 @@ const MAX_PAGES = 500;
 const PageSchema = Type.Object({ items: Type.Array(Type.Unknown()), total: Type.Number() });
 export type Page = Static<typeof PageSchema>;
 
-/** A page of the list. @throws Error when the JSON is none, so that it never reads as "empty" */
+/**
+ * A page of the list.
+ * @throws Error when the JSON is not a page, so that it never counts as empty
+ */
 export function listPage(json: unknown): Page {
-  if (!Value.Check(PageSchema, json)) throw new Error('the list of tasks is not readable');
+  if (!Value.Check(PageSchema, json))
+    throw new Error('the list of tasks is not in its documented format');
   return json;
 }
 
 export interface ListSource {
-  /** Gives one page, `query` being the whole query string. */
+  /** Gets one page; `query` is the whole query string. */
   page(query: string): Promise<Page>;
-  /** Awaited before each page: a share of the account's calls of LIST. */
+  /** Awaited before each page: a turn for a call of LIST. */
   nextTurn(): Promise<void>;
 }
 
 /**
- * Shows every task to `look`, of one scan that begins after this call; each task once or, when it
- * moved to another page meanwhile, more often. With an endpoint id the list is filtered by it.
- * @returns whether the scan saw the list to its end: no more than 250,000 tasks can be asked for
- * @throws what the scan throws, to each look-up that shares it
+ * Passes every task of one scan to `look`; the scan begins after this call. A task that moves to
+ * another page meanwhile may be passed more than once. With an endpoint id, the list is filtered by
+ * it.
+ * @returns whether the scan read the list to its end: it can read at most 250,000 tasks
+ * @throws what the scan throws, to each find that shares it
  */
 export type Scan = (
   endpoint: string | null,
@@ -37,30 +42,30 @@ type Look = Parameters<Scan>[1];
 type ScanEnd = ReturnType<Scan>;
 
 /**
- * Scans that look-ups share: Ark allows one LIST a second per account, and each shows everyone's
- * tasks. A look-up that comes while a scan is under way waits for the next one together with all
- * others that do, so any number of them at once costs two scans at most.
+ * Creates scans that finds share. Ark allows one LIST per second per account, and each scan shows
+ * the tasks of all attempts. A find that comes while a scan is under way waits for the next scan,
+ * together with all others that do. So any number of concurrent finds cost at most two scans.
  */
 export function createScans(source: ListSource): Scan {
-  const lines = new Map<string | null, (look: Look) => ScanEnd>();
+  const queues = new Map<string | null, (look: Look) => ScanEnd>();
   return (endpoint, look) => {
-    const join = lines.get(endpoint) ?? scansInLine(source, endpoint);
-    lines.set(endpoint, join);
+    const join = queues.get(endpoint) ?? scanQueue(source, endpoint);
+    queues.set(endpoint, join);
     return join(look);
   };
 }
 
-/** Scans of the same tasks, one after the other. */
-function scansInLine(source: ListSource, endpoint: string | null): (look: Look) => ScanEnd {
+/** Scans of the same list, one after the other. */
+function scanQueue(source: ListSource, endpoint: string | null): (look: Look) => ScanEnd {
   let latest: Promise<unknown> = Promise.resolve();
-  let next: { looks: Look[]; end: ScanEnd } | undefined; // not begun: whoever comes joins it
+  let next: { looks: Look[]; end: ScanEnd } | undefined; // not begun yet: new finds join it
 
   async function scan(looks: Look[]): ScanEnd {
     await latest;
     try {
       await source.nextTurn();
     } finally {
-      next = undefined; // the first page is asked for now: who comes later has missed its start
+      next = undefined; // the first page is requested now: a later find would miss it
     }
     return showAll(source, endpoint, looks);
   }
@@ -71,15 +76,15 @@ function scansInLine(source: ListSource, endpoint: string | null): (look: Look) 
     } else {
       const looks = [look];
       next = { looks, end: scan(looks) };
-      latest = next.end.catch(() => {}); // each look-up hears of it by itself
+      latest = next.end.catch(() => {}); // each find gets the error itself
     }
     return next.end;
   };
 }
 
 /**
- * All tasks, page by page. The order is not documented, so none can be left out. A full page is
- * never the last one, whatever `total` says.
+ * Passes all tasks, page by page. Their order is not documented, so no page can be left out. A full
+ * page is never the last one, whatever `total` says.
  */
 async function showAll(source: ListSource, endpoint: string | null, looks: Look[]): ScanEnd {
   for (let page = 1, seen = 0; page <= MAX_PAGES; page += 1) {
@@ -94,7 +99,7 @@ async function showAll(source: ListSource, endpoint: string | null, looks: Look[
   return { isWhole: false };
 }
 
-/** `filter.model` is documented for endpoint ids alone. */
+/** `filter.model` is documented for endpoint ids only. */
 function queryFor(page: number, endpoint: string | null): string {
   const query = new URLSearchParams({ page_num: String(page), page_size: String(PAGE_SIZE) });
   if (endpoint !== null) query.set('filter.model', endpoint);

@@ -3,37 +3,37 @@ import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import type { Capabilities, Provider } from '../provider.ts';
-import { find, findPrompt } from './find.ts';
-import { openOutput } from './outputs.ts';
+import { findPrompt, readPrompt } from './find.ts';
+import { openSavedVideo } from './outputs.ts';
 import type { ServerAddress } from './server.ts';
-import { prepare, submit } from './submit.ts';
+import { submitPrompt, uploadInputs } from './submit.ts';
 import type { OpenInput } from './uploads.ts';
 import type { FrameRules } from './values.ts';
-import { parseWorkflow, type Workflow } from './workflow.ts';
+import { parseWorkflow } from './workflow.ts';
 
 export interface ComfyuiOptions {
-  /** Such as `http://10.0.0.5:8188`: one server, private addresses and http allowed. */
+  /** Such as `http://10.0.0.5:8188`: one server; private addresses and http are allowed. */
   baseUrl: string;
-  /** The Authorization header for a proxy before the server. */
+  /** The Authorization header for a proxy in front of the server. */
   authorization?: string | undefined;
-  /** Templates in ComfyUI's API format; the first that takes a request's files is used. */
+  /** Templates in ComfyUI's API format. The first one that takes a request's files is used. */
   workflows: Array<{ name: string; text: string }>;
   frameRules: FrameRules;
   openInput: OpenInput;
   /** For each call. */
   timeoutSeconds: number;
-  /** When a job counts as one that never ends. */
+  /** Seconds after which a job counts as never ending. */
   jobLimitSeconds: number;
   maxOutputBytes: number;
-  /** Milliseconds since 1970, by the clock that `sentBetween` is told by. */
+  /** Milliseconds since 1970, by the clock that `sentBetween` is measured with. */
   now(): number;
 }
 
 const DAY_SECONDS = 86_400;
 
 /**
- * A self-hosted ComfyUI server that runs an operator's workflow. The client chooses the job's id,
- * so look-ups are exact; queue and history live in the server's memory, so a restart forgets them.
+ * A self-hosted ComfyUI server that runs an operator's workflow. The service chooses the job id, so
+ * finds are exact. Queue and history are in the server's memory, so a restart loses them.
  * Source: ComfyUI `server.py`, `execution.py`, `comfy_execution/jobs.py`.
  * @throws UsageError, one line, when a workflow or the address can't be used
  */
@@ -41,19 +41,19 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   const workflows = options.workflows.map(({ name, text }) => parseWorkflow(name, text));
   if (workflows.length === 0) throw new UsageError('comfyui needs a workflow');
   const server = serverOf(options);
-  // A guarded fetch of its own: URLs from clients must not reach this address.
+  // Its own guarded fetch: URLs from clients must not reach this address.
   const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
   const { frameRules, openInput, maxOutputBytes: maxBytes } = options;
   const deps = { server, workflows, frameRules, openInput };
   return {
     name: 'comfyui',
     identity: identityOf(server.baseUrl),
-    capabilities: capabilitiesOf(workflows, options),
-    prepare: (inputs) => prepare(deps, inputs),
-    submit: (jobSpec, mayStillSend) => submit(deps, jobSpec, mayStillSend),
-    find: (attempt) => find(server, attempt, options.now),
-    read: (jobId) => findPrompt(server, jobId),
-    openOutput: (output) => openOutput(output, { server, guardedFetch, maxBytes }),
+    capabilities: capabilitiesOf(options),
+    prepare: (inputs) => uploadInputs(deps, inputs),
+    submit: (jobSpec, mayStillSend) => submitPrompt(deps, jobSpec, mayStillSend),
+    find: (attempt) => findPrompt(server, attempt, options.now),
+    read: (jobId) => readPrompt(server, jobId),
+    openOutput: (output) => openSavedVideo(output, { server, guardedFetch, maxBytes }),
     stop: () => guardedFetch.close(),
   };
 }
@@ -73,31 +73,14 @@ function hostAndPort({ baseUrl }: ServerAddress): string {
   return `${url.hostname.replace(/\.$/, '')}:${port}`;
 }
 
-function capabilitiesOf(workflows: Workflow[], options: ComfyuiOptions): Capabilities {
+function capabilitiesOf(options: ComfyuiOptions): Capabilities {
   return {
     exactOutput: false,
-    // A graph is checked before it is queued, also when nobody waits for the answer any more.
+    // The server checks a graph before it queues it, even if the connection has ended meanwhile.
     findLagSeconds: 60,
-    find: 'exact',
-    callbacks: 'none',
     jobLimitSeconds: options.jobLimitSeconds,
     // Files stay until the operator deletes them.
     outputLifeSeconds: 365 * DAY_SECONDS,
-    unsupported: unsupportedBy(workflows),
     budgets: {},
-  };
-}
-
-function unsupportedBy(workflows: Workflow[]): Capabilities['unsupported'] {
-  const lacking = (placeholder: string) =>
-    workflows.some(({ asksFor }) => !asksFor.has(placeholder));
-  const takesEndImage = workflows.some(({ takesFiles }) => takesFiles.has('last_frame'));
-  return {
-    ...(lacking('seed') && { seed: 'a workflow without {{seed}} runs with a seed of its own' }),
-    ...(lacking('generate_audio') && {
-      generate_audio: 'a workflow without {{generate_audio}} decides by itself',
-    }),
-    ...(lacking('model') && { model: 'a workflow without {{model}} runs for every model' }),
-    ...(!takesEndImage && { end_image: 'no workflow takes one: refused as the operator’s fault' }),
   };
 }

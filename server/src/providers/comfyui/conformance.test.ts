@@ -10,7 +10,7 @@ import { type ProviderSubject, providerConformance } from '../../../test/provide
 
 const HOUR_MS = 3_600_000;
 
-/** Its attempts look an hour old: longer than the server can have remembered anything. */
+/** Its attempts look an hour old: older than anything that the server can remember. */
 async function start(): Promise<ProviderSubject> {
   const rig = await startRig(['--job-seconds', '1']);
   const now = () => Date.now() + HOUR_MS;
@@ -54,6 +54,7 @@ providerConformance({
       becomes: failed('provider_failed', false),
     },
   ],
+  find: 'exact',
   absence: 'weak',
-  callsBack: false,
+  callbacks: 'none',
 });

@@ -57,7 +57,7 @@ async function bytesOf(file: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(file));
 }
 
-test('a client’s file is at the server, whole, when a job that names it is posted', async () => {
+test('when a job is posted, the files that it names are complete on the server', async () => {
   const input = firstFrame();
   const outcome = await provider.submit(jobSpecOf([input]), always);
   assert.equal(outcome.kind, 'accepted');
@@ -68,7 +68,7 @@ test('a client’s file is at the server, whole, when a job that names it is pos
   assert.match(JSON.stringify(job), new RegExp(`"framewright/${input.objectId}.png \\[temp\\]"`));
 });
 
-test('a file that was brought ahead is not sent again by the submit', async () => {
+test('a file that was uploaded before the submit is not uploaded again', async () => {
   const input = firstFrame();
   await provider.prepare?.([input]);
   const jobSpec = jobSpecOf([input]);
@@ -79,10 +79,10 @@ test('a file that was brought ahead is not sent again by the submit', async () =
   assert.equal((await fetch(`${rig.simulator.url}/view?${query}`)).status, 200);
 });
 
-test('a file that is there already is not sent again by the next attempt', async () => {
+test('a file that is on the server is not uploaded again by the next attempt', async () => {
   const input = firstFrame();
-  let asked = 0;
-  const onlyAtFirst = () => asked++ === 0;
+  let calls = 0;
+  const onlyAtFirst = () => calls++ === 0;
   assert.equal((await provider.submit(jobSpecOf([input]), onlyAtFirst)).kind, 'not_sent');
   const jobSpec = jobSpecOf([input]);
   const { uploads } = await countsFor(rig, jobSpec);
@@ -90,7 +90,7 @@ test('a file that is there already is not sent again by the next attempt', async
   assert.equal((await countsFor(rig, jobSpec)).uploads, uploads);
 });
 
-test('an upload that fails means that nothing was posted', async () => {
+test('if an upload fails, nothing is posted', async () => {
   for (const [status, kind] of [
     [500, 'not_sent'],
     [413, 'rejected'],
@@ -106,7 +106,7 @@ test('an upload that fails means that nothing was posted', async () => {
   }
 });
 
-test('a file too large to upload is not read to its end', async () => {
+test('a file that is too large to upload is not read to its end', async () => {
   let readBytes = 0;
   const endless = await providerReading(async function* () {
     for (const chunk = Buffer.alloc(2 ** 20); ; readBytes += chunk.length) yield chunk;
@@ -116,7 +116,7 @@ test('a file too large to upload is not read to its end', async () => {
   assert.ok(readBytes <= UPLOAD_BYTES);
 });
 
-test('a template that loads from a link gets the link, and nothing is uploaded', async () => {
+test('a template that takes a link gets the link, and nothing is uploaded', async () => {
   const linked = await workflowWith('LoadImageFromUrl', { url: '{{first_frame_url}}' });
   const byLink = await rig.providerWith({ workflows: [linked] });
   const jobSpec = jobSpecOf([firstFrame()]);
@@ -126,7 +126,7 @@ test('a template that loads from a link gets the link, and nothing is uploaded',
   assert.ok(JSON.stringify((await rig.simulator.jobs()).at(-1)).includes(JSON.stringify(LINK)));
 });
 
-test('the result is fetched from the server that made it, also after a restart', async () => {
+test('the result is fetched from the server, even after a restart', async () => {
   const output = await finished(rig.provider);
   await rig.restart();
   const video = await bytesOf(await rig.provider.openOutput(output));
@@ -140,7 +140,7 @@ test('a result that the operator deleted is gone', async () => {
   await assert.rejects(rig.provider.openOutput({}), OutputGone);
 });
 
-test('a result that can’t be had for now is not gone', async () => {
+test('a result that can’t be fetched for now is not gone', async () => {
   const output = await finished(rig.provider);
   for (const status of [401, 500, 503]) {
     await rig.simulator.plan({ on: 'output', faults: [{ kind: 'refuse', status }] });
@@ -148,7 +148,7 @@ test('a result that can’t be had for now is not gone', async () => {
   }
 });
 
-test('a result is cut off at the most bytes that are taken', async () => {
+test('a result that exceeds the byte limit is cut off', async () => {
   const output = await finished(rig.provider);
   const narrow = await rig.providerWith({ maxOutputBytes: 100 });
   await assert.rejects(async () => bytesOf(await narrow.openOutput(output)), {
@@ -157,7 +157,7 @@ test('a result is cut off at the most bytes that are taken', async () => {
   });
 });
 
-/** A server of the test's own, and what it was sent as Authorization. */
+/** A server that the test scripts, and the Authorization headers that it got. */
 async function withServer(
   respond: (request: IncomingMessage, response: ServerResponse) => void,
   work: (options: ComfyuiOptions, authorizations: Array<string | undefined>) => Promise<void>,
@@ -177,7 +177,7 @@ async function withServer(
   }
 }
 
-test('every call, downloads too, goes below the address with its authorization', async () => {
+test('every call, including downloads, goes to the base URL with its authorization', async () => {
   await withServer(
     (request, response) => {
       if (!request.url?.startsWith('/comfy/')) response.statusCode = 500;
@@ -198,7 +198,7 @@ test('every call, downloads too, goes below the address with its authorization',
   );
 });
 
-test('absence is weak at a server that does not tell its time', async () => {
+test('absence is weak if the server sends no Date header', async () => {
   const jobs = [{ create_time: 0 }];
   await withServer(
     (request, response) => {
@@ -214,7 +214,7 @@ test('absence is weak at a server that does not tell its time', async () => {
   );
 });
 
-test('an address that can’t be one, or no workflow, stops the start', async () => {
+test('a malformed address or a missing workflow stops the start', async () => {
   const options = await usualOptions('http://127.0.0.1:8188');
   for (const wrong of [
     { baseUrl: '127.0.0.1:8188' },
@@ -225,12 +225,4 @@ test('an address that can’t be one, or no workflow, stops the start', async ()
   ]) {
     assert.throws(() => createComfyuiProvider({ ...options, ...wrong }), UsageError);
   }
-});
-
-test('what the workflows have no place for is stated', async () => {
-  assert.deepEqual(Object.keys(rig.provider.capabilities.unsupported), [
-    'generate_audio',
-    'model',
-    'end_image',
-  ]);
 });

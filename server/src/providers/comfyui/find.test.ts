@@ -16,21 +16,21 @@ before(async () => {
 after(() => rig?.stop());
 beforeEach(() => rig.simulator.clearPlans());
 
-/** Has the server take a job, and says which. */
-async function takenJob(): Promise<string> {
+/** Submits a job and returns its id. */
+async function acceptedJob(): Promise<string> {
   const outcome = await rig.provider.submit(jobSpecOf(), () => true);
   assert.ok(outcome.kind === 'accepted');
   return outcome.jobId;
 }
 
-/** A server from before `/api/jobs`. */
+/** Makes the server respond like one that is too old for `/api/jobs`. */
 async function becomeOld(): Promise<void> {
   const faults = [{ kind: 'refuse', status: 404 } as const];
   await rig.simulator.plan({ on: 'read', times: 1000, faults });
   await rig.simulator.plan({ on: 'find', times: 1000, faults });
 }
 
-const WORDS = [
+const STATUSES = [
   { word: 'pending', kind: 'working' },
   { word: 'in_progress', kind: 'working' },
   { word: 'completed', kind: 'succeeded' },
@@ -40,22 +40,22 @@ const WORDS = [
 
 const HOUR_MS = 3_600_000;
 
-/** Has the server remember a job that it took two hours ago. */
+/** Makes the server remember a job that it accepted two hours ago. */
 async function rememberOldJob(): Promise<void> {
-  await rig.simulator.changeJob(await takenJob(), { createdAt: Date.now() - 2 * HOUR_MS });
+  await rig.simulator.changeJob(await acceptedJob(), { createdAt: Date.now() - 2 * HOUR_MS });
 }
 
-test('absence is weak while the server remembers no job from before the attempt', async () => {
+test('absence is weak if the server remembers no job from before the attempt', async () => {
   await rig.restart();
   const input = findJobInput(jobSpecOf(), 3600);
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
-  await takenJob();
+  await acceptedJob();
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
-test('absence is strong while the server remembers a job from before the attempt', async () => {
+test('absence is strong if the server remembers a job from before the attempt', async () => {
   await rememberOldJob();
-  await takenJob();
+  await acceptedJob();
   const strong = { kind: 'absent', proof: 'strong' };
   assert.deepEqual(await rig.provider.find(findJobInput(jobSpecOf(), 3600)), strong);
 });
@@ -67,18 +67,18 @@ test('a job that is only a little older than the attempt proves nothing', async 
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
-test('a restart makes absence weak, and a job of the attempt itself unfindable', async () => {
+test('after a restart absence is weak, even if the attempt had a job', async () => {
   await rememberOldJob();
   const jobSpec = jobSpecOf();
   const outcome = await rig.provider.submit(jobSpec, () => true);
   assert.equal(outcome.kind, 'accepted');
   await rig.restart();
-  await takenJob();
+  await acceptedJob();
   const input = findJobInput(jobSpec, 3600);
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
-test('the proof is asked for after the look-up: a restart in between makes it weak', async () => {
+test('the memory’s age is read after the job: a restart in between makes absence weak', async () => {
   const seen = (await rig.simulator.requests()).length;
   await rig.provider.find(findJobInput(jobSpecOf()));
   const calls = (await rig.simulator.requests()).slice(seen).map(({ call }) => call);
@@ -93,36 +93,36 @@ for (const [on, fault] of [
   ['find', { kind: 'error_after_accepting', status: 500 }],
   ['find', { kind: 'unreadable' }],
 ] as const) {
-  test(`a look-up that meets ${fault.kind} at ${on} says nothing`, async () => {
+  test(`a find throws when it meets ${fault.kind} at ${on}`, async () => {
     await rememberOldJob();
     await rig.simulator.plan({ on, faults: [fault] });
     const input = findJobInput(jobSpecOf(), 3600);
-    await assert.rejects(rig.provider.find(input), { name: 'ServerTrouble' });
+    await assert.rejects(rig.provider.find(input), { name: 'ServerError' });
     assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'strong' });
   });
 }
 
-test('a job is found and read on a server from before /api/jobs', async () => {
+test('a job is found and read on a server without /api/jobs', async () => {
   await becomeOld();
   const jobSpec = jobSpecOf();
   const jobId = promptIdOf(jobSpec.attemptId);
   assert.deepEqual(await rig.provider.submit(jobSpec, () => true), { kind: 'accepted', jobId });
   const found = await rig.provider.find(findJobInput(jobSpec));
   assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
-  for (const { word, kind } of WORDS) {
+  for (const { word, kind } of STATUSES) {
     await rig.simulator.changeJob(jobId, { forcedStatus: word });
     assert.equal((await rig.provider.read(jobId)).kind, kind, word);
   }
 });
 
-test('absence is weak on a server from before /api/jobs, which tells no age', async () => {
+test('absence is weak on a server without /api/jobs, because its memory’s age is unknown', async () => {
   await rememberOldJob();
   await becomeOld();
   const input = findJobInput(jobSpecOf(), 3600);
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
-test('an older server is asked for queue, history and queue before a job is missing', async () => {
+test('on an older server a job is missing only after queue, history and queue were read', async () => {
   await becomeOld();
   const seen = (await rig.simulator.requests()).length;
   await rig.provider.read(promptIdOf('att_never'));
@@ -130,9 +130,9 @@ test('an older server is asked for queue, history and queue before a job is miss
   assert.deepEqual(calls, ['read', 'queue', 'history', 'queue']);
 });
 
-test('a job that a restart forgot is missing', async () => {
-  const jobId = await takenJob();
+test('a job that was lost in a restart is missing', async () => {
+  const jobId = await acceptedJob();
   await rig.restart();
   assert.deepEqual(await rig.provider.read(jobId), { kind: 'missing' });
-  assert.ok((await rig.simulator.jobs()).some(({ id }) => id === jobId)); // though it was taken
+  assert.ok((await rig.simulator.jobs()).some(({ id }) => id === jobId)); // although it was accepted
 });

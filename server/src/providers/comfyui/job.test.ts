@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertTruncated } from '../../../test/providers/long-texts.ts';
 import { isQueued, statusOfHistory, statusOfJob } from './job.ts';
 import { promptIdOf } from './prompt-id.ts';
 
@@ -34,13 +35,13 @@ function history(status: unknown, outputs: unknown = {}) {
   return statusOfHistory({ [ID]: { prompt: PROMPT, outputs, status } }, ID);
 }
 
-test('/api/jobs: what waits or runs, and every word never seen, is working', () => {
+test('/api/jobs: a job that waits, runs or has an unknown status is working', () => {
   for (const word of ['pending', 'in_progress', 'warming_up', '']) {
     assert.deepEqual(job(word), { kind: 'working' });
   }
 });
 
-test('/api/jobs: a completed job has its video, a failed one the server’s words', () => {
+test('/api/jobs: a completed job has its video, a failed job its cause', () => {
   assert.deepEqual(job('completed', { outputs: OUTPUTS }), { kind: 'succeeded', output: SAVED });
   assert.deepEqual(job('failed', { execution_error: OUT_OF_MEMORY }), {
     ...FAILED,
@@ -49,7 +50,7 @@ test('/api/jobs: a completed job has its video, a failed one the server’s word
   assert.deepEqual(job('cancelled'), { ...FAILED, cause: 'interrupted at the server' });
 });
 
-test('a job that ended well without a video has failed', () => {
+test('a job that succeeded without a video has failed', () => {
   const image = { filename: 'frame_00001_.png', subfolder: '', type: 'output' };
   const cause = 'the workflow saved no video';
   assert.deepEqual(job('completed', { outputs: { '9': { images: [image] } } }), {
@@ -59,13 +60,13 @@ test('a job that ended well without a video has failed', () => {
   assert.deepEqual(job('completed', { outputs: null }), { ...FAILED, cause });
 });
 
-test('/api/jobs: another job’s answer, or none of its shape, is not understood', () => {
+test('/api/jobs: a response about another job or in another format gives no status', () => {
   assert.equal(statusOfJob({ id: promptIdOf('att_2'), status: 'completed' }, ID), undefined);
   assert.equal(statusOfJob({ status: 'completed' }, ID), undefined);
   assert.equal(statusOfJob('<html>', ID), undefined);
 });
 
-test('/history: an end is told from the status and its messages', () => {
+test('/history: the status and its messages say how a job ended', () => {
   const ok = { status_str: 'success', completed: true, messages: [] };
   assert.deepEqual(history(ok, OUTPUTS), { kind: 'succeeded', output: SAVED });
   assert.deepEqual(history(null, OUTPUTS), { kind: 'succeeded', output: SAVED });
@@ -82,16 +83,24 @@ test('/history: an end is told from the status and its messages', () => {
   assert.deepEqual(history({ status_str: 'paused' }, OUTPUTS), { kind: 'working' });
 });
 
-test('/history: an id that is not in it is missing, and another shape is not understood', () => {
+test('/history: an unknown id is missing, and another format gives no status', () => {
   assert.deepEqual(statusOfHistory({}, ID), { kind: 'missing' });
   assert.equal(statusOfHistory([], ID), undefined);
   assert.equal(statusOfHistory({ [ID]: 'done' }, ID), undefined);
 });
 
-test('/queue: a job is found by its id among the waiting and the running', () => {
+test('/queue: a waiting or running job is found by its id', () => {
   const other = [1, promptIdOf('att_2'), GRAPH, {}, ['9']];
   assert.equal(isQueued({ queue_running: [other], queue_pending: [PROMPT] }, ID), true);
   assert.equal(isQueued({ queue_running: [PROMPT], queue_pending: [] }, ID), true);
   assert.equal(isQueued({ queue_running: [other], queue_pending: [] }, ID), false);
   assert.equal(isQueued({ queue_running: [] }, ID), undefined);
+});
+
+test('a stored error text is bounded and well formed', () => {
+  assertTruncated((text) => {
+    const error = { exception_type: 'E', exception_message: text };
+    const status = job('failed', { execution_error: error });
+    return [status?.kind === 'failed' ? status.cause : undefined];
+  });
 });

@@ -4,7 +4,7 @@ import { truncate } from '../kit/truncate.ts';
 import type { JobStatus } from '../provider.ts';
 import { videoAmong } from './outputs.ts';
 
-/** `GET /api/jobs/{id}`, as far as it is read. */
+/** `GET /api/jobs/{id}`, only the fields that are read. */
 const JobSchema = Type.Object({
   id: Type.String(),
   status: Type.String(),
@@ -17,7 +17,7 @@ const StatusSchema = Type.Object({
   messages: Type.Optional(Type.Array(Type.Unknown())),
 });
 
-/** `GET /history/{id}`: a map that is empty when the id is not known. */
+/** `GET /history/{id}`: a map, empty if the id is unknown. */
 const HistorySchema = Type.Record(
   Type.String(),
   Type.Object({
@@ -39,8 +39,9 @@ const ErrorSchema = Type.Object({
 });
 
 /**
- * What `/api/jobs/{id}` says of a job; undefined when it is not its words.
- * Source: ComfyUI `comfy_execution/jobs.py`, `JobStatus`. Words never seen count as working.
+ * The status of a job in a response of `/api/jobs/{id}`; undefined if the body is not in that
+ * format or is about another job. Unknown statuses count as working.
+ * Source: ComfyUI `comfy_execution/jobs.py`, `JobStatus`.
  */
 export function statusOfJob(body: unknown, id: string): JobStatus | undefined {
   if (!Value.Check(JobSchema, body) || body.id !== id) return undefined;
@@ -57,9 +58,9 @@ export function statusOfJob(body: unknown, id: string): JobStatus | undefined {
 }
 
 /**
- * What `/history/{id}` says of a job: `missing` when it is not in it, undefined when these are not
- * its words. An entry without a status ended well (`comfy_execution/jobs.py`,
- * `normalize_history_item`).
+ * The status of a job in a response of `/history/{id}`: `missing` if the job is not in it,
+ * undefined if the body is not in that format. An entry without a status succeeded
+ * (`comfy_execution/jobs.py`, `normalize_history_item`).
  */
 export function statusOfHistory(body: unknown, id: string): JobStatus | undefined {
   if (!Value.Check(HistorySchema, body)) return undefined;
@@ -71,13 +72,16 @@ export function statusOfHistory(body: unknown, id: string): JobStatus | undefine
     case 'success':
       return succeeded(id, entry.outputs);
     case 'error':
-      return failed(lastWords(status?.messages ?? []));
+      return failed(causeIn(status?.messages ?? []));
     default:
       return { kind: 'working' };
   }
 }
 
-/** Whether `/queue` holds a job, waiting or running; undefined when these are not its words. */
+/**
+ * Whether a job waits or runs, by a response of `/queue`; undefined if the body is not in that
+ * format.
+ */
 export function isQueued(body: unknown, id: string): boolean | undefined {
   if (!Value.Check(QueueSchema, body)) return undefined;
   return [...body.queue_running, ...body.queue_pending].some(([, promptId]) => promptId === id);
@@ -88,14 +92,14 @@ function succeeded(id: string, outputs: unknown): JobStatus {
   return output ? { kind: 'succeeded', output } : failed('the workflow saved no video');
 }
 
-/** Nobody bills an operator for the operator's own machine. */
+/** Not billed: the server is the operator's own. */
 function failed(cause: string): JobStatus {
   const message = 'The provider could not make this video.';
   return { kind: 'failed', code: 'provider_failed', message, cause, billed: false };
 }
 
-/** Messages are pairs of an event's name and what it says. */
-function lastWords(messages: unknown[]): string {
+/** The cause in a history entry's messages, which are pairs of an event's name and its details. */
+function causeIn(messages: unknown[]): string {
   for (const message of messages) {
     const [event, detail] = Array.isArray(message) ? message : [];
     if (event === 'execution_interrupted') return 'interrupted at the server';
@@ -108,10 +112,10 @@ const MAX_CHARACTERS = 500;
 
 function causeOf(error: unknown): string {
   if (!Value.Check(ErrorSchema, error)) return 'no reason given';
-  return truncate(words(error), MAX_CHARACTERS);
+  return truncate(textOf(error), MAX_CHARACTERS);
 }
 
-function words(error: Static<typeof ErrorSchema>): string {
+function textOf(error: Static<typeof ErrorSchema>): string {
   const { exception_type: type = 'error', exception_message: message = '', node_type } = error;
   return `${type}: ${message.trim()}${node_type === undefined ? '' : ` (${node_type})`}`;
 }

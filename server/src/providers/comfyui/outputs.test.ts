@@ -9,7 +9,7 @@ function file(filename: string, type = 'output', subfolder = '') {
   return { filename, subfolder, type };
 }
 
-test('videos are found under whatever name a node lists them', () => {
+test('videos are found under any name that a node lists them by', () => {
   const video = file('a_00001_.mp4');
   for (const kind of ['images', 'gifs', 'video', 'videos']) {
     const outputs = { '3': { text: ['a cat'] }, '9': { [kind]: [video], animated: [true] } };
@@ -17,14 +17,14 @@ test('videos are found under whatever name a node lists them', () => {
   }
 });
 
-test('a file is a video by its name or its stated format', () => {
+test('a file is a video if its name or its format says so', () => {
   const odd = { ...file('a.bin'), format: 'video/h264-mp4', frame_rate: 24 };
   assert.deepEqual(videoAmong({ '9': { gifs: [odd] } }, ID), file('a.bin'));
   const gif = { ...file('a.gif'), format: 'image/gif' };
   assert.equal(videoAmong({ '9': { gifs: [gif], images: [file('a.png')] } }, ID), undefined);
 });
 
-test('of several videos the one named after the job counts, then saved ones, then previews', () => {
+test('a video named after the job comes before other saved videos, and those before previews', () => {
   const preview = file('p.mp4', 'temp');
   const saved = file('s.webm');
   const own = file(`${ID}_00001_.mp4`, 'temp', 'framewright');
@@ -34,13 +34,13 @@ test('of several videos the one named after the job counts, then saved ones, the
   assert.deepEqual(videoAmong({ '1': { images: [preview] } }, ID), preview);
 });
 
-test('outputs that are none, or hold things that are no files, have no video', () => {
+test('outputs that are malformed or hold no files have no video', () => {
   for (const outputs of [null, undefined, 'a.mp4', [], { '9': null }, { '9': { a: ['b.mp4'] } }]) {
     assert.equal(videoAmong(outputs, ID), undefined);
   }
 });
 
-test('what a file is called can’t change what is asked for', () => {
+test('a file name can’t change the request', () => {
   assert.equal(
     viewPath(file('a&type=input b.mp4', 'output', 'x/y')),
     '/view?filename=a%26type%3Dinput+b.mp4&subfolder=x%2Fy&type=output',

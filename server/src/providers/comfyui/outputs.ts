@@ -6,7 +6,9 @@ import { OutboundError } from '../../outbound/refusal.ts';
 import { OutputGone, type OutputReference } from '../provider.ts';
 import { authorizationOf, type ServerAddress } from './server.ts';
 
-/** A file that a node saved. `format` is a media type, from the Video Helper Suite's nodes. */
+/**
+ * A file that a node saved. `format` is a media type; the nodes of the Video Helper Suite set it.
+ */
 const FileSchema = Type.Object({
   filename: Type.String({ minLength: 1 }),
   subfolder: Type.Optional(Type.String()),
@@ -18,8 +20,9 @@ type SavedFile = Static<typeof FileSchema>;
 const VIDEO_NAME = /\.(mp4|m4v|mov|webm|mkv)$/i;
 
 /**
- * The result among what the nodes of a job saved: a video whose name holds the job's id (where the
- * template says so), else one in the output folder, else a preview; of equals the first.
+ * Picks the result from the files that the nodes of a job saved: a video with the job id in its
+ * name (if the template puts it there), otherwise a video in the output folder, otherwise a
+ * preview. The first of several equal ones.
  * @param outputs node id to a map of kinds (`images`, `gifs`, `video`, ...) to lists of files
  */
 export function videoAmong(outputs: unknown, jobId: string): OutputReference | undefined {
@@ -51,17 +54,17 @@ function isVideo(file: SavedFile): boolean {
   return VIDEO_NAME.test(file.filename) || file.format?.startsWith('video/') === true;
 }
 
-/** The path of a file that the server holds (`GET /view`, ComfyUI `server.py`). */
+/** The path of a file on the server (`GET /view`, ComfyUI `server.py`). */
 export function viewPath(file: OutputReference): string {
   const { filename = '', subfolder = '', type = 'output' } = file;
   return `/view?${new URLSearchParams({ filename, subfolder, type })}`;
 }
 
-/** A file that was deleted is a 404; a name that leads out of the folders a 400. */
+/** 404: the file was deleted. 400: its name leads out of the folders. */
 const GONE = new Set<unknown>([400, 404, 410]);
 
-/** @throws OutputGone when the server does not have the file any more */
-export async function openOutput(
+/** @throws OutputGone when the server no longer has the file */
+export async function openSavedVideo(
   output: OutputReference,
   deps: { server: ServerAddress; guardedFetch: GuardedFetch; maxBytes: number },
 ): Promise<AsyncIterable<Uint8Array>> {

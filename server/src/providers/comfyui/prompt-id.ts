@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The id under which an attempt's job is posted, always the same one for the same attempt: a UUID
- * of version 8 (RFC 9562) from its SHA-256, in the canonical lower-case form that newer servers
- * demand (400 `invalid_prompt_id` otherwise).
+ * The id that an attempt's job is posted with, always the same for the same attempt: a UUID of
+ * version 8 (RFC 9562) made from a SHA-256 of the attempt id. It is in the canonical lower-case
+ * form, because newer servers refuse any other (400 `invalid_prompt_id`).
  * Source: ComfyUI `comfy_execution/jobs.py`, `validate_job_id`.
  */
 export function promptIdOf(attemptId: string): string {

@@ -1,11 +1,14 @@
 import type { CallOnce, CallOutcome, CallResponse } from '../../outbound/call.ts';
 import { parseJson } from '../kit/json-call.ts';
 
-/** How to reach the one ComfyUI server: several behind one address would not know of each other. */
+/**
+ * Where the one ComfyUI server is. Several servers behind one address would not know each other's
+ * jobs.
+ */
 export interface ServerAddress {
   /** Without a slash at its end. */
   baseUrl: string;
-  /** For a proxy that guards the server: ComfyUI itself asks for nothing. */
+  /** For a proxy that guards the server: ComfyUI itself has no authentication. */
   authorization: string | undefined;
   timeoutSeconds: number;
   call: CallOnce;
@@ -13,15 +16,15 @@ export interface ServerAddress {
 
 export interface ServerRequest {
   method: 'GET' | 'HEAD' | 'POST';
-  /** With its query. */
+  /** With the query. */
   path: string;
   body?: { contentType: string; bytes: Uint8Array | string };
   mayStillSend?: () => boolean;
 }
 
-/** The server gave no answer that can be used. `status` is what it answered, if anything. */
-export class ServerTrouble extends Error {
-  override name = 'ServerTrouble';
+/** The server gave no usable response. `status` is its HTTP status, if there was one. */
+export class ServerError extends Error {
+  override name = 'ServerError';
   readonly status: number | undefined;
 
   constructor(cause: string, status?: number) {
@@ -30,7 +33,7 @@ export class ServerTrouble extends Error {
   }
 }
 
-/** `/queue` and `/history/{id}` repeat whole graphs; a few hundred waiting jobs must fit. */
+/** `/queue` and `/history/{id}` contain whole graphs; a few hundred waiting jobs must fit. */
 const RESPONSE_BYTES = 64 * 2 ** 20;
 
 export function callServer(server: ServerAddress, request: ServerRequest): Promise<CallOutcome> {
@@ -52,26 +55,32 @@ export function authorizationOf(server: ServerAddress): Record<string, string> {
 }
 
 /**
- * Asks, with a call that changes nothing or can be made twice.
- * @throws ServerTrouble when no whole answer came
+ * Sends a request that changes nothing or can be repeated.
+ * @throws ServerError when no complete response came
  */
-export async function ask(server: ServerAddress, request: ServerRequest): Promise<CallResponse> {
+export async function askServer(
+  server: ServerAddress,
+  request: ServerRequest,
+): Promise<CallResponse> {
   const response = await callServer(server, request);
   if (response.kind === 'responded') return response;
-  throw new ServerTrouble(`${request.path}: ${response.cause}`);
+  throw new ServerError(`${request.path}: ${response.cause}`);
 }
 
 /**
  * Gets the JSON of a 200.
- * @throws ServerTrouble for every other answer
+ * @throws ServerError for any other response
  */
-export async function getJson(server: ServerAddress, path: string): Promise<unknown> {
-  const response = await ask(server, { method: 'GET', path });
+export async function getServerJson(server: ServerAddress, path: string): Promise<unknown> {
+  const response = await askServer(server, { method: 'GET', path });
   const body = parseJson(response.body);
   if (response.status === 200 && body !== undefined) return body;
-  throw notUnderstood(path, response.status);
+  throw unexpectedResponse(path, response.status);
 }
 
-export function notUnderstood(path: string, status: number): ServerTrouble {
-  return new ServerTrouble(`${path}: the answer, HTTP ${status}, is not ComfyUI's`, status);
+export function unexpectedResponse(path: string, status: number): ServerError {
+  return new ServerError(
+    `${path}: the response, HTTP ${status}, is not in ComfyUI's format`,
+    status,
+  );
 }

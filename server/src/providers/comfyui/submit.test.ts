@@ -23,7 +23,7 @@ beforeEach(() => rig.simulator.clearPlans());
 
 const always = () => true;
 
-/** Submits with these faults of the post, and says how many posts and jobs came of it. */
+/** Submits with these faults of the post and returns the numbers of posts and jobs. */
 async function submitWith(faults: Fault[]) {
   const jobSpec = jobSpecOf();
   await rig.simulator.plan({ on: 'submit', faults });
@@ -33,7 +33,7 @@ async function submitWith(faults: Fault[]) {
   return { jobSpec, outcome, jobs, posts: posts - earlier.posts };
 }
 
-test('a job is taken once, under the attempt’s own id and with the whole request', async () => {
+test('a job is accepted once, with the attempt’s own id and the whole request', async () => {
   const { jobSpec, outcome, jobs, posts } = await submitWith([]);
   const jobId = promptIdOf(jobSpec.attemptId);
   assert.deepEqual(
@@ -41,13 +41,13 @@ test('a job is taken once, under the attempt’s own id and with the whole reque
     { outcome: { kind: 'accepted', jobId }, jobs: 1, posts: 1 },
   );
   const job = (await rig.simulator.jobs()).find(({ id }) => id === jobId);
-  assert.ok(job && 'graph' in job && 'wish' in job && 'filename' in job);
-  assert.deepEqual(job.wish, { width: 864, height: 496, seconds: 4, audio: false });
+  assert.ok(job && 'graph' in job && 'outputSpec' in job && 'filename' in job);
+  assert.deepEqual(job.outputSpec, { width: 864, height: 496, seconds: 4, audio: false });
   assert.equal(job.filename, `${jobId}_00001_.mp4`);
   assert.match(JSON.stringify(job.graph), /"seed":4294967295/);
 });
 
-test('an attempt that was taken already is not posted again', async () => {
+test('an attempt that was accepted already is not posted again', async () => {
   const { jobSpec, outcome } = await submitWith([]);
   const earlier = await countsFor(rig, jobSpec);
   assert.deepEqual(await rig.provider.submit(jobSpec, always), outcome);
@@ -56,14 +56,14 @@ test('an attempt that was taken already is not posted again', async () => {
 });
 
 for (const status of [302, 400, 409, 425, 502]) {
-  test(`an HTTP ${status} that is not in the server’s words leaves the outcome open`, async () => {
+  test(`after an HTTP ${status} that is not in the server’s format the outcome is unknown`, async () => {
     const { outcome, jobs, posts } = await submitWith([{ kind: 'refuse', status }]);
     assert.equal(outcome.kind, 'unknown');
     assert.deepEqual({ jobs, posts }, { jobs: 0, posts: 1 });
   });
 }
 
-test('an answer with a prompt_id that can not be one leaves the outcome open', async (t) => {
+test('after a response with a malformed prompt_id the outcome is unknown', async (t) => {
   const host = await startCannedHost();
   t.after(() => host.close());
   const provider = createComfyuiProvider(await usualOptions(host.url));
@@ -81,7 +81,7 @@ test('an answer with a prompt_id that can not be one leaves the outcome open', a
   assert.deepEqual(await provider.submit(jobSpec, always), accepted);
 });
 
-test('what the server has against a graph is told to the operator', async () => {
+test('a graph that the server refuses is the operator’s fault, with the server’s text', async () => {
   const missing = await workflowWith('NotInstalled', {});
   const provider = await rig.providerWith({ workflows: [missing] });
   assert.deepEqual(await provider.submit(jobSpecOf(), always), {
@@ -92,7 +92,7 @@ test('what the server has against a graph is told to the operator', async () => 
   });
 });
 
-test('when the look-up before the post fails, nothing is posted', async () => {
+test('if the read before the post fails, nothing is posted', async () => {
   const jobSpec = jobSpecOf();
   const earlier = await countsFor(rig, jobSpec);
   await rig.simulator.plan({ on: 'read', faults: [{ kind: 'error_after_accepting' }] });
@@ -103,20 +103,20 @@ test('when the look-up before the post fails, nothing is posted', async () => {
   assert.equal((await countsFor(rig, jobSpec)).posts, earlier.posts);
 });
 
-test('once the time to send is over nothing is sent, or at least nothing posted', async () => {
+test('when the time to send is over nothing is sent, or at least nothing is posted', async () => {
   const jobSpec = jobSpecOf();
   const earlier = await countsFor(rig, jobSpec);
   assert.equal((await rig.provider.submit(jobSpec, () => false)).kind, 'not_sent');
   assert.equal((await countsFor(rig, jobSpec)).requests, earlier.requests);
-  let asked = 0;
-  const onlyAtFirst = () => asked++ === 0;
+  let calls = 0;
+  const onlyAtFirst = () => calls++ === 0;
   assert.equal((await rig.provider.submit(jobSpec, onlyAtFirst)).kind, 'not_sent');
   const { posts, requests } = await countsFor(rig, jobSpec);
   assert.equal(posts, earlier.posts);
   assert.equal(requests, earlier.requests + 1);
 });
 
-test('files that no workflow takes are the operator’s to mend, and nothing is sent', async () => {
+test('files that no workflow takes are the operator’s fault, and nothing is sent', async () => {
   const url = 'https://video.example.com/1';
   const input = { role: 'first_frame', objectId: 'obj_1', mediaType: 'image/png', url } as const;
   const jobSpec = jobSpecOf([input]);

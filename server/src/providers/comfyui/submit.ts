@@ -2,12 +2,12 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome, CallResponse } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
-import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import { truncate } from '../kit/truncate.ts';
 import type { JobSpec, ProviderInput, SubmitOutcome } from '../provider.ts';
-import { findPrompt } from './find.ts';
+import { readPrompt } from './find.ts';
 import { promptIdOf } from './prompt-id.ts';
-import { callServer, type ServerAddress, ServerTrouble } from './server.ts';
+import { callServer, type ServerAddress, ServerError } from './server.ts';
 import { type OpenInput, upload } from './uploads.ts';
 import {
   type FrameRules,
@@ -18,7 +18,7 @@ import {
 } from './values.ts';
 import { fillWorkflow, type Workflow } from './workflow.ts';
 
-export interface SubmitDeps {
+export interface ComfyuiDeps {
   server: ServerAddress;
   workflows: Workflow[];
   frameRules: FrameRules;
@@ -26,17 +26,17 @@ export interface SubmitDeps {
 }
 
 /**
- * Statuses that a server or the proxy before it gives without having looked at the request: a wrong
- * address, a missing permission, a limit on sizes. The operator can mend them, the client can't.
+ * Statuses of a server, or of the proxy in front of it, that has not processed the request: a wrong
+ * address, a missing permission, a size limit. The operator can fix them, the client can't.
  */
 const OPERATOR_STATUSES = new Set([401, 403, 404, 405, 411, 413, 414, 415, 431]);
 
 /**
- * Uploads what a workflow asks for: large files take longer than a submit may, which finds them
- * there.
- * @throws ServerTrouble when a file did not arrive
+ * Uploads the files that the workflow asks for, before the submit: large files take longer than a
+ * submit may. The submit finds them on the server.
+ * @throws ServerError when a file did not arrive
  */
-export async function prepare(deps: SubmitDeps, given: ProviderInput[]): Promise<void> {
+export async function uploadInputs(deps: ComfyuiDeps, given: ProviderInput[]): Promise<void> {
   const inputs = namedInputs(given);
   const workflow = workflowFor(deps.workflows, inputs);
   for (const { name, input } of inputs) {
@@ -45,23 +45,23 @@ export async function prepare(deps: SubmitDeps, given: ProviderInput[]): Promise
 }
 
 /**
- * Posts a job under the attempt's own id, once. The server queues an id a second time when it is
- * posted again, so it is looked up first; until the post itself, nothing is taken.
+ * Posts a job with the attempt's own id; one try. The server would queue the same id a second time,
+ * so the job is read first. Before the post, nothing can be accepted.
  */
-export async function submit(
-  deps: SubmitDeps,
+export async function submitPrompt(
+  deps: ComfyuiDeps,
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   const inputs = namedInputs(jobSpec.inputs);
   const workflow = workflowFor(deps.workflows, inputs);
-  if (!workflow) return operator(`no workflow takes ${wordsFor(inputs)}`);
+  if (!workflow) return operator(`no workflow takes ${namesOf(inputs)}`);
   if (!mayStillSend()) return { kind: 'not_sent', cause: 'the time to send was over' };
   const jobId = promptIdOf(jobSpec.attemptId);
   let graph: unknown;
   try {
     graph = await fillIn(deps, workflow, jobSpec, inputs);
-    const { kind } = await findPrompt(deps.server, jobId);
+    const { kind } = await readPrompt(deps.server, jobId);
     if (kind !== 'missing') return { kind: 'accepted', jobId };
   } catch (error) {
     return notPosted(error);
@@ -69,12 +69,12 @@ export async function submit(
   return post(deps.server, { prompt: graph, prompt_id: jobId }, mayStillSend);
 }
 
-function wordsFor(inputs: NamedInput[]): string {
+function namesOf(inputs: NamedInput[]): string {
   return inputs.map(({ name }) => name).join(', ') || 'a prompt alone';
 }
 
 async function fillIn(
-  deps: SubmitDeps,
+  deps: ComfyuiDeps,
   workflow: Workflow,
   jobSpec: JobSpec,
   inputs: NamedInput[],
@@ -91,7 +91,7 @@ async function fillIn(
 
 function notPosted(error: unknown): SubmitOutcome {
   const cause = error instanceof Error ? error.message : String(error);
-  const status = error instanceof ServerTrouble ? error.status : undefined;
+  const status = error instanceof ServerError ? error.status : undefined;
   const isOperators = status !== undefined && OPERATOR_STATUSES.has(status);
   return isOperators ? operator(cause) : { kind: 'not_sent', cause };
 }
@@ -117,11 +117,11 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
     const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
     return { kind: 'rejected', fault: 'busy', cause, ...wait };
   }
-  const isRefused = OPERATOR_STATUSES.has(response.status) && !leavesOpen(response.status);
+  const isRefused = OPERATOR_STATUSES.has(response.status) && !isOutcomeUnknown(response.status);
   return isRefused ? operator(cause) : { kind: 'unknown', cause };
 }
 
-/** The id of the answer counts: the server would say so if it went by another than ours. */
+/** The id in the response counts, even if the server chose another one than was sent. */
 function acceptance(response: CallResponse): SubmitOutcome {
   const body = parseJson(response.body);
   const isAcceptance = Value.Check(Type.Object({ prompt_id: JobIdSchema }), body);
@@ -129,7 +129,7 @@ function acceptance(response: CallResponse): SubmitOutcome {
   return { kind: 'unknown', cause: `HTTP ${response.status} without a prompt_id` };
 }
 
-/** A 400 of ComfyUI's own; `node_errors` names what a node did not like. */
+/** A 400 in ComfyUI's format; `node_errors` names the inputs that a node refused. */
 const RefusalSchema = Type.Object({
   error: Type.Object({
     type: Type.String(),
@@ -140,13 +140,13 @@ const RefusalSchema = Type.Object({
 });
 
 /**
- * Whatever the server has against a graph (a node it lacks, a model that is not there, a value out
- * of a node's range), the operator's template or set-up is to blame: the client wrote no graph.
+ * A refused graph is the operator's fault, because the client did not write it: a node or a model
+ * is not installed, or a value is out of a node's range.
  */
 function refusal(response: CallResponse): SubmitOutcome {
   const body = parseJson(response.body);
   if (!Value.Check(RefusalSchema, body)) {
-    return { kind: 'unknown', cause: 'HTTP 400, but not in ComfyUI’s words' };
+    return { kind: 'unknown', cause: 'HTTP 400, but not in ComfyUI’s format' };
   }
   const { type, message, details = '' } = body.error;
   const nodes = JSON.stringify(body.node_errors ?? {});

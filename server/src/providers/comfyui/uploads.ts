@@ -1,23 +1,23 @@
 import { fileEnding } from '../../kernel/file-endings.ts';
 import type { ProviderInput } from '../provider.ts';
 import { viewPath } from './outputs.ts';
-import { ask, type ServerAddress, ServerTrouble } from './server.ts';
+import { askServer, type ServerAddress, ServerError } from './server.ts';
 
 /** Reads the service's own copy of a client's file. */
 export type OpenInput = (objectId: string) => Promise<AsyncIterable<Uint8Array>>;
 
-/** What the server takes unless started with another `--max-upload-size`. */
+/** The largest upload that the server takes by default (`--max-upload-size`). */
 export const UPLOAD_BYTES = 100 * 2 ** 20;
 
 const SUBFOLDER = 'framewright';
 
 /**
- * Brings a client's file to the server, unless it is there already, so that a submit that ran out
- * of time goes faster the next time. It goes to the folder `temp`, which the server empties at each
- * start: nothing else would ever delete it.
- * Source: ComfyUI `server.py`, `image_upload`; it takes files of any kind.
- * @returns what a loading node calls the file: `folder/name [temp]`
- * @throws ServerTrouble when it did not arrive
+ * Uploads a client's file, unless it is on the server already, so that the next try of a submit
+ * that ran out of time is faster. The file goes to the folder `temp`, which the server empties at
+ * each start: nothing else would ever delete it.
+ * Source: ComfyUI `server.py`, `image_upload`, which takes files of any kind.
+ * @returns the name of the file for a loading node: `folder/name [temp]`
+ * @throws ServerError when the file did not arrive
  */
 export async function upload(
   server: ServerAddress,
@@ -41,15 +41,15 @@ async function readInput(file: AsyncIterable<Uint8Array>): Promise<Uint8Array<Ar
   return Buffer.concat(chunks);
 }
 
-function tooLarge(): ServerTrouble {
-  const words = 'a file is larger than can be uploaded; use its _url placeholder';
-  return new ServerTrouble(words, 413);
+function tooLarge(): ServerError {
+  const cause = 'a file is too large to upload; use its _url placeholder';
+  return new ServerError(cause, 413);
 }
 
-/** The size tells a file that was cut short by a kill of the server from a whole one. */
+/** The size is compared, because a server that was killed may have only part of the file. */
 async function isThere(server: ServerAddress, filename: string, sizeBytes: number) {
   const path = viewPath({ filename, subfolder: SUBFOLDER, type: 'temp' });
-  const { status, headers } = await ask(server, { method: 'HEAD', path });
+  const { status, headers } = await askServer(server, { method: 'HEAD', path });
   return status === 200 && headers['content-length'] === String(sizeBytes);
 }
 
@@ -62,7 +62,7 @@ async function send(server: ServerAddress, filename: string, bytes: Uint8Array<A
   const encoded = new Response(form);
   const contentType = encoded.headers.get('content-type') ?? '';
   const body = { contentType, bytes: new Uint8Array(await encoded.arrayBuffer()) };
-  const { status } = await ask(server, { method: 'POST', path: '/upload/image', body });
+  const { status } = await askServer(server, { method: 'POST', path: '/upload/image', body });
   if (status !== 200)
-    throw new ServerTrouble(`the upload was answered with HTTP ${status}`, status);
+    throw new ServerError(`the response to the upload was HTTP ${status}`, status);
 }

@@ -29,7 +29,7 @@ function taking(...files: string[]) {
   return parseWorkflow(files.join(), JSON.stringify({ '1': { class_type: 'Any', inputs } }));
 }
 
-test('every placeholder that is not a file has its value', () => {
+test('every placeholder that is not a file has a value', () => {
   assert.deepEqual(plainValues(JOB_SPEC, ANY_LENGTH), {
     prompt: 'a cat',
     seed: 4294967295,
@@ -48,7 +48,7 @@ test('every placeholder that is not a file has its value', () => {
   assert.deepEqual(Object.keys(plainValues(JOB_SPEC, ANY_LENGTH)), [...PLACEHOLDERS]);
 });
 
-test('frames are counted as the model counts them, never fewer than asked', () => {
+test('frames are counted as the model counts them, never fewer than requested', () => {
   const frames = (framesPerSecond: number, frameStep: number) =>
     plainValues(JOB_SPEC, { framesPerSecond, frameStep }).frames;
   assert.equal(frames(16, 4), 81);
@@ -56,7 +56,7 @@ test('frames are counted as the model counts them, never fewer than asked', () =
   assert.equal(frames(23.976, 1), 120);
 });
 
-test('a request runs on the workflow that takes exactly its files', () => {
+test('a request uses the workflow that takes exactly its files', () => {
   const workflows = [
     taking(),
     taking('first_frame'),

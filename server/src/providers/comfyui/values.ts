@@ -5,13 +5,13 @@ import type { Placeholder, Workflow } from './workflow.ts';
 
 /** How the operator's model counts frames. */
 export interface FrameRules {
-  /** Of the video that the workflow saves. */
+  /** Frames per second of the video that the workflow saves. */
   framesPerSecond: number;
-  /** Lengths are `step * n + 1` frames, with 4 for Wan and 8 for LTX; 1: any length. */
+  /** The model makes lengths of `step * n + 1` frames: 4 for Wan, 8 for LTX; 1: any length. */
   frameStep: number;
 }
 
-/** A client's file and what templates call it. */
+/** A client's file and its name in templates. */
 export interface NamedInput {
   name: string;
   input: ProviderInput;
@@ -30,8 +30,8 @@ export function namedInputs(inputs: ProviderInput[]): NamedInput[] {
 }
 
 /**
- * The first workflow that takes exactly the files of the job spec: one that lacks a file of the
- * client's would silently leave it out.
+ * The first workflow that takes exactly the files of the job spec. A workflow that takes fewer
+ * would ignore a client's file without notice.
  */
 export function workflowFor(workflows: Workflow[], inputs: NamedInput[]): Workflow | undefined {
   const given = new Set(inputs.map(({ name }) => name));
@@ -61,7 +61,7 @@ export function plainValues(
   };
 }
 
-/** The shortest length the model knows that is not shorter than asked. */
+/** The shortest length of the model that is not shorter than requested. */
 function frameCount(durationSeconds: number, rules: FrameRules): number {
   const frames = Math.ceil(durationSeconds * rules.framesPerSecond);
   const { frameStep } = rules;

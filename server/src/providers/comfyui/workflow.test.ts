@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { UsageError } from '../../kernel/errors.ts';
-import { fillWorkflow, parseWorkflow } from './workflow.ts';
+import { fillWorkflow, PLACEHOLDERS, parseWorkflow } from './workflow.ts';
 
 /** A template of one node with these inputs. */
 function template(inputs: Record<string, unknown>): string {
@@ -18,26 +19,26 @@ function filled(inputs: Record<string, unknown>): unknown {
   return { '1': { class_type: 'Any', inputs: { prompt: 'a cat', ...inputs } } };
 }
 
-test('a number that stands alone stays a number', () => {
+test('a number that is the whole string stays a number', () => {
   assert.deepEqual(
     fillInputs({ seed: '{{seed}}', width: '{{ width }}' }, { seed: 4294967295, width: 864 }),
     filled({ seed: 4294967295, width: 864 }),
   );
 });
 
-test('placeholders within words are put in as text, everywhere in the graph', () => {
+test('placeholders inside other text are filled in as text, everywhere in the graph', () => {
   assert.deepEqual(
     fillInputs({ deep: [{ name: 'w{{width}}/{{job_id}}' }] }, { width: 864, job_id: 'j' }),
     filled({ deep: [{ name: 'w864/j' }] }),
   );
 });
 
-test('what is no placeholder is left as it is', () => {
+test('other text and values stay as they are', () => {
   const inputs = { link: ['4', 0], steps: 20, on: true, nothing: null, text: '{a|b} {c}' };
   assert.deepEqual(fillInputs(inputs, {}), filled(inputs));
 });
 
-test('a prompt that holds placeholders, quotes and dollar signs is text and nothing else', () => {
+test('placeholders, quotes and dollar signs in a prompt are only text', () => {
   const prompt = 'say "{{seed}}", {{nonsense}} and $& \\ \u2028';
   assert.deepEqual(
     fillInputs({ both: 'now: {{prompt}}' }, { prompt, seed: 7 }),
@@ -45,7 +46,7 @@ test('a prompt that holds placeholders, quotes and dollar signs is text and noth
   );
 });
 
-test('the files that a template takes are told from its placeholders', () => {
+test('the placeholders of a template say which files it takes', () => {
   const inputs = { a: '{{prompt}}', b: '{{first_frame}}', c: '{{reference_image_8_url}}' };
   const { takesFiles, asksFor } = parseWorkflow('test.json', template(inputs));
   assert.deepEqual([...takesFiles], ['first_frame', 'reference_image_8']);
@@ -54,10 +55,14 @@ test('the files that a template takes are told from its placeholders', () => {
 
 const UI_FORMAT = JSON.stringify({ nodes: [{ id: 1, type: 'KSampler' }], links: [], version: 0.4 });
 
-for (const [what, text, words] of [
-  ['an unknown placeholder', template({ a: '{{prompt}} {{steps}}' }), /\{\{steps\}\} is not known/],
+for (const [what, text, expected] of [
+  [
+    'an unknown placeholder',
+    template({ a: '{{prompt}} {{steps}}' }),
+    /\{\{steps\}\} is not a placeholder/,
+  ],
   ['a misspelt file', template({ a: '{{prompt}} {{reference_image_9}}' }), /reference_image_9/],
-  ['no place for the prompt', template({ a: '{{seed}}' }), /no "\{\{prompt\}\}"/],
+  ['no prompt', template({ a: '{{seed}}' }), /no "\{\{prompt\}\}"/],
   ['no JSON', '{"1": \n', /not JSON/],
   ['the editor’s own format', UI_FORMAT, /Export \(API\)/],
 ] as const) {
@@ -67,9 +72,16 @@ for (const [what, text, words] of [
       (error) => {
         assert.ok(error instanceof UsageError);
         assert.match(error.message, /^video\.json: [^\n]+$/);
-        assert.match(error.message, words);
+        assert.match(error.message, expected);
         return true;
       },
     );
   });
 }
+
+test('the docs page has every placeholder', async () => {
+  const page = new URL('../../../../docs/providers/comfyui.md', import.meta.url);
+  const text = await readFile(page, 'utf8');
+  for (const placeholder of PLACEHOLDERS)
+    assert.ok(text.includes(`{{${placeholder}}}`), placeholder);
+});

@@ -12,7 +12,7 @@ const GraphSchema = Type.Record(
 );
 export type Graph = Static<typeof GraphSchema>;
 
-/** What a template may ask for beside the files. Numbers stay numbers, booleans booleans. */
+/** The placeholders that are not files. Numbers stay numbers, booleans stay booleans. */
 export const PLACEHOLDERS = [
   'prompt',
   'seed',
@@ -30,12 +30,18 @@ export const PLACEHOLDERS = [
 ] as const;
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
-/** `first_frame` is the name of the uploaded file, `first_frame_url` a link to it; and so on. */
+/**
+ * `first_frame` is the name of the uploaded file, `first_frame_url` a link to it; the other files
+ * likewise.
+ */
 const FILE_PLACEHOLDER =
   /^(first_frame|last_frame|reference_image_[1-8]|reference_video_[1-3])(_url)?$/;
 const BRACES = /\{\{(.*?)\}\}/gs;
 
-/** An operator's template of a graph: `"{{prompt}}"`, `"{{seed}}"` and others stand for values. */
+/**
+ * An operator's template of a graph, in which `"{{prompt}}"`, `"{{seed}}"` and others are replaced
+ * by values.
+ */
 export interface Workflow {
   name: string;
   graph: Graph;
@@ -46,7 +52,7 @@ export interface Workflow {
 }
 
 /**
- * Reads a template.
+ * Parses a template.
  * @param name what to call it in messages, for example its path
  * @throws UsageError, one line that names the template and what is wrong with it
  */
@@ -54,16 +60,20 @@ export function parseWorkflow(name: string, text: string): Workflow {
   const graph = parseGraph(name, text);
   const asksFor = new Set([...texts(graph)].flatMap(placeholdersIn));
   for (const placeholder of asksFor) {
-    if (!isKnown(placeholder)) throw new UsageError(`${name}: {{${placeholder}}} is not known`);
+    if (!isKnown(placeholder))
+      throw new UsageError(`${name}: {{${placeholder}}} is not a placeholder`);
   }
-  if (!asksFor.has('prompt')) throw new UsageError(`${name}: there is no "{{prompt}}" in it`);
+  if (!asksFor.has('prompt')) throw new UsageError(`${name}: it has no "{{prompt}}"`);
   return { name, graph, asksFor, takesFiles: new Set([...asksFor].flatMap(fileOf)) };
 }
 
-/** What takes the place of placeholders, by their names. */
+/** The values of the placeholders, by name. */
 export type Values = ReadonlyMap<string, string | number | boolean>;
 
-/** The template's graph with the values in place; text in a value is never read as a template. */
+/**
+ * The graph of the template with the values filled in. Text in a value is never read as a
+ * placeholder.
+ */
 export function fillWorkflow(workflow: Workflow, values: Values): unknown {
   return fill(workflow.graph, values);
 }
@@ -75,7 +85,10 @@ function fill(part: unknown, values: Values): unknown {
   return Object.fromEntries(Object.entries(part).map(([key, item]) => [key, fill(item, values)]));
 }
 
-/** A placeholder that stands alone becomes its value as it is; within other words, text. */
+/**
+ * A placeholder that is the whole string becomes its value, with its type; inside other text it
+ * becomes text.
+ */
 function fillText(text: string, values: Values): string | number | boolean {
   const [alone] = placeholdersIn(text);
   if (alone !== undefined && /^\{\{[^{}]*\}\}$/.test(text)) return valueFor(alone, values);
@@ -84,7 +97,7 @@ function fillText(text: string, values: Values): string | number | boolean {
 
 function valueFor(placeholder: string, values: Values): string | number | boolean {
   const value = values.get(placeholder);
-  if (value === undefined) throw new Error(`no value for {{${placeholder}}}`);
+  if (value === undefined) throw new Error(`there is no value for {{${placeholder}}}`);
   return value;
 }
 

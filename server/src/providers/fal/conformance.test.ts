@@ -34,8 +34,9 @@ providerConformance({
   transport: 'http',
   start,
   unmarked: { 'with marking switched off': () => start(false) },
+  find: 'list',
   absence: 'weak',
-  callsBack: true,
+  callbacks: 'signed',
   refusals: [
     { fault: { code: 'content_policy_violation' }, becomes: request('content_refused') },
     { fault: { code: 'image_too_large' }, becomes: request('invalid_media') },
@@ -55,7 +56,7 @@ providerConformance({
     { says: 'in progress', changes: forced('IN_PROGRESS'), becomes: working },
     { says: 'completed', changes: forced('COMPLETED'), becomes: succeeded },
     {
-      says: 'refused for its content',
+      says: 'refused because of its content',
       changes: failedWith('content_policy_violation'),
       becomes: failed('content_refused', null),
     },
@@ -65,12 +66,12 @@ providerConformance({
       becomes: failed('provider_failed', null),
     },
     {
-      says: 'over its time to start',
+      says: 'not started in time',
       changes: failedWith('request_timeout'),
       becomes: failed('generation_expired', false),
     },
     {
-      says: 'lost with its runner',
+      says: 'its runner disconnected',
       changes: failedWith('runner_disconnected'),
       becomes: failed('provider_failed', false),
     },

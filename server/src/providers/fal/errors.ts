@@ -7,7 +7,7 @@ type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
 type RequestFault = Extract<Rejection, { fault: 'request' }>;
 type JobFailure = Extract<JobStatus, { kind: 'failed' }>;
 
-/** fal's own error bodies: of a model (a list of details) and of the platform (flat). */
+/** fal's error bodies: of a model (a list of details) and of the platform (flat). */
 const ErrorSchema = Type.Object({
   detail: Type.Union([
     Type.String(),
@@ -19,30 +19,30 @@ const ErrorSchema = Type.Object({
 });
 export type FalError = Static<typeof ErrorSchema>;
 
-/** fal's error in a body, or undefined when the body is not fal's own (a proxy's page). */
+/** The error in a body; undefined if the body is not in fal's format (a proxy's page). */
 export function falErrorIn(body: unknown): FalError | undefined {
   return Value.Check(ErrorSchema, body) ? body : undefined;
 }
 
-/** The words that say what an error is: the platform's and each detail's. */
-export function errorWords(error: FalError | undefined): string[] {
+/** The error types that a body names: of the platform and of each detail. */
+export function errorTypes(error: FalError | undefined): string[] {
   if (!error) return [];
   const details = typeof error.detail === 'string' ? [] : error.detail;
   return [error.error_type, ...details.map(({ type }) => type)].filter(
-    (word) => word !== undefined,
+    (type) => type !== undefined,
   );
 }
 
-/** For operators: the words and what fal wrote beside them. */
-export function causeOf(status: number, error: FalError | undefined): string {
-  const detail = error?.detail ?? 'no words';
+/** The status, the error types and fal's text in one line, for operators. */
+export function falCause(status: number, error: FalError | undefined): string {
+  const detail = error?.detail ?? 'no details';
   const text = typeof detail === 'string' ? detail : detail.map(({ msg }) => msg ?? '').join('; ');
-  return truncate([`HTTP ${status}`, ...errorWords(error), text].join(': '));
+  return truncate([`HTTP ${status}`, ...errorTypes(error), text].join(': '));
 }
 
 const MEDIA = {
   code: 'invalid_media',
-  message: 'The provider can not use an input file.',
+  message: 'The provider could not use an input file.',
 } as const;
 const CONTENT = {
   code: 'content_refused',
@@ -50,8 +50,9 @@ const CONTENT = {
 } as const;
 
 /**
- * Words that name the client's fault. A `file_download_error` is not among them: fal downloads from
- * our own links. Any other word with status 400 or 422 is a parameter that the model does not take.
+ * Error types that are the client's fault. `file_download_error` is not among them: fal downloads
+ * from links of this service. With status 400 or 422, any other type is a parameter that the model
+ * does not take.
  * Source: fal docs, model errors.
  */
 const REQUEST_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
@@ -70,9 +71,9 @@ const REQUEST_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
   video_duration_too_short: MEDIA,
 };
 
-const OPERATOR_WORDS = new Set(['file_download_error']);
+const OPERATOR_TYPES = new Set(['file_download_error']);
 
-/** Whose fault a refused submit is, by HTTP status; the operator's when it is not listed. */
+/** Whose fault a refused submit is, by HTTP status; the operator's if it is not listed. */
 const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
   400: 'request',
   413: 'request',
@@ -80,21 +81,21 @@ const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
   429: 'busy',
 };
 
-/** What a complete refusal of fal's own means, for a submit. */
-export function rejectionOf(
+/** The outcome of a submit that fal refused with an error in its format. */
+export function falRejection(
   status: number,
   error: FalError,
   retryAfterSeconds: number | undefined,
 ): Rejection {
-  const cause = causeOf(status, error);
-  const words = errorWords(error);
-  const fault = words.some((word) => OPERATOR_WORDS.has(word))
+  const cause = falCause(status, error);
+  const types = errorTypes(error);
+  const fault = types.some((type) => OPERATOR_TYPES.has(type))
     ? 'operator'
     : (FAULTS_BY_STATUS[status] ?? 'operator');
   const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
   if (fault !== 'request') return { kind: 'rejected', fault, cause, ...wait };
   const message = 'The provider does not take a parameter of this request.';
-  const known = words.map((word) => REQUEST_FAULTS[word]).find((entry) => entry !== undefined);
+  const known = types.map((type) => REQUEST_FAULTS[type]).find((entry) => entry !== undefined);
   return { kind: 'rejected', fault, code: 'invalid_request', message, ...known, cause };
 }
 
@@ -103,7 +104,7 @@ const EXPIRED = {
   message: 'The provider did not make the video in time.',
 } as const;
 
-/** What became of an accepted request, by its word; `provider_failed` when it is not listed. */
+/** How an accepted request failed, by error type; `provider_failed` if it is not listed. */
 const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
   content_policy_violation: CONTENT,
   request_timeout: EXPIRED,
@@ -111,13 +112,14 @@ const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
 };
 
 /**
- * How a request failed. fal does not bill server errors; it may bill what the model refused.
+ * How a request failed. fal does not bill server errors; it may bill a request whose input the
+ * model refused.
  * Source: fal docs, faq and pricing.
  */
-export function jobFailureOf(status: number, words: string[], told: string): JobFailure {
+export function falJobFailure(status: number, types: string[], text: string): JobFailure {
   const message = 'The provider could not make the video.';
-  const known = words.map((word) => JOB_FAILURES[word]).find((entry) => entry !== undefined);
+  const known = types.map((type) => JOB_FAILURES[type]).find((entry) => entry !== undefined);
   const billed = status >= 500 ? false : null;
-  const cause = truncate(told);
+  const cause = truncate(text);
   return { kind: 'failed', code: 'provider_failed', message, ...known, cause, billed };
 }

@@ -12,7 +12,7 @@ import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { createFalProvider } from './fal.ts';
-import { modelInput } from './model-input.ts';
+import { falInput } from './model-input.ts';
 import type { FalOptions } from './settings.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
@@ -48,11 +48,11 @@ function submitted(response: CannedResponse) {
   return fal().submit(jobSpec(), () => true);
 }
 
-function modelError(type: string, msg = 'said by the model'): CannedResponse {
+function modelError(type: string, msg = 'text of the model'): CannedResponse {
   return { status: 422, json: { detail: [{ loc: ['body', 'prompt'], msg, type, input: 'x' }] } };
 }
 
-test('a submit names the webhook, bounds an orphan and keeps what was sent', async () => {
+test('a submit names the webhook, limits an orphan job and asks fal to keep what was sent', async () => {
   host.respond(SUBMIT, {
     json: {
       status: 'IN_QUEUE',
@@ -72,17 +72,17 @@ test('a submit names the webhook, bounds an orphan and keeps what was sent', asy
   assert.equal(request.headers['x-fal-request-start-timeout'], '900');
   assert.equal(request.headers['x-fal-no-retry'], '1');
   assert.equal(request.headers['x-fal-store-io'], '1');
-  const sent = { ...modelInput(jobSpec()), end_user_id: 'att_1' };
+  const sent = { ...falInput(jobSpec()), end_user_id: 'att_1' };
   assert.deepEqual(JSON.parse(request.body), sent);
 });
 
 test('the mark of the attempt can be switched off', async () => {
   host.respond(SUBMIT, { json: { request_id: ID } });
   await fal({ markWithEndUserId: false }).submit(jobSpec(), () => true);
-  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), modelInput(jobSpec()));
+  assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), falInput(jobSpec()));
 });
 
-test("a refusal in fal's own words is put down to whoever can mend it", async () => {
+test("a refusal in fal's format is the fault of the client, the operator or load", async () => {
   const refused = async (response: CannedResponse) => {
     const outcome = await submitted(response);
     assert.ok(outcome.kind === 'rejected', JSON.stringify(outcome));
@@ -102,21 +102,21 @@ test("a refusal in fal's own words is put down to whoever can mend it", async ()
   assert.equal(await refused(flat(429, 'Too many requests')), 'busy');
 });
 
-test('a refusal tells operators what fal said, and clients nothing of it', async () => {
+test('operators see what fal wrote about a refusal, clients do not', async () => {
   const outcome = await submitted(modelError('content_policy_violation', 'prompt: forbidden word'));
   assert.ok(outcome.kind === 'rejected' && outcome.fault === 'request');
   assert.match(outcome.cause ?? '', /422.*content_policy_violation.*forbidden word/);
   assert.doesNotMatch(outcome.message, /fal|forbidden/);
 });
 
-test('Retry-After is handed on', async () => {
+test('Retry-After is passed on', async () => {
   const busy = { status: 429, headers: { 'retry-after': '7' }, json: { detail: 'slow down' } };
   const outcome = await submitted(busy);
   assert.ok(outcome.kind === 'rejected' && outcome.fault === 'busy');
   assert.equal(outcome.retryAfterSeconds, 7);
 });
 
-test("whatever is not a complete refusal of fal's own leaves the outcome open", async () => {
+test("after anything but a complete refusal in fal's format the outcome is unknown", async () => {
   const flat = { detail: 'x', error_type: 'internal_error' };
   const open: CannedResponse[] = [
     { status: 200, text: '<html>' },
@@ -140,7 +140,7 @@ test("whatever is not a complete refusal of fal's own leaves the outcome open", 
   assert.equal(host.requests.length, open.length);
 });
 
-test("models of several apps are refused at once: a job's id would not say where to read it", () => {
+test('models of several apps are refused at the start: a job id does not say which app it is in', () => {
   const models = { 'video-2.0': 'a/b', 'video-2.0-fast': 'a/b/fast', 'video-2.0-mini': 'c/d' };
   assert.throws(() => fal({ models }), UsageError);
 });
@@ -153,23 +153,23 @@ function read(status: CannedResponse, result: CannedResponse = { status: 500, te
   return fal().read('r-1');
 }
 
-test('a request in the queue, running or in a state nobody knows is working', async () => {
+test('a request in the queue, running or in an unknown status is working', async () => {
   for (const word of ['IN_QUEUE', 'IN_PROGRESS', 'WARMING_UP']) {
     const status = await read({ status: 202, json: { status: word, queue_position: 3 } });
     assert.deepEqual(status, { kind: 'working' });
   }
 });
 
-test('a completed request gives the link of its video', async () => {
+test('a completed request has the link of its video', async () => {
   const video = { url: 'https://v3b.fal.media/files/b/x.mp4', content_type: 'video/mp4' };
   const status = await read(COMPLETED, { json: { video, seed: 7 } });
   assert.deepEqual(status, { kind: 'succeeded', output: { url: video.url } });
 });
 
-test('a completed request that failed says why and, where known, that it costs nothing', async () => {
+test('a completed request that failed has a cause and, if known, that it is not billed', async () => {
   const flat = (status: number, word: string) => {
     const headers = { 'x-fal-error-type': word };
-    return { status, headers, json: { detail: 'words', error_type: word } };
+    return { status, headers, json: { detail: 'text', error_type: word } };
   };
   const ended = async (result: CannedResponse, status: CannedResponse = COMPLETED) => {
     const outcome = await read(status, result);
@@ -191,7 +191,7 @@ test('a completed request that failed says why and, where known, that it costs n
   assert.deepEqual(await ended(bare, said('internal_error')), ['provider_failed', false]);
 });
 
-test('a result that meets a 5xx where the status told of no error is a passing failure', async () => {
+test('a 5xx for the result is temporary if the status named no error', async () => {
   const video = { url: 'https://v3b.fal.media/files/b/x.mp4' };
   for (const [status, error_type] of [
     [500, 'internal_error'],
@@ -200,26 +200,26 @@ test('a result that meets a 5xx where the status told of no error is a passing f
   ] as const) {
     const headers = { 'x-fal-error-type': error_type };
     const trouble = { status, headers, json: { detail: 'Internal error', error_type } };
-    await assert.rejects(read(COMPLETED, trouble), /result can not be read/);
+    await assert.rejects(read(COMPLETED, trouble), /result can't be read/);
     assert.equal((await read(COMPLETED, { json: { video } })).kind, 'succeeded');
   }
 });
 
-test('only fal itself can say that it does not know a request', async () => {
+test('a request is missing only if fal itself says so', async () => {
   const unknown = { status: 404, json: { detail: 'Request not found' } };
   assert.deepEqual(await read(unknown), { kind: 'missing' });
   assert.deepEqual(await read(COMPLETED, unknown), { kind: 'missing' });
   await assert.rejects(read({ status: 404, text: '<html>' }));
 });
 
-test('an answer that says nothing of the request is a passing failure', async () => {
+test('a response that does not show the state of the request is a temporary failure', async () => {
   const nothing: CannedResponse[] = [
     { status: 200, text: '<html>' },
     { status: 400, json: { detail: 'Request is still in progress' } },
     { status: 401, json: { detail: 'Authentication is required' } },
     { status: 429, json: { detail: 'Too many requests' } },
     { status: 500, text: '' },
-    { status: 503, json: { detail: "no word of fal's own" } },
+    { status: 503, json: { detail: 'no error type' } },
   ];
   for (const response of nothing) {
     await assert.rejects(read(response), JSON.stringify(response));
@@ -229,7 +229,7 @@ test('an answer that says nothing of the request is a passing failure', async ()
 
 function row(id: string, changes: Record<string, unknown> = {}) {
   const times = { sent_at: new Date(NOW - 5000).toISOString(), ended_at: null };
-  const json_input = { ...modelInput(jobSpec()), end_user_id: 'att_1' };
+  const json_input = { ...falInput(jobSpec()), end_user_id: 'att_1' };
   return {
     request_id: id,
     endpoint_id: SUBMIT,
@@ -245,18 +245,18 @@ function found(rows: unknown[], options: { taken?: string[] } = {}) {
   return fal().find(findInput(jobSpec(), NOW - 4000, options.taken));
 }
 
-test('a lost request is found by the mark of its attempt, whatever else is alike', async () => {
-  const other = { ...modelInput(jobSpec()), end_user_id: 'att_2' };
+test('a lost request is found by the mark of its attempt, even beside similar ones', async () => {
+  const other = { ...falInput(jobSpec()), end_user_id: 'att_2' };
   const outcome = await found([row('r-2', { json_input: other }), row('r-1')]);
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
-  const asked = host.requests[0]?.url.searchParams;
-  assert.equal(asked?.get('endpoint_id'), 'bytedance/seedance-2.0/fast/text-to-video');
-  assert.equal(asked?.get('expand'), 'payloads');
-  assert.ok(Date.parse(asked?.get('start') ?? '') < NOW - 5000);
-  assert.ok(Date.parse(asked?.get('end') ?? '') > NOW);
+  const query = host.requests[0]?.url.searchParams;
+  assert.equal(query?.get('endpoint_id'), 'bytedance/seedance-2.0/fast/text-to-video');
+  assert.equal(query?.get('expand'), 'payloads');
+  assert.ok(Date.parse(query?.get('start') ?? '') < NOW - 5000);
+  assert.ok(Date.parse(query?.get('end') ?? '') > NOW);
 });
 
-test('without its mark a request is found by all that was sent, and never by a part', async () => {
+test('without its mark a request is found only if everything that was sent is equal', async () => {
   const { end_user_id: _, ...bare } = row('r').json_input;
   const filledIn = { ...bare, bitrate_mode: 'standard', end_user_id: null };
   const outcome = await found([
@@ -267,25 +267,25 @@ test('without its mark a request is found by all that was sent, and never by a p
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'likeness' });
 });
 
-test('a link to an input tells requests apart although it is signed anew', async () => {
+test('a link to an input tells requests apart, even with a new signature', async () => {
   const own = (signature: string, id = 'a') =>
     jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
   const rows = [
-    row('r-1', { json_input: modelInput(own('first')) }),
-    row('r-2', { json_input: modelInput(own('first', 'b')) }),
+    row('r-1', { json_input: falInput(own('first')) }),
+    row('r-2', { json_input: falInput(own('first', 'b')) }),
   ];
   host.respond(HISTORY, { json: { items: rows, next_cursor: null } });
   const outcome = await fal().find(findInput(own('second'), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
 });
 
-test('a request with the mark is found, also beside one without that is alike', async () => {
+test('the request with the mark is found, even beside a similar one without a mark', async () => {
   const { end_user_id: _, ...json_input } = row('r').json_input;
   const outcome = await found([row('r-1'), row('r-2', { json_input })]);
   assert.deepEqual(outcome, { kind: 'found', jobId: 'r-1', by: 'mark' });
 });
 
-test('twins are ambiguous until one of them belongs to another attempt', async () => {
+test('two equal requests are ambiguous until one belongs to another attempt', async () => {
   const { end_user_id: _, ...json_input } = row('r').json_input;
   const rows = [row('r-1', { json_input }), row('r-2', { json_input }), row('r-1', { json_input })];
   assert.deepEqual(await found(rows), { kind: 'ambiguous', jobIds: ['r-1', 'r-2'] });
@@ -296,13 +296,13 @@ test('twins are ambiguous until one of them belongs to another attempt', async (
   });
 });
 
-test('an absent request is only a hint, since unfinished ones may not be shown', async () => {
+test('absence is only a hint, because unfinished requests may not be shown', async () => {
   assert.deepEqual(await found([]), { kind: 'absent', proof: 'weak' });
   const early = row('r-1', { sent_at: new Date(NOW - 600_000).toISOString() });
   assert.deepEqual(await found([early]), { kind: 'absent', proof: 'weak' });
 });
 
-test('the history is asked for up to the end of the longest run, however long ago that was', async () => {
+test('the history is read up to the end of the longest run, however long ago that was', async () => {
   host.respond(HISTORY, { json: { items: [row('r-1')], next_cursor: null } });
   const dayLater = { now: () => NOW + 86_400_000, startTimeoutSeconds: 600 };
   const outcome = await fal(dayLater).find(findInput(jobSpec(), NOW - 4000));
@@ -311,13 +311,13 @@ test('the history is asked for up to the end of the longest run, however long ag
   assert.equal(end, NOW - 4000 + (600 + 3600 + 120) * 1000);
 });
 
-test('a request whose id is none of fal’s is passed over', async () => {
+test('a request with a malformed id is skipped', async () => {
   const rows = [row('../r-1'), row('a\u0000'), row('r-2')];
   assert.deepEqual(await found(rows), { kind: 'found', jobId: 'r-2', by: 'mark' });
   assert.deepEqual(await found([row('..')]), { kind: 'absent', proof: 'weak' });
 });
 
-test('every page of the history is read, each in its turn, before anything is said', async () => {
+test('every page of the history is read, each after its turn, before a find returns', async () => {
   let turns = 0;
   const nextListTurn = async () => {
     turns += 1;
@@ -333,7 +333,7 @@ test('every page of the history is read, each in its turn, before anything is sa
   assert.equal(turns, 2);
 });
 
-test('a history that can not be read to its end says nothing', async () => {
+test('a find throws if the history can not be read to its end', async () => {
   const find = () => fal().find(findInput(jobSpec(), NOW - 4000));
   host.respond(HISTORY, { json: { items: [row('r-1')], next_cursor: 'again' } });
   await assert.rejects(find, /more than 20 pages/);
@@ -343,11 +343,11 @@ test('a history that can not be read to its end says nothing', async () => {
     { status: 403, json: {} },
   ]) {
     host.respond(HISTORY, response);
-    await assert.rejects(find, /can not be read/);
+    await assert.rejects(find, /can't be read/);
   }
 });
 
-function callBack(
+function receive(
   delivery: { body: string; headers: Record<string, string> },
   changes: Partial<FalOptions> = {},
 ) {
@@ -358,7 +358,7 @@ function callBack(
 
 const NEWS = { request_id: ID, gateway_request_id: 'another', status: 'OK', payload: { seed: 1 } };
 
-test('a signed webhook is news of the request that it names, each time it is delivered', async () => {
+test('a signed webhook names its request, each time it is delivered', async () => {
   host.respond(JWKS, { json: jwks() });
   const delivery = signedDelivery(NEWS, { signedAt: NOW });
   const news = { kind: 'news', jobId: ID, verified: true };
@@ -369,14 +369,14 @@ test('a signed webhook is news of the request that it names, each time it is del
   assert.equal(host.requests.length, 1);
 });
 
-test('a signed webhook with an id that is none of fal’s is news of nothing', async () => {
+test('a signed webhook with a malformed id names no request', async () => {
   host.respond(JWKS, { json: jwks() });
   const news = { ...NEWS, request_id: '../../other' };
-  const callback = await callBack(signedDelivery(news, { signedAt: NOW }));
+  const callback = await receive(signedDelivery(news, { signedAt: NOW }));
   assert.deepEqual(callback, { kind: 'news', jobId: null, verified: true });
 });
 
-test('a webhook is forged when body, time, user or signature is not as signed', async () => {
+test('a webhook is forged if its body, time, user or signature was changed', async () => {
   host.respond(JWKS, { json: jwks() });
   const good = signedDelivery(NEWS, { signedAt: NOW });
   const header = (name: string, value: string) => ({
@@ -393,12 +393,12 @@ test('a webhook is forged when body, time, user or signature is not as signed', 
     signedDelivery(NEWS, { signedAt: NOW - 301_000 }),
     signedDelivery(NEWS, { signedAt: NOW + 301_000 }),
   ];
-  for (const delivery of bad) assert.equal((await callBack(delivery)).kind, 'forged');
-  const another = await callBack(good, { userId: 'our own user' });
+  for (const delivery of bad) assert.equal((await receive(delivery)).kind, 'forged');
+  const another = await receive(good, { userId: 'configured user' });
   assert.equal(another.kind, 'forged');
 });
 
-test('a webhook is not judged while the keys can not be read', async () => {
+test('a webhook throws while the keys can not be read', async () => {
   host.respond(JWKS, { status: 503, text: '' });
-  await assert.rejects(callBack(signedDelivery(NEWS, { signedAt: NOW })), /keys can not be read/);
+  await assert.rejects(receive(signedDelivery(NEWS, { signedAt: NOW })), /keys can't be read/);
 });

@@ -4,11 +4,11 @@ import type { Capabilities, Provider } from '../provider.ts';
 import { findInHistory } from './history.ts';
 import { readRequest } from './request.ts';
 import { type FalOptions, type FalSettings, falSettings } from './settings.ts';
-import { OUTPUT_LIFE_SECONDS, submit } from './submit.ts';
-import { createWebhookReader } from './webhook.ts';
+import { OUTPUT_LIFE_SECONDS, submitToFal } from './submit.ts';
+import { createFalWebhookReader } from './webhook.ts';
 
 /**
- * Seedance 2.0 on fal's queue, by plain HTTP: fal's own clients send a submit again by themselves.
+ * Seedance 2.0 on fal's queue, by plain HTTP: fal's own clients retry a submit without being asked.
  * @throws UsageError when the configured models belong to several apps
  */
 export function createFalProvider(options: FalOptions): Provider {
@@ -18,11 +18,11 @@ export function createFalProvider(options: FalOptions): Provider {
     name: 'fal',
     identity: identityOf(settings.queueUrl, settings.platformUrl, settings.apiKey, settings.models),
     capabilities: capabilitiesOf(settings),
-    submit: (jobSpec, mayStillSend) => submit(settings, jobSpec, mayStillSend),
+    submit: (jobSpec, mayStillSend) => submitToFal(settings, jobSpec, mayStillSend),
     find: (input) => findInHistory(settings, input),
     read: (jobId) => readRequest(settings, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
-    readCallback: createWebhookReader(settings),
+    readCallback: createFalWebhookReader(settings),
   };
 }
 
@@ -30,12 +30,9 @@ function capabilitiesOf(settings: FalSettings): Capabilities {
   const { jobLimitSeconds } = settings;
   return {
     exactOutput: false,
-    findLagSeconds: jobLimitSeconds, // a request may show in the history only once it is finished
-    find: 'list',
-    callbacks: 'signed',
+    findLagSeconds: jobLimitSeconds, // the history may show a request only when it has finished
     jobLimitSeconds,
     outputLifeSeconds: OUTPUT_LIFE_SECONDS,
-    unsupported: { seed: 'fal has no seed for Seedance 2.0: it is not sent, the model draws one' },
     budgets: {},
   };
 }

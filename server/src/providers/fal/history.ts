@@ -4,8 +4,8 @@ import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
-import { causeOf, falErrorIn } from './errors.ts';
-import { endpointOf, modelInput } from './model-input.ts';
+import { falCause, falErrorIn } from './errors.ts';
+import { endpointOf, falInput } from './model-input.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
 
 const RowSchema = Type.Object({
@@ -19,14 +19,14 @@ const PageSchema = Type.Object({
 });
 type Row = Static<typeof RowSchema>;
 
-/** How far fal's clock may be from ours. */
+/** How far fal's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
-/** 2,000 requests of one endpoint within minutes: more than any account runs at a time. */
+/** 2,000 requests of one endpoint within minutes: more than any account runs at once. */
 const MAX_PAGES = 20;
 
 /**
- * Looks for an attempt in the account's request history: by its mark, or else by its likeness. The
- * history may show finished requests only, so that finding nothing is never more than a hint.
+ * Finds an attempt's request in the account's request history: by its mark, or by its likeness. The
+ * history may show finished requests only, so absence is only a hint.
  * Source: fal docs, platform APIs, models/requests/by-endpoint.
  * @throws Error when the history can't be read to its end
  */
@@ -37,7 +37,10 @@ export async function findInHistory(
   return pickJob(await readCandidates(settings, input), input);
 }
 
-/** Rows hold all that was sent, so no more of them is kept than a page and the ids of what fits. */
+/**
+ * Rows hold everything that was sent, so only one page and the ids of the candidates are kept in
+ * memory.
+ */
 async function readCandidates(settings: FalSettings, input: FindJobInput): Promise<Candidate[]> {
   const candidates: Candidate[] = [];
   for await (const row of readHistory(settings, input)) {
@@ -56,8 +59,8 @@ async function* readHistory(settings: FalSettings, input: FindJobInput): AsyncGe
     const url = historyUrl(settings, input, cursor ?? undefined);
     const response = await getFromFal(settings, url);
     if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
-      const cause = causeOf(response.status, falErrorIn(response.body));
-      throw new Error(`fal's request history can not be read: ${cause}`);
+      const cause = falCause(response.status, falErrorIn(response.body));
+      throw new Error(`fal's request history can't be read: ${cause}`);
     }
     yield* response.body.items;
     cursor = response.body.next_cursor;
@@ -67,9 +70,9 @@ async function* readHistory(settings: FalSettings, input: FindJobInput): AsyncGe
 }
 
 /**
- * It is not written whether the range is about the time a request was sent or ended, so it reaches
- * from the submit to the end of the longest run, and the rows are judged by the time they were
- * sent. To now would not do: of a busy account, the history would soon be too long to read.
+ * The docs do not say whether the range is about the time when a request was sent or when it ended.
+ * So the range is from the submit to the end of the longest run, and the rows are compared by the
+ * time they were sent. A range up to now would be too long to read for a busy account.
  */
 function historyUrl(settings: FalSettings, input: FindJobInput, cursor: string | undefined) {
   const url = new URL(`${settings.platformUrl}/v1/models/requests/by-endpoint`);
@@ -93,13 +96,14 @@ function wasSent(row: Row, { sentBetween }: FindJobInput): boolean {
 }
 
 /**
- * By the attempt's own mark where the history shows one, else by everything else that was sent. A
- * link to an input is a mark too: it names the task's own copy, which no other task is sent with.
+ * By the attempt's mark if the history shows one, otherwise by everything else that was sent. A
+ * link to an input is a mark too: it names the task's own copy, which is not sent with any other
+ * task.
  */
 function compare({ json_input: input }: Row, jobSpec: JobSpec): Candidate['by'] | 'other' {
   if (!isFields(input)) return 'other';
   const mark = input.end_user_id ?? null;
   if (mark !== null) return mark === jobSpec.attemptId ? 'mark' : 'other';
-  if (!isEcho(modelInput(jobSpec), input)) return 'other';
+  if (!isEcho(falInput(jobSpec), input)) return 'other';
   return jobSpec.inputs.length > 0 ? 'mark' : 'likeness';
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertFileFields, assertNoEmptyFields } from '../../../test/providers/file-fields.ts';
 import { jobSpec } from '../../../test/providers/job-spec.ts';
-import { endpointOf, FAL_MODELS, modelInput } from './model-input.ts';
+import { endpointOf, FAL_MODELS, falInput } from './model-input.ts';
 
 test('each model and mode has its own endpoint', () => {
   const at = (changes: Parameters<typeof jobSpec>[0]) => endpointOf(jobSpec(changes), FAL_MODELS);
@@ -17,8 +17,8 @@ test('each model and mode has its own endpoint', () => {
   );
 });
 
-test('the duration is sent as a string, and no seed at all', () => {
-  assert.deepEqual(modelInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
+test('the duration is sent as a string, and the seed is not sent', () => {
+  assert.deepEqual(falInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',
     resolution: '480p',
@@ -35,9 +35,9 @@ const NAMES = {
 };
 
 test('frames and references go to the fields of their endpoint, in order', () => {
-  assertFileFields(modelInput, NAMES);
+  assertFileFields(falInput, NAMES);
 });
 
 test('a field without a file is left out', () => {
-  assertNoEmptyFields(modelInput, NAMES);
+  assertNoEmptyFields(falInput, NAMES);
 });

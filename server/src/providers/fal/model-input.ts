@@ -1,14 +1,14 @@
 import { type FileFields, fileFields } from '../kit/file-fields.ts';
 import type { JobSpec } from '../provider.ts';
 
-/** The endpoint of each mode below a model's own path (fal, Seedance 2.0 model pages). */
+/** The endpoint of each mode, under the model's path (fal, Seedance 2.0 model pages). */
 const ENDPOINTS: Record<JobSpec['mode'], string> = {
   'text-to-video': 'text-to-video',
   'image-to-video': 'image-to-video',
   'media-to-video': 'reference-to-video',
 };
 
-/** Path of each model; all must belong to one `owner/app`, where its requests are read. */
+/** The path of each model. All must belong to one `owner/app`, under which requests are read. */
 export type FalModels = Record<JobSpec['model'], string>;
 
 export const FAL_MODELS: FalModels = {
@@ -17,7 +17,7 @@ export const FAL_MODELS: FalModels = {
   'video-2.0-mini': 'bytedance/seedance-2.0/mini',
 };
 
-/** The endpoint that a request goes to, such as bytedance/seedance-2.0/fast/text-to-video. */
+/** The endpoint of a request, such as bytedance/seedance-2.0/fast/text-to-video. */
 export function endpointOf(jobSpec: JobSpec, models: FalModels): string {
   return `${models[jobSpec.model]}/${ENDPOINTS[jobSpec.mode]}`;
 }
@@ -30,11 +30,11 @@ const FILE_FIELDS: FileFields = {
 };
 
 /**
- * The body of a submit. fal takes the duration as a string and has no seed; the aspect ratio is
- * resolved before it gets here, so `auto` is never sent.
+ * The body of a submit. fal takes the duration as a string and has no seed. The aspect ratio was
+ * resolved before, so `auto` is never sent.
  * Source: fal, Seedance 2.0 model pages, input tables.
  */
-export function modelInput(jobSpec: JobSpec): Record<string, unknown> {
+export function falInput(jobSpec: JobSpec): Record<string, unknown> {
   return {
     prompt: jobSpec.prompt,
     aspect_ratio: jobSpec.aspectRatio,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { JsonResponse } from '../kit/json-call.ts';
 import type { JobStatus } from '../provider.ts';
-import { causeOf, errorWords, falErrorIn, jobFailureOf } from './errors.ts';
+import { errorTypes, falCause, falErrorIn, falJobFailure } from './errors.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
 
 const StatusSchema = Type.Object({
@@ -13,14 +13,14 @@ const StatusSchema = Type.Object({
 const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
 
 /**
- * What fal answers for a result whose model refused its input. A 5xx may be one server's bad
- * moment: it is a failure only where the status named one.
+ * The statuses of a result whose input the model refused. A 5xx may be a passing fault of one
+ * server: it counts as a failure only if the request's status named an error.
  */
 const RESULT_FAILURES = new Set([400, 413, 422, 499]);
 
 /**
- * Reads a request. fal has three status words, and a failed or cancelled request reads COMPLETED
- * like any other: its result says how it ended.
+ * Reads a request. fal has three statuses. A failed or cancelled request reads COMPLETED like any
+ * other: its result shows how it ended.
  * Source: fal docs, queue status and result.
  */
 export async function readRequest(settings: FalSettings, jobId: string): Promise<JobStatus> {
@@ -29,39 +29,43 @@ export async function readRequest(settings: FalSettings, jobId: string): Promise
   if (isNotFound(response)) return { kind: 'missing' };
   if (!isSuccess(response) || !Value.Check(StatusSchema, response.body))
     throw unclear('status', response);
-  const { status, error, error_type: word } = response.body;
+  const { status, error, error_type: type } = response.body;
   if (status !== 'COMPLETED') return { kind: 'working' };
-  const failed = typeof error === 'string' || typeof word === 'string';
-  const words = typeof word === 'string' ? [word] : [];
-  return resultOf(await getFromFal(settings, url), failed ? { words, error } : undefined);
+  const failed = typeof error === 'string' || typeof type === 'string';
+  const types = typeof type === 'string' ? [type] : [];
+  return resultOf(await getFromFal(settings, url), failed ? { types, error } : undefined);
 }
 
-interface SaidFailure {
-  words: string[];
+interface StatedFailure {
+  types: string[];
   error: unknown;
 }
 
-function resultOf(response: JsonResponse, said: SaidFailure | undefined): JobStatus {
+function resultOf(response: JsonResponse, stated: StatedFailure | undefined): JobStatus {
   if (isSuccess(response) && Value.Check(ResultSchema, response.body)) {
     return { kind: 'succeeded', output: { url: response.body.video.url } };
   }
   const error = falErrorIn(response.body);
   const header = response.headers['x-fal-error-type'];
-  const words = [...errorWords(error), ...(said?.words ?? []), ...(header ? [header] : [])];
-  const isFailure = error && RESULT_FAILURES.has(response.status) && isOwnError(response, words);
-  if (said || isFailure) return jobFailureOf(response.status, words, failureCause(response, said));
+  const types = [...errorTypes(error), ...(stated?.types ?? []), ...(header ? [header] : [])];
+  const isFailure = error && RESULT_FAILURES.has(response.status) && isOwnError(response, types);
+  if (stated || isFailure)
+    return falJobFailure(response.status, types, failureCause(response, stated));
   if (isNotFound(response)) return { kind: 'missing' };
   throw unclear('result', response);
 }
 
-/** A 422 is a model's. Others without a word of fal's may be a proxy's or "still in progress". */
-function isOwnError(response: JsonResponse, words: string[]): boolean {
-  return response.status === 422 || words.length > 0;
+/**
+ * A 422 comes from a model. Any other refusal without an error type may come from a proxy or mean
+ * that the request is still in progress.
+ */
+function isOwnError(response: JsonResponse, types: string[]): boolean {
+  return response.status === 422 || types.length > 0;
 }
 
-function failureCause(response: JsonResponse, said: SaidFailure | undefined): string {
-  const status = said ? `${String(said.error ?? '')} ${said.words.join(' ')}; ` : '';
-  return `${status}${causeOf(response.status, falErrorIn(response.body))}`;
+function failureCause(response: JsonResponse, stated: StatedFailure | undefined): string {
+  const status = stated ? `${String(stated.error ?? '')} ${stated.types.join(' ')}; ` : '';
+  return `${status}${falCause(response.status, falErrorIn(response.body))}`;
 }
 
 function isSuccess({ status }: JsonResponse): boolean {
@@ -74,6 +78,6 @@ function isNotFound(response: JsonResponse): boolean {
 
 function unclear(what: string, response: JsonResponse): Error {
   return new Error(
-    `fal's ${what} can not be read: ${causeOf(response.status, falErrorIn(response.body))}`,
+    `fal's ${what} can't be read: ${falCause(response.status, falErrorIn(response.body))}`,
   );
 }

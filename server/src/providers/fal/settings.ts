@@ -7,47 +7,49 @@ import { FAL_MODELS, type FalModels } from './model-input.ts';
 export interface FalOptions {
   apiKey: string;
   call: CallOnce;
-  /** Opens results. */
+  /** Downloads results. */
   guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
   /** Milliseconds since 1970. */
   now(): number;
   models?: FalModels | undefined;
-  /** Takes and shows requests; https://queue.fal.run when not given. */
-  queueUrl?: string | undefined;
-  /** Lists the account's past requests; https://api.fal.ai when not given. */
+  /** Takes requests and shows their status. */
+  queueUrl: string;
+  /** Lists the account's past requests; https://api.fal.ai if not given. */
   platformUrl?: string | undefined;
-  /** The keys that webhooks are signed with. */
+  /** Where the keys are that webhooks are signed with. */
   jwksUrl?: string | undefined;
-  /** Our own fal user id: callbacks signed for another user's request then count as forged. */
+  /**
+   * The account's fal user id. If set, a webhook that is signed for another user counts as forged.
+   */
   userId?: string | undefined;
   /**
-   * Whether each attempt's id is sent as `end_user_id`, which the request history may show again.
-   * The field is meant to name a person, so this can be switched off; identical requests of the
-   * same minutes can then not be told apart. On when not given.
+   * Whether each attempt's id is sent as `end_user_id`, which the request history may show. The
+   * field is meant to name a person, so this can be switched off. Then identical requests of the
+   * same minutes can't be told apart. On by default.
    */
   markWithEndUserId?: boolean | undefined;
-  /** Awaited before every page of the history, the first too: a turn of the `find` budget. */
+  /** Awaited before every page of the history, including the first: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
-  /** A request that has not started by then never will; 3600 when not given. */
+  /** Seconds after which a request that has not started never starts; 3600 if not given. */
   startTimeoutSeconds?: number | undefined;
   readTimeoutSeconds?: number | undefined;
   /** The largest result that is fetched; see openOutputAt. */
   maxOutputBytes?: number | undefined;
 }
 
-type Settled = Omit<FalOptions, 'maxOutputBytes'>;
-export type FalSettings = { [Name in keyof Settled]-?: NonNullable<Settled[Name]> } & {
+type WithDefaults = Omit<FalOptions, 'maxOutputBytes'>;
+export type FalSettings = { [Name in keyof WithDefaults]-?: NonNullable<WithDefaults[Name]> } & {
   /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
   app: string;
-  /** From its submit, a request has ended by then, whatever became of it. */
+  /** Seconds from its submit after which a request has ended, one way or another. */
   jobLimitSeconds: number;
 };
 
-/** fal names no limit for a run; an hour is far above what Seedance takes. */
+/** fal names no limit for a run; Seedance takes far less than an hour. */
 const RUN_LIMIT_SECONDS = 3600;
 
-/** @throws UsageError when the models belong to several apps: a job's id would not say which */
+/** @throws UsageError when the models belong to several apps: a job id would not say which */
 export function falSettings(options: FalOptions): FalSettings {
   const models = options.models ?? FAL_MODELS;
   const startTimeoutSeconds = options.startTimeoutSeconds ?? 3600;
@@ -55,7 +57,6 @@ export function falSettings(options: FalOptions): FalSettings {
     ...options,
     models,
     app: appOf(models),
-    queueUrl: options.queueUrl ?? 'https://queue.fal.run',
     platformUrl: options.platformUrl ?? 'https://api.fal.ai',
     jwksUrl: options.jwksUrl ?? 'https://rest.fal.ai/.well-known/jwks.json',
     userId: options.userId ?? '',
@@ -76,7 +77,7 @@ function appOf(models: FalModels): string {
   return app;
 }
 
-/** Reads something of the account's; see getJson for what it throws. */
+/** GET with the API key; see getJson for what it throws. */
 export function getFromFal(settings: FalSettings, url: string): Promise<JsonResponse> {
   const headers = { authorization: `Key ${settings.apiKey}` };
   return getJson(settings.call, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });

@@ -2,35 +2,35 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
-import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
-import { falErrorIn, rejectionOf } from './errors.ts';
-import { endpointOf, modelInput } from './model-input.ts';
+import { falErrorIn, falRejection } from './errors.ts';
+import { endpointOf, falInput } from './model-input.ts';
 import type { FalSettings } from './settings.ts';
 
 const AcceptedSchema = Type.Object({ request_id: JobIdSchema });
 
-/** Results stay reachable this long, also where the account's own setting is shorter or endless. */
+/** Results can be fetched for this long, whatever the account's own setting is. */
 export const OUTPUT_LIFE_SECONDS = 86_400;
 
 /**
- * Puts a request into fal's queue, once.
+ * Submits a request to fal's queue; one try.
  * Source: fal docs, queue submit, common parameters, reliability and data retention.
  */
-export async function submit(
+export async function submitToFal(
   settings: FalSettings,
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
   const { callbackUrl, attemptId } = jobSpec;
-  const marker = settings.markWithEndUserId ? { end_user_id: attemptId } : {};
+  const mark = settings.markWithEndUserId ? { end_user_id: attemptId } : {};
   const url = new URL(`${settings.queueUrl}/${endpointOf(jobSpec, settings.models)}`);
   url.searchParams.set('fal_webhook', callbackUrl);
   const response = await settings.call({
     url: url.href,
     method: 'POST',
     headers: submitHeaders(settings),
-    body: JSON.stringify({ ...modelInput(jobSpec), ...marker }),
+    body: JSON.stringify({ ...falInput(jobSpec), ...mark }),
     timeoutSeconds: settings.submitTimeoutSeconds,
     mayStillSend,
   });
@@ -42,10 +42,10 @@ function submitHeaders(settings: FalSettings): Record<string, string> {
   return {
     authorization: `Key ${settings.apiKey}`,
     'content-type': 'application/json',
-    // Together these bound an orphan: it starts by then, once, or never.
+    // Together these two limit an orphan job: it starts within that time, once, or never.
     'x-fal-request-start-timeout': String(settings.startTimeoutSeconds),
     'x-fal-no-retry': '1',
-    'x-fal-store-io': '1', // the request history is how a lost request is found again
+    'x-fal-store-io': '1', // a find reads the request history
     'x-fal-object-lifecycle-preference': JSON.stringify(lifecycle),
   };
 }
@@ -59,6 +59,6 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
     return { kind: 'accepted', jobId: body.request_id };
   }
   const error = falErrorIn(body);
-  if (leavesOpen(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
-  return rejectionOf(status, error, retryAfterSeconds(headers));
+  if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
+  return falRejection(status, error, retryAfterSeconds(headers));
 }

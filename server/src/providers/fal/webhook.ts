@@ -12,7 +12,7 @@ const JwksSchema = Type.Object({
 });
 const BodySchema = Type.Object({ request_id: JobIdSchema });
 
-/** fal allows its keys to be kept for a day at most. */
+/** fal allows its keys to be cached for a day at most. */
 const KEYS_MAX_AGE_SECONDS = 86_400;
 
 interface Delivery {
@@ -21,28 +21,30 @@ interface Delivery {
 }
 
 /**
- * Reads fal's signed webhooks: Ed25519 over request id, user id, time and the body's SHA-256, each
- * on a line. One is sent when a request is completed, and again until it was answered.
+ * Reads fal's signed webhooks: Ed25519 over request id, user id, time and the SHA-256 of the body,
+ * each on a line. fal sends one when a request is completed, and repeats it until it gets a
+ * response.
  * Source: fal docs, webhooks, "Verification".
  */
-export function createWebhookReader(settings: FalSettings) {
+export function createFalWebhookReader(settings: FalSettings) {
   const keys = createSigningKeys({
-    ask: () => askForKeys(settings),
+    fetchKeys: () => fetchFalKeys(settings),
     now: settings.now,
     maxAgeSeconds: KEYS_MAX_AGE_SECONDS,
   });
   return async (delivery: Delivery): Promise<Callback> => {
-    const signed = signedDeps(delivery);
+    const signed = signatureIn(delivery);
     if (!signed) return forged('a signature header is missing');
-    if (!signedRecently(signed.timestamp, settings.now())) return forged('not signed just now');
+    if (!signedRecently(signed.timestamp, settings.now()))
+      return forged('not signed within 5 minutes of now');
     if (settings.userId !== '' && signed.userId !== settings.userId) return forged('another user');
     const signature = Buffer.from(signed.signature, 'hex');
     const isSigned = await keys.some((key) => verify(null, signed.text, key, signature));
-    return isSigned ? newsIn(delivery.body) : forged('the signature does not fit');
+    return isSigned ? newsIn(delivery.body) : forged('the signature is wrong');
   };
 }
 
-function signedDeps({ body, headers }: Delivery) {
+function signatureIn({ body, headers }: Delivery) {
   const requestId = headers['x-fal-webhook-request-id'];
   const userId = headers['x-fal-webhook-user-id'];
   const timestamp = headers['x-fal-webhook-timestamp'];
@@ -53,7 +55,10 @@ function signedDeps({ body, headers }: Delivery) {
   return { userId, timestamp, signature, text };
 }
 
-/** `gateway_request_id` may name one of fal's own reruns; `request_id` is the queue's. */
+/**
+ * `request_id` is the id in the queue; `gateway_request_id` may be that of one of fal's own
+ * retries.
+ */
 function newsIn(body: Uint8Array): Callback {
   const json = parseJson(body);
   const jobId = Value.Check(BodySchema, json) ? json.request_id : null;
@@ -64,11 +69,11 @@ function forged(cause: string): Callback {
   return { kind: 'forged', cause };
 }
 
-async function askForKeys(settings: FalSettings): Promise<KeyObject[]> {
+async function fetchFalKeys(settings: FalSettings): Promise<KeyObject[]> {
   const { call, jwksUrl: url, readTimeoutSeconds: timeoutSeconds } = settings;
   const response = await getJson(call, { url, headers: {}, timeoutSeconds });
   if (response.status !== 200 || !Value.Check(JwksSchema, response.body)) {
-    throw new Error(`fal's webhook keys can not be read: HTTP ${response.status}`);
+    throw new Error(`fal's webhook keys can't be read: HTTP ${response.status}`);
   }
   return response.body.keys
     .filter(({ kty }) => kty === 'OKP')

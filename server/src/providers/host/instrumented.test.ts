@@ -7,15 +7,15 @@ import { instrumented, type ProviderCall } from './instrumented.ts';
 
 type Script = Parameters<typeof scriptedProvider>[0];
 
-/** The provider of a script, watched, and what was told. */
+/** A scripted, instrumented provider, and the calls that the observer got. */
 function subject(script: Script) {
-  const told: ProviderCall[] = [];
-  const provider = instrumented(scriptedProvider(script), { called: (call) => told.push(call) });
-  return { provider, told };
+  const calls: ProviderCall[] = [];
+  const provider = instrumented(scriptedProvider(script), { called: (call) => calls.push(call) });
+  return { provider, calls };
 }
 
-function outcomes(told: ProviderCall[]): string[] {
-  return told.map(({ call, outcome }) => `${call} ${outcome}`);
+function outcomes(calls: ProviderCall[]): string[] {
+  return calls.map(({ call, outcome }) => `${call} ${outcome}`);
 }
 
 const SUBMITS: Array<[SubmitOutcome, string]> = [
@@ -30,12 +30,12 @@ const SUBMITS: Array<[SubmitOutcome, string]> = [
   [{ kind: 'unknown', cause: 'HTTP 500' }, 'unknown'],
 ];
 
-test('each call is told with its outcome, and answers as it would unwatched', async () => {
-  for (const [outcome, told] of SUBMITS) {
+test('each call is reported with its outcome and returns what the provider returns', async () => {
+  for (const [outcome, label] of SUBMITS) {
     const seen = subject({ submit: async () => outcome });
     assert.equal(await seen.provider.submit(jobSpecOf(), () => true), outcome);
-    assert.deepEqual(outcomes(seen.told), [`submit ${told}`]);
-    assert.ok((seen.told[0]?.seconds ?? -1) >= 0);
+    assert.deepEqual(outcomes(seen.calls), [`submit ${label}`]);
+    assert.ok((seen.calls[0]?.seconds ?? -1) >= 0);
   }
   const absent: FindOutcome = { kind: 'absent', proof: 'weak' };
   const working: JobStatus = { kind: 'working' };
@@ -48,16 +48,16 @@ test('each call is told with its outcome, and answers as it would unwatched', as
   assert.equal(await seen.provider.find(findJobInput(jobSpecOf())), absent);
   assert.equal(await seen.provider.read('job'), working);
   assert.equal(await seen.provider.openOutput({}), output);
-  assert.deepEqual(outcomes(seen.told), ['find absent', 'read working', 'open_output opened']);
+  assert.deepEqual(outcomes(seen.calls), ['find absent', 'read working', 'open_output opened']);
 });
 
-test('a call that throws is told, and throws what it would unwatched', async () => {
-  const [failure, gone] = [new Error('no answer'), new OutputGone('expired')];
+test('a call that throws is reported and throws what the provider throws', async () => {
+  const [failure, gone] = [new Error('no response'), new OutputGone('expired')];
   const seen = subject({
     read: () => Promise.reject(failure),
     openOutput: () => Promise.reject(gone),
   });
   await assert.rejects(seen.provider.read('job'), failure);
   await assert.rejects(seen.provider.openOutput({}), gone);
-  assert.deepEqual(outcomes(seen.told), ['read error', 'open_output gone']);
+  assert.deepEqual(outcomes(seen.calls), ['read error', 'open_output gone']);
 });

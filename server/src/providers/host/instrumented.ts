@@ -6,15 +6,15 @@ import {
   type SubmitOutcome,
 } from '../provider.ts';
 
-/** One call of a provider, as it is counted. */
+/** One call to a provider, for metrics. */
 export interface ProviderCall {
   provider: string;
   call: 'submit' | 'read' | 'find' | 'open_output';
   seconds: number;
   /**
-   * What came of it: `accepted`, `rejected_request`, `rejected_busy`, `rejected_operator`,
-   * `not_sent`, `unknown`; a status's kind; `found`, `absent`, `ambiguous`; `opened`, `gone`. And
-   * `error` when it threw.
+   * `accepted`, `rejected_request`, `rejected_busy`, `rejected_operator`, `not_sent`, `unknown`;
+   * the kind of a status; `found`, `absent`, `ambiguous`; `opened`, `gone`; or `error` if the call
+   * threw.
    */
   outcome: string;
 }
@@ -23,10 +23,10 @@ export interface Observer {
   called(call: ProviderCall): void;
 }
 
-/** The provider, each of whose calls is told to the observer once it is over. */
+/** Wraps a provider: each call is reported to the observer when it has ended. */
 export function instrumented(provider: Provider, observer: Observer): Provider {
   const { name } = provider;
-  const tell = async <Result>(
+  const observe = async <Result>(
     call: ProviderCall['call'],
     work: () => Promise<Result>,
     outcomeOf: (result: Result) => string,
@@ -47,11 +47,11 @@ export function instrumented(provider: Provider, observer: Observer): Provider {
   };
   return {
     ...provider,
-    submit: (...given) => tell('submit', () => provider.submit(...given), submitOutcome),
-    read: (jobId) => tell('read', () => provider.read(jobId), kindOf),
-    find: (attempt) => tell('find', () => provider.find(attempt), kindOf),
+    submit: (...given) => observe('submit', () => provider.submit(...given), submitOutcome),
+    read: (jobId) => observe('read', () => provider.read(jobId), kindOf),
+    find: (attempt) => observe('find', () => provider.find(attempt), kindOf),
     openOutput: (output) =>
-      tell(
+      observe(
         'open_output',
         () => provider.openOutput(output),
         () => 'opened',

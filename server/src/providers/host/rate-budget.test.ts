@@ -4,7 +4,7 @@ import { createTestDatabase, quiet, type TestDatabase } from '../../../test/data
 import { type Database, openDatabase, statement } from '../../database/database.ts';
 import { type RateBudget, takeTurn } from './rate-budget.ts';
 
-const READS: RateBudget = { quota: 'ark', purpose: 'read', callsPerSecond: 20 };
+const READS: RateBudget = { quota: 'one', purpose: 'read', callsPerSecond: 20 };
 const CONNECTIONS_EACH = 10;
 
 let database: TestDatabase;
@@ -28,7 +28,7 @@ beforeEach(async () => {
   await database.db.query(statement('forget_turns', 'truncate provider_turns'));
 });
 
-/** Stops the database's clock, so many seconds into a day of the test's own. */
+/** Freezes the database clock at this many seconds after an arbitrary midnight. */
 async function stopClock(seconds: number): Promise<void> {
   const name = `stop_clock_${seconds}`;
   const now = `timestamptz '2030-01-01 00:00:00Z' + interval '${seconds} seconds'`;
@@ -37,7 +37,7 @@ async function stopClock(seconds: number): Promise<void> {
   await database.db.query(statement(name, text));
 }
 
-/** Takes so many turns at once, over all connections of all pools, and gives the waits in order. */
+/** Takes turns concurrently over all connections of all pools and returns the waits in order. */
 async function takeTurns(count: number, budget: RateBudget = READS): Promise<number[]> {
   const turns = Array.from({ length: count }, async (_, index) => {
     const db = processes[index % processes.length];
@@ -55,23 +55,23 @@ function assertSpacing(waits: number[], first: number, seconds: number): void {
   );
 }
 
-test('turns taken over many connections at one moment lie exactly one spacing apart', async () => {
+test('turns taken at one moment over many connections are exactly one spacing apart', async () => {
   assertSpacing(await takeTurns(200), 0, 0.05);
 });
 
-test('turns go on from the last one taken while time passes', async () => {
-  await takeTurns(40); // books the account until second 2
+test('while time passes, new turns follow the last one taken', async () => {
+  await takeTurns(40); // takes all turns until second 2
   await stopClock(1.5);
   assertSpacing(await takeTurns(40), 0.5, 0.05);
 });
 
-test('an idle account saves up no turns: after a day only one is free at once', async () => {
+test('unused turns are not saved up: after an idle day only one is free at once', async () => {
   await takeTurns(40);
   await stopClock(86_400);
   assertSpacing(await takeTurns(40), 0, 0.05);
 });
 
-test('a rate below one a second is kept', async () => {
+test('a rate below one call per second is kept', async () => {
   assertSpacing(await takeTurns(4, { ...READS, callsPerSecond: 0.5 }), 0, 2);
 });
 
@@ -79,17 +79,17 @@ test('a spacing that is not a whole number of microseconds is rounded up', async
   assertSpacing(await takeTurns(30, { ...READS, callsPerSecond: 3 }), 0, 0.333334);
 });
 
-test('accounts do not take each other turns, nor do the purposes of one account', async () => {
+test('quotas do not take turns from each other, nor do the purposes of one quota', async () => {
   await takeTurns(20);
   const others = [
-    { ...READS, quota: 'fal' },
+    { ...READS, quota: 'other' },
     { ...READS, purpose: 'find' },
     { ...READS, purpose: 'submit' },
   ] as const;
   for (const other of others) assert.deepEqual(await takeTurns(1, other), [0]);
 });
 
-test('on a running clock, callers of all processes meet no burst above the rate', async () => {
+test('on a running clock, callers of all processes together do not exceed the rate', async () => {
   await database.db.query(
     statement(
       'run_clock',
@@ -105,13 +105,13 @@ test('on a running clock, callers of all processes meet no burst above the rate'
   assert.ok(last >= 99 * 0.05 - tookSeconds, `100 turns within ${last + tookSeconds} seconds`);
 });
 
-test('a rate that never lets a call through is a mistake of the caller', async () => {
+test('a rate of zero or less throws a RangeError', async () => {
   for (const callsPerSecond of [0, -1, Number.NaN]) {
     await assert.rejects(takeTurns(1, { ...READS, callsPerSecond }), RangeError);
   }
 });
 
-test('a clock that is set back by an hour keeps nobody waiting for it', async () => {
+test('after the clock was set back by an hour, no call waits for that hour', async () => {
   await stopClock(3600);
   await takeTurns(3);
   await stopClock(0);

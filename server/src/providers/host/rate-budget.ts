@@ -1,18 +1,18 @@
 import { type Database, statement } from '../../database/database.ts';
 
-/** A provider's limit on one kind of call, which all processes that use the account share. */
+/** A provider's rate limit for one kind of call. All processes that use the quota share it. */
 export interface RateBudget {
-  /** Whose limit it is: the provider and, where several are used, its account. */
+  /** The provider and, if it has API keys, a hash of the key. */
   quota: string;
   purpose: 'submit' | 'read' | 'find';
   callsPerSecond: number;
 }
 
-/** A turn further away was taken by a clock that has been set back since. */
+/** A later turn was taken before the database clock was set back, so it is ignored. */
 export const MAX_LINE_SECONDS = 60;
 
-// The row's lock puts callers in line, and only its holder looks at the clock: so turns of one
-// account and purpose never lie closer together than the spacing, however many ask at a time.
+// Callers queue for the row's lock, and the clock is read under the lock. So turns of one quota and
+// purpose are never closer together than the spacing, however many callers there are.
 const TAKE_TURN = statement(
   'provider_turn_take',
   `insert into provider_turns as t (quota, purpose, next_free)
@@ -27,21 +27,23 @@ const TAKE_TURN = statement(
 );
 
 /**
- * Takes the next free turn for a call, first come first served. Turns lie at least
- * `1 / callsPerSecond` seconds apart and none is saved up: an idle account allows no burst.
+ * Takes the next free turn for a call, first come, first served. Turns are at least `1 /
+ * callsPerSecond` seconds apart. Unused turns are not saved up: there is no burst after an idle
+ * time.
  * @param db not a transaction: the turn's row would stay locked until its end
- * @returns how many seconds from now the turn is; whoever does not use it simply loses it
+ * @returns how many seconds from now the turn is; a turn that is not used is lost
  */
 export async function takeTurn(db: Database, budget: RateBudget): Promise<number> {
   const spacing = spacingMicroseconds(budget.callsPerSecond);
   const values = [budget.quota, budget.purpose, spacing];
   const [turn] = await db.query<{ wait_seconds: number }>(TAKE_TURN, values);
-  if (!turn) throw new Error('a turn was neither taken nor refused');
+  if (!turn) throw new Error('the statement that takes a turn returned no row');
   return turn.wait_seconds;
 }
 
-/** Rounded up, so that the rate is never above what was asked. */
+/** Rounded up, so that the rate is never above the limit. */
 function spacingMicroseconds(callsPerSecond: number): number {
-  if (!(callsPerSecond > 0)) throw new RangeError(`${callsPerSecond} calls a second never come`);
+  if (!(callsPerSecond > 0))
+    throw new RangeError(`callsPerSecond must be above 0: ${callsPerSecond}`);
   return Math.ceil(1_000_000 / callsPerSecond);
 }

@@ -22,7 +22,7 @@ beforeEach(async () => {
   await database.db.query(FORGET);
 });
 
-/** A provider that takes everything, and when each of its calls came. */
+/** A provider that accepts everything, and the times of its calls. */
 function subject(budgets: Capabilities['budgets']) {
   const calls: number[] = [];
   const called = async <Result>(result: Result): Promise<Result> => {
@@ -41,7 +41,7 @@ function send(provider: Provider): Promise<SubmitOutcome> {
   return provider.submit(jobSpecOf(), () => true);
 }
 
-/** How long after `startedAt` the last of these calls came, in seconds. */
+/** Seconds from `startedAt` to the last of these calls. */
 function lastAfter(startedAt: number, calls: number[]): number {
   return (Math.max(...calls) - startedAt) / 1000;
 }
@@ -51,25 +51,25 @@ const SOON = { callsPerSecond: 20 };
 /** Timers may fire a millisecond early. */
 const TOLERANCE_SECONDS = 0.005;
 
-/** What so many calls take at least, of which the first need not wait. */
+/** The least time that this many calls take; the first does not wait. */
 function leastSeconds(calls: number, callsPerSecond: number): number {
   return (calls - 1) / callsPerSecond - TOLERANCE_SECONDS;
 }
 
-test('a submit that waited for its turn may still be told not to send', async () => {
+test('a submit that waited for its turn may still be stopped', async () => {
   const { provider } = subject({ submit: SOON });
   const asking: Provider = {
     ...provider,
     submit: async (_jobSpec, mayStillSend) =>
       mayStillSend() ? { kind: 'accepted', jobId: 'job' } : { kind: 'not_sent', cause: 'late' },
   };
-  const own = rateLimited(asking, { db: database.db, quota: 'ark 1' });
+  const own = rateLimited(asking, { db: database.db, quota: 'one' });
   assert.equal((await own.submit(jobSpecOf(), () => false)).kind, 'not_sent');
 });
 
-test('reads and submits keep to 90 % of the rate, over all who share an account', async () => {
+test('reads and submits keep to 90 % of the rate, over all users of a quota', async () => {
   const { provider, calls } = subject({ submit: SOON, read: SOON });
-  const [one, other] = ['ark 1', 'ark 1'].map((quota) =>
+  const [one, other] = ['one', 'one'].map((quota) =>
     rateLimited(provider, { db: database.db, quota }),
   );
   assert.ok(one && other);
@@ -83,14 +83,14 @@ test('reads and submits keep to 90 % of the rate, over all who share an account'
   assert.ok(lastAfter(sentFrom, calls) > leastSeconds(3, 19));
 });
 
-test('a submit whose turn is far away is busy and takes none: the line stays short', async () => {
+test('a submit whose turn is far away is busy and takes no turn: the queue stays short', async () => {
   const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
-  const own = rateLimited(provider, { db: database.db, quota: 'ark 1' });
+  const own = rateLimited(provider, { db: database.db, quota: 'one' });
   assert.equal((await send(own)).kind, 'accepted');
   for (let tries = 0; tries < 20; tries += 1) {
     const outcome = await send(own);
     assert.ok(outcome.kind === 'rejected' && outcome.fault === 'busy', JSON.stringify(outcome));
-    // One call in 10 s, at 90 %, rounded up; and some time has passed since.
+    // One call in 10 s at 90 %, rounded up, less the time that has passed.
     assert.ok([10, 11, 12].includes(outcome.retryAfterSeconds ?? 0));
   }
   const [next] = await database.db.query<{ seconds: number }>(NEXT_FREE);
@@ -102,15 +102,15 @@ test('without a database a submit is not sent, and a read fails', async () => {
   const { provider, calls } = subject({ submit: SOON, read: SOON });
   const db = openDatabase({ url: database.url, connections: 1, log: quiet });
   await db.close();
-  const own = rateLimited(provider, { db, quota: 'ark 1' });
+  const own = rateLimited(provider, { db, quota: 'one' });
   assert.equal((await send(own)).kind, 'not_sent');
   await assert.rejects(own.read('job'));
   assert.deepEqual(calls, []);
 });
 
-test('an account does not wait for another, nor for a budget that there is not', async () => {
+test('a quota does not wait for another, and a call without a budget does not wait', async () => {
   const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
-  const [one, other] = ['ark 1', 'ark 2'].map((quota) =>
+  const [one, other] = ['one', 'other'].map((quota) =>
     rateLimited(provider, { db: database.db, quota }),
   );
   assert.ok(one && other);
@@ -123,9 +123,9 @@ test('an account does not wait for another, nor for a budget that there is not',
   assert.equal(calls.length, 4);
 });
 
-test('pages of a list are asked for at 90 % of the rate', async () => {
+test('pages of a list are read at 90 % of the rate', async () => {
   const { provider } = subject({ find: SOON });
-  const quota = { db: database.db, quota: 'ark 1' };
+  const quota = { db: database.db, quota: 'one' };
   const nextTurn = listTurns(quota, () => provider.capabilities);
   const startedAt = performance.now();
   for (let page = 0; page < 3; page += 1) await nextTurn();

@@ -3,25 +3,31 @@ import { type Database, statement } from '../../database/database.ts';
 import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
 import { MAX_LINE_SECONDS, type RateBudget, takeTurn } from './rate-budget.ts';
 
-/** Whose budget is shared, and where: by all processes on one database. */
+/** A quota at a provider. All processes on one database share its budgets. */
 export interface Quota {
   db: Database;
-  /** The provider's name and what tells its account from others; no secret. */
+  /** The provider and, if it has API keys, a hash of the key; no secret. */
   quota: string;
 }
 
-/** Room for calls that take longer to leave than others, so that the provider counts fewer. */
+/**
+ * Calls need different times to reach the provider, so it may count more in a second than were
+ * sent. The share leaves room for that.
+ */
 const SHARE_OF_RATE = 0.9;
-/** Look-ups have time, and an operator may list the same account by other means. */
+/** A find can wait, and an operator may list the same account with other tools. */
 const SHARE_OF_FIND_RATE = 0.75;
 
-/** A submit leaves within 5 s of its record (attempts/attempts.ts); the rest is for connecting. */
+/**
+ * A submit is sent within 5 s of its record (`tasks/attempts/attempts.ts`); the rest is for
+ * connecting.
+ */
 const MAX_WAIT_SECONDS = 4;
 
 /**
- * The provider, whose submits and reads take their turn of the shared budgets first. A submit that
- * would have to wait too long takes none and is rejected as busy; without a database to take a turn
- * from it is not sent. A read waits. Look-ups take a turn for each page: see {@link listTurns}.
+ * Wraps a provider: submits and reads first take a turn of the shared budgets. A submit whose turn
+ * is too far away takes no turn and is rejected as busy. If the database can't give a turn, the
+ * submit is not sent. A read waits. A find takes a turn for each page: see {@link listTurns}.
  */
 export function rateLimited(provider: Provider, quota: Quota): Provider {
   const { submit, read } = budgetsOf(quota, provider.capabilities);
@@ -38,7 +44,7 @@ export function rateLimited(provider: Provider, quota: Quota): Provider {
   };
 }
 
-/** What an adapter awaits before each page of a list: a turn of the provider's `find` budget. */
+/** Returns what an adapter awaits before each page of a list: a turn of the `find` budget. */
 export function listTurns(quota: Quota, capabilities: () => Capabilities): () => Promise<void> {
   return async () => {
     const { find } = budgetsOf(quota, capabilities());
@@ -64,7 +70,7 @@ async function awaitTurn(db: Database, budget: RateBudget): Promise<void> {
   await delay((await takeTurn(db, budget)) * 1000);
 }
 
-/** Waits for a turn; or says, soon, why there is none. */
+/** Waits for a turn and returns undefined; or returns at once why there is no turn soon. */
 async function awaitNearTurn(db: Database, budget: RateBudget): Promise<SubmitOutcome | undefined> {
   try {
     const seconds = await nearTurn(db, budget);
@@ -73,12 +79,12 @@ async function awaitNearTurn(db: Database, budget: RateBudget): Promise<SubmitOu
     return undefined;
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
-    return { kind: 'not_sent', cause: `no turn could be taken: ${cause}` };
+    return { kind: 'not_sent', cause: `no turn of the rate budget could be taken: ${cause}` };
   }
 }
 
 function busy(seconds: number): SubmitOutcome {
-  const cause = `the budget of submits is used up for ${seconds.toFixed(1)} s`;
+  const cause = `the rate budget of submits is used up for ${seconds.toFixed(1)} s`;
   return { kind: 'rejected', fault: 'busy', cause, retryAfterSeconds: Math.ceil(seconds) };
 }
 
@@ -90,9 +96,10 @@ const NEXT = statement(
 );
 
 /**
- * Takes the next turn when it is near. A turn that is too far away is not taken: those who are
- * refused and come again would push it away for ever, and nobody would be served. Who looks at the
- * same time may still take one too many, at most one for each submit under way.
+ * Takes the next turn if it is near. A turn that is too far away is not taken: callers that are
+ * rejected and retry would move the next turn further and further away, and no submit would ever be
+ * sent. Callers that look at the same moment may each take a turn that is too far away: at most one
+ * for each submit under way.
  */
 async function nearTurn(db: Database, budget: RateBudget): Promise<number> {
   const [next] = await db.query<{ wait_seconds: number }>(NEXT, [budget.quota, budget.purpose]);

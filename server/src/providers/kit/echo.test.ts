@@ -8,18 +8,18 @@ const SENT = {
   urls: ['https://a.example/media/o_1?signature=x', 'https://a.example/media/o_2?signature=y'],
 };
 
-test('what was sent is recognised among fields that the provider filled in', () => {
+test('the fields that were sent are recognised among fields that the provider added', () => {
   assert.ok(isEcho(SENT, { ...structuredClone(SENT), bitrate_mode: 'standard', seed: null }));
 });
 
-test('a link signed anew is the same link, one to another file is not', () => {
+test('a link with a new signature is the same link, a link to another file is not', () => {
   const [, second] = SENT.urls;
   assert.ok(isEcho(SENT, { ...SENT, urls: ['https://a.example/media/o_1?signature=z', second] }));
   assert.ok(!isEcho(SENT, { ...SENT, urls: ['https://a.example/media/o_3?signature=x', second] }));
   assert.ok(!isEcho({ prompt: 'why? a' }, { prompt: 'why? b' }));
 });
 
-test('a field that is missing, of another type, or a list in another order is no echo', () => {
+test('a missing field, another type or another order of a list is not an echo', () => {
   const { prompt: _, ...withoutPrompt } = SENT;
   assert.ok(!isEcho(SENT, withoutPrompt));
   assert.ok(!isEcho(SENT, { ...SENT, duration: 5 }));

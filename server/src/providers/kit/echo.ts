@@ -1,9 +1,9 @@
 type Fields = Record<string, unknown>;
 
 /**
- * Whether what a provider shows of a job is what was sent: every field that was sent is there with
- * the same value; fields that the provider filled in do not matter. Links are compared without
- * their query, since a link to the same file is signed anew from time to time.
+ * Whether a provider shows what was sent: every field that was sent is there with the same value.
+ * Fields that the provider added do not matter. Links are compared without their query, because a
+ * link to the same file gets a new signature from time to time.
  */
 export function isEcho(sent: unknown, shown: unknown): boolean {
   if (typeof sent === 'string' && typeof shown === 'string') {

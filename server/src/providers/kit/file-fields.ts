@@ -1,6 +1,6 @@
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
-/** What a provider calls the fields that take links to a job spec's files. */
+/** The provider's names of the fields that take links to files. */
 export interface FileFields {
   firstFrame: string;
   lastFrame: string;
@@ -8,7 +8,7 @@ export interface FileFields {
   referenceVideos: string;
 }
 
-/** Links to a job spec's files by the provider's names; a field without a file is left out. */
+/** The links to a job spec's files in the provider's fields; a field without a file is left out. */
 export function fileFields({ mode, inputs }: JobSpec, names: FileFields): Record<string, unknown> {
   const urls = (role: ProviderInput['role']) =>
     inputs.filter((input) => input.role === role).map(({ url }) => url);

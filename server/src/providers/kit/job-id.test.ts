@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isJobId } from './job-id.ts';
 
-test('ids as providers give them are taken', () => {
+test('ids as providers write them are valid', () => {
   const given = ['cgt-20260901-x7k', '024ca5b1-45d3-4afd-883e-ad3abe2a1c4d', 'a.b:c_D', '7'];
   for (const id of [...given, 'x'.repeat(200)]) assert.ok(isJobId(id), id);
 });
 
-test('what could lead elsewhere in an address, or can not be stored, is no id', () => {
+test('ids that lead elsewhere in a URL or that can not be stored are not valid', () => {
   const others = [
     '',
     '.',

@@ -2,12 +2,12 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 
 /**
- * What counts as a job's id, in whatever a provider says: it goes into addresses, statements and
- * logs. Dots alone are none, since they would lead elsewhere in an address.
+ * A job id, as any provider may write one. It becomes part of URL paths, statements and logs. Ids
+ * of dots alone are rejected: in a URL path they lead to another resource.
  */
 export const JobIdSchema = Type.String({ pattern: '^(?!\\.+$)[\\w.:-]{1,200}$' });
 
-/** Whether a provider's word can be a job's id. */
+/** Whether a value from a provider is a valid job id. */
 export function isJobId(value: unknown): value is Static<typeof JobIdSchema> {
   return Value.Check(JobIdSchema, value);
 }

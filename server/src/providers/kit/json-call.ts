@@ -1,9 +1,9 @@
 import type { CallOnce, CallResponse } from '../../outbound/call.ts';
 
-/** A page of a list can hold a hundred jobs with all that was sent for them. */
+/** A page of a list can hold a hundred jobs with everything that was sent for them. */
 const RESPONSE_BYTES = 16 * 2 ** 20;
 
-/** An answer whose body was read as JSON; `body` is undefined when it is none. */
+/** A response with its body parsed as JSON; `body` is undefined if it is not JSON. */
 export interface JsonResponse {
   status: number;
   headers: CallResponse['headers'];
@@ -11,8 +11,8 @@ export interface JsonResponse {
 }
 
 /**
- * Asks a provider for JSON, once.
- * @throws Error when no whole answer came: a passing failure
+ * Gets JSON from a provider; one try.
+ * @throws Error when no complete response came: a temporary failure
  */
 export async function getJson(
   call: CallOnce,
@@ -20,11 +20,11 @@ export async function getJson(
 ): Promise<JsonResponse> {
   const response = await call({ ...request, method: 'GET', maxResponseBytes: RESPONSE_BYTES });
   if (response.kind !== 'responded')
-    throw new Error(`No answer from the provider: ${response.cause}`);
+    throw new Error(`No response from the provider: ${response.cause}`);
   return { status: response.status, headers: response.headers, body: parseJson(response.body) };
 }
 
-/** What a body says, or undefined when it is not JSON in UTF-8. */
+/** The parsed body; undefined if it is not JSON in UTF-8. */
 export function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
@@ -33,16 +33,19 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** The seconds of a Retry-After header; a date in it is not understood. */
+/** The seconds of a Retry-After header; undefined if it holds a date. */
 export function retryAfterSeconds(headers: CallResponse['headers']): number | undefined {
   const text = headers['retry-after']?.trim() ?? '';
   return /^\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
-/** Statuses below 500 of which nobody can say whether the request was worked on. */
+/** Statuses below 500 after which the request may or may not have been processed. */
 const TIMEOUTS = new Set([408, 425, 499]);
 
-/** Whether an answer to a submit leaves open what became of it: no refusal, whatever its body. */
-export function leavesOpen(status: number): boolean {
+/**
+ * Whether the outcome of a submit is unknown after this status: it is no refusal, whatever the body
+ * says.
+ */
+export function isOutcomeUnknown(status: number): boolean {
   return status < 400 || status >= 500 || TIMEOUTS.has(status);
 }

@@ -3,10 +3,10 @@ import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { OutputGone } from '../provider.ts';
 
-/** A result that is larger than this is not ours: 15 s of 4k take some 100 MB. */
+/** The largest result that is fetched: 15 s of 4k take about 100 MB. */
 export const OUTPUT_BYTES = 2 ** 30;
 
-/** What trying again does not cure: the task is held, where an operator sees why. */
+/** Failures that a retry does not cure: the task is held, and an operator sees the cause. */
 const LASTING = new Set<unknown>([
   'too_large',
   'not_https',
@@ -15,14 +15,14 @@ const LASTING = new Set<unknown>([
   'credentials_in_url',
 ]);
 
-/** What a host answers for a file it no longer serves; a presigned link that is over gives 403. */
+/** Statuses for a file that is no longer served; an expired presigned link gives 403. */
 const GONE = new Set<unknown>([401, 403, 404, 410]);
 
 /**
- * Opens a result at its link with GET: links may be signed for that method alone.
- * @param options.maxBytes the largest that is taken; OUTPUT_BYTES when not given
- * @throws OutputGone, here or while it is read, when there is no link or it can't give the result,
- *   or may not be asked for it; OutboundError for what may pass
+ * Opens a result at its link with GET: a link may be signed for that method only.
+ * @param options.maxBytes the largest size that is taken; OUTPUT_BYTES if not given
+ * @throws OutputGone, here or while the body is read, when there is no link, or the result is gone
+ *   or must not be fetched; OutboundError for a temporary failure
  */
 export async function openOutputAt(
   url: string | undefined,
@@ -35,13 +35,13 @@ export async function openOutputAt(
       budget,
       plainHttpWhereAllowed: true,
     });
-    return told(body);
+    return withGone(body);
   } catch (failure) {
     throw goneOr(failure);
   }
 }
 
-async function* told(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* withGone(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (failure) {

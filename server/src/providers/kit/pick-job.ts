@@ -1,8 +1,8 @@
 import type { FindJobInput, FindOutcome } from '../provider.ts';
 
 /**
- * A job in a provider's list that may be an attempt's: by the attempt's own mark, by all that was
- * sent, or only because nothing says that it is not.
+ * A job in a provider's list that may be the attempt's: by the attempt's mark, by likeness with
+ * everything that was sent, or `unclear`: nothing shows that it is not.
  */
 export interface Candidate {
   jobId: string;
@@ -10,9 +10,10 @@ export interface Candidate {
 }
 
 /**
- * Says which of the candidates is the attempt's job. A mark decides, even of a job that is taken:
- * one that is only alike is then another's. What is taken, or unclear, is never found.
- * @param absence what it proves when no candidate is left
+ * Picks the attempt's job from the candidates. If any candidate has the mark, likeness does not
+ * count, even if the marked job is taken: a job that is only alike is then another attempt's. A
+ * taken or unclear candidate is never found.
+ * @param absence what absence proves if no candidate is left
  */
 export async function pickJob(
   candidates: Candidate[],
@@ -28,7 +29,7 @@ export async function pickJob(
   return others.length === 0 ? { kind: 'found', jobId, by } : { kind: 'ambiguous', jobIds };
 }
 
-/** Each id once: a list that moves on while it is read shows a job twice. */
+/** Each id once: a list that changes while its pages are read may show a job twice. */
 function idsOf(candidates: Candidate[]): string[] {
   return [...new Set(candidates.map(({ jobId }) => jobId))];
 }

@@ -2,45 +2,45 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSigningKeys, signedRecently } from './signing-keys.ts';
 
-function keysOf(...answers: string[][]) {
+function keysOf(...keySets: string[][]) {
   const clock = { now: 0 };
-  let asked = 0;
+  let fetches = 0;
   const keys = createSigningKeys({
-    ask: async () => answers[asked++] ?? assert.fail('asked too often'),
+    fetchKeys: async () => keySets[fetches++] ?? assert.fail('fetched too often'),
     now: () => clock.now,
     maxAgeSeconds: 86_400,
   });
   const accepts = (key: string) => keys.some((one) => one === key);
-  return { clock, accepts, asked: () => asked };
+  return { clock, accepts, fetches: () => fetches };
 }
 
-test('keys are asked for once and kept for a day, not longer', async () => {
-  const { clock, accepts, asked } = keysOf(['a'], ['b']);
+test('keys are fetched once and kept for a day, not longer', async () => {
+  const { clock, accepts, fetches } = keysOf(['a'], ['b']);
   assert.ok(await accepts('a'));
   clock.now = 86_400_000;
   assert.ok(await accepts('a'));
-  assert.equal(asked(), 1);
+  assert.equal(fetches(), 1);
   clock.now += 1;
   assert.ok(await accepts('b'));
 });
 
-test('a key that is not known leads to one more look, and not again for five minutes', async () => {
-  const { clock, accepts, asked } = keysOf(['a'], ['a', 'b'], ['c']);
+test('an unknown key causes one more fetch, and no other for five minutes', async () => {
+  const { clock, accepts, fetches } = keysOf(['a'], ['a', 'b'], ['c']);
   assert.ok(await accepts('a'));
   assert.ok(!(await accepts('b')));
-  assert.equal(asked(), 1);
+  assert.equal(fetches(), 1);
   clock.now = 300_001;
   assert.ok(await accepts('b'));
   for (let forgery = 0; forgery < 10; forgery += 1) assert.ok(!(await accepts('forged')));
-  assert.equal(asked(), 2);
+  assert.equal(fetches(), 2);
 });
 
-test('when the keys can not be had nothing is judged, and the next one asks again', async () => {
-  let asked = 0;
+test('when the keys can not be fetched the check throws, and the next check fetches again', async () => {
+  let fetches = 0;
   const keys = createSigningKeys<string>({
-    ask: async () => {
-      asked += 1;
-      if (asked === 1) throw new Error('unreachable');
+    fetchKeys: async () => {
+      fetches += 1;
+      if (fetches === 1) throw new Error('unreachable');
       return ['a'];
     },
     now: () => 0,
@@ -53,7 +53,7 @@ test('when the keys can not be had nothing is judged, and the next one asks agai
   assert.ok(await keys.some((key) => key === 'a'));
 });
 
-test('a signature is recent within five minutes of now, either way', () => {
+test('a signature is recent within five minutes before or after now', () => {
   const now = 1_800_000_000_000;
   for (const off of [-300, 0, 300]) assert.ok(signedRecently(String(now / 1000 + off), now));
   for (const off of [-301, 301]) assert.ok(!signedRecently(String(now / 1000 + off), now));

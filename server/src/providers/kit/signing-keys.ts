@@ -1,27 +1,27 @@
 /** The keys that a provider signs its callbacks with. */
 export interface SigningKeys<Key> {
   /**
-   * Whether one of the keys passes the check. Keys are asked for anew when they are too old, and
-   * when none passes and they are not fresh: the provider may have changed them.
-   * @throws whatever asking for the keys throws
+   * Whether one of the keys passes the check. Keys are fetched again when they are too old, and
+   * when no key passes and they are older than 5 minutes: the provider may have changed them.
+   * @throws what `fetchKeys` throws
    */
   some(check: (key: Key) => boolean): Promise<boolean>;
 }
 
-/** Forged callbacks can't make us ask for the keys more often than this. */
+/** Limits how often forged callbacks make the service fetch keys. */
 const FRESH_SECONDS = 300;
 
 export function createSigningKeys<Key>(options: {
-  ask(): Promise<Key[]>;
+  fetchKeys(): Promise<Key[]>;
   /** Milliseconds since 1970. */
   now(): number;
   maxAgeSeconds: number;
 }): SigningKeys<Key> {
-  let known: { keys: Key[]; askedAt: number } | undefined;
+  let known: { keys: Key[]; fetchedAt: number } | undefined;
   const notOlderThan = async (seconds: number) => {
-    const askedAt = options.now();
-    if (!known || askedAt - known.askedAt > seconds * 1000) {
-      known = { keys: await options.ask(), askedAt };
+    const fetchedAt = options.now();
+    if (!known || fetchedAt - known.fetchedAt > seconds * 1000) {
+      known = { keys: await options.fetchKeys(), fetchedAt };
     }
     return known.keys;
   };
@@ -33,7 +33,10 @@ export function createSigningKeys<Key>(options: {
   };
 }
 
-/** Whether a callback was signed at most 5 minutes from now, by the provider's clock. */
+/**
+ * Whether a callback was signed within 5 minutes of now, before or after, by the time in the
+ * callback.
+ */
 export function signedRecently(timestampSeconds: string, now: number): boolean {
   const distanceMs = Math.abs(Number(timestampSeconds) * 1000 - now);
   return /^\d+$/.test(timestampSeconds) && distanceMs <= 300_000;

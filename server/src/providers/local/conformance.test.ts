@@ -14,7 +14,7 @@ import { OutputGone } from '../provider.ts';
 import { RENDER_GONE, readJob } from './jobs.ts';
 import { createLocalProvider, type LocalProviderDeps, type RenderFiles } from './local.ts';
 
-/** The provider on a database and a folder of its own. It renders nothing until told to. */
+/** The provider with its own database and folder. It renders nothing until `finish` is called. */
 async function start() {
   const folder = await mkdtemp(path.join(tmpdir(), 'local-'));
   const database = await createTestDatabase();
@@ -67,7 +67,7 @@ const KEEP_OTHERS = statement(
    where state = 'queued' and id <> $1`,
 );
 
-/** The provider's record is the only trace of a submit: a row for each that it took. */
+/** A submit leaves no other trace than a row for each accepted job. */
 function controlOf(deps: LocalProviderDeps, kill: () => Promise<void>): SimulatorControl {
   const jobs = () => deps.db.query<{ id: string; prompt: string }>(JOBS);
   return {
@@ -78,14 +78,17 @@ function controlOf(deps: LocalProviderDeps, kill: () => Promise<void>): Simulato
       await deps.db.query(CHANGE, [id, state, object_id, cause]);
     },
     async plan() {
-      throw new Error('nothing of it can be made to fail');
+      throw new Error('the local provider has no faults to plan');
     },
     clearPlans: async () => {},
     finish: (jobId) => renderAlone(deps, jobId),
   };
 }
 
-/** Renders one job, as any process may, and leaves the others as if somebody rendered them. */
+/**
+ * Renders one job, as any process may. The other jobs get a lease without end, so they are not
+ * rendered.
+ */
 async function renderAlone(deps: LocalProviderDeps, jobId: string): Promise<void> {
   await deps.db.query(KEEP_OTHERS, [jobId]);
   const renderer = createLocalProvider(deps);
@@ -120,17 +123,18 @@ providerConformance({
       becomes: failed('provider_failed', false),
     },
     {
-      says: 'failed since its render is gone',
+      says: 'failed because its render was deleted',
       changes: { state: 'failed', cause: RENDER_GONE },
       becomes: failed('generation_expired', false),
     },
     { says: 'barred', changes: { state: 'barred' }, becomes: { kind: 'missing' } },
   ],
+  find: 'exact',
   absence: 'final',
-  callsBack: false,
+  callbacks: 'none',
 });
 
-test('a render that was deleted before it was copied is gone, and ends its job', async (t) => {
+test('a render that was deleted before it was copied is gone, and its job fails', async (t) => {
   const { provider, simulator, close } = await start();
   t.after(close);
   const submitted = await provider.submit(newJobSpec(), sendNow);
@@ -144,7 +148,7 @@ test('a render that was deleted before it was copied is gone, and ends its job',
   assert.ok(after.kind === 'failed' && after.code === 'generation_expired');
 });
 
-test('submit and look-up agree, whichever comes first', async (t) => {
+test('submit and find agree, whichever comes first', async (t) => {
   const { provider, close } = await start();
   t.after(close);
   for (let round = 0; round < 30; round += 1) {

@@ -10,7 +10,7 @@ export interface LocalJob {
   cause: string | null;
 }
 
-/** How long a render may stay silent before another process starts it anew. */
+/** A render whose lease is not renewed for this long is started again by any process. */
 export const RENDER_LEASE_SECONDS = 10;
 
 const ADD = statement(
@@ -57,19 +57,22 @@ export async function readJob(db: Database, id: string): Promise<LocalJob | unde
   return job;
 }
 
-/** Adds a job, unless one of that id is known; then the known one is returned. */
+/**
+ * Adds a job, unless there is one with its id.
+ * @returns the job with that id
+ */
 export async function addJob(db: Database, jobSpec: JobSpec): Promise<LocalJob | undefined> {
   await db.query(ADD, [jobSpec.attemptId, JSON.stringify(jobSpec)]);
   return readJob(db, jobSpec.attemptId);
 }
 
-/** Reads a job or, when there is none, makes sure that none of this id can come any more. */
+/** Reads a job. If there is none, bars its id, so that no job with it can be added later. */
 export async function readOrBar(db: Database, id: string): Promise<LocalJob | undefined> {
   await db.query(BAR, [id]);
   return readJob(db, id);
 }
 
-/** Takes the job that waits the longest, or one that its renderer left, if there is any. */
+/** Takes the oldest job that waits or whose lease has expired, if there is one. */
 export async function takeJob(db: Database): Promise<LocalJob | undefined> {
   const [job] = await db.query<LocalJob>(TAKE);
   return job;
@@ -79,17 +82,17 @@ export async function renewJob(db: Database, job: LocalJob): Promise<void> {
   await db.query(RENEW, [job.id, job.renders]);
 }
 
-/** Why a job has failed whose finished render is there no more. */
+/** The cause of a failed job whose finished render was deleted. */
 export const RENDER_GONE = 'the render is gone';
 
-/** Notes that a finished render can't be had any more. */
+/** Records that a finished render was deleted. */
 export async function loseRender(db: Database, id: string): Promise<void> {
   await db.query(LOSE, [id, RENDER_GONE]);
 }
 
 /**
- * Ends this start of a job; `queued` gives it back.
- * @returns false when another process has started it anew meanwhile
+ * Ends this render of a job; `queued` puts it back.
+ * @returns false if another process has started the job again meanwhile
  */
 export async function finishJob(
   db: Database,

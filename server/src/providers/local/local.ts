@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { RenderSpec } from 'local-renderer';
 import { frameSize } from '../../catalog/frame-size.ts';
 import type { Database } from '../../database/database.ts';
 import { startInterval } from '../../kernel/interval.ts';
@@ -26,12 +27,15 @@ import {
   renewJob,
   takeJob,
 } from './jobs.ts';
-import { type RenderSpec, renderVideo } from './render.ts';
+import { renderVideo } from './render.ts';
 
-/** Where the renderer reads inputs from and leaves results: any process must find them again. */
+/** Where the renderer reads inputs and keeps results; every process must be able to open them. */
 export interface RenderFiles {
   open(objectId: string): Promise<AsyncIterable<Uint8Array>>;
-  /** Keeps a finished render for a while, under a name of its own. */
+  /**
+   * Keeps a finished render for a while.
+   * @returns the name to open it by
+   */
   keep(filePath: string, jobId: string): Promise<string>;
 }
 
@@ -42,28 +46,25 @@ export interface LocalProviderDeps {
   log: Log;
 }
 
-/** Two days: a render that is not done by then never will be. */
+/** Two days: a render that is not done by then will never be done. */
 const JOB_LIMIT_SECONDS = 172_800;
 
 const CAPABILITIES: Capabilities = {
   exactOutput: true,
   findLagSeconds: 0,
-  find: 'exact',
-  callbacks: 'none',
   jobLimitSeconds: JOB_LIMIT_SECONDS,
   outputLifeSeconds: 86_400,
-  unsupported: {},
   budgets: {},
 };
 
-/** A render that was cut short this often is given up: it probably brings its process down. */
+/** A job whose render was interrupted this often fails: the render probably kills its process. */
 const MAX_RENDERS = 50;
-const LOOK_SECONDS = 0.25;
+const TAKE_SECONDS = 0.25;
 
 /**
- * The local renderer, as a provider: it accepts a job under the attempt's own id, renders it in a
- * child process of any process that has started it, and is polled. Its look-up is exact, since
- * looking for a job that is not there bars it from coming later.
+ * The local renderer as a provider. It accepts a job with the attempt's id, and any process that
+ * has started it renders the job in a child process. Finds are exact: finding no job bars the
+ * attempt, so that no job of it can be added later.
  */
 export function createLocalProvider(deps: LocalProviderDeps): Provider {
   const stopping = new AbortController();
@@ -78,7 +79,7 @@ export function createLocalProvider(deps: LocalProviderDeps): Provider {
     openOutput: (output) => openRender(deps, output),
     start() {
       startInterval(
-        LOOK_SECONDS,
+        TAKE_SECONDS,
         { name: 'rendering', log: deps.log, signal: stopping.signal },
         () => {
           rendering = renderNext(deps, stopping.signal);
@@ -102,7 +103,7 @@ async function submit(
   try {
     const job = await addJob(db, jobSpec);
     if (job && job.state !== 'barred') return { kind: 'accepted', jobId: job.id };
-    return { kind: 'not_sent', cause: 'a look-up came first' };
+    return { kind: 'not_sent', cause: 'a find came first and barred the attempt' };
   } catch (error) {
     return { kind: 'unknown', cause: `the database: ${String(error)}` };
   }
@@ -137,7 +138,10 @@ async function read(db: Database, jobId: string): Promise<JobStatus> {
   }
 }
 
-/** A render that is not there any more ends its job: the task is refunded at the next read. */
+/**
+ * Opens a finished render. If it was deleted, its job fails, so the task is refunded at the next
+ * read.
+ */
 async function openRender({ db, files }: LocalProviderDeps, { object, job }: OutputReference) {
   try {
     if (object === undefined) throw new OutputGone(RENDER_GONE);
@@ -160,13 +164,16 @@ async function renderNext(deps: LocalProviderDeps, signal: AbortSignal): Promise
 
 type End = Parameters<typeof finishJob>[2];
 
-/** @returns undefined after a failure of ours: the job is started anew once its lease is over */
+/**
+ * @returns undefined after an internal failure: the job is rendered again when its lease has
+ *   expired
+ */
 async function render(
   deps: LocalProviderDeps,
   job: LocalJob,
   signal: AbortSignal,
 ): Promise<End | undefined> {
-  if (job.renders > MAX_RENDERS) return { state: 'failed', cause: 'cut short too often' };
+  if (job.renders > MAX_RENDERS) return { state: 'failed', cause: 'interrupted too often' };
   const lease = new AbortController();
   const renewing = { name: 'renewing a render', log: deps.log, signal: lease.signal };
   startInterval(RENDER_LEASE_SECONDS / 3, renewing, () => renewJob(deps.db, job));
@@ -176,39 +183,39 @@ async function render(
       const outputPath = path.join(folder, 'render.mp4');
       const outcome = await renderVideo(spec, outputPath, { signal });
       if (outcome.kind === 'aborted') return { state: 'queued' };
-      if (outcome.kind === 'failed') return verdictOn(outcome.cause);
+      if (outcome.kind === 'failed') return endOfFailure(outcome.cause);
       return { state: 'succeeded', objectId: await deps.files.keep(outputPath, job.id) };
     });
   } catch (error) {
-    deps.log.warn({ err: error, job: job.id }, 'a render was cut short');
+    deps.log.warn({ err: error, job: job.id }, 'a render was interrupted');
     return undefined;
   } finally {
     lease.abort();
   }
 }
 
-/** @throws when the disk is full: that is our own failure, and the job is started anew later */
-function verdictOn(cause: string): End {
+/** @throws Error when the disk is full: an internal failure, so the job is rendered again later */
+function endOfFailure(cause: string): End {
   if (/ENOSPC|no space left/i.test(cause)) throw new Error(cause);
   return { state: 'failed', cause };
 }
 
 async function specOf(job: JobSpec, folder: string, files: RenderFiles): Promise<RenderSpec> {
-  const paths = await Promise.all(
+  const inputs = await Promise.all(
     job.inputs.map(async ({ role, objectId }, index) => {
       const filePath = path.join(folder, `input-${index}`);
       await writeStream(await files.open(objectId), filePath);
       return { role, filePath };
     }),
   );
-  const of = (role: string) => paths.filter((input) => input.role === role);
+  const filesOf = (role: string) => inputs.filter((input) => input.role === role);
   const { prompt, seed, durationSeconds, generateAudio, mode } = job;
   return {
     ...{ prompt, seed, durationSeconds, generateAudio, mode },
     ...frameSize(job.resolution, job.aspectRatio),
-    firstFramePath: of('first_frame')[0]?.filePath,
-    lastFramePath: of('last_frame')[0]?.filePath,
-    referenceImagePaths: of('reference_image').map((input) => input.filePath),
-    referenceVideoPaths: of('reference_video').map((input) => input.filePath),
+    firstFramePath: filesOf('first_frame')[0]?.filePath,
+    lastFramePath: filesOf('last_frame')[0]?.filePath,
+    referenceImagePaths: filesOf('reference_image').map((input) => input.filePath),
+    referenceVideoPaths: filesOf('reference_video').map((input) => input.filePath),
   };
 }

@@ -1,7 +1,6 @@
-import { askChild, type ChildOutcome } from '../../kernel/child.ts';
-import type { RenderJob, RenderSpec } from './render-spec.ts';
-
-export type { RenderSpec } from './render-spec.ts';
+import type { RenderSpec } from 'local-renderer';
+import { type ChildOutcome, runChild } from '../../kernel/child.ts';
+import type { RenderJob } from './render-child.ts';
 
 export type RenderOutcome =
   | { kind: 'rendered' }
@@ -14,17 +13,15 @@ export interface RenderOptions {
   memoryBytes?: number;
 }
 
-/** Ample for the largest video: 4k of 15 s took 41 s on two cores that were busy with more. */
+/** Enough for the largest video: 15 s in 4k took 41 s on two cores under other load. */
 const TIMEOUT_SECONDS = 600;
-/** 4k of 15 s took 410 MB; inputs of many pixels and three clips in 4k come on top. */
+/** 15 s in 4k took 410 MB; large input images and three 4k clips need more. */
 const MEMORY_BYTES = 1.5 * 2 ** 30;
 
 /**
- * Makes the MP4 of a spec: H.264 at 24 frames a second, exactly as large and as long as asked,
- * with a stereo tone or without sound. The same spec gives the same bytes on the same machine.
- * It is no AI model, and every frame says so. Works in a child process that is killed when the
- * signal aborts or a limit is passed; a partial file may then stay at `outputPath`.
- * @throws when the child could not be started at all
+ * Renders a spec with `local-renderer` in a child process. The child process is killed when the
+ * signal aborts or a limit is exceeded; a partial file may then remain at `outputPath`.
+ * @throws when the child process can't be started
  */
 export async function renderVideo(
   spec: RenderSpec,
@@ -33,9 +30,9 @@ export async function renderVideo(
 ): Promise<RenderOutcome> {
   const job: RenderJob = { spec, outputPath };
   const timeoutSeconds = options.timeoutSeconds ?? TIMEOUT_SECONDS;
-  const outcome = await askChild({
+  const outcome = await runChild({
     script: new URL('./render-child.ts', import.meta.url),
-    question: job,
+    input: job,
     timeoutSeconds,
     memoryBytes: options.memoryBytes ?? MEMORY_BYTES,
     signal: options.signal,
@@ -45,8 +42,8 @@ export async function renderVideo(
 
 function outcomeOf(outcome: ChildOutcome, timeoutSeconds: number): RenderOutcome {
   switch (outcome.kind) {
-    case 'answered':
-      return answerOf(outcome.answer);
+    case 'completed':
+      return renderOutcomeOf(outcome.result);
     case 'aborted':
       return { kind: 'aborted' };
     case 'timed_out':
@@ -58,10 +55,10 @@ function outcomeOf(outcome: ChildOutcome, timeoutSeconds: number): RenderOutcome
   }
 }
 
-function answerOf(answer: unknown): RenderOutcome {
-  if (typeof answer === 'object' && answer !== null && 'kind' in answer) {
-    if (answer.kind === 'rendered') return { kind: 'rendered' };
-    if ('cause' in answer) return { kind: 'failed', cause: String(answer.cause) };
+function renderOutcomeOf(result: unknown): RenderOutcome {
+  if (typeof result === 'object' && result !== null && 'kind' in result) {
+    if (result.kind === 'rendered') return { kind: 'rendered' };
+    if ('cause' in result) return { kind: 'failed', cause: String(result.cause) };
   }
-  return { kind: 'failed', cause: 'the renderer gave no answer that makes sense' };
+  return { kind: 'failed', cause: 'the renderer gave an invalid result' };
 }

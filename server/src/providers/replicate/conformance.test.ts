@@ -25,8 +25,9 @@ providerConformance({
   transport: 'http',
   start,
   unmarked: { 'in a list without webhooks': () => start(TOKEN_WITHOUT_WEBHOOKS) },
+  find: 'list',
   absence: 'weak',
-  callsBack: true,
+  callbacks: 'signed',
   refusals: [
     { fault: { code: 'input.image' }, becomes: request('invalid_media') },
     { fault: { code: 'input.reference_videos.1' }, becomes: request('invalid_media') },
@@ -48,7 +49,7 @@ providerConformance({
     { says: 'processing', changes: forced('processing'), becomes: working },
     { says: 'succeeded', changes: forced('succeeded'), becomes: succeeded },
     {
-      says: 'refused for its content',
+      says: 'refused because of its content',
       changes: failedWith('E005'),
       becomes: failed('content_refused', null),
     },

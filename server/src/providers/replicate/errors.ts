@@ -7,7 +7,7 @@ type Rejection = Extract<SubmitOutcome, { kind: 'rejected' }>;
 type RequestFault = Extract<Rejection, { fault: 'request' }>;
 type JobFailure = Extract<JobStatus, { kind: 'failed' }>;
 
-/** Replicate's own error bodies: a problem document, or `detail` alone. */
+/** Replicate's error bodies: a problem document, or `detail` alone. */
 const ErrorSchema = Type.Object({
   detail: Type.String(),
   title: Type.Optional(Type.String()),
@@ -15,18 +15,18 @@ const ErrorSchema = Type.Object({
 });
 export type ReplicateError = Static<typeof ErrorSchema>;
 
-/** Replicate's error in a body, or undefined when the body is not Replicate's own. */
+/** The error in a body; undefined if the body is not in Replicate's format. */
 export function replicateErrorIn(body: unknown): ReplicateError | undefined {
   return Value.Check(ErrorSchema, body) ? body : undefined;
 }
 
-/** For operators: status, title and Replicate's words. */
-export function causeOf(status: number, error: ReplicateError | undefined): string {
-  const words = [error?.title, error?.detail ?? 'no words'].filter((word) => word !== undefined);
-  return truncate([`HTTP ${status}`, ...words].join(': '));
+/** The status, the title and Replicate's text in one line, for operators. */
+export function replicateCause(status: number, error: ReplicateError | undefined): string {
+  const texts = [error?.title, error?.detail ?? 'no details'].filter((text) => text !== undefined);
+  return truncate([`HTTP ${status}`, ...texts].join(': '));
 }
 
-/** Whose fault a refused create is, by HTTP status; the operator's when it is not listed. */
+/** Whose fault a refused create is, by HTTP status; the operator's if it is not listed. */
 const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
   400: 'request',
   413: 'request',
@@ -36,10 +36,13 @@ const FAULTS_BY_STATUS: Record<number, Rejection['fault']> = {
 
 const MEDIA = {
   code: 'invalid_media',
-  message: 'The provider can not use an input file.',
+  message: 'The provider could not use an input file.',
 } as const;
 
-/** What a refused field of the input means; unlisted: a parameter that the model does not take. */
+/**
+ * Refused fields of the input; a field that is not listed is a parameter that the model does not
+ * take.
+ */
 const FIELD_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
   'input.image': MEDIA,
   'input.last_frame_image': MEDIA,
@@ -48,18 +51,18 @@ const FIELD_FAULTS: Record<string, Pick<RequestFault, 'code' | 'message'>> = {
 };
 
 /**
- * What a complete refusal of Replicate's own means, for a create. A 422 about anything but the
- * input (the version, the webhook's address) is a matter of configuration.
+ * The outcome of a create that Replicate refused with an error in its format. A 422 about anything
+ * except the input (the version, the webhook's address) is about the configuration.
  */
-export function rejectionOf(
+export function replicateRejection(
   status: number,
   error: ReplicateError,
   retryAfterSeconds: number | undefined,
 ): Rejection {
-  const cause = causeOf(status, error);
+  const cause = replicateCause(status, error);
   const fields = (error.invalid_fields ?? []).map(({ field }) => field);
-  const isOurs = status === 422 && !fields.some((field) => /^input(\.|$)/.test(field));
-  const fault = isOurs ? 'operator' : (FAULTS_BY_STATUS[status] ?? 'operator');
+  const isConfiguration = status === 422 && !fields.some((field) => /^input(\.|$)/.test(field));
+  const fault = isConfiguration ? 'operator' : (FAULTS_BY_STATUS[status] ?? 'operator');
   if (fault === 'busy') {
     const seconds = retryAfterSeconds ?? resetSeconds(error.detail);
     const wait = seconds === undefined ? {} : { retryAfterSeconds: seconds };
@@ -71,18 +74,18 @@ export function rejectionOf(
   return { kind: 'rejected', fault, code: 'invalid_request', message, ...known, cause };
 }
 
-/** An item of a list is named with its index: input.reference_images.0 */
+/** Drops the index from the name of a list item, such as input.reference_images.0. */
 function faultOfField(field: string) {
   return FIELD_FAULTS[field.replace(/\.\d+$/, '')];
 }
 
-/** A 429 says when its window ends in words alone: "Your rate limit resets in ~30s." */
+/** A 429 says only in its text when the window ends: "Your rate limit resets in ~30s." */
 function resetSeconds(detail: string): number | undefined {
   const seconds = /resets in ~?(\d+)s/.exec(detail)?.[1];
   return seconds === undefined ? undefined : Number(seconds);
 }
 
-/** Replicate's error codes that mean something to a client, as they end the error's text. */
+/** Replicate's error codes that matter to a client. They are at the end of the error text. */
 const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
   E005: {
     code: 'content_refused',
@@ -90,8 +93,8 @@ const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
   },
 };
 
-/** How a prediction failed by itself. Whether it is billed is not written. */
-export function jobFailureOf(error: string): JobFailure {
+/** How a prediction failed. The docs do not say whether it is billed. */
+export function replicateJobFailure(error: string): JobFailure {
   const code = /\((E\d+)\)/.exec(error)?.[1] ?? '';
   const message = 'The provider could not make the video.';
   const cause = truncate(error);
@@ -100,8 +103,8 @@ export function jobFailureOf(error: string): JobFailure {
 }
 
 /**
- * A prediction that was ended: at its deadline, or by somebody at Replicate. It costs nothing when
- * it had not started (`aborted`), else it is billed (`canceled`).
+ * A prediction that was ended at its deadline or by a person at Replicate. It is free if it had not
+ * started (`aborted`), otherwise it is billed (`canceled`).
  * Source: Replicate changelog 2025-10-16, prediction lifecycle.
  */
 export function jobEndOf(status: 'aborted' | 'canceled'): JobFailure {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertFileFields, assertNoEmptyFields } from '../../../test/providers/file-fields.ts';
 import { jobSpec } from '../../../test/providers/job-spec.ts';
-import { modelInput } from './model-input.ts';
+import { replicateInput } from './model-input.ts';
 
-test('every parameter of a text-to-video request is sent, the seed too', () => {
-  assert.deepEqual(modelInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
+test('every parameter of a text-to-video request is sent, including the seed', () => {
+  assert.deepEqual(replicateInput(jobSpec({ durationSeconds: 12, generateAudio: true })), {
     prompt: 'a lighthouse in the fog',
     aspect_ratio: '16:9',
     resolution: '480p',
@@ -23,9 +23,9 @@ const NAMES = {
 };
 
 test('frames and references go to their own fields, in order', () => {
-  assertFileFields(modelInput, NAMES);
+  assertFileFields(replicateInput, NAMES);
 });
 
 test('a field without a file is left out', () => {
-  assertNoEmptyFields(modelInput, NAMES);
+  assertNoEmptyFields(replicateInput, NAMES);
 });

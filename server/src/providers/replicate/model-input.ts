@@ -1,10 +1,10 @@
 import { type FileFields, fileFields } from '../kit/file-fields.ts';
 import type { JobSpec } from '../provider.ts';
 
-/** `owner/name` of each official model; null where Replicate offers none. */
+/** `owner/name` of each official model; null if Replicate offers none. */
 export type ReplicateModels = Record<JobSpec['model'], string | null>;
 
-/** Source: replicate.com/bytedance; a mini is not among the models there. */
+/** Source: replicate.com/bytedance, which lists no mini model. */
 export const REPLICATE_MODELS: ReplicateModels = {
   'video-2.0': 'bytedance/seedance-2.0',
   'video-2.0-fast': 'bytedance/seedance-2.0-fast',
@@ -19,10 +19,10 @@ const FILE_FIELDS: FileFields = {
 };
 
 /**
- * The `input` of a prediction. The aspect ratio is resolved before it gets here, so `adaptive` is
- * never sent. Source: replicate.com/bytedance/seedance-2.0, input schema.
+ * The `input` of a prediction. The aspect ratio was resolved before, so `adaptive` is never sent.
+ * Source: replicate.com/bytedance/seedance-2.0, input schema.
  */
-export function modelInput(jobSpec: JobSpec): Record<string, unknown> {
+export function replicateInput(jobSpec: JobSpec): Record<string, unknown> {
   return {
     prompt: jobSpec.prompt,
     aspect_ratio: jobSpec.aspectRatio,

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { JsonResponse } from '../kit/json-call.ts';
 import type { JobStatus, OutputReference } from '../provider.ts';
-import { causeOf, jobEndOf, jobFailureOf, replicateErrorIn } from './errors.ts';
+import { jobEndOf, replicateCause, replicateErrorIn, replicateJobFailure } from './errors.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 
 const PredictionSchema = Type.Object({
@@ -12,7 +12,7 @@ const PredictionSchema = Type.Object({
 });
 
 /**
- * Reads a prediction. A status word that is not known yet counts as working.
+ * Reads a prediction. An unknown status counts as working.
  * Source: Replicate docs, prediction lifecycle.
  */
 export async function readPrediction(
@@ -29,7 +29,7 @@ export async function readPrediction(
     case 'succeeded':
       return { kind: 'succeeded', output: referenceTo(output) };
     case 'failed':
-      return jobFailureOf(String(error ?? 'no words'));
+      return replicateJobFailure(String(error ?? 'no details'));
     case 'aborted':
     case 'canceled':
       return jobEndOf(status);
@@ -38,7 +38,9 @@ export async function readPrediction(
   }
 }
 
-/** Seedance's output is one link; Replicate deletes it after an hour, then there is none. */
+/**
+ * Seedance's output is one link. Replicate deletes it after an hour; then the reference is empty.
+ */
 function referenceTo(output: unknown): OutputReference {
   return typeof output === 'string' ? { url: output } : {};
 }
@@ -48,6 +50,6 @@ function isNotFound(response: JsonResponse): boolean {
 }
 
 function unclear(response: JsonResponse): Error {
-  const cause = causeOf(response.status, replicateErrorIn(response.body));
-  return new Error(`A prediction can not be read: ${cause}`);
+  const cause = replicateCause(response.status, replicateErrorIn(response.body));
+  return new Error(`a prediction can't be read: ${cause}`);
 }

@@ -4,7 +4,7 @@ import { type CannedHost, startCannedHost } from '../../../test/providers/canned
 import { findInput, input, jobSpec } from '../../../test/providers/job-spec.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
-import { modelInput } from './model-input.ts';
+import { replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
 
@@ -32,7 +32,7 @@ function replicate(changes: Partial<ReplicateOptions> = {}) {
 }
 
 function row(id: string, changes: Record<string, unknown> = {}) {
-  const input = modelInput(jobSpec());
+  const input = replicateInput(jobSpec());
   const created_at = new Date(NOW - 4500).toISOString();
   return {
     id,
@@ -49,16 +49,16 @@ function found(rows: unknown[], changes: Partial<ReplicateOptions> = {}, taken: 
   return replicate(changes).find(findInput(jobSpec(), NOW - 4000, taken));
 }
 
-test('a lost prediction is found by its webhook, whatever else is alike', async () => {
+test('a lost prediction is found by its webhook, even beside similar ones', async () => {
   const other = row('b', { webhook: WEBHOOK.replace('att_1', 'att_12') });
   const outcome = await found([other, row('a', { webhook: WEBHOOK, input: {} })]);
   assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
-  const asked = host.requests[0]?.url.searchParams;
-  assert.ok(Date.parse(asked?.get('created_after') ?? '') < NOW - 5000);
-  assert.ok(Date.parse(asked?.get('created_before') ?? '') > NOW - 4000);
+  const query = host.requests[0]?.url.searchParams;
+  assert.ok(Date.parse(query?.get('created_after') ?? '') < NOW - 5000);
+  assert.ok(Date.parse(query?.get('created_before') ?? '') > NOW - 4000);
 });
 
-test('a webhook is the attempt’s by its id, whatever our address, secret and models were', async () => {
+test('a webhook belongs to the attempt by its id, whatever the address, secret and models were', async () => {
   const webhooks = [
     'https://video.example.com/callbacks/replicate/att_1.signed-with-an-older-secret',
     'https://other.example/a/prefix/callbacks/replicate/att_1.token?x=1',
@@ -69,8 +69,8 @@ test('a webhook is the attempt’s by its id, whatever our address, secret and m
   }
 });
 
-test('where webhooks are not shown, all that was sent must fit', async () => {
-  const input = { ...modelInput(jobSpec()), reference_audios: [] };
+test('if webhooks are not shown, everything that was sent must be equal', async () => {
+  const input = { ...replicateInput(jobSpec()), reference_audios: [] };
   const rows = [
     row('a', { input }),
     row('b', { input: { ...input, seed: 1 } }),
@@ -79,69 +79,69 @@ test('where webhooks are not shown, all that was sent must fit', async () => {
   assert.deepEqual(await found(rows), { kind: 'found', jobId: 'a', by: 'likeness' });
 });
 
-test('a link to an input is a mark, although it is signed anew', async () => {
+test('a link to an input is a mark, even with a new signature', async () => {
   const own = (signature: string, id = 'a') =>
     jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id, signature)] });
   const rows = [
-    row('a', { input: modelInput(own('first')) }),
-    row('b', { input: modelInput(own('first', 'b')) }),
+    row('a', { input: replicateInput(own('first')) }),
+    row('b', { input: replicateInput(own('first', 'b')) }),
   ];
   host.respond(PREDICTIONS, { json: { next: null, results: rows } });
   const outcome = await replicate().find(findInput(own('second'), NOW - 4000));
   assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
 });
 
-test('a prediction with the mark is found, also beside one without that is alike', async () => {
+test('the prediction with the mark is found, even beside a similar one without a mark', async () => {
   const outcome = await found([row('b'), row('a', { webhook: WEBHOOK })]);
   assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'mark' });
 });
 
-test('twins are ambiguous until one of them belongs to another attempt', async () => {
+test('two equal predictions are ambiguous until one belongs to another attempt', async () => {
   const rows = [row('a'), row('b'), row('a')];
   assert.deepEqual(await found(rows), { kind: 'ambiguous', jobIds: ['a', 'b'] });
   assert.deepEqual(await found(rows, {}, ['b']), { kind: 'found', jobId: 'a', by: 'likeness' });
 });
 
-test('absence is a hint, unless the operator knows how soon the list shows everything', async () => {
+test('absence is only a hint, unless an operator knows how soon the list shows everything', async () => {
   assert.deepEqual(await found([]), { kind: 'absent', proof: 'weak' });
   const sure = { listLagSeconds: 60 };
   assert.equal(replicate(sure).capabilities.findLagSeconds, 60);
   assert.deepEqual(await found([], sure), { kind: 'absent', proof: 'strong' });
 });
 
-test('a prediction whose input was removed may be the one: absence stays a hint', async () => {
+test('a prediction whose input was removed may be the job, so absence stays a hint', async () => {
   const removed = row('a', { input: {}, data_removed: true });
   const sure = { listLagSeconds: 60 };
   assert.deepEqual(await found([removed], sure), { kind: 'absent', proof: 'weak' });
   assert.deepEqual(await found([removed], sure, ['a']), { kind: 'absent', proof: 'strong' });
 });
 
-test('a prediction that what is configured now can not tell apart keeps absence a hint', async () => {
+test('a prediction of another configuration may be the job, so absence stays a hint', async () => {
   const sure = { listLagSeconds: 60 };
   const proofBeside = async (changes: Record<string, unknown>) => {
     const outcome = await found([row('a', changes)], sure);
     assert.ok(outcome.kind === 'absent', JSON.stringify(outcome));
     return outcome.proof;
   };
-  const other = { input: { ...modelInput(jobSpec()), seed: 1 } };
+  const other = { input: { ...replicateInput(jobSpec()), seed: 1 } };
   assert.equal(await proofBeside(other), 'strong');
   assert.equal(await proofBeside({ ...other, model: 'a/former-model' }), 'weak');
   const webhook = WEBHOOK.replace('att_1', 'att_2');
   assert.equal(await proofBeside({ model: 'a/former-model', webhook }), 'strong');
 });
 
-test('a prediction with all the same words and another link may be the one', async () => {
+test('a prediction with the same parameters and another link may be the job', async () => {
   const own = (id: string) =>
     jobSpec({ mode: 'image-to-video', inputs: [input('first_frame', id)] });
   const find = () => replicate({ listLagSeconds: 60 }).find(findInput(own('a'), NOW - 4000));
-  const sent = modelInput(own('b'));
+  const sent = replicateInput(own('b'));
   host.respond(PREDICTIONS, { json: { results: [row('a', { input: sent })] } });
   assert.deepEqual(await find(), { kind: 'absent', proof: 'weak' });
   host.respond(PREDICTIONS, { json: { results: [row('a', { input: { ...sent, seed: 1 } })] } });
   assert.deepEqual(await find(), { kind: 'absent', proof: 'strong' });
 });
 
-test('a prediction with an id that is none of Replicate’s is passed over, and absence a hint', async () => {
+test('a prediction with a malformed id is skipped, and absence is a hint', async () => {
   const sure = { listLagSeconds: 60 };
   const rows = [row('../a', { webhook: WEBHOOK }), row('a\u0000')];
   assert.deepEqual(await found(rows, sure), { kind: 'absent', proof: 'weak' });
@@ -149,7 +149,7 @@ test('a prediction with an id that is none of Replicate’s is passed over, and 
   assert.deepEqual(beside, { kind: 'found', jobId: 'b', by: 'likeness' });
 });
 
-test('every page of the list is read, each in its turn, before anything is said', async () => {
+test('every page of the list is read, each after its turn, before a find returns', async () => {
   let turns = 0;
   const nextListTurn = async () => {
     turns += 1;
@@ -166,19 +166,19 @@ test('every page of the list is read, each in its turn, before anything is said'
   assert.equal(turns, 2);
 });
 
-test('a list that can not be read to its end says nothing, and our token stays at home', async () => {
+test('a find throws if the list can not be read, and sends the token to no other host', async () => {
   const find = () => replicate().find(findInput(jobSpec(), NOW - 4000));
   const next = `${host.url}${PREDICTIONS}?cursor=again`;
   host.respond(PREDICTIONS, { json: { next, results: [row('a')] } });
   await assert.rejects(find, /more than 20 pages/);
   host.respond(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
-  await assert.rejects(find, /goes on elsewhere/);
+  await assert.rejects(find, /continues on another host/);
   for (const response of [
     { text: '<html>' },
     { json: { results: [{}] } },
     { status: 401, json: {} },
   ]) {
     host.respond(PREDICTIONS, response);
-    await assert.rejects(find, /can not be read/);
+    await assert.rejects(find, /can't be read/);
   }
 });

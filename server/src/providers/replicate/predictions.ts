@@ -4,8 +4,8 @@ import { isEcho, isFields } from '../kit/echo.ts';
 import { isJobId } from '../kit/job-id.ts';
 import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
-import { causeOf, replicateErrorIn } from './errors.ts';
-import { modelInput } from './model-input.ts';
+import { replicateCause, replicateErrorIn } from './errors.ts';
+import { replicateInput } from './model-input.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 
 const RowSchema = Type.Object({
@@ -20,16 +20,16 @@ const PageSchema = Type.Object({
 });
 type Row = Static<typeof RowSchema>;
 
-/** How far Replicate's clock may be from ours. */
+/** How far Replicate's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
-/** 2,000 predictions within minutes: above the 600 that may be created in one. */
+/** 2,000 predictions within minutes: more than the 600 that can be created in one minute. */
 const MAX_PAGES = 20;
 
 /**
- * Looks for an attempt among the predictions made around its submit: by its mark, or else by its
- * likeness. Absence is weak, unless an operator has said how soon the list shows all, and each
- * other prediction could be told apart from this one: Replicate removes what was sent after an
- * hour.
+ * Finds an attempt's job among the predictions made around its submit: by its mark, or by its
+ * likeness. Absence is weak, unless an operator has configured how soon the list shows every
+ * prediction and each other prediction can be told apart from this one. (Replicate removes what was
+ * sent after an hour.)
  * Source: Replicate docs, predictions list and data retention.
  * @throws Error when the list can't be read to its end
  */
@@ -42,7 +42,7 @@ export async function findInPredictions(
   return pickJob(candidates, input, isCertain ? 'strong' : 'weak');
 }
 
-/** `skipped`: how many rows may be the attempt's and have an id that is none of Replicate's. */
+/** `skipped`: how many rows may be the attempt's but have a malformed id. */
 async function readCandidates(settings: ReplicateSettings, input: FindJobInput) {
   const candidates: Candidate[] = [];
   let skipped = 0;
@@ -56,10 +56,10 @@ async function readCandidates(settings: ReplicateSettings, input: FindJobInput) 
 }
 
 /**
- * The webhook's address is the attempt's own; without it, everything that was sent must fit. A link
- * to an input is a mark too: it names the task's own copy, which no other task is sent with. What
- * is configured may have changed since the submit, so another model, or another address before the
- * same files, proves nothing.
+ * The webhook's address is unique to the attempt. If it is not shown, everything that was sent must
+ * be equal. A link to an input is a mark too: it names the task's own copy, which is not sent with
+ * any other task. The configuration may have changed since the submit, so another model, or another
+ * host in the links to the same files, proves nothing.
  */
 function compare(
   row: Row,
@@ -71,17 +71,20 @@ function compare(
   }
   if (typeof row.model === 'string' && row.model !== models[jobSpec.model]) return 'unclear';
   if (!isFields(row.input) || Object.keys(row.input).length === 0) return 'unclear';
-  if (!isEcho(wordsOf(jobSpec), row.input)) return 'other';
+  if (!isEcho(parametersOf(jobSpec), row.input)) return 'other';
   if (jobSpec.inputs.length === 0) return 'likeness';
-  return isEcho(modelInput(jobSpec), row.input) ? 'mark' : 'unclear';
+  return isEcho(replicateInput(jobSpec), row.input) ? 'mark' : 'unclear';
 }
 
-/** All that is sent but the files. */
-function wordsOf(jobSpec: JobSpec): Record<string, unknown> {
-  return modelInput({ ...jobSpec, mode: 'text-to-video', inputs: [] });
+/** Everything that is sent except the files. */
+function parametersOf(jobSpec: JobSpec): Record<string, unknown> {
+  return replicateInput({ ...jobSpec, mode: 'text-to-video', inputs: [] });
 }
 
-/** Our address and the secret of the token may have changed since; the attempt's id has not. */
+/**
+ * The public URL and the secret of the token may have changed since the submit; the attempt's id
+ * has not.
+ */
 function attemptIn(webhook: string): string | undefined {
   const path = URL.parse(webhook)?.pathname ?? webhook;
   return path.split('/').at(-1)?.split('.').at(0);
@@ -93,14 +96,14 @@ async function* readList(settings: ReplicateSettings, input: FindJobInput): Asyn
     await settings.nextListTurn();
     const response = await getFromReplicate(settings, url);
     if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
-      const cause = causeOf(response.status, replicateErrorIn(response.body));
-      throw new Error(`The list of predictions can not be read: ${cause}`);
+      const cause = replicateCause(response.status, replicateErrorIn(response.body));
+      throw new Error(`the list of predictions can't be read: ${cause}`);
     }
     yield* response.body.results;
     if (!response.body.next) return;
     url = nextPage(settings, response.body.next);
   }
-  throw new Error(`The list of predictions has more than ${MAX_PAGES} pages`);
+  throw new Error(`the list of predictions has more than ${MAX_PAGES} pages`);
 }
 
 function firstPage(settings: ReplicateSettings, { sentBetween }: FindJobInput): string {
@@ -113,10 +116,11 @@ function firstPage(settings: ReplicateSettings, { sentBetween }: FindJobInput): 
   return url.href;
 }
 
-/** The token goes to the configured host alone, wherever the link to the next page leads. */
+/** The token is sent to the configured host only, wherever the link to the next page leads. */
 function nextPage(settings: ReplicateSettings, next: string): string {
   const base = new URL(settings.baseUrl);
   const url = new URL(next, base);
-  if (url.origin !== base.origin) throw new Error('The list of predictions goes on elsewhere');
+  if (url.origin !== base.origin)
+    throw new Error('the list of predictions continues on another host');
   return url.href;
 }

@@ -11,7 +11,7 @@ import { parseAllowList } from '../../outbound/addresses.ts';
 import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutputGone } from '../provider.ts';
-import { modelInput } from './model-input.ts';
+import { replicateInput } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 import type { ReplicateOptions } from './settings.ts';
 
@@ -45,7 +45,7 @@ function submitted(response: CannedResponse) {
   return replicate().submit(jobSpec(), () => true);
 }
 
-test('a create asks for both webhooks and for a deadline, and never waits for the video', async () => {
+test('a create asks for both webhooks and a deadline, and does not wait for the video', async () => {
   const prediction = { id: ID, model: 'bytedance/seedance-2.0-fast', status: 'starting' };
   host.respond(CREATE, { status: 201, json: prediction });
   const provider = replicate({ cancelAfterSeconds: 1800 });
@@ -58,28 +58,27 @@ test('a create asks for both webhooks and for a deadline, and never waits for th
   assert.equal(request.headers['cancel-after'], '30m');
   assert.equal(request.headers.prefer, undefined);
   assert.deepEqual(JSON.parse(request.body), {
-    input: modelInput(jobSpec()),
+    input: replicateInput(jobSpec()),
     webhook: jobSpec().callbackUrl,
     webhook_events_filter: ['start', 'completed'],
   });
 });
 
-test('a deadline that is no whole number of minutes is sent in seconds', async () => {
+test('a deadline that is not a whole number of minutes is sent in seconds', async () => {
   host.respond(CREATE, { status: 201, json: { id: ID } });
   await replicate({ cancelAfterSeconds: 90 }).submit(jobSpec(), () => true);
   assert.equal(host.requests[0]?.headers['cancel-after'], '90s');
 });
 
-test("a model that Replicate does not offer is the operator's matter, and nothing is sent", async () => {
+test("a model that Replicate does not offer is the operator's fault, and nothing is sent", async () => {
   const provider = replicate();
   const outcome = await provider.submit(jobSpec({ model: 'video-2.0-mini' }), () => true);
   assert.ok(outcome.kind === 'rejected' && outcome.fault === 'operator');
   assert.match(outcome.cause, /video-2\.0-mini/);
   assert.equal(host.requests.length, 0);
-  assert.match(provider.capabilities.unsupported.model ?? '', /video-2\.0-mini/);
 });
 
-test('a model that an operator names instead is used, and no longer counts as missing', async () => {
+test('a model that an operator configured is used', async () => {
   const models = {
     'video-2.0': 'bytedance/seedance-2.0',
     'video-2.0-fast': 'bytedance/seedance-2.0-fast',
@@ -89,10 +88,9 @@ test('a model that an operator names instead is used, and no longer counts as mi
   const provider = replicate({ models });
   const outcome = await provider.submit(jobSpec({ model: 'video-2.0-mini' }), () => true);
   assert.equal(outcome.kind, 'accepted');
-  assert.deepEqual(provider.capabilities.unsupported, {});
 });
 
-test('a refusal is put down to whoever can mend it', async () => {
+test('a refusal is the fault of the client, the operator or load', async () => {
   const refused = async (status: number, json: Record<string, unknown>) => {
     const outcome = await submitted({ status, json });
     assert.ok(outcome.kind === 'rejected', JSON.stringify(outcome));
@@ -122,11 +120,11 @@ test('a refusal is put down to whoever can mend it', async () => {
   assert.equal(await refused(429, { detail: 'Request was throttled.' }), 'busy');
 });
 
-test('a 429 says when to come back, in a header or else in its words', async () => {
+test('a 429 says when to retry, in a header or in its text', async () => {
   const detail = 'Request was throttled. Your rate limit resets in ~17s.';
-  const answers: Record<string, string>[] = [{}, { 'retry-after': '3' }];
+  const headersOf429: Record<string, string>[] = [{}, { 'retry-after': '3' }];
   const waits = [];
-  for (const headers of answers) {
+  for (const headers of headersOf429) {
     const outcome = await submitted({ status: 429, headers, json: { detail } });
     assert.ok(outcome.kind === 'rejected' && outcome.fault === 'busy');
     waits.push(outcome.retryAfterSeconds);
@@ -134,7 +132,7 @@ test('a 429 says when to come back, in a header or else in its words', async () 
   assert.deepEqual(waits, [17, 3]);
 });
 
-test("whatever is not a complete refusal of Replicate's own leaves the outcome open", async () => {
+test("after anything but a complete refusal in Replicate's format the outcome is unknown", async () => {
   const open: CannedResponse[] = [
     { status: 201, text: '<html>' },
     { status: 201, json: { status: 'starting' } },
@@ -143,7 +141,7 @@ test("whatever is not a complete refusal of Replicate's own leaves the outcome o
     { status: 201, json: { id: 'a\u0000' } },
     { status: 307, headers: { location: '/elsewhere' }, text: '' },
     { status: 403, text: 'error code: 1020' },
-    { status: 429, json: { message: 'not of this shape' } },
+    { status: 429, json: { message: 'not in this format' } },
     { status: 408, json: { detail: 'timeout' } },
     { status: 500, json: { title: 'Internal server error', detail: 'x', status: 500 } },
     { status: 502, text: '<html>' },
@@ -160,7 +158,7 @@ function read(response: CannedResponse) {
   return replicate().read(ID);
 }
 
-test('each status word of a prediction has its meaning, and a new one means working', async () => {
+test('each status of a prediction has its meaning, and an unknown one means working', async () => {
   const meaning = async (status: string, more: Record<string, unknown> = {}) => {
     const outcome = await read({ json: { id: ID, status, output: null, error: null, ...more } });
     return outcome.kind === 'failed' ? [outcome.code, outcome.billed] : outcome.kind;
@@ -176,7 +174,7 @@ test('each status word of a prediction has its meaning, and a new one means work
   assert.deepEqual(await meaning('canceled'), ['generation_expired', true]);
 });
 
-test('the output is one link; once Replicate has deleted it the result is gone', async () => {
+test('the output is one link; when Replicate has deleted it, the result is gone', async () => {
   const url = 'https://replicate.delivery/xezq/out.mp4';
   const done = { id: ID, status: 'succeeded', output: url, data_removed: false };
   assert.deepEqual(await read({ json: done }), { kind: 'succeeded', output: { url } });
@@ -185,17 +183,17 @@ test('the output is one link; once Replicate has deleted it the result is gone',
   await assert.rejects(replicate().openOutput(status.output), OutputGone);
 });
 
-test('only Replicate itself can say that it does not know a prediction', async () => {
+test('a prediction is missing only if Replicate itself says so', async () => {
   const unknown = { detail: 'The requested resource could not be found.' };
   assert.deepEqual(await read({ status: 404, json: unknown }), { kind: 'missing' });
   for (const response of [{ status: 404, text: '<html>' }, { status: 401, json: unknown }, {}]) {
-    await assert.rejects(read(response), /can not be read/);
+    await assert.rejects(read(response), /can't be read/);
   }
 });
 
 type Delivery = ReturnType<typeof signedDelivery>;
 
-async function callBack(delivery: Delivery, changes: Partial<ReplicateOptions> = {}) {
+async function receive(delivery: Delivery, changes: Partial<ReplicateOptions> = {}) {
   const body = Buffer.from(delivery.body);
   const callback = await replicate(changes).readCallback?.({ ...delivery, body });
   assert.ok(callback);
@@ -205,7 +203,7 @@ async function callBack(delivery: Delivery, changes: Partial<ReplicateOptions> =
 const NEWS = { id: ID, status: 'processing', output: null };
 const VERIFIED = { kind: 'news', jobId: ID, verified: true };
 
-test('a signed webhook names its prediction, the secret being asked for once', async () => {
+test('a signed webhook names its prediction, and the secret is fetched once', async () => {
   host.respond(SECRET, { json: { key: secretKey() } });
   const { body, headers } = signedDelivery('msg_1', NEWS, { signedAt: NOW });
   const provider = replicate();
@@ -216,29 +214,29 @@ test('a signed webhook names its prediction, the secret being asked for once', a
   assert.equal(host.requests[0]?.headers.authorization, 'Bearer r8_token');
 });
 
-test('a configured secret is used as it is, and nothing is asked for', async () => {
+test('a configured secret is used, and no secret is fetched', async () => {
   const delivery = signedDelivery('msg_1', NEWS, { signedAt: NOW });
-  const good = await callBack(delivery, { webhookSecret: secretKey() });
+  const good = await receive(delivery, { webhookSecret: secretKey() });
   assert.deepEqual(good, VERIFIED);
-  const bad = await callBack(delivery, { webhookSecret: 'whsec_b3RoZXI=' });
+  const bad = await receive(delivery, { webhookSecret: 'whsec_b3RoZXI=' });
   assert.equal(bad.kind, 'forged');
   assert.equal(host.requests.length, 0);
 });
 
-test('one good signature among several is enough, as while a secret is renewed', async () => {
+test('one good signature among several is enough: the secret may just be renewed', async () => {
   const { body, headers } = signedDelivery('msg_1', NEWS, { signedAt: NOW });
   const several = `v1,b2xk v2,eA== ${headers['webhook-signature']}`;
   const delivery = { body, headers: { ...headers, 'webhook-signature': several } };
-  assert.deepEqual(await callBack(delivery, { webhookSecret: secretKey() }), VERIFIED);
+  assert.deepEqual(await receive(delivery, { webhookSecret: secretKey() }), VERIFIED);
 });
 
-test('a signed webhook with an id that is none of Replicate’s is news of nothing', async () => {
+test('a signed webhook with a malformed id names no prediction', async () => {
   const delivery = signedDelivery('msg_1', { ...NEWS, id: '../x' }, { signedAt: NOW });
-  const callback = await callBack(delivery, { webhookSecret: secretKey() });
+  const callback = await receive(delivery, { webhookSecret: secretKey() });
   assert.deepEqual(callback, { kind: 'news', jobId: null, verified: true });
 });
 
-test('a webhook is forged when body, id, time or signature is not as signed', async () => {
+test('a webhook is forged if its body, id, time or signature was changed', async () => {
   const good = signedDelivery('msg_1', NEWS, { signedAt: NOW });
   const header = (name: string, value: string) => ({
     ...good,
@@ -256,13 +254,13 @@ test('a webhook is forged when body, id, time or signature is not as signed', as
     signedDelivery('msg_1', NEWS, { signedAt: NOW - 301_000 }),
   ];
   for (const delivery of bad) {
-    const callback = await callBack(delivery, { webhookSecret: secretKey() });
+    const callback = await receive(delivery, { webhookSecret: secretKey() });
     assert.equal(callback.kind, 'forged', JSON.stringify(delivery));
   }
 });
 
-test('a webhook is not judged while the secret can not be read', async () => {
+test('a webhook throws while the secret can not be read', async () => {
   host.respond(SECRET, { status: 500, text: '' });
   const delivery = signedDelivery('msg_1', NEWS, { signedAt: NOW });
-  await assert.rejects(callBack(delivery), /secret of the webhooks can not be read/);
+  await assert.rejects(receive(delivery), /secret of the webhooks can't be read/);
 });

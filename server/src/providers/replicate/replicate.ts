@@ -4,10 +4,13 @@ import type { Capabilities, Provider } from '../provider.ts';
 import { readPrediction } from './prediction.ts';
 import { findInPredictions } from './predictions.ts';
 import { type ReplicateOptions, type ReplicateSettings, replicateSettings } from './settings.ts';
-import { submit } from './submit.ts';
-import { createWebhookReader } from './webhook.ts';
+import { submitToReplicate } from './submit.ts';
+import { createReplicateWebhookReader } from './webhook.ts';
 
-/** Seedance 2.0 on Replicate, by plain HTTP: its client sends a create again by itself. */
+/**
+ * Seedance 2.0 on Replicate, by plain HTTP: Replicate's own client retries a create without being
+ * asked.
+ */
 export function createReplicateProvider(options: ReplicateOptions): Provider {
   const settings = replicateSettings(options);
   const { guardedFetch, maxOutputBytes: maxBytes } = options;
@@ -15,11 +18,11 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
     name: 'replicate',
     identity: identityOf(settings.baseUrl, settings.apiToken, settings.models),
     capabilities: capabilitiesOf(settings),
-    submit: (jobSpec, mayStillSend) => submit(settings, jobSpec, mayStillSend),
+    submit: (jobSpec, mayStillSend) => submitToReplicate(settings, jobSpec, mayStillSend),
     find: (input) => findInPredictions(settings, input),
     read: (jobId) => readPrediction(settings, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
-    readCallback: createWebhookReader(settings),
+    readCallback: createReplicateWebhookReader(settings),
   };
 }
 
@@ -28,17 +31,11 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
  * Source: Replicate docs, rate limits and data retention.
  */
 function capabilitiesOf(settings: ReplicateSettings): Capabilities {
-  const missing = Object.entries(settings.models).filter(([, model]) => model === null);
-  const names = missing.map(([name]) => name).join(', ');
-  const model = `Replicate does not offer ${names}: such a task is not accepted for now`;
   return {
     exactOutput: false,
     findLagSeconds: Math.min(settings.listLagSeconds, settings.cancelAfterSeconds),
-    find: 'list',
-    callbacks: 'signed',
     jobLimitSeconds: settings.cancelAfterSeconds,
     outputLifeSeconds: 3600,
-    unsupported: missing.length > 0 ? { model } : {},
     budgets: {
       submit: { callsPerSecond: 10 },
       read: { callsPerSecond: 40 },

@@ -6,39 +6,37 @@ import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
 export interface ReplicateOptions {
   apiToken: string;
   call: CallOnce;
-  /** Opens results. */
+  /** Downloads results. */
   guardedFetch: GuardedFetch;
   submitTimeoutSeconds: number;
   /** Milliseconds since 1970. */
   now(): number;
   models?: ReplicateModels | undefined;
-  /** https://api.replicate.com when not given. */
-  baseUrl?: string | undefined;
-  /** `whsec_...`; asked of Replicate when not given. */
+  baseUrl: string;
+  /** `whsec_...`; fetched from Replicate if not given. */
   webhookSecret?: string | undefined;
-  /** Replicate ends a prediction that is not done by then; 3600 when not given. */
+  /** Seconds after which Replicate ends a prediction that is not done; 3600 if not given. */
   cancelAfterSeconds?: number | undefined;
   /**
-   * How soon the list shows every new prediction, where an operator knows: one that it does not
-   * show by then is taken not to exist. Replicate promises nothing, so absence never counts by
-   * itself when this is not given.
+   * Seconds after which the list shows every new prediction, if an operator knows. A prediction
+   * that is not listed by then counts as not existing. If not given, absence never counts by
+   * itself, because Replicate promises nothing.
    */
   listLagSeconds?: number | undefined;
-  /** Awaited before every page of a list, the first too: a turn of the `find` budget. */
+  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
   readTimeoutSeconds?: number | undefined;
   /** The largest result that is fetched; see openOutputAt. */
   maxOutputBytes?: number | undefined;
 }
 
-type Settled = Omit<ReplicateOptions, 'maxOutputBytes'>;
-export type ReplicateSettings = { [Name in keyof Settled]-?: NonNullable<Settled[Name]> };
+type WithDefaults = Omit<ReplicateOptions, 'maxOutputBytes'>;
+export type ReplicateSettings = { [Name in keyof WithDefaults]-?: NonNullable<WithDefaults[Name]> };
 
 export function replicateSettings(options: ReplicateOptions): ReplicateSettings {
   return {
     ...options,
     models: options.models ?? REPLICATE_MODELS,
-    baseUrl: options.baseUrl ?? 'https://api.replicate.com',
     webhookSecret: options.webhookSecret ?? '',
     cancelAfterSeconds: options.cancelAfterSeconds ?? 3600,
     listLagSeconds: options.listLagSeconds ?? Number.POSITIVE_INFINITY,
@@ -47,7 +45,7 @@ export function replicateSettings(options: ReplicateOptions): ReplicateSettings 
   };
 }
 
-/** Reads something of the account's; see getJson for what it throws. */
+/** GET with the API token; see getJson for what it throws. */
 export function getFromReplicate(settings: ReplicateSettings, url: string): Promise<JsonResponse> {
   const headers = { authorization: `Bearer ${settings.apiToken}` };
   return getJson(settings.call, { url, headers, timeoutSeconds: settings.readTimeoutSeconds });

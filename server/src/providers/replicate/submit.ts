@@ -2,20 +2,20 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import type { CallOutcome } from '../../outbound/call.ts';
 import { JobIdSchema } from '../kit/job-id.ts';
-import { leavesOpen, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
+import { isOutcomeUnknown, parseJson, retryAfterSeconds } from '../kit/json-call.ts';
 import type { JobSpec, SubmitOutcome } from '../provider.ts';
-import { rejectionOf, replicateErrorIn } from './errors.ts';
-import { modelInput } from './model-input.ts';
+import { replicateErrorIn, replicateRejection } from './errors.ts';
+import { replicateInput } from './model-input.ts';
 import type { ReplicateSettings } from './settings.ts';
 
 const AcceptedSchema = Type.Object({ id: JobIdSchema });
 
 /**
- * Creates a prediction of an official model, once. Its `start` webhook brings the id of one whose
- * answer was lost, and its deadline bounds what such a one can cost.
+ * Creates a prediction of an official model; one try. If the response is lost, the `start` webhook
+ * brings the id, and the deadline limits the cost of an orphan job.
  * Source: Replicate docs, create a prediction, webhooks; changelog 2025-10-16.
  */
-export async function submit(
+export async function submitToReplicate(
   settings: ReplicateSettings,
   jobSpec: JobSpec,
   mayStillSend: () => boolean,
@@ -34,7 +34,7 @@ export async function submit(
       'cancel-after': asDuration(settings.cancelAfterSeconds),
     },
     body: JSON.stringify({
-      input: modelInput(jobSpec),
+      input: replicateInput(jobSpec),
       webhook: jobSpec.callbackUrl,
       webhook_events_filter: ['start', 'completed'],
     }),
@@ -44,7 +44,7 @@ export async function submit(
   return outcomeOf(response);
 }
 
-/** As the documented example has it, `1m`. */
+/** In the format of the documented example, `1m`. */
 function asDuration(seconds: number): string {
   const whole = Math.ceil(seconds);
   return whole % 60 === 0 ? `${whole / 60}m` : `${whole}s`;
@@ -57,6 +57,6 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && Value.Check(AcceptedSchema, body)) return { kind: 'accepted', jobId: body.id };
   const error = replicateErrorIn(body);
-  if (leavesOpen(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
-  return rejectionOf(status, error, retryAfterSeconds(headers));
+  if (isOutcomeUnknown(status) || !error) return { kind: 'unknown', cause: `HTTP ${status}` };
+  return replicateRejection(status, error, retryAfterSeconds(headers));
 }

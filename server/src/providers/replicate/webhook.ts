@@ -10,7 +10,7 @@ import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 const SecretSchema = Type.Object({ key: Type.String({ pattern: '^whsec_.+' }) });
 const BodySchema = Type.Object({ id: JobIdSchema });
 
-/** The account's secret changes only when somebody renews it. */
+/** The account's secret changes only if a person renews it. */
 const SECRET_MAX_AGE_SECONDS = 86_400;
 
 interface Delivery {
@@ -22,9 +22,9 @@ interface Delivery {
  * Reads Replicate's signed webhooks (Standard Webhooks): HMAC-SHA256 over id, time and raw body.
  * Source: Replicate docs, verify webhooks.
  */
-export function createWebhookReader(settings: ReplicateSettings) {
+export function createReplicateWebhookReader(settings: ReplicateSettings) {
   const secrets = createSigningKeys({
-    ask: async () => [await secretOf(settings)],
+    fetchKeys: async () => [await secretOf(settings)],
     now: settings.now,
     maxAgeSeconds: SECRET_MAX_AGE_SECONDS,
   });
@@ -33,32 +33,33 @@ export function createWebhookReader(settings: ReplicateSettings) {
     const timestamp = headers['webhook-timestamp'];
     const signatures = headers['webhook-signature'];
     if (!id || !timestamp || !signatures) return forged('a signature header is missing');
-    if (!signedRecently(timestamp, settings.now())) return forged('not signed just now');
+    if (!signedRecently(timestamp, settings.now()))
+      return forged('not signed within 5 minutes of now');
     const text = Buffer.concat([Buffer.from(`${id}.${timestamp}.`), body]);
     const isSigned = await secrets.some((secret) => isAmong(signatures, signatureOf(text, secret)));
-    return isSigned ? newsIn(body) : forged('the signature does not fit');
+    return isSigned ? newsIn(body) : forged('the signature is wrong');
   };
 }
 
 async function secretOf(settings: ReplicateSettings): Promise<Buffer> {
-  const secret = settings.webhookSecret || (await askForSecret(settings));
+  const secret = settings.webhookSecret || (await fetchSecret(settings));
   return Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
 }
 
-async function askForSecret(settings: ReplicateSettings): Promise<string> {
+async function fetchSecret(settings: ReplicateSettings): Promise<string> {
   const response = await getFromReplicate(
     settings,
     `${settings.baseUrl}/v1/webhooks/default/secret`,
   );
   if (response.status === 200 && Value.Check(SecretSchema, response.body)) return response.body.key;
-  throw new Error(`The secret of the webhooks can not be read: HTTP ${response.status}`);
+  throw new Error(`the secret of the webhooks can't be read: HTTP ${response.status}`);
 }
 
 function signatureOf(text: Buffer, secret: Buffer): Buffer {
   return createHmac('sha256', secret).update(text).digest();
 }
 
-/** While a secret is renewed a delivery carries several signatures, `v1,BASE64` each. */
+/** While a secret is being renewed, a delivery has several signatures, each `v1,BASE64`. */
 function isAmong(signatures: string, expected: Buffer): boolean {
   return signatures.split(' ').some((entry) => {
     const [version, text = ''] = entry.split(',');

@@ -3,8 +3,8 @@ import type { Log } from '../../kernel/log.ts';
 import type { Callback, Provider } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
 import { wakeTask } from '../transitions.ts';
-import { noteEvidence } from './evidence.ts';
-import { noteOrphans } from './orphans.ts';
+import { recordEvidence } from './evidence.ts';
+import { recordOrphans } from './orphans.ts';
 
 export interface CallbackDeps {
   db: Database;
@@ -14,24 +14,24 @@ export interface CallbackDeps {
 }
 
 /** A POST to an address under `/callbacks/`. Header names are in lower case. */
-export interface IncomingCallback {
+interface IncomingCallback {
   provider: string;
-  /** The last part of the address: the attempt and its token. */
+  /** The last segment of the path: the attempt's id and its token. */
   segment: string;
   body: Uint8Array;
   headers: Record<string, string | undefined>;
 }
 
 /**
- * What became of a callback. `no_such_path`: the address is none of ours. `forged`: the address is
- * right, the signature or the body is not.
+ * The result of a callback. `no_such_path`: its address does not belong to an attempt. `forged`:
+ * the address is right, but the signature or the body is not.
  */
 export type CallbackResult = 'received' | 'no_such_path' | 'forged';
 
 /**
- * Takes a provider's callback. It is written down and wakes the task's next step, which reads the
- * truth from the provider; nothing of it is believed here (design section 3). For a task that has
- * ended, or has another job, it is late evidence.
+ * Receives a provider's callback: records it as evidence and wakes the task. Nothing it says is
+ * trusted here, because the task's next step asks the provider itself. For a task that has ended or
+ * has another job, the callback is late evidence (C16).
  * @throws Error when the signature can't be checked now: the provider should send it again
  */
 export async function receiveCallback(
@@ -43,20 +43,17 @@ export async function receiveCallback(
   if (attemptId === undefined) return 'no_such_path';
   const taskId = await readTaskOf(db, incoming.provider, attemptId);
   if (taskId === undefined) return 'no_such_path';
-  const said = await understand(deps, incoming);
-  if (said.kind === 'forged') {
-    log.warn(
-      { task: taskId, attempt: attemptId, cause: said.cause },
-      'a callback was not believed',
-    );
+  const callback = await readCallback(deps, incoming);
+  if (callback.kind === 'forged') {
+    log.warn({ task: taskId, attempt: attemptId, cause: callback.cause }, 'a callback was forged');
     return 'forged';
   }
-  await take(db, { attemptId, taskId }, said);
+  await record(db, { attemptId, taskId }, callback);
   return 'received';
 }
 
-/** @throws Error when this process can't read it: another may, or this one once it is configured */
-async function understand(deps: CallbackDeps, incoming: IncomingCallback): Promise<Callback> {
+/** @throws Error when the provider is not configured in this process: another one may have it */
+async function readCallback(deps: CallbackDeps, incoming: IncomingCallback): Promise<Callback> {
   const provider = deps.providers.get(incoming.provider);
   if (!provider) throw new Error(`this process has no provider named ${incoming.provider}`);
   if (!provider.readCallback) return { kind: 'news', jobId: null, verified: false };
@@ -75,16 +72,16 @@ async function readTaskOf(db: Database, provider: string, attemptId: string) {
 
 const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for update');
 
-/** Under the attempt's lock: whoever resolves it sees this finding, or this sees the resolution. */
-async function take(
+/** Locks the attempt, so that of this finding and the outcome the later one sees the earlier. */
+async function record(
   db: Database,
   { attemptId, taskId }: { attemptId: string; taskId: string },
   { jobId, verified }: Extract<Callback, { kind: 'news' }>,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query(LOCK, [attemptId]);
-    await noteEvidence(tx, attemptId, 'callback', { job: jobId, verified });
-    await noteOrphans(tx, attemptId);
+    await recordEvidence(tx, attemptId, 'callback', { job: jobId, verified });
+    await recordOrphans(tx, attemptId);
   });
   await wakeTask(db, taskId);
 }

@@ -1,14 +1,14 @@
 import { type Queryable, statement } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
 
-/** Who learned something of an attempt. */
+/** Where a finding about an attempt comes from. */
 export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 
-/** Failures of look-ups may differ each time, by the id of a request for example. */
+/** Kept per attempt. A find's failure may differ each time, for example by a request id. */
 const MAX_FINDS = 100;
 
 const NOTE = statement(
-  'evidence_note',
+  'evidence_record',
   `insert into evidence as e (attempt_id, source, finding, digest)
    select $1, $2, $3::jsonb, md5($3::jsonb::text)
    where $2 <> 'find' or ${MAX_FINDS} >
@@ -19,8 +19,8 @@ const NOTE = statement(
      do update set times = e.times + 1, last_at = clock_now()`,
 );
 
-/** Keeps what was learned of an attempt, for operators; the same finding again counts up. */
-export async function noteEvidence(
+/** Records a finding about an attempt, for operators; a repeated one only increases its count. */
+export async function recordEvidence(
   db: Queryable,
   attemptId: string,
   source: EvidenceSource,
@@ -29,10 +29,10 @@ export async function noteEvidence(
   await db.query(NOTE, [attemptId, source, jsonText(finding)]);
 }
 
-/** A job that a callback on the attempt's own path named. */
+/** A job that was named by a callback to the attempt's own address. */
 export interface NamedJob {
   job_id: string;
-  /** Whether the provider's signature stands behind it. */
+  /** Whether a callback with the provider's valid signature named it. */
   verified: boolean;
 }
 
@@ -43,7 +43,7 @@ const NAMED = statement(
    group by 1 order by verified desc, min(first_at)`,
 );
 
-/** The jobs that callbacks named for an attempt, those with a good signature first. */
+/** The jobs that callbacks named for an attempt, those with a valid signature first. */
 export function namedJobs(db: Queryable, attemptId: string): Promise<NamedJob[]> {
   return db.query<NamedJob>(NAMED, [attemptId]);
 }
@@ -54,7 +54,7 @@ const NAMED_ELSEWHERE = statement(
    where e.source = 'callback' and e.finding->>'job' = $3 and e.attempt_id <> $1 limit 1`,
 );
 
-/** Whether a callback on another attempt's path named the job. */
+/** Whether a callback to another attempt's address named the job. */
 export async function isNamedElsewhere(
   db: Queryable,
   attempt: { id: string; provider: string },

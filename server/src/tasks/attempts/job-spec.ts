@@ -7,18 +7,18 @@ import { type Attempt, SEND_WITHIN_SECONDS, takenJobs } from './attempts.ts';
 export interface JobSpecDeps {
   db: Database;
   submitTimeoutSeconds: number;
-  /** Signs what the provider may fetch and where it may call back. */
+  /** Signs the links that a provider may fetch and the address that it may call back. */
   links: Pick<Links, 'inputLinkTo' | 'callbackTo'>;
 }
 
-/** The task's copied files, each with a link that works for as long as a job may wait. */
+/** The task's copied files, each with a link that stays valid for as long as a job may wait. */
 export function inputsFor({ links }: Pick<JobSpecDeps, 'links'>, task: Task): ProviderInput[] {
   const urlOf = ({ objectId, mediaType }: TaskInput) =>
     links.inputLinkTo(objectId, task.now_seconds, mediaType);
   return task.inputs.map((input) => ({ ...input, url: urlOf(input) }));
 }
 
-/** What the provider is given; the same for a look-up but for the links' expiry. */
+/** The job spec of an attempt. A find gets the same one, except that its links expire later. */
 export function jobSpecOf(
   { links }: Pick<JobSpecDeps, 'links'>,
   task: Task,
@@ -40,12 +40,12 @@ export function jobSpecOf(
   };
 }
 
-/** What a look-up of the attempt's job goes by. */
+/** What a provider needs to find the attempt's job. */
 export function findJobInput(deps: JobSpecDeps, task: Task, attempt: Attempt): FindJobInput {
-  const latestMs = attempt.opened_at_ms + (SEND_WITHIN_SECONDS + deps.submitTimeoutSeconds) * 1000;
+  const latestMs = attempt.created_at_ms + (SEND_WITHIN_SECONDS + deps.submitTimeoutSeconds) * 1000;
   return {
     jobSpec: jobSpecOf(deps, task, attempt),
-    sentBetween: { from: attempt.opened_at_ms, to: Math.min(latestMs, attempt.now_ms) },
+    sentBetween: { from: attempt.created_at_ms, to: Math.min(latestMs, attempt.now_ms) },
     takenJobIds: (jobIds) => takenJobs(deps.db, attempt.provider, jobIds),
   };
 }

@@ -16,11 +16,11 @@ import { balances } from '../../ledger/ledger.ts';
 import { announce } from '../create/announce.ts';
 import { createTask } from '../create/create.ts';
 import type { Task } from '../task.ts';
-import { type Next, Superseded } from '../transitions.ts';
+import { type StepResult, Superseded } from '../transitions.ts';
 import { notAccepted } from './not-accepted.ts';
 
 const SUBMIT_RETRY_SECONDS = 600;
-/** The wait of a create in these tests, as in openTaskRoom. */
+/** The wait of a create, as in openTaskFixture. */
 const WAIT_SECONDS = 20;
 
 let fixture: TaskFixture;
@@ -32,7 +32,7 @@ before(async () => {
 });
 after(() => fixture.closeAudited());
 
-function refuse(task: Task): Promise<Next> {
+function refuse(task: Task): Promise<StepResult> {
   const options = { submitRetrySeconds: SUBMIT_RETRY_SECONDS, cause: { provider: 'busy' } };
   return db.transaction((tx) => notAccepted(tx, task, options));
 }
@@ -47,12 +47,12 @@ async function dueInSeconds(taskId: string): Promise<number | undefined> {
   return row?.seconds;
 }
 
-test('nobody counts on the task: it fails with its refund and its key is armed again', async () => {
+test('a task that was not announced fails with its refund and its key is released', async () => {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture);
   await freezeClock(db, WAIT_SECONDS - 0.001);
   const failed = await refuse(task);
-  assert.ok(failed !== 'rest');
+  assert.ok(failed !== 'postponed');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'not_accepted']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
   const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
@@ -60,25 +60,25 @@ test('nobody counts on the task: it fails with its refund and its key is armed a
   assert.notEqual(again.task.id, task.id);
 });
 
-test('an announced task is tried again, its credits stay held', async () => {
+test('an announced task is submitted again later, its credits stay reserved', async () => {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture);
   await announce(db, task.id);
-  assert.equal(await refuse(task), 'rest');
+  assert.equal(await refuse(task), 'postponed');
   assert.equal(await dueInSeconds(task.id), 1);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, reserved: 250 });
   const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
 });
 
-test('once the wait is over on the database clock a task counts as announced', async () => {
+test('a task counts as announced when its wait is over on the database clock', async () => {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);
   await freezeClock(db, WAIT_SECONDS);
-  assert.equal(await refuse(task), 'rest');
+  assert.equal(await refuse(task), 'postponed');
 });
 
-test('the tries of an announced task grow rarer, up to one in 30 seconds', async () => {
+test('the pause before the next submit grows from 1 to 30 seconds', async () => {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   let current = task;
@@ -90,20 +90,20 @@ test('the tries of an announced task grow rarer, up to one in 30 seconds', async
     [599, 30],
   ] as const) {
     await freezeClock(db, seconds);
-    assert.equal(await refuse(current), 'rest');
+    assert.equal(await refuse(current), 'postponed');
     assert.equal(await dueInSeconds(task.id), wait, `after ${seconds} s`);
     await freezeClock(db, seconds + wait);
     current = await claimTask(db, task.id);
   }
 });
 
-test('when the time for tries is over the task fails, and its key answers with it for ever', async () => {
+test('when the retry time is over the task fails, and its key returns this task for ever', async () => {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
-  assert.equal(await refuse(task), 'rest');
+  assert.equal(await refuse(task), 'postponed');
   await freezeClock(db, SUBMIT_RETRY_SECONDS);
   const failed = await refuse(await claimTask(db, task.id));
-  assert.ok(failed !== 'rest');
+  assert.ok(failed !== 'postponed');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
   const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
@@ -114,7 +114,7 @@ test('when the time for tries is over the task fails, and its key answers with i
   });
 });
 
-test('a worker that lost its lease neither fails the task nor arms its key', async () => {
+test('a worker that lost its lease neither fails the task nor releases its key', async () => {
   await freezeClock(db, 0);
   for (const createWaitSeconds of [0, WAIT_SECONDS]) {
     await freezeClock(db, 0);
@@ -123,6 +123,6 @@ test('a worker that lost its lease neither fails the task nor arms its key', asy
     const taken = await claimTask(db, task.id);
     await assert.rejects(refuse(task), Superseded);
     assert.equal((await balances(db, task.account_id)).paid.reserved, 250);
-    assert.ok(await refuse(taken), 'the new holder of the lease decides');
+    assert.ok(await refuse(taken), 'the worker with the lease may');
   }
 });

@@ -1,6 +1,6 @@
 import { statement, type Transaction } from '../../database/database.ts';
-import { SURFACE, type Task } from '../task.ts';
-import { move, type Next, postpone, Superseded } from '../transitions.ts';
+import type { Task } from '../task.ts';
+import { move, postpone, type StepResult, Superseded } from '../transitions.ts';
 
 const LOCK = statement(
   'task_lock_refused',
@@ -10,33 +10,34 @@ const LOCK = statement(
      extract(epoch from clock_now() - refused_at)::float8 as refused_seconds`,
 );
 
-const REARM = statement(
-  'key_rearm',
+const RELEASE_KEY = statement(
+  'key_release',
   `update idempotency_keys set task_id = null
-   where account_id = $1 and surface = '${SURFACE}' and key = $2 and task_id = $3`,
+   where account_id = $1 and surface = $2 and key = $3 and task_id = $4`,
 );
 
-/** The longest that a provider may put off the next try, in seconds. */
+/** The longest wait that a provider may ask for. */
 const MAX_WAIT_SECONDS = 300;
 
 /**
- * How long the next try waits: a quarter of the time already spent trying, 1 to 30 seconds, or what
- * the provider asked for.
+ * Seconds until the next submit: a quarter of the time since the first refusal, between 1 and 30
+ * seconds, or the provider's Retry-After if that is longer.
  */
 function backoffSeconds(refusedSeconds: number, asked: number | undefined): number {
   const ours = Math.min(30, Math.max(1, refusedSeconds / 4));
-  return Math.max(ours, askedSeconds(asked));
+  return Math.max(ours, waitSeconds(asked));
 }
 
-function askedSeconds(asked: number | undefined): number {
+function waitSeconds(asked: number | undefined): number {
   return Math.min(MAX_WAIT_SECONDS, Math.ceil(asked ?? 0));
 }
 
 /**
- * What follows once it is certain that no provider took the task, and not for the client's fault
- * (design decision 2). Nobody counts on a task that was not announced: it fails with its refund and
- * its key is armed again. An announced one is tried again until `submitRetrySeconds` are over; if
- * it was held, it fails with its refund: such a task is never submitted again (decision 15).
+ * Continues a task when it is certain that no provider accepted it, through no fault of the client
+ * (C2). If the task was not announced, it fails with its refund and its Idempotency-Key is
+ * released. An announced task is submitted again until `submitRetrySeconds` have passed since the
+ * first refusal, then it fails with its refund. An announced task that was held fails at once,
+ * because a held task is never submitted again (C15).
  */
 export async function notAccepted(
   tx: Transaction,
@@ -44,32 +45,33 @@ export async function notAccepted(
   options: {
     submitRetrySeconds: number;
     cause: Record<string, unknown>;
-    /** How long the provider asked to be left alone. */
+    /** The wait that the provider asked for. */
     retryAfterSeconds?: number | undefined;
   },
-): Promise<Next> {
+): Promise<StepResult> {
   const [lock] = await tx.query<{ announced: boolean; refused_seconds: number }>(LOCK, [
     task.id,
     task.lease,
   ]);
-  if (!lock) throw new Superseded(`${task.id} was taken over`);
+  if (!lock) throw new Superseded(`${task.id} is leased by another worker`);
   const { cause } = options;
   if (!lock.announced) {
-    const message = 'The request was not accepted for now. Send it again with the same key.';
-    const wait = askedSeconds(options.retryAfterSeconds);
+    const message =
+      'The request was not accepted for now. Send it again with the same Idempotency-Key.';
+    const wait = waitSeconds(options.retryAfterSeconds);
     const details = wait > 0 ? { details: { retry_after_seconds: wait } } : {};
     const error = { code: 'not_accepted', message, ...details } as const;
     const failed = await move(tx, task, { to: 'failed', changes: { error }, cause });
-    await tx.query(REARM, [task.account_id, task.idempotency_key, task.id]);
+    await tx.query(RELEASE_KEY, [task.account_id, task.surface, task.idempotency_key, task.id]);
     return failed;
   }
   if (task.phase === 'held') {
-    const message = 'The provider did not take the request. The credits are returned.';
+    const message = 'The provider did not accept the request. The credits are refunded.';
     const error = { code: 'not_accepted', message } as const;
     return move(tx, task, { to: 'failed', changes: { error }, cause });
   }
   if (lock.refused_seconds >= options.submitRetrySeconds) {
-    const message = 'The generation provider was not available in time. The credits are returned.';
+    const message = 'The generation provider was not available in time. The credits are refunded.';
     const error = { code: 'provider_unavailable', message } as const;
     return move(tx, task, { to: 'failed', changes: { error }, cause });
   }

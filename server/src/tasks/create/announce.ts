@@ -1,5 +1,5 @@
 import { type Queryable, statement } from '../../database/database.ts';
-import { SURFACE, TASK_COLUMNS, type Task } from '../task.ts';
+import { TASK_COLUMNS, type Task } from '../task.ts';
 
 const ANNOUNCE = statement(
   'task_announce',
@@ -11,15 +11,15 @@ const ANNOUNCE = statement(
 const READ_BOUND = statement(
   'task_read_bound',
   `select ${TASK_COLUMNS} from tasks join idempotency_keys k on k.task_id = tasks.id
-     and k.account_id = tasks.account_id and k.surface = '${SURFACE}'
+     and k.account_id = tasks.account_id and k.surface = tasks.surface
      and k.key = tasks.idempotency_key
    where tasks.id = $1`,
 );
 
 /**
- * Records, by compare-and-set, that a live answer for the task is about to be given, so that the
- * not-accepted transition will not arm its key again (decision 2).
- * @returns the task; undefined when it failed first and its key is armed again
+ * Announces a task (C2): records, by compare-and-set, that a client is about to get a response that
+ * it may rely on, so that the task's Idempotency-Key is not released any more.
+ * @returns the task; undefined when it failed before and its key was released
  */
 export async function announce(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);

@@ -3,6 +3,7 @@ import type { Price } from '../../catalog/price.ts';
 import { type GenerationRequest, inputsOf } from '../../catalog/request.ts';
 import {
   type Database,
+  namedStatement,
   type Queryable,
   statement,
   type Transaction,
@@ -13,43 +14,48 @@ import { newId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { reserve } from '../../ledger/ledger.ts';
 import type { Queue, QueueName } from '../../queue/queue.ts';
-import { readTasks, SURFACE, type Task } from '../task.ts';
+import { readTasks, type Task } from '../task.ts';
 import { announce } from './announce.ts';
 
 export interface CreateDeps {
   db: Database;
   queue: Queue;
   log: Log;
-  /** The provider new tasks are given to; recorded with each. */
+  /** The provider that new tasks are given to; it is recorded with each task. */
   providerName: string;
-  /** How long a POST may wait for the outcome; 0 announces the task at once. */
+  /** How long a POST may wait for the outcome; with 0 the task is announced from the start. */
   createWaitSeconds: number;
 }
 
 /** What binds a request to its Idempotency-Key. */
 export interface Binding {
   accountId: string;
+  /** Where the request came in (C20). */
+  surface: string;
   idempotencyKey: string;
   fingerprint: Buffer;
 }
 
-/** What is known of a key: the body it belongs to, and its task unless the key is armed again. */
+/**
+ * The row of a known key: the body that it belongs to, and its task unless the key was released.
+ */
 export interface KnownKey {
   fingerprint: Buffer;
   task_id: string | null;
 }
 
-/** For an admitting statement: what is known of the caller's Idempotency-Key. */
+/** For an admitting statement: the row of the caller's Idempotency-Key. */
 export const KEY_OF_CALLER = {
   columns: 'known.fingerprint, known.task_id',
   joins: `left join idempotency_keys known on known.account_id = caller.account_id
-       and known.surface = '${SURFACE}' and known.key = caller.argument`,
+       and known.surface = caller.surface and known.key = caller.argument`,
 } as const;
 
 /**
- * The task that a key already belongs to.
- * @returns undefined when the key is new or armed again: the request may create a task
- * @throws ApiError `idempotency_conflict` when the key was used with another body, armed or not
+ * The task that a known key belongs to. It is announced, since the client is about to get it.
+ * @returns undefined when the key was released: the request may create a task
+ * @throws ApiError `idempotency_conflict` when the key was used with another body, even if it was
+ * released since
  */
 export async function replay(
   db: Database,
@@ -67,14 +73,14 @@ export async function replay(
 
 export type Created = { kind: 'created' | 'replayed'; task: Task };
 
-/** How often a key may be armed again under our feet before we call ourselves busy. */
+/** How often a key may be released while a create waits for it, before the response is 503. */
 const ROUNDS = 5;
 
 /**
- * Creates the task of a valid request, or finds the one that its key belongs to: twins in flight at
- * once reserve once and share one task.
- * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for any failure
- * of ours, since the reserve may have been committed (decision 8)
+ * Creates the task of a valid request, or returns the task that its key belongs to: identical
+ * creates in flight reserve once and share one task.
+ * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for a failure of
+ * the service itself, since the reserve may have been committed (C8)
  */
 export async function createTask(
   deps: CreateDeps,
@@ -90,10 +96,13 @@ export async function createTask(
       const replayed = known && (await replay(deps.db, known, binding.fingerprint));
       if (replayed) return { kind: 'replayed', task: replayed };
     }
-    throw new Error('the key was armed again too often');
+    throw new Error('the key was released too often');
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
-    deps.log.error({ err: cause }, 'a create failed; its outcome is told by its key');
+    deps.log.error(
+      { err: cause },
+      'a create failed; retry with the same Idempotency-Key to learn the outcome',
+    );
     const message =
       'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
     throw new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
@@ -103,11 +112,11 @@ export async function createTask(
 const READ_KEY = statement(
   'key_read',
   `select fingerprint, task_id from idempotency_keys
-   where account_id = $1 and surface = '${SURFACE}' and key = $2`,
+   where account_id = $1 and surface = $2 and key = $3`,
 );
 
-async function readKey(db: Queryable, { accountId, idempotencyKey }: Binding) {
-  const [known] = await db.query<KnownKey>(READ_KEY, [accountId, idempotencyKey]);
+async function readKey(db: Queryable, { accountId, surface, idempotencyKey }: Binding) {
+  const [known] = await db.query<KnownKey>(READ_KEY, [accountId, surface, idempotencyKey]);
   return known;
 }
 
@@ -132,28 +141,41 @@ async function reserveAndInsert(
   return task;
 }
 
-const BIND = statement(
+const BIND = namedStatement(
   'key_bind',
+  ['accountId', 'surface', 'idempotencyKey', 'fingerprint', 'taskId'],
   `insert into idempotency_keys as k (account_id, surface, key, fingerprint, task_id)
-   values ($1, '${SURFACE}', $2, $3, $4)
+   values (:accountId, :surface, :idempotencyKey, :fingerprint, :taskId)
    on conflict (account_id, surface, key) do update set task_id = excluded.task_id
      where k.task_id is null and k.fingerprint = excluded.fingerprint
    returning task_id`,
 );
 
-/** Binds a new key, or one armed again; a twin in flight is waited for here. */
+/** Binds a new or released key. If another create is binding it, waits for that transaction. */
 async function bindKey(tx: Transaction, binding: Binding, taskId: string): Promise<boolean> {
-  const { accountId, idempotencyKey, fingerprint } = binding;
-  const rows = await tx.query(BIND, [accountId, idempotencyKey, fingerprint, taskId]);
+  const rows = await tx.query(BIND, BIND.values({ ...binding, taskId }));
   return rows.length === 1;
 }
 
-const INSERT = statement(
+const INSERT = namedStatement(
   'task_insert',
+  [
+    'id',
+    'accountId',
+    'surface',
+    'idempotencyKey',
+    'request',
+    'seed',
+    'credits',
+    'priceVersion',
+    'provider',
+    'waitSeconds',
+  ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
      price_version, provider, wait_until, announced_at, due_at)
-   values ($1, $2, '${SURFACE}', $3, 'reserved', $4, $5, $6, $7, $8,
-     clock_now() + $9 * interval '1 second', case when $9 = 0 then clock_now() end, clock_now())
+   values (:id, :accountId, :surface, :idempotencyKey, 'reserved', :request, :seed, :credits,
+     :priceVersion, :provider, clock_now() + :waitSeconds * interval '1 second',
+     case when :waitSeconds = 0 then clock_now() end, clock_now())
    returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds,
      null as accepted_seconds`,
 );
@@ -168,24 +190,26 @@ async function insertTask(
   const { request, price, binding } = task;
   const drawn = request.seed === undefined || request.seed === -1;
   const seed = drawn ? randomInt(SEEDS) : request.seed;
-  const [inserted] = await tx.query<Task>(INSERT, [
-    task.id,
-    binding.accountId,
-    binding.idempotencyKey,
-    JSON.stringify(request),
+  const values = INSERT.values({
+    id: task.id,
+    accountId: binding.accountId,
+    surface: binding.surface,
+    idempotencyKey: binding.idempotencyKey,
+    request: JSON.stringify(request),
     seed,
-    price.credits,
-    price.version,
-    providerName,
-    createWaitSeconds,
-  ]);
+    credits: price.credits,
+    priceVersion: price.version,
+    provider: providerName,
+    waitSeconds: createWaitSeconds,
+  });
+  const [inserted] = await tx.query<Task>(INSERT, values);
   if (!inserted) throw new Error(`${task.id} was not inserted`);
   return inserted;
 }
 
-/** Reads a task that must be there. */
+/** Reads a task that must exist. */
 export async function readTask(db: Queryable, id: string): Promise<Task> {
   const [task] = await readTasks(db, [id]);
-  if (!task) throw new Error(`${id} is gone`);
+  if (!task) throw new Error(`there is no task ${id}`);
   return task;
 }

@@ -2,7 +2,7 @@ import type { Database } from '../../database/database.ts';
 import type { JobStatus, Provider } from '../../providers/provider.ts';
 import { liveAttempt } from '../attempts/attempts.ts';
 import type { Task } from '../task.ts';
-import { type Move, moveNow, type Next, postpone } from '../transitions.ts';
+import { type Move, moveNow, postpone, type StepResult } from '../transitions.ts';
 
 export interface GenerateDeps {
   db: Database;
@@ -12,15 +12,15 @@ export interface GenerateDeps {
   reconcileSeconds: number;
 }
 
-/** Room for the provider's clock and its own tidying up after a job's time is over. */
+/** For differences of the provider's clock, and its own delay in ending a job. */
 const LIMIT_GRACE_SECONDS = 60;
-const MAX_REST_SECONDS = 6 * 3600;
+const MAX_RECHECK_SECONDS = 6 * 3600;
 
 /**
- * Reads the accepted job, and moves the task on when the provider is done with it. One that
- * vanished, or that goes on beyond the provider's own limit, is held for its outcome.
+ * Reads the accepted job and moves the task when the job has ended. If the job is missing, or works
+ * beyond the provider's own limit, the task is held for its outcome.
  */
-export async function generate(deps: GenerateDeps, task: Task): Promise<Next> {
+export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const { jobId, status } = await readJob(deps, task);
   if (status.kind === 'working' && !isOverdue(deps, task)) {
     return postpone(deps.db, task, { seconds: pollSeconds(deps, task) });
@@ -28,30 +28,30 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<Next> {
   return moveOn(deps, task, afterJob(status, jobId));
 }
 
-/** A task held for its outcome: the job is read again, ever more rarely, until it has one. */
-export async function recheck(deps: GenerateDeps, task: Task): Promise<Next> {
+/** The step of a task held for its outcome: reads the job again, with growing pauses. */
+export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const { jobId, status } = await readJob(deps, task);
   if (status.kind === 'working' && !isOverdue(deps, task)) {
     const cause = { job: jobId, reason: 'the provider works on it again' };
     return moveNow(deps.db, task, { to: 'generating', cause });
   }
   if (status.kind === 'working' || status.kind === 'missing') {
-    const seconds = Math.max(outcomeRestSeconds(deps, task), task.phase_seconds / 60);
-    return postpone(deps.db, task, { seconds: Math.min(seconds, MAX_REST_SECONDS) });
+    const seconds = Math.max(recheckDelaySeconds(deps, task), task.phase_seconds / 60);
+    return postpone(deps.db, task, { seconds: Math.min(seconds, MAX_RECHECK_SECONDS) });
   }
   return moveOn(deps, task, afterJob(status, jobId));
 }
 
 /**
- * How long a task rests that is held for its outcome: twice as long each time it is, so that a
- * result which can't be had costs ever fewer calls and few lines of history.
+ * Seconds until a task held for its outcome is read again. They double each time it is held, so
+ * that a result which can't be fetched costs ever fewer calls and few rows of history.
  */
-export function outcomeRestSeconds(
+export function recheckDelaySeconds(
   { reconcileSeconds }: Pick<GenerateDeps, 'reconcileSeconds'>,
   task: Task,
 ): number {
   const doublings = Math.min(task.outcome_holds, 20);
-  return Math.min(MAX_REST_SECONDS, reconcileSeconds * 2 ** doublings);
+  return Math.min(MAX_RECHECK_SECONDS, reconcileSeconds * 2 ** doublings);
 }
 
 async function readJob(deps: GenerateDeps, task: Task) {
@@ -71,10 +71,10 @@ function pollSeconds(deps: GenerateDeps, task: Task): number {
   return Math.min(deps.pollMaxSeconds, Math.max(deps.pollMinSeconds, task.phase_seconds / 4));
 }
 
-async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<Next> {
+async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepResult> {
   if (step.to !== 'held') return moveNow(deps.db, task, step);
-  await moveNow(deps.db, task, { ...step, delaySeconds: outcomeRestSeconds(deps, task) });
-  return 'rest';
+  await moveNow(deps.db, task, { ...step, delaySeconds: recheckDelaySeconds(deps, task) });
+  return 'postponed';
 }
 
 function afterJob(status: JobStatus, job: string): Move {

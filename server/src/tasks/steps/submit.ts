@@ -5,53 +5,54 @@ import {
 } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
+import { applyOutcome } from '../attempts/apply-outcome.ts';
 import {
   type Attempt,
-  type AttemptOutcome,
+  insertAttempt,
   liveAttempt,
-  openAttempt,
-  recordOutcome,
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
-import { noteEvidence } from '../attempts/evidence.ts';
-import { type FindDeps, findJob, holdForEvidence } from '../attempts/find-job.ts';
+import { recordEvidence } from '../attempts/evidence.ts';
+import { type FindDeps, findJobOf } from '../attempts/find-job.ts';
 import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
-import { noteOrphans } from '../attempts/orphans.ts';
-import { takeBack } from '../lease.ts';
+import { recordOrphans } from '../attempts/orphans.ts';
 import type { Task } from '../task.ts';
-import { move, type Next, Superseded } from '../transitions.ts';
+import { type StepResult, Superseded } from '../transitions.ts';
 
-export interface SubmitDeps extends FindDeps {
+export interface SubmitStepDeps extends FindDeps {
   log: Log;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
-  /** Waits before the next try to record something. */
+  /** Waits before the next attempt to record an outcome. */
   pause(seconds: number): Promise<void>;
 }
 
 /**
- * Hands a task to its provider, once. An attempt that another worker left behind is never sent
- * again: it is looked up first, and held when the look-up can't tell.
+ * Submits a task to its provider, once. If another worker died with an attempt in flight, nothing
+ * is sent again: the provider is asked for the attempt's job, and an inconclusive find holds the
+ * task.
  */
-export async function submit(deps: SubmitDeps, task: Task): Promise<Next> {
-  const left = await liveAttempt(deps.db, task.id);
-  if (left) return findJob(deps, task, left);
+export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
+  const inFlight = await liveAttempt(deps.db, task.id);
+  if (inFlight) return findJobOf(deps, task, inFlight);
   let provider: Provider;
   try {
     provider = deps.providerOf(task);
   } catch (error) {
+    const { submitRetrySeconds } = deps;
     const cause = { failure: String(error) };
-    return deps.db.transaction((tx) => notAccepted(tx, task, { ...deps, cause }));
+    return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
   }
-  await provider.prepare?.(inputsFor(deps, task)).catch(() => {}); // the submit will tell
-  const askedAt = deps.monotonic();
-  const attempt = await deps.db.transaction((tx) => openAttempt(tx, task, provider.identity));
-  // Counted from before the record was made, so this clock runs out no later than send_before.
-  const mayStillSend = () => deps.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
+  // A failure is ignored here: the submit runs into it again and says so.
+  await provider.prepare?.(inputsFor(deps, task)).catch(() => {});
+  const startedAt = deps.monotonic();
+  const attempt = await deps.db.transaction((tx) => insertAttempt(tx, task, provider.identity));
+  // Counted from before the record is made, so this time is over no later than `send_before`.
+  const mayStillSend = () => deps.monotonic() - startedAt < SEND_WITHIN_SECONDS * 1000;
   const jobSpec = jobSpecOf(deps, task, attempt);
   const outcome = await submitOnce(provider, jobSpec, mayStillSend);
-  tell(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
+  logOutcome(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
   return record(deps, task, attempt, outcome);
 }
 
@@ -67,44 +68,53 @@ async function submitOnce(
   }
 }
 
-/** What an operator should know of at once. */
-function tell(log: Log, outcome: SubmitOutcome, who: object): void {
+/** Logs the outcomes that an operator should know at once. */
+function logOutcome(log: Log, outcome: SubmitOutcome, ids: object): void {
   if (outcome.kind === 'unknown') {
-    log.warn({ ...who, cause: outcome.cause }, 'it is not known whether the provider took a task');
+    log.warn(
+      { ...ids, cause: outcome.cause },
+      'it is not known whether the provider accepted a task',
+    );
   }
   if (outcome.kind === 'rejected' && outcome.fault === 'operator') {
-    log.error({ ...who, cause: outcome.cause }, 'the provider takes no tasks until this is mended');
+    log.error(
+      { ...ids, cause: outcome.cause },
+      'the provider rejected a task: fix the API key, balance or model',
+    );
   }
 }
 
-/** Makes sure that an answer is not forgotten: it can't be had again. */
+/** Records the outcome, even if the database is away: the provider does not repeat it. */
 async function record(
-  deps: SubmitDeps,
+  deps: SubmitStepDeps,
   task: Task,
   attempt: Attempt,
   outcome: SubmitOutcome,
-): Promise<Next> {
+): Promise<StepResult> {
   try {
     return await whenReachable(deps, () =>
-      deps.db.transaction((tx) => recordAndFollow(deps, tx, task, { attempt, outcome })),
+      deps.db.transaction((tx) => applySubmitOutcome(deps, tx, task, { attempt, outcome })),
     );
   } catch (failure) {
-    if (failure instanceof Superseded) await comeTooLate(deps, attempt, outcome);
+    if (failure instanceof Superseded) await recordLateOutcome(deps, attempt, outcome);
     if (failure instanceof Superseded || outcome.kind !== 'accepted') throw failure;
     const { jobId } = outcome;
     if (violatedConstraint(failure) === 'one_attempt_per_job') {
-      return record(deps, task, attempt, { kind: 'unknown', cause: `${jobId} is taken already` });
+      return record(deps, task, attempt, {
+        kind: 'unknown',
+        cause: `${jobId} belongs to another attempt already`,
+      });
     }
-    const words = `job ${jobId} of ${attempt.id} was accepted and could not be recorded`;
-    throw new Error(words, { cause: failure });
+    const message = `job ${jobId} of ${attempt.id} was accepted and could not be recorded`;
+    throw new Error(message, { cause: failure });
   }
 }
 
-/** How long the record of an answer is tried while the database is away. */
+/** How long recording an outcome is retried while the database is away. */
 const RECORD_SECONDS = 120;
 const RECORD_PAUSE_SECONDS = 0.5;
 
-async function whenReachable<T>(deps: SubmitDeps, work: () => Promise<T>): Promise<T> {
+async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): Promise<T> {
   const startedAt = deps.monotonic();
   for (;;) {
     try {
@@ -118,68 +128,30 @@ async function whenReachable<T>(deps: SubmitDeps, work: () => Promise<T>): Promi
 }
 
 /**
- * The task is past the question; what the sender knows is evidence all the same. A job was found
- * already, or it is an orphan.
+ * The task has moved on: records the late outcome as evidence. An accepted job that is not the
+ * task's is an orphan.
  */
-async function comeTooLate(
-  deps: SubmitDeps,
+async function recordLateOutcome(
+  deps: SubmitStepDeps,
   attempt: Attempt,
   outcome: SubmitOutcome,
 ): Promise<void> {
   const finding = outcome.kind === 'accepted' ? { job: outcome.jobId, verified: true } : outcome;
   await whenReachable(deps, () =>
     deps.db.transaction(async (tx) => {
-      await noteEvidence(tx, attempt.id, 'sender', finding);
-      await noteOrphans(tx, attempt.id);
+      await recordEvidence(tx, attempt.id, 'sender', finding);
+      await recordOrphans(tx, attempt.id);
     }),
   );
 }
 
-type KnownOutcome = Exclude<SubmitOutcome, { kind: 'unknown' }>;
-
-/** What is known for certain is recorded whoever holds the task now: nobody knows better. */
-async function recordAndFollow(
-  deps: SubmitDeps,
+async function applySubmitOutcome(
+  { submitRetrySeconds }: SubmitStepDeps,
   tx: Transaction,
   task: Task,
   { attempt, outcome }: { attempt: Attempt; outcome: SubmitOutcome },
-): Promise<Next> {
+): Promise<StepResult> {
+  if (outcome.kind === 'unknown') await recordEvidence(tx, attempt.id, 'sender', outcome);
   const cause = { attempt: attempt.id, ...outcome };
-  if (outcome.kind === 'unknown') {
-    await noteEvidence(tx, attempt.id, 'sender', outcome);
-    return holdForEvidence(tx, task, attempt, { by: 'sender', cause });
-  }
-  await recordOutcome(tx, attempt.id, attemptOutcomeOf(outcome, cause));
-  const current = await takeBack(tx, task);
-  const next = await follow(deps, tx, current, outcome, cause);
-  return current === task ? next : 'rest';
-}
-
-function attemptOutcomeOf(outcome: KnownOutcome, cause: Record<string, unknown>): AttemptOutcome {
-  return outcome.kind === 'accepted'
-    ? { state: 'accepted', by: 'sender', jobId: outcome.jobId }
-    : { state: outcome.kind, by: 'sender', cause };
-}
-
-async function follow(
-  deps: SubmitDeps,
-  tx: Transaction,
-  task: Task,
-  outcome: KnownOutcome,
-  cause: { attempt: string },
-): Promise<Next> {
-  switch (outcome.kind) {
-    case 'accepted':
-      return move(tx, task, { to: 'generating', cause });
-    case 'not_sent':
-      return notAccepted(tx, task, { ...deps, cause });
-    case 'rejected': {
-      if (outcome.fault !== 'request') {
-        const { retryAfterSeconds } = outcome;
-        return notAccepted(tx, task, { ...deps, cause, retryAfterSeconds });
-      }
-      const { code, message } = outcome;
-      return move(tx, task, { to: 'failed', changes: { error: { code, message } }, cause });
-    }
-  }
+  return applyOutcome(tx, task, attempt, { outcome, by: 'sender', cause, submitRetrySeconds });
 }

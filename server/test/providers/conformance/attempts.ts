@@ -10,7 +10,7 @@ import type { Suite } from './subject.ts';
 
 let made = 0;
 
-/** A small submission of its own: its prompt and its attempt's id are nobody else's. */
+/** A small job spec with a unique prompt and attempt id. */
 export function newJobSpec(changes: Partial<JobSpec> = {}): JobSpec {
   made += 1;
   const attemptId = `att_${process.pid}x${Date.now()}x${made}`;
@@ -30,7 +30,10 @@ export function newJobSpec(changes: Partial<JobSpec> = {}): JobSpec {
   };
 }
 
-/** How the host asks for a submission that was sent since `from` and has been given up by now. */
+/**
+ * What the host passes to a find of an attempt that was sent after `from` and whose submit has
+ * ended.
+ */
 export function findJobInput(jobSpec: JobSpec, from: number, taken: string[] = []): FindJobInput {
   const isTaken = (id: string) => taken.includes(id);
   return {
@@ -42,28 +45,31 @@ export function findJobInput(jobSpec: JobSpec, from: number, taken: string[] = [
 
 export const sendNow = () => true;
 
-/** Asks again until the answer is as wanted; fails with the last one after 15 seconds. */
+/** Calls `read` until its value is wanted; fails with the last value after 15 seconds. */
 export async function eventually<Value>(
-  ask: () => Promise<Value>,
+  read: () => Promise<Value>,
   isWanted: (value: Value) => boolean,
 ): Promise<Value> {
   const deadline = performance.now() + 15_000;
   for (;;) {
-    const value = await ask();
+    const value = await read();
     if (isWanted(value)) return value;
     assert.ok(performance.now() < deadline, `still ${JSON.stringify(value)}`);
     await delay(25);
   }
 }
 
-/** Submits and expects the job's id. */
+/** Submits, expects acceptance and returns the job id. */
 export async function submitAccepted(suite: Suite, jobSpec: JobSpec): Promise<string> {
   const outcome = await suite.provider().submit(jobSpec, sendNow);
   assert.equal(outcome.kind, 'accepted', JSON.stringify(outcome));
   return outcome.kind === 'accepted' ? outcome.jobId : '';
 }
 
-/** Submits so that the reply is lost: on its way, or with a caller who dies before it comes. */
+/**
+ * Submits so that the response is lost. Without a network, the outcome is ignored, as if the caller
+ * had died.
+ */
 export async function submitLost(suite: Suite, jobSpec: JobSpec): Promise<void> {
   const isSent = suite.of.transport === 'http';
   if (isSent) await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }] });
@@ -84,14 +90,14 @@ export function expectKind(outcome: SubmitOutcome, kind: SubmitOutcome['kind']):
   assert.equal(outcome.kind, kind, JSON.stringify(outcome));
 }
 
-/** The ids, as the provider says them, of the jobs that really ran for a prompt. */
+/** The ids, as the provider writes them, of the jobs that exist for a prompt. */
 export async function jobsFor(suite: Suite, { prompt }: JobSpec): Promise<string[]> {
   const jobIdOf = suite.of.jobIdOf ?? (({ id }: { id: string }) => id);
   const jobs = await suite.simulator().jobs();
   return jobs.filter((job) => job.prompt === prompt).map(jobIdOf);
 }
 
-/** How many submits the simulator has seen so far, also of those it did not read. */
+/** How many submits the simulator got, including those that it did not read. */
 export async function submitCount(suite: Suite): Promise<number> {
   const requests = await suite.simulator().requests();
   return requests.filter(({ call }) => call === 'submit').length;

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import {
+  type CallbackHost,
+  type ReceivedCallback,
+  startCallbackHost,
+} from '../../../../simulators/kit/callback-host.ts';
 import type { Callback, JobSpec } from '../../../src/providers/provider.ts';
 import { jobsFor, newJobSpec, sendNow, submitAccepted, submitLost } from './attempts.ts';
-import { type CallbackHost, type ReceivedCallback, startCallbackHost } from './callback-host.ts';
 import type { PlannedFault, Suite } from './subject.ts';
 
-/** For providers that call back. */
+/** Tests of providers that call back. */
 export function callbackTests(suite: Suite): void {
-  const { host, reachable, read, isSigned } = listen(suite);
+  const { host, jobSpecCallingBack, read, isSigned } = listen(suite);
   const plan = (fault: PlannedFault) => suite.simulator().plan({ faults: [fault] });
 
   test('a callback names the job, and is verified if the provider signs', async () => {
-    const jobSpec = reachable();
+    const jobSpec = jobSpecCallingBack();
     const jobId = await submitAccepted(suite, jobSpec);
     const [callback] = await host().arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
@@ -20,8 +24,8 @@ export function callbackTests(suite: Suite): void {
     assert.deepEqual(await read(callback), news, 'read again');
   });
 
-  test('a callback names the job of a submit whose reply was lost', async () => {
-    const jobSpec = reachable();
+  test('a callback names the job of a submit whose response was lost', async () => {
+    const jobSpec = jobSpecCallingBack();
     await submitLost(suite, jobSpec);
     const [callback] = await host().arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
@@ -30,10 +34,10 @@ export function callbackTests(suite: Suite): void {
     assert.deepEqual(await read(callback), news);
   });
 
-  test('a callback can come before the reply and names the same job', async (t) => {
-    if (suite.of.callsBackEarly === false) return t.skip('it calls back at the end alone');
+  test('a callback can come before the response and names the same job', async (t) => {
+    if (suite.of.callsBackEarly === false) return t.skip('it calls back only at the end');
     await plan({ kind: 'callback_early' });
-    const jobSpec = reachable();
+    const jobSpec = jobSpecCallingBack();
     const outcome = await suite.provider().submit(jobSpec, sendNow);
     const [callback] = host().received(jobSpec.attemptId);
     assert.ok(callback && outcome.kind === 'accepted');
@@ -41,9 +45,9 @@ export function callbackTests(suite: Suite): void {
     assert.equal(news.kind === 'news' && news.jobId, outcome.jobId);
   });
 
-  test('of a job with forged callbacks, none but the provider’s own is verified', async () => {
+  test('if a job has forged callbacks, only the provider’s own callback is verified', async () => {
     await plan({ kind: 'callback_forged' });
-    const jobSpec = reachable();
+    const jobSpec = jobSpecCallingBack();
     const jobId = await submitAccepted(suite, jobSpec);
     const received = await host().arrived(jobSpec.attemptId, 2);
     const [forged, genuine] = await Promise.all(received.slice(0, 2).map(read));
@@ -53,13 +57,13 @@ export function callbackTests(suite: Suite): void {
   });
 }
 
-/** What was tampered with, or made up, is never taken for the provider's. */
+/** A callback that was changed or forged does not count as the provider's. */
 export function forgeryTests(suite: Suite): void {
-  const { host, reachable, read, isSigned } = listen(suite);
+  const { host, jobSpecCallingBack, read, isSigned } = listen(suite);
 
-  test('signed, a callback that was changed or lost its signature is forged', async (t) => {
+  test('if the provider signs, a callback that was changed or has no signature is forged', async (t) => {
     if (!isSigned()) return t.skip('it does not sign');
-    const jobSpec = reachable();
+    const jobSpec = jobSpecCallingBack();
     await submitAccepted(suite, jobSpec);
     const [callback] = await host().arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
@@ -68,7 +72,7 @@ export function forgeryTests(suite: Suite): void {
     assert.equal((await read({ body: callback.body, headers: {} })).kind, 'forged');
   });
 
-  test('whatever is sent to the callback URL, nothing of it is verified', async () => {
+  test('an arbitrary body sent to the callback URL is not verified', async () => {
     for (const text of [
       '',
       'null',
@@ -85,7 +89,7 @@ export function forgeryTests(suite: Suite): void {
   });
 }
 
-/** A host for callbacks, for as long as the suite runs, and job specs that lead there. */
+/** A host for callbacks that runs as long as the suite, and job specs with callback URLs there. */
 function listen(suite: Suite) {
   let host: CallbackHost;
   before(async () => {
@@ -94,12 +98,12 @@ function listen(suite: Suite) {
   after(() => host.close());
   return {
     host: () => host,
-    reachable: (): JobSpec => {
+    jobSpecCallingBack: (): JobSpec => {
       const jobSpec = newJobSpec();
       return { ...jobSpec, callbackUrl: host.url(jobSpec.attemptId) };
     },
     read: (callback: ReceivedCallback) => readCallback(suite, callback),
-    isSigned: () => suite.provider().capabilities.callbacks === 'signed',
+    isSigned: () => suite.of.callbacks === 'signed',
   };
 }
 

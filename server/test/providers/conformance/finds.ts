@@ -11,13 +11,13 @@ import {
   submitAccepted,
   submitLost,
 } from './attempts.ts';
-import { PASSING } from './reads.ts';
+import { TEMPORARY } from './reads.ts';
 import type { ProviderCase, ProviderSubject, Suite } from './subject.ts';
 
 const isPresent = ({ kind }: FindOutcome) => kind !== 'absent';
 
 export function findTests(suite: Suite): void {
-  test('an attempt that was never sent is absent, also beside one that is like it', async () => {
+  test('an attempt that was never sent is absent, even beside a similar one', async () => {
     const from = Date.now();
     const sent = newJobSpec();
     await submitAccepted(suite, sent);
@@ -26,7 +26,7 @@ export function findTests(suite: Suite): void {
     assert.deepEqual(found, { kind: 'absent', proof: suite.of.absence });
   });
 
-  test('of two attempts alike whose replies were lost, each finds its own job', async () => {
+  test('two equal attempts whose responses were lost each find their own job', async () => {
     const from = Date.now();
     const one = newJobSpec({ prompt: 'Two of a kind', aspectRatio: '4:3' });
     const other = newJobSpec({ prompt: 'Two of a kind', aspectRatio: '4:3' });
@@ -39,7 +39,7 @@ export function findTests(suite: Suite): void {
     assert.deepEqual(await eventually(find(one), isPresent), foundByMark(first));
   });
 
-  test('once an attempt is finally absent, no submit of it makes a job', async (t) => {
+  test('after final absence no submit of the attempt makes a job', async (t) => {
     if (suite.of.absence !== 'final') return t.skip('its absence is never final');
     const [from, jobSpec] = [Date.now(), newJobSpec()];
     const find = () => suite.provider().find(findJobInput(jobSpec, from));
@@ -51,10 +51,10 @@ export function findTests(suite: Suite): void {
   });
 }
 
-/** Look-ups at a host that is not ours: its list lags, its answers are lost. */
+/** Finds at a foreign host: its list lags, its responses are lost. */
 export function foreignFindTests(suite: Suite): void {
-  test('a job that a lagging list does not show yet is not finally absent', async (t) => {
-    if (suite.provider().capabilities.find !== 'list') return t.skip('it has no list');
+  test('a job that a lagging list does not show yet is not finally absent, and is found later', async (t) => {
+    if (suite.of.find !== 'list') return t.skip('it has no list');
     const [from, jobSpec] = [Date.now(), newJobSpec()];
     const lag = { kind: 'list_lag', seconds: 1.5 };
     await suite.simulator().plan({ faults: [{ kind: 'drop_after_accepting' }, lag] });
@@ -66,9 +66,8 @@ export function foreignFindTests(suite: Suite): void {
     assert.deepEqual(await eventually(find, isPresent), foundByMark(jobId));
   });
 
-  for (const fault of PASSING) {
-    test(`a look-up that meets "${fault.kind}" throws: it never reads as absent`, async (t) => {
-      if (suite.provider().capabilities.find === 'none') return t.skip('it has no look-up');
+  for (const fault of TEMPORARY) {
+    test(`a find that meets "${fault.kind}" throws: it does not count as absence`, async () => {
       await suite.simulator().plan({ on: 'find', faults: [fault] });
       const attempt = findJobInput(newJobSpec(), Date.now());
       await assert.rejects(async () => suite.provider().find(attempt));
@@ -81,9 +80,9 @@ function foundByMark(jobId: string | undefined) {
   return { kind: 'found', jobId, by: 'mark' };
 }
 
-/** Without a marker, what can't be told apart is not guessed. */
+/** Without a mark, a find does not guess between equal jobs. */
 export function unmarkedTests(suite: Suite): void {
-  test('unmarked, two jobs that an attempt may own are ambiguous until one is taken', async () => {
+  test('without marks, two jobs that may be the attempt’s are ambiguous until one is taken', async () => {
     const from = Date.now();
     const one = newJobSpec({ prompt: 'A twin' });
     await submitLost(suite, one);
@@ -101,7 +100,7 @@ export function unmarkedTests(suite: Suite): void {
     assert.equal((await find(jobIds)).kind, 'absent');
   });
 
-  test('unmarked, a job of another time or with another length is no candidate', async () => {
+  test('without marks, a job of another time or length is not a candidate', async () => {
     const from = Date.now();
     await submitAccepted(suite, newJobSpec({ aspectRatio: '21:9', durationSeconds: 4 }));
     const input = newJobSpec({ aspectRatio: '21:9', durationSeconds: 5 });
@@ -114,7 +113,7 @@ export function unmarkedTests(suite: Suite): void {
   });
 }
 
-/** A provider that is not there: nothing is made up, and over a network nothing was sent. */
+/** A provider that can't be reached: no result is made up, and over a network nothing was sent. */
 export async function expectUnreachable(
   { provider, simulator }: ProviderSubject,
   { transport }: Pick<ProviderCase, 'transport'>,
@@ -124,6 +123,5 @@ export async function expectUnreachable(
   const outcome = await provider.submit(jobSpec, sendNow);
   expectKind(outcome, transport === 'http' ? 'not_sent' : 'unknown');
   await assert.rejects(async () => provider.read('a-job'));
-  if (provider.capabilities.find === 'none') return;
   await assert.rejects(async () => provider.find(findJobInput(jobSpec, Date.now())));
 }

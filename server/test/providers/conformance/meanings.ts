@@ -1,6 +1,6 @@
 import type { RefusalCase, StatusCase } from './subject.ts';
 
-/** What refusals and states become, in the words of the cases. */
+/** What refusals and statuses mean; used by the cases. */
 export const busy = { fault: 'busy' } as const;
 export const operator = { fault: 'operator' } as const;
 

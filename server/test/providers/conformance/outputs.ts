@@ -3,14 +3,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { decodeFrames } from '../../../../local-renderer/test/media-samples.ts';
 import { frameSize } from '../../../src/catalog/frame-size.ts';
-import { seenFrames } from '../../../src/providers/local/media-samples.ts';
 import { OutputGone, type OutputReference } from '../../../src/providers/provider.ts';
 import { newJobSpec, readEnd, submitAccepted } from './attempts.ts';
 import type { PlannedFault, Suite } from './subject.ts';
 
-/** On the way to an output; the link stays good. */
-const PASSING: PlannedFault[] = [
+/** Faults of one download; the link stays valid. */
+const TEMPORARY: PlannedFault[] = [
   { kind: 'reset_after_body' },
   { kind: 'drop_after_accepting' },
   { kind: 'truncated_body' },
@@ -20,11 +20,11 @@ const PASSING: PlannedFault[] = [
 const FRAMES_PER_SECOND = 24;
 
 export function outputTests(suite: Suite): void {
-  test('a job is working, then succeeded; its video decodes and can be had twice', async () => {
+  test('a job is working, then succeeded; its video decodes and can be fetched twice', async () => {
     const jobId = await submitAccepted(suite, newJobSpec({ generateAudio: false }));
     assert.deepEqual(await suite.provider().read(jobId), { kind: 'working' });
     const output = await outputOf(suite, jobId);
-    const stored: OutputReference = JSON.parse(JSON.stringify(output)); // as a task keeps it
+    const stored: OutputReference = JSON.parse(JSON.stringify(output)); // as a task stores it
     const bytes = await download(suite, stored);
     assert.ok(bytes.equals(await download(suite, stored)));
     const { count, width, height } = await decoded(bytes);
@@ -35,13 +35,13 @@ export function outputTests(suite: Suite): void {
   });
 }
 
-/** Outputs at a host that is not ours. */
+/** Outputs at a foreign host. */
 export function foreignOutputTests(suite: Suite): void {
   let good: Promise<OutputReference> | undefined;
   const goodOutput = () => (good ??= succeed(suite, []));
 
-  for (const fault of PASSING) {
-    test(`an output that meets "${fault.kind}" fails for now, and is not gone`, async () => {
+  for (const fault of TEMPORARY) {
+    test(`an output that meets "${fault.kind}" fails for now, but is not gone`, async () => {
       const output = await goodOutput();
       await suite.simulator().plan({ on: 'output', faults: [fault] });
       await assert.rejects(download(suite, output), (error) => !(error instanceof OutputGone));
@@ -54,7 +54,7 @@ export function foreignOutputTests(suite: Suite): void {
     await assert.rejects(download(suite, output), OutputGone);
   });
 
-  test('an output that is too large is given up', async () => {
+  test('an output that is too large is refused', async () => {
     const output = await succeed(suite, [{ kind: 'output_too_large' }]);
     await assert.rejects(download(suite, output));
   });
@@ -75,13 +75,13 @@ async function download(suite: Suite, output: OutputReference): Promise<Buffer> 
   return Buffer.concat(await Array.fromAsync(await suite.provider().openOutput(output)));
 }
 
-/** How many frames a video has, and the size of the first one. */
+/** The number of frames of a video and the size of its first frame. */
 async function decoded(bytes: Buffer) {
   const folder = await mkdtemp(path.join(tmpdir(), 'output-'));
   try {
     const file = path.join(folder, 'output.mp4');
     await writeFile(file, bytes);
-    const { count, frame } = await seenFrames(file, [0]);
+    const { count, frame } = await decodeFrames(file, [0]);
     const { width, height } = frame(0);
     return { count, width, height };
   } finally {

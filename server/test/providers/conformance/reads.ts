@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { newJobSpec, readEnd, sendNow, submitAccepted } from './attempts.ts';
 import type { PlannedFault, StatusCase, Suite } from './subject.ts';
 
-/** Failures of a read or a look-up that say nothing about the job. */
-export const PASSING: PlannedFault[] = [
+/** Temporary failures of a read or a find, which say nothing about the job. */
+export const TEMPORARY: PlannedFault[] = [
   { kind: 'reset_after_body' },
   { kind: 'drop_after_accepting' },
   { kind: 'error_after_accepting', status: 500 },
@@ -17,16 +17,16 @@ export const PASSING: PlannedFault[] = [
 ];
 
 export function readTests(suite: Suite): void {
-  test('a job that nobody ever made is missing', async () => {
-    assert.deepEqual(await suite.provider().read('never-made'), { kind: 'missing' });
+  test('a job that was never submitted is missing', async () => {
+    assert.deepEqual(await suite.provider().read('never-submitted'), { kind: 'missing' });
   });
 
   for (const status of suite.of.statuses) statusTest(suite, status);
 }
 
-/** What a host that is not ours may say of a job, or fail to say. */
+/** What a foreign host may say about a job, or fail to say. */
 export function foreignReadTests(suite: Suite): void {
-  test('a status word that nobody has seen before is working', async () => {
+  test('a job with an unknown status is working', async () => {
     const word = { kind: 'status_word', word: 'defragmenting' };
     await suite.simulator().plan({ faults: [word] });
     const jobId = await submitAccepted(suite, newJobSpec());
@@ -49,8 +49,8 @@ export function foreignReadTests(suite: Suite): void {
     assert.deepEqual(await suite.provider().read(outcome.jobId), { kind: 'missing' });
   });
 
-  for (const fault of PASSING) {
-    test(`a read that meets "${fault.kind}" throws: it never ends a job`, async () => {
+  for (const fault of TEMPORARY) {
+    test(`a read that meets "${fault.kind}" throws: it does not end a job`, async () => {
       const jobId = await submitAccepted(suite, newJobSpec());
       await suite.simulator().plan({ on: 'read', faults: [fault] });
       await assert.rejects(async () => suite.provider().read(jobId));
@@ -73,7 +73,7 @@ function statusTest(suite: Suite, { says, changes, becomes }: StatusCase): void 
   });
 }
 
-/** Time enough for a job to end, by the simulator's own clock. */
+/** Waits until another job has ended, so that this one would have ended too. */
 async function succeedAnother(suite: Suite): Promise<void> {
   const jobId = await submitAccepted(suite, newJobSpec());
   await readEnd(suite, jobId);

@@ -8,7 +8,7 @@ import { createGuardedFetch, type GuardedFetch } from '../../../src/outbound/gua
 import type { Provider } from '../../../src/providers/provider.ts';
 import type { ProviderSubject } from './subject.ts';
 
-/** What an adapter for a simulated host is built with. */
+/** What an adapter of a simulated host is created with. */
 export interface SimulatedHost {
   url: string;
   options: {
@@ -21,7 +21,7 @@ export interface SimulatedHost {
   };
 }
 
-/** Starts a simulator with an empty record, in a process of its own, and an adapter for it. */
+/** Starts a simulator with an empty record in its own process, and creates an adapter for it. */
 export async function startSimulated(
   name: string,
   createProvider: (host: SimulatedHost) => Provider,

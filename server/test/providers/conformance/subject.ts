@@ -5,7 +5,7 @@ import type {
   SubmitOutcome,
 } from '../../../src/providers/provider.ts';
 
-/** A fault as the simulators know it, see `simulators/kit/faults.ts`. */
+/** A fault that simulators know, see `simulators/kit/faults.ts`. */
 export interface PlannedFault {
   kind: string;
   seconds?: number;
@@ -16,8 +16,8 @@ export interface PlannedFault {
 }
 
 /**
- * What the suite asks of a simulator: its control calls. A provider without one answers from its
- * own record, and can't `plan`.
+ * How the suite controls a simulator. A provider without a simulator reads its own record and can't
+ * `plan`.
  */
 export interface SimulatorControl {
   plan(plan: {
@@ -30,20 +30,23 @@ export interface SimulatorControl {
   jobs(): Promise<{ id: string; prompt: string }[]>;
   changeJob(id: string, changes: Record<string, unknown>): Promise<void>;
   requests(): Promise<{ call: string }[]>;
-  /** Sees to it that the job ends, where it does not by itself. */
+  /** Makes the job end, if it does not end by itself. */
   finish?(jobId: string): Promise<void>;
   kill(): Promise<void>;
 }
 
-/** A provider, and the simulator that it is configured for. */
+/** A provider and the simulator that it is configured for. */
 export interface ProviderSubject {
-  /** Its submit and read time-outs are about a second, so that stalls cost the suite little. */
+  /** Its submit and read timeouts are about a second, so that stalls cost little time. */
   provider: Provider;
   simulator: SimulatorControl;
   close(): Promise<void>;
 }
 
-/** A refusal that the provider documents, as a fault of the submit, and what it must become. */
+/**
+ * A refusal that the provider documents, as a fault of the submit, and the outcome that it must
+ * become.
+ */
 export interface RefusalCase {
   fault: Omit<PlannedFault, 'kind'>;
   becomes:
@@ -51,7 +54,7 @@ export interface RefusalCase {
     | { fault: 'busy' | 'operator'; retryAfterSeconds?: number };
 }
 
-/** A state that the provider documents, as changes of a simulated job. */
+/** A status that the provider documents, as changes of a simulated job, and what it must become. */
 export interface StatusCase {
   says: string;
   changes: Record<string, unknown>;
@@ -60,24 +63,26 @@ export interface StatusCase {
 
 export interface ProviderCase {
   name: string;
-  /** How calls travel: what a network can do to them is tried where there is one. */
+  /** Over HTTP, the faults of a network are tested too. */
   transport: 'http' | 'none';
   /** Starts a simulator with an empty record. Called several times. */
   start(): Promise<ProviderSubject>;
-  /** Ways in which a look-up is shown no mark of an attempt, by what a test is to call each. */
+  /** Set-ups in which a find sees no marks, by the name of their tests. */
   unmarked: Record<string, () => Promise<ProviderSubject>>;
   refusals: RefusalCase[];
   statuses: StatusCase[];
-  /** What it proves that a look-up does not find a job. */
+  /** Whether a job is found by an id that the attempt gives it, or in a list of jobs. */
+  find: 'exact' | 'list';
+  /** What absence proves. */
   absence: Extract<FindOutcome, { kind: 'absent' }>['proof'];
-  /** What the provider calls a job of the simulator; its id when not given. */
+  /** The provider's id of a job of the simulator; the simulator's id if not given. */
   jobIdOf?(job: { id: string; prompt: string }): string;
-  callsBack: boolean;
-  /** Whether a callback can come before the submit's reply; true when not given. */
+  callbacks: 'none' | 'unsigned' | 'signed';
+  /** Whether a callback can come before the submit's response; true if not given. */
   callsBackEarly?: boolean;
 }
 
-/** What the tests of a suite share, once it has begun. */
+/** What the tests of a suite share. */
 export interface Suite {
   of: ProviderCase;
   provider(): Provider;

@@ -13,8 +13,8 @@ import {
 } from './attempts.ts';
 import type { PlannedFault, RefusalCase, Suite } from './subject.ts';
 
-/** The provider did its work; whoever asked for it can't know. */
-const LOST_REPLIES: PlannedFault[] = [
+/** The provider accepted, but the caller can't know. */
+const LOST_RESPONSES: PlannedFault[] = [
   { kind: 'drop_after_accepting' },
   { kind: 'error_after_accepting', status: 500 },
   { kind: 'error_after_accepting', status: 502 },
@@ -25,14 +25,14 @@ const LOST_REPLIES: PlannedFault[] = [
   { kind: 'truncated_body' },
   { kind: 'slow_headers' },
   { kind: 'slow_body' },
-  { kind: 'oversize_answer' },
+  { kind: 'oversize_response' },
 ];
 
-/** The provider did nothing; whoever asked for it can't know that either. */
+/** The provider did nothing, and the caller can't know that either. */
 const LOST_REQUESTS: PlannedFault[] = [{ kind: 'reset_before_body' }, { kind: 'reset_after_body' }];
 
 export function submitTests(suite: Suite): void {
-  test('a submit makes one job by one request and gives its id', async () => {
+  test('a submit makes one job with one request and returns its id', async () => {
     const jobSpec = newJobSpec();
     const before = await submitCount(suite);
     const jobId = await submitAccepted(suite, jobSpec);
@@ -40,7 +40,7 @@ export function submitTests(suite: Suite): void {
     assert.equal(await submitCount(suite), before + 1);
   });
 
-  test('when the time to send is over, no submit arrives and nothing is claimed', async () => {
+  test('when the time to send is over, no submit arrives and the outcome is not sent', async () => {
     const jobSpec = newJobSpec();
     const before = await submitCount(suite);
     expectKind(await suite.provider().submit(jobSpec, () => false), 'not_sent');
@@ -48,18 +48,18 @@ export function submitTests(suite: Suite): void {
     assert.deepEqual(await jobsFor(suite, jobSpec), []);
   });
 
-  test('whether it may still send is asked by each submit', async () => {
-    let asked = 0;
+  test('each submit asks whether it may still send', async () => {
+    let calls = 0;
     const mayStillSend = () => {
-      asked += 1;
+      calls += 1;
       return true;
     };
     expectKind(await suite.provider().submit(newJobSpec(), mayStillSend), 'accepted');
-    assert.ok(asked > 0);
+    assert.ok(calls > 0);
   });
 
-  test('an attempt that is submitted twice is one job', async (t) => {
-    if (suite.provider().capabilities.find !== 'exact') return t.skip('it takes no id of ours');
+  test('an attempt that is submitted twice has one job', async (t) => {
+    if (suite.of.find !== 'exact') return t.skip('the provider chooses the job id');
     const jobSpec = newJobSpec();
     const jobId = await submitAccepted(suite, jobSpec);
     assert.equal(await submitAccepted(suite, jobSpec), jobId);
@@ -67,12 +67,12 @@ export function submitTests(suite: Suite): void {
   });
 }
 
-/** What becomes of a submit whose request or reply is lost on its way. */
+/** The outcome of a submit whose request or response is lost. */
 export function lostSubmitTests(suite: Suite): void {
-  for (const fault of LOST_REPLIES) lostReplyTest(suite, fault);
+  for (const fault of LOST_RESPONSES) lostResponseTest(suite, fault);
   for (const fault of LOST_REQUESTS) lostRequestTest(suite, fault);
 
-  test('a 500 is unknown also when nothing was done', async () => {
+  test('a 500 is unknown, even if nothing was done', async () => {
     await suite.simulator().plan({ faults: [{ kind: 'refuse', status: 500 }] });
     const jobSpec = newJobSpec();
     expectKind(await suite.provider().submit(jobSpec, sendNow), 'unknown');
@@ -80,13 +80,13 @@ export function lostSubmitTests(suite: Suite): void {
   });
 }
 
-/** Each refusal is put down to whoever can mend it. */
+/** Each refusal is the fault that its case says. */
 export function refusalTests(suite: Suite): void {
   for (const refusal of suite.of.refusals) refusalTest(suite, refusal);
 }
 
-function lostReplyTest(suite: Suite, fault: PlannedFault): void {
-  test(`${nameOf(fault)}: unknown, sent once, and the look-up finds the very job`, async (t) => {
+function lostResponseTest(suite: Suite, fault: PlannedFault): void {
+  test(`${nameOf(fault)}: unknown, sent once, and the find finds this job`, async () => {
     const jobSpec = newJobSpec();
     const [before, from] = [await submitCount(suite), Date.now()];
     await suite.simulator().plan({ faults: [fault] });
@@ -94,23 +94,22 @@ function lostReplyTest(suite: Suite, fault: PlannedFault): void {
     assert.equal(await submitCount(suite), before + 1);
     const [jobId, ...more] = await jobsFor(suite, jobSpec);
     assert.ok(jobId !== undefined && more.length === 0);
-    if (suite.provider().capabilities.find === 'none') return t.diagnostic('it has no look-up');
     const find = () => suite.provider().find(findJobInput(jobSpec, from));
     const found = await eventually(find, ({ kind }) => kind !== 'absent');
     assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
   });
 }
 
-/** With the bytes that were sent, unless a whole answer came and could not be used. */
+/** Expects the number of bytes that were sent, unless a complete but unusable response came. */
 function expectUnknown(outcome: SubmitOutcome, { kind }: PlannedFault): void {
   expectKind(outcome, 'unknown');
-  const isAnswered = kind === 'error_after_accepting' || kind === 'unreadable';
+  const hasResponse = kind === 'error_after_accepting' || kind === 'unreadable';
   const bytesSent = outcome.kind === 'unknown' ? outcome.bytesSent : undefined;
-  assert.equal(typeof bytesSent, isAnswered ? 'undefined' : 'number');
+  assert.equal(typeof bytesSent, hasResponse ? 'undefined' : 'number');
 }
 
 function lostRequestTest(suite: Suite, fault: PlannedFault): void {
-  test(`${nameOf(fault)}: unknown, sent once, and the look-up finds nothing`, async () => {
+  test(`${nameOf(fault)}: unknown, sent once, and the find finds nothing`, async () => {
     const jobSpec = newJobSpec();
     const [before, from] = [await submitCount(suite), Date.now()];
     await suite.simulator().plan({ faults: [fault] });
@@ -122,20 +121,20 @@ function lostRequestTest(suite: Suite, fault: PlannedFault): void {
 }
 
 function refusalTest(suite: Suite, { fault, becomes }: RefusalCase): void {
-  const wanted = `${becomes.fault} ${'code' in becomes ? becomes.code : ''}`.trim();
-  test(`refused with ${wordsOf(fault)}: ${wanted}, sent once, no job`, async () => {
+  const expected = `${becomes.fault} ${'code' in becomes ? becomes.code : ''}`.trim();
+  test(`refused with ${describeFault(fault)}: ${expected}, sent once, no job`, async () => {
     const jobSpec = newJobSpec();
     const before = await submitCount(suite);
     await suite.simulator().plan({ faults: [{ kind: 'refuse', ...fault }] });
     const outcome = await suite.provider().submit(jobSpec, sendNow);
-    assert.deepEqual(withoutWords(outcome), { kind: 'rejected', ...becomes });
+    assert.deepEqual(withoutText(outcome), { kind: 'rejected', ...becomes });
     assert.equal(await submitCount(suite), before + 1);
     assert.deepEqual(await jobsFor(suite, jobSpec), []);
   });
 }
 
-/** What a refusal means, without the words that come with it. */
-function withoutWords(outcome: SubmitOutcome): Partial<SubmitOutcome> {
+/** The meaning of a refusal, without its texts. */
+function withoutText(outcome: SubmitOutcome): Partial<SubmitOutcome> {
   const { message: _message, cause: _cause, ...meaning } = { message: '', cause: '', ...outcome };
   return meaning;
 }
@@ -144,7 +143,11 @@ function nameOf({ kind, status }: PlannedFault): string {
   return `${kind.replaceAll('_', ' ')}${status === undefined ? '' : ` (${status})`}`;
 }
 
-function wordsOf({ code, status, retryAfterSeconds: seconds }: Omit<PlannedFault, 'kind'>): string {
+function describeFault({
+  code,
+  status,
+  retryAfterSeconds: seconds,
+}: Omit<PlannedFault, 'kind'>): string {
   const wait = seconds === undefined ? '' : ` and Retry-After ${seconds}`;
   return `${code ?? ''} ${status ?? ''}`.trim() + wait;
 }

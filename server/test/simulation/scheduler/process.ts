@@ -1,3 +1,4 @@
+import { DatabaseUnavailable } from '../../../src/database/database.ts';
 import type { Random } from '../../random.ts';
 import type { Lifetime, Scheduler, Thread } from './scheduler.ts';
 import type { Trace } from './trace.ts';
@@ -37,10 +38,10 @@ export interface Process {
   unit<T>(unit: Unit, work: (fault: UnitFault) => Promise<T>): Promise<T>;
 }
 
-/** The database driver's error when the other end has closed the connection. */
-export class ConnectionLost extends Error {
+/** The error of a query whose connection broke. */
+export class ConnectionLost extends DatabaseUnavailable {
   constructor() {
-    super('Connection terminated unexpectedly');
+    super(new Error('Connection terminated unexpectedly'));
   }
 }
 

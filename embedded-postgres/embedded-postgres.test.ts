@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, type TestContext, test } from 'node:test';
+import { Client } from 'pg';
+import { openEmbeddedDatabase } from './embedded-postgres.ts';
+import { EmbeddedPostgresError } from './error.ts';
+import { openInOtherProcess, spawnOpener, until } from './test/other-process.ts';
+import { silentLog as log } from './test/silent-log.ts';
+
+const settings = { fsync: 'off' };
+
+async function emptyFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'embedded database '));
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  return folder;
+}
+
+let template: string;
+
+before(async () => {
+  template = await mkdtemp(join(tmpdir(), 'embedded template '));
+  await (await openEmbeddedDatabase({ dataDir: template, log, settings })).close();
+});
+
+after(() => rm(template, { recursive: true, force: true }));
+
+/** A copy of a template. If root runs the tests, root owns it, like data restored from a backup. */
+async function dataFolder(t: TestContext): Promise<string> {
+  const folder = await emptyFolder(t);
+  await cp(template, folder, { recursive: true });
+  return folder;
+}
+
+async function open(t: TestContext, dataDir: string) {
+  const database = await openEmbeddedDatabase({ dataDir, log, settings });
+  t.after(() => database.close());
+  return database;
+}
+
+async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const pidFile = (dataDir: string) => join(dataDir, 'postgres', 'cluster', 'postmaster.pid');
+
+async function postmasterPid(dataDir: string): Promise<number> {
+  return Number((await readFile(pidFile(dataDir), 'utf8')).split('\n')[0]);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function parentOf(pid: number): Promise<number> {
+  return Number(/^PPid:\s+(\d+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}
+
+test('data written before the close is there after the next start', async (t) => {
+  const dataDir = await emptyFolder(t);
+  const first = await open(t, dataDir);
+  assert.deepEqual([first.startedHere, first.created], [true, true]);
+  await query(first.url, 'create table kept as select 42 as answer');
+  const pid = await postmasterPid(dataDir);
+  await Promise.all([first.close(), first.close()]);
+  assert.equal(isAlive(pid), false);
+
+  const second = await open(t, dataDir);
+  assert.deepEqual([second.startedHere, second.created], [true, false]);
+  assert.deepEqual(await query(second.url, 'select answer from kept'), [{ answer: 42 }]);
+});
+
+test('the cluster is UTF-8 with locale C, on loopback only, behind a password', async (t) => {
+  const dataDir = await dataFolder(t);
+  const { url } = await open(t, dataDir);
+  const [facts] = await query(
+    url,
+    `select pg_encoding_to_char(encoding) as encoding, datcollate as collate,
+       current_setting('listen_addresses') as listen,
+       current_setting('unix_socket_directories') as sockets,
+       (select rolpassword like 'SCRAM-SHA-256$%' from pg_authid
+         where rolname = current_user) as scram
+     from pg_database where datname = current_database()`,
+  );
+  const expected = { encoding: 'UTF8', collate: 'C', listen: '127.0.0.1', sockets: '' };
+  assert.deepEqual(facts, { ...expected, scram: true });
+  const wrong = new URL(url);
+  wrong.password = 'wrong';
+  await assert.rejects(query(wrong.href, 'select 1'), { code: '28P01' });
+  assert.equal((await stat(join(dataDir, 'postgres', 'password'))).mode & 0o777, 0o600);
+});
+
+test('a second process joins, the first may leave, the last one stops the server', async (t) => {
+  const dataDir = await dataFolder(t);
+  const first = await openInOtherProcess(dataDir);
+  assert.equal(first.startedHere, true);
+  const joiner = await open(t, dataDir);
+  assert.deepEqual([joiner.startedHere, joiner.url], [false, first.url]);
+  const pid = await postmasterPid(dataDir);
+  await first.close();
+  assert.deepEqual(await query(joiner.url, 'select 1 as one'), [{ one: 1 }]);
+  await joiner.close();
+  assert.equal(isAlive(pid), false);
+});
+
+test('two opens in one process count as two members', async (t) => {
+  const dataDir = await dataFolder(t);
+  const [first, second] = await Promise.all([open(t, dataDir), open(t, dataDir)]);
+  assert.notEqual(first.startedHere, second.startedHere);
+  await first.close();
+  assert.equal((await query(second.url, 'select 1')).length, 1);
+});
+
+test('of processes that open an empty folder together exactly one starts a server', async (t) => {
+  const dataDir = await emptyFolder(t);
+  const all = await Promise.all([1, 2, 3, 4].map(() => openInOtherProcess(dataDir)));
+  assert.equal(all.filter((each) => each.startedHere).length, 1);
+  assert.equal(all.filter((each) => each.created).length, 1);
+  assert.equal(new Set(all.map((each) => each.url)).size, 1);
+  const pid = await postmasterPid(dataDir);
+  await Promise.all(all.map((each) => each.close()));
+  assert.equal(isAlive(pid), false);
+});
+
+test('processes that open and close at the same time never lose the database', async (t) => {
+  const dataDir = await dataFolder(t);
+  const closer = async () => {
+    for (let round = 0; round < 6; round += 1) {
+      const database = await openEmbeddedDatabase({ dataDir, log, settings });
+      assert.equal((await query(database.url, 'select 1')).length, 1);
+      await database.close();
+    }
+  };
+  const killed = async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const other = await openInOtherProcess(dataDir);
+      assert.equal((await query(other.url, 'select 1')).length, 1);
+      await other.kill();
+    }
+  };
+  await Promise.all([closer(), closer(), killed()]);
+});
+
+test('when its only member is killed the server stops and keeps the data', async (t) => {
+  const dataDir = await dataFolder(t);
+  const first = await openInOtherProcess(dataDir);
+  await query(first.url, 'create table kept as select 7 as answer');
+  const pid = await postmasterPid(dataDir);
+  await first.kill();
+  await until(() => !isAlive(pid));
+  const next = await open(t, dataDir);
+  assert.equal(next.startedHere, true);
+  assert.deepEqual(await query(next.url, 'select answer from kept'), [{ answer: 7 }]);
+});
+
+test('a killed first member does not stop the server of another member', async (t) => {
+  const dataDir = await dataFolder(t);
+  const first = await openInOtherProcess(dataDir);
+  const joiner = await open(t, dataDir);
+  const pid = await postmasterPid(dataDir);
+  await first.kill();
+  const third = await openInOtherProcess(dataDir);
+  assert.equal(third.startedHere, false);
+  await third.kill();
+  assert.equal((await query(joiner.url, 'select 1')).length, 1);
+  await joiner.close();
+  assert.equal(isAlive(pid), false);
+});
+
+test('an open just after a kill does not get the server that is stopping', async (t) => {
+  const dataDir = await dataFolder(t);
+  for (let round = 0; round < 4; round += 1) {
+    const first = await openInOtherProcess(dataDir);
+    first.child.kill('SIGKILL');
+    const next = await openEmbeddedDatabase({ dataDir, log, settings });
+    const client = new Client({ connectionString: next.url });
+    await client.connect();
+    await client.query('select pg_sleep(0.05)');
+    await client.end();
+    await next.close();
+  }
+});
+
+test('a server whose guard was killed is joined', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const dataDir = await dataFolder(t);
+  const first = await openInOtherProcess(dataDir);
+  const pid = await postmasterPid(dataDir);
+  for (const guard of await guardsOf(pid)) process.kill(guard, 'SIGKILL');
+  await rm(join(dataDir, 'postgres', 'users')); // the pipe may be missing as well
+  await first.kill();
+  const next = await open(t, dataDir);
+  assert.deepEqual([next.startedHere, await postmasterPid(dataDir)], [false, pid]);
+  assert.equal((await query(next.url, 'select 1')).length, 1);
+  const other = await openInOtherProcess(dataDir);
+  await next.close();
+  assert.equal((await query(other.url, 'select 1')).length, 1);
+  await other.close();
+  await until(() => !isAlive(pid)); // init, not the guard, reaps it
+});
+
+/** The guard is the parent of Postgres; its reading subshell is the parent's other child. */
+async function guardsOf(postmaster: number): Promise<number[]> {
+  const guard = await parentOf(postmaster);
+  const children = await readFile(`/proc/${guard}/task/${guard}/children`, 'utf8');
+  const watches = children.trim().split(' ').map(Number);
+  return [guard, ...watches.filter((pid) => pid !== postmaster)];
+}
+
+test('a start that is killed at any moment does not prevent the next start', async (t) => {
+  const dataDir = await emptyFolder(t);
+  const moments = [
+    () => seen(dataDir, /^cluster\.new-/),
+    () => seen(dataDir, /^cluster$/),
+    () => seen(dataDir, /^users$/),
+    () => stat(pidFile(dataDir)).then(Boolean, () => false),
+  ];
+  for (const moment of moments) {
+    const opener = spawnOpener(dataDir);
+    const ended = once(opener, 'exit');
+    await until(moment);
+    opener.kill('SIGKILL');
+    await ended;
+  }
+  const next = await open(t, dataDir);
+  assert.equal((await query(next.url, 'select 1')).length, 1);
+  assert.equal(seen(dataDir, /\.new-/), false);
+});
+
+function seen(dataDir: string, name: RegExp): boolean {
+  try {
+    return readdirSync(join(dataDir, 'postgres')).some((each) => name.test(each));
+  } catch {
+    return false;
+  }
+}
+
+test('a stale postmaster.pid prevents no start, even with the pid of another program', async (t) => {
+  const dataDir = await dataFolder(t);
+  await (await open(t, dataDir)).close();
+  const { uid } = await stat(join(dataDir, 'postgres', 'cluster'));
+  const asOwner = process.getuid?.() === 0 ? { uid, gid: uid } : {};
+  const otherProgram = spawn('/bin/sleep', ['600'], { ...asOwner, cwd: '/', stdio: 'ignore' });
+  t.after(() => otherProgram.kill('SIGKILL'));
+  await once(otherProgram, 'spawn');
+  const cluster = join(dataDir, 'postgres', 'cluster');
+  const lines = [cluster, 1700000000, 5432, '', '127.0.0.1', '  1 2', 'ready   '].join('\n');
+  for (const stale of [`${otherProgram.pid}\n${lines}\n`, `999999\n${lines}\n`, '']) {
+    await writeFile(pidFile(dataDir), stale);
+    const database = await openEmbeddedDatabase({ dataDir, log, settings });
+    assert.equal(database.startedHere, true);
+    assert.equal((await query(database.url, 'select 1')).length, 1);
+    await database.close();
+  }
+  assert.equal(otherProgram.exitCode ?? otherProgram.signalCode, null);
+});
+
+test('onExit reports that the server died, and the next open starts it again', async (t) => {
+  const dataDir = await dataFolder(t);
+  const database = await open(t, dataDir);
+  const reported = new Promise<string>((resolve) => database.onExit(resolve));
+  process.kill(await postmasterPid(dataDir), 'SIGKILL');
+  assert.match(await reported, /postgres\.log/);
+  const again = await open(t, dataDir);
+  assert.deepEqual([again.startedHere, again.url], [true, database.url]);
+  await again.close();
+  assert.equal((await query(database.url, 'select 1')).length, 1);
+  await database.close();
+});
+
+test('a failed start is a one-line error with the cause, and does not block the next', async (t) => {
+  const dataDir = await dataFolder(t);
+  const failed = openEmbeddedDatabase({ dataDir, log, settings: { ...settings, bogus: '1' } });
+  await assert.rejects(failed, (error: unknown) => {
+    assert.ok(error instanceof EmbeddedPostgresError);
+    assert.match(error.message, /^[^\n]*unrecognized configuration parameter "bogus"[^\n]*$/);
+    return true;
+  });
+  assert.equal((await open(t, dataDir)).startedHere, true);
+});
+
+test('close succeeds when the server and its folder are gone', async (t) => {
+  const dataDir = await dataFolder(t);
+  const database = await open(t, dataDir);
+  const pid = await postmasterPid(dataDir);
+  process.kill(pid, 'SIGKILL');
+  await until(() => !isAlive(pid));
+  await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
+  await database.close();
+});

@@ -1,0 +1,197 @@
+import { existsSync } from 'node:fs';
+import { lchown, rm } from 'node:fs/promises';
+import { type Binaries, findBinaries } from './binaries.ts';
+import { ensureCluster } from './cluster.ts';
+import { EmbeddedPostgresError } from './error.ts';
+import { type DatabaseFolder, makeFolder } from './folder.ts';
+import { takeLock } from './lock.ts';
+import type { EmbeddedPostgresLog } from './log.ts';
+import {
+  hasGuard,
+  hasMembers,
+  joinGuarded,
+  joinUnguarded,
+  type Membership,
+  makePipe,
+  waitForGuardExit,
+} from './membership.ts';
+import { chooseOsUser, type OsUser, refuseForeignFolder } from './os-user.ts';
+import { findPostmaster, neutralizePidFile, readPostmaster, stop } from './postmaster.ts';
+import { type ReachedServer, reachServer } from './reach.ts';
+import { freePort, isFree, startServer } from './start.ts';
+import { watchServer } from './watch.ts';
+
+export { EmbeddedPostgresError };
+
+export interface EmbeddedDatabase {
+  /** Superuser `framewright` on 127.0.0.1, database `postgres`, password included. */
+  url: string;
+  /** True when this call started the server; false when it was already running. */
+  startedHere: boolean;
+  /** True when this call created the cluster. */
+  created: boolean;
+  /**
+   * Leaves the members. The last member stops the server and waits until it is gone. Can be called
+   * twice, and after the server has ended. Close your connections first.
+   */
+  close(): Promise<void>;
+  /** Calls the listener once, within 2 s, when the server ends before `close` was called. */
+  onExit(listener: (cause: string) => void): void;
+}
+
+export interface EmbeddedDatabaseOptions {
+  /** The service's data folder. The database uses its subfolder `postgres/`. */
+  dataDir: string;
+  log: EmbeddedPostgresLog;
+  /** Postgres settings that override the defaults, such as `{ fsync: 'off' }` for tests. */
+  settings?: Record<string, string>;
+}
+
+/** Longer than initdb and the recovery of `max_wal_size` take on a slow disk. */
+const TIMEOUT_SECONDS = 300;
+/** The guard ends within milliseconds after its server. */
+const GUARD_TIMEOUT_SECONDS = 5;
+const MAX_START_ATTEMPTS = 3;
+
+/** What starting and joining a server need. */
+interface Site {
+  folder: DatabaseFolder;
+  osUser: OsUser;
+  binaries: Binaries;
+  settings: Record<string, string>;
+}
+
+interface Opened extends ReachedServer {
+  membership: Membership;
+  startedHere: boolean;
+  created: boolean;
+}
+
+/**
+ * Opens the database in the data folder. Joins the server that already runs there, or creates the
+ * cluster if it is missing and starts a server. Any number of processes may have it open. The
+ * server stops when the last of them has closed it or died (`membership.ts` says how that is
+ * known). A lock makes opening and closing exclusive across processes.
+ * @throws EmbeddedPostgresError, one line, for what an operator can fix
+ */
+export async function openEmbeddedDatabase(
+  options: EmbeddedDatabaseOptions,
+): Promise<EmbeddedDatabase> {
+  const binaries = await findBinaries();
+  const folder = await makeFolder(options.dataDir);
+  await refuseForeignFolder(folder);
+  const opened = await withLock(folder, async () => {
+    const osUser = await chooseOsUser(folder, binaries);
+    if (osUser.kind !== 'self') await lchown(folder.lock, osUser.uid, osUser.gid);
+    const site = { folder, osUser, binaries, settings: options.settings ?? {} };
+    return { site, ...(await joinOrStart(site)) };
+  });
+  const { site, membership, url, startedHere, created, port, pid } = opened;
+  // Operator commands join for a moment, so only a start is logged at info.
+  const level = startedHere ? 'info' : 'debug';
+  options.log[level]({ folder: folder.path, port, created }, 'embedded database open');
+  const watch = watchServer({ folder, osUser: site.osUser, pid, log: options.log });
+  let closing: Promise<void> | undefined;
+  return {
+    url,
+    startedHere,
+    created,
+    onExit: watch.onExit,
+    close: () => {
+      watch.end();
+      closing ??= leaveOrStop(folder, membership);
+      return closing;
+    },
+  };
+}
+
+async function withLock<T>(folder: DatabaseFolder, work: () => Promise<T>): Promise<T> {
+  const unlock = await takeLock(folder.lock, TIMEOUT_SECONDS);
+  try {
+    return await work();
+  } finally {
+    unlock();
+  }
+}
+
+async function joinOrStart(site: Site): Promise<Opened> {
+  // If the server is stopping, `join` waits until it is gone; the next round finds no server.
+  for (;;) {
+    const joined = await join(site);
+    if (joined === 'stopped') continue;
+    if (joined !== 'not running') return { ...joined, startedHere: false, created: false };
+    return start(site);
+  }
+}
+
+async function join(
+  site: Site,
+): Promise<(ReachedServer & { membership: Membership }) | 'stopped' | 'not running'> {
+  const { folder } = site;
+  const membership =
+    (await joinGuarded(folder, TIMEOUT_SECONDS)) ?? (await joinAfterGuardLoss(site));
+  if (membership === undefined) return 'not running';
+  const isAlive = async () =>
+    membership.isGuarded ? hasGuard(folder) : (await findPostmaster(folder)) !== undefined;
+  return leavingOnFailure(membership, async () => {
+    const reached = await reachServer(folder, isAlive, TIMEOUT_SECONDS);
+    if (reached !== undefined) return { ...reached, membership };
+    membership.leave();
+    return 'stopped';
+  });
+}
+
+/** Joins a server that still runs although its guard was killed. */
+async function joinAfterGuardLoss({ folder, osUser }: Site): Promise<Membership | undefined> {
+  if ((await findPostmaster(folder)) === undefined) return undefined;
+  await makePipe(folder, osUser);
+  return joinUnguarded(folder);
+}
+
+async function start(site: Site): Promise<Opened> {
+  const { folder, osUser, binaries, settings } = site;
+  const created = await ensureCluster(folder, osUser, binaries, settings.fsync !== 'off');
+  const stale = await readPostmaster(folder);
+  await neutralizePidFile(folder, osUser);
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort(stale?.port ?? 0);
+    const startup = await startServer({ ...site, port });
+    const reached = await leavingOnFailure(startup.membership, () =>
+      reachServer(folder, startup.isAlive, TIMEOUT_SECONDS),
+    );
+    if (reached) return { ...reached, membership: startup.membership, startedHere: true, created };
+    startup.membership.leave();
+    // Another program may have taken the port since it was found free: retry on another port.
+    if (attempt < MAX_START_ATTEMPTS && !(await isFree(port))) continue;
+    const cause = (await startup.lastLogLines()) || 'it wrote no log';
+    throw new EmbeddedPostgresError(
+      `the embedded database did not start: ${cause} (${folder.log})`,
+    );
+  }
+}
+
+async function leavingOnFailure<T>(membership: Membership, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    membership.leave();
+    throw error;
+  }
+}
+
+async function leaveOrStop(folder: DatabaseFolder, membership: Membership): Promise<void> {
+  // The folder was removed while the server ran: the guard notices the leave without the folder.
+  if (!existsSync(folder.path)) return membership.leave();
+  await withLock(folder, async () => {
+    membership.leave();
+    if (hasMembers(folder)) return;
+    const server = await findPostmaster(folder);
+    if (server !== undefined) await stop(server.pid, folder);
+    await waitForGuardExit(folder, GUARD_TIMEOUT_SECONDS);
+    // A program that copies the folder would block on the pipe.
+    await rm(folder.pipe, { force: true });
+  }).catch((error: unknown) => {
+    membership.leave();
+    throw error;
+  });
+}

@@ -1,0 +1,51 @@
+import { mkdir, realpath, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { EmbeddedPostgresError } from './error.ts';
+
+/** The paths of the embedded database, all in `<data folder>/postgres/`. */
+export interface DatabaseFolder {
+  path: string;
+  /** The data directory of Postgres; it exists only when it is complete. */
+  cluster: string;
+  /** The password of the role `framewright`, mode 0600. */
+  password: string;
+  /** The file locked while a process opens or closes the database; see `lock.ts`. */
+  lock: string;
+  /** The named pipe that every member process keeps open; see `membership.ts`. */
+  pipe: string;
+  /** The log of Postgres; with its backup it stays below about twice `MAX_LOG_BYTES`. */
+  log: string;
+}
+
+/**
+ * Creates the data folder and the database's folder in it if they are missing.
+ * A data folder created by root can be entered, but not listed, by other OS users, so that the
+ * unprivileged OS user that runs Postgres reaches the database's folder.
+ * @throws EmbeddedPostgresError when they can't be created
+ */
+export async function makeFolder(dataDir: string): Promise<DatabaseFolder> {
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
+  const path = await makePath(dataDir, mode).catch((error: unknown) => {
+    throw new EmbeddedPostgresError(`the data folder ${dataDir} can't be used: ${String(error)}`);
+  });
+  return {
+    path,
+    cluster: join(path, 'cluster'),
+    password: join(path, 'password'),
+    lock: join(path, 'lock'),
+    pipe: join(path, 'users'),
+    log: join(path, 'postgres.log'),
+  };
+}
+
+async function makePath(dataDir: string, mode: number): Promise<string> {
+  await mkdir(resolve(dataDir), { recursive: true, mode });
+  const path = join(await realpath(dataDir), 'postgres');
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  return path;
+}
+
+/** The id of the OS user that owns a file or folder; `undefined` when the path does not exist. */
+export async function ownerOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.uid;
+}

@@ -1,0 +1,42 @@
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EmbeddedPostgresError } from './error.ts';
+
+const SQLITE_BUSY = 5;
+
+/**
+ * Takes an exclusive lock between processes. The operating system releases it when its holder dies,
+ * even by SIGKILL. Node has no file lock; an exclusive SQLite transaction on an empty file is one
+ * (POSIX record locks), and needs no pid comparison and no check for stale lock files.
+ * @returns the function that releases the lock
+ * @throws EmbeddedPostgresError when another process held it for `timeoutSeconds`
+ */
+export async function takeLock(path: string, timeoutSeconds: number): Promise<() => void> {
+  const file = new DatabaseSync(path, { timeout: 0 });
+  const deadline = performance.now() + timeoutSeconds * 1000;
+  try {
+    while (!tryLock(file)) {
+      if (performance.now() > deadline) {
+        throw new EmbeddedPostgresError(
+          `another process held the lock ${path} for ${timeoutSeconds} s`,
+        );
+      }
+      await delay(20);
+    }
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+  return () => file.close();
+}
+
+function tryLock(file: DatabaseSync): boolean {
+  try {
+    // Nothing is ever written, so no journal file is needed.
+    file.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,181 @@
+import { execFile } from 'node:child_process';
+import { chown, lchown, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Binaries } from './binaries.ts';
+import { EmbeddedPostgresError } from './error.ts';
+import { type DatabaseFolder, ownerOf } from './folder.ts';
+
+const run = promisify(execFile);
+
+/** The environment of every program started here: no variable of the caller, no PG*, no locale. */
+export const PROGRAM_ENVIRONMENT = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  LC_ALL: 'C',
+  TZ: 'UTC',
+};
+
+interface UserIds {
+  uid: number;
+  gid: number;
+}
+
+/** The OS user that runs Postgres, which refuses to run as root. */
+export type OsUser =
+  | { kind: 'self' }
+  | ({ kind: 'setuid' } & UserIds)
+  /** May enter closed folders (CAP_DAC_OVERRIDE), where it could not reach its own files. */
+  | ({ kind: 'capable' } & UserIds);
+
+/** A program and its arguments, with the spawn options that make it run as an OS user. */
+export interface Command {
+  file: string;
+  args: string[];
+  options: { uid?: number; gid?: number; cwd: string; env: Record<string, string> };
+}
+
+/** @throws EmbeddedPostgresError when an ordinary OS user opens a database folder of another */
+export async function refuseForeignFolder(folder: DatabaseFolder): Promise<void> {
+  const self = process.getuid?.();
+  const owner = await ownerOf(folder.path);
+  if (self === 0 || owner === self) return;
+  throw new EmbeddedPostgresError(
+    `${folder.path} belongs to user ${owner}: run as that user or as root`,
+  );
+}
+
+/**
+ * Chooses the OS user that runs Postgres on this folder. For an ordinary user, that user. For root,
+ * the cluster's owner, so that data created by an ordinary user stays that user's. If there is no
+ * cluster, the owner of the database folder or of the data folder unless that is root, then
+ * `postgres`, then `nobody`; the folder's ownership moves to the chosen user.
+ * @throws EmbeddedPostgresError when no suitable OS user can reach the folder
+ */
+export async function chooseOsUser(folder: DatabaseFolder, binaries: Binaries): Promise<OsUser> {
+  if (process.getuid?.() !== 0) {
+    await requireUsable({ kind: 'self' }, folder, binaries);
+    return { kind: 'self' };
+  }
+  const owner = await ownerOf(folder.cluster);
+  const ids = owner ? await idsOf(folder.cluster) : await unprivilegedIds(folder);
+  await changeOwner(folder, ids);
+  const osUser: OsUser = { kind: 'setuid', ...ids };
+  if ((await findProblem(osUser, folder, binaries)) === undefined) return osUser;
+  await requireUsable({ kind: 'capable', ...ids }, folder, binaries);
+  return { kind: 'capable', ...ids };
+}
+
+/** The command that runs a program as an OS user, in the given working folder. */
+export function commandAs(osUser: OsUser, argv: [string, ...string[]], cwd: string): Command {
+  const [file, ...args] = argv;
+  const options = { cwd, env: PROGRAM_ENVIRONMENT };
+  switch (osUser.kind) {
+    case 'self':
+      return { file, args, options };
+    case 'setuid':
+      return { file, args, options: { ...options, uid: osUser.uid, gid: osUser.gid } };
+    case 'capable':
+      return { file: 'setpriv', args: [...capableFlags(osUser), file, ...args], options };
+  }
+}
+
+/**
+ * Runs a shell script as the OS user. All writes into the cluster and the log go through here:
+ * root would follow a symbolic link that this OS user, or an attacker with its rights, put there.
+ */
+export async function shellAs(osUser: OsUser, script: string, cwd: string, values: string[] = []) {
+  const { file, args, options } = commandAs(
+    osUser,
+    ['/bin/sh', '-c', script, 'sh', ...values],
+    cwd,
+  );
+  await run(file, args, options);
+}
+
+/** Describes the OS user in messages. */
+function describeOsUser(osUser: OsUser): string {
+  return osUser.kind === 'self' ? 'this user' : `user ${osUser.uid}`;
+}
+
+function capableFlags({ uid, gid }: UserIds): string[] {
+  return [
+    `--reuid=${uid}`,
+    `--regid=${gid}`,
+    '--clear-groups',
+    '--inh-caps=-all,+dac_override',
+    '--ambient-caps=-all,+dac_override',
+    '--securebits=+no_setuid_fixup', // otherwise access(2) ignores the capability
+  ];
+}
+
+async function requireUsable(osUser: OsUser, folder: DatabaseFolder, binaries: Binaries) {
+  const cause = await findProblem(osUser, folder, binaries);
+  if (cause === undefined) return;
+  throw new EmbeddedPostgresError(
+    `${describeOsUser(osUser)} can't run the embedded Postgres ` +
+      `${binaries.postgres} in ${folder.path} (${cause}): ` +
+      'move the data folder or the checkout where that user can go, or set DATABASE_URL',
+  );
+}
+
+/** Why the OS user can't enter the folder or run the server there; `undefined` when it can. */
+async function findProblem(osUser: OsUser, folder: DatabaseFolder, binaries: Binaries) {
+  const script = 'cd "$1" && exec "$2" --version';
+  return shellAs(osUser, script, '/', [folder.path, binaries.postgres]).then(
+    () => undefined,
+    (error: unknown) => lastErrorLines(error),
+  );
+}
+
+/** The last lines of a failed program's standard error, on one line. */
+export function lastErrorLines(error: unknown): string {
+  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+  return lastLinesOf(stderr) || lastLinesOf(String(error));
+}
+
+/** The last lines of a text, on one line. */
+export function lastLinesOf(text: string): string {
+  return text
+    .trim()
+    .split(/\s*\n\s*/)
+    .slice(-3)
+    .join(' / ');
+}
+
+async function idsOf(path: string): Promise<UserIds> {
+  const { uid, gid } = await stat(path);
+  return { uid, gid };
+}
+
+/** An OS user that is not root and has a name, because initdb refuses a uid without a name. */
+async function unprivilegedIds(folder: DatabaseFolder): Promise<UserIds> {
+  const owners = [await ownerOf(folder.path), await ownerOf(dirname(folder.path))];
+  for (const user of [...owners.filter(Boolean).map(String), 'postgres', 'nobody']) {
+    const ids = await idsOfUser(user);
+    if (ids !== undefined) return ids;
+  }
+  throw new EmbeddedPostgresError(
+    'Postgres refuses to run as root and this system has no user postgres or nobody: ' +
+      'run as an ordinary user, or set DATABASE_URL',
+  );
+}
+
+async function idsOfUser(user: string): Promise<UserIds | undefined> {
+  try {
+    const [uid, gid] = await Promise.all([run('id', ['-u', user]), run('id', ['-g', user])]);
+    return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Gives the folder and all in it to the OS user, if root created or restored it. */
+async function changeOwner(folder: DatabaseFolder, ids: UserIds): Promise<void> {
+  const cluster = await ownerOf(folder.cluster);
+  const isOwned = (await ownerOf(folder.path)) === ids.uid && (cluster ?? ids.uid) === ids.uid;
+  if (isOwned) return;
+  for (const entry of await readdir(folder.path, { recursive: true })) {
+    await lchown(join(folder.path, entry), ids.uid, ids.gid);
+  }
+  await chown(folder.path, ids.uid, ids.gid);
+}

@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { ROLE, readPassword } from './cluster.ts';
+import { EmbeddedPostgresError } from './error.ts';
+import type { DatabaseFolder } from './folder.ts';
+import { isPostmaster, readPostmaster } from './postmaster.ts';
+
+/** A server that accepted a connection. */
+export interface ReachedServer {
+  url: string;
+  pid: number;
+  port: number;
+}
+
+const INVALID_PASSWORD = '28P01'; // Postgres, appendix A, error codes
+/** Until its guard ends, a server that has just crashed looks like one that runs elsewhere. */
+const MAX_UNSEEN_SECONDS = 2;
+
+/**
+ * Waits until the server of this folder accepts a connection. Retries when it refuses, because it
+ * may be starting, recovering or stopping.
+ * @param isAlive whether the server may still become ready
+ * @returns undefined when the server is gone
+ * @throws EmbeddedPostgresError when it refuses our password, runs on another machine or in another
+ *   container, or is not ready in time
+ */
+export async function reachServer(
+  folder: DatabaseFolder,
+  isAlive: () => boolean | Promise<boolean>,
+  timeoutSeconds: number,
+): Promise<ReachedServer | undefined> {
+  const password = await readPassword(folder);
+  const deadline = performance.now() + timeoutSeconds * 1000;
+  let seenAt = performance.now();
+  while (await isAlive()) {
+    const server = await readPostmaster(folder);
+    if (!server?.isReady || (await isPostmaster(server.pid, folder))) seenAt = performance.now();
+    if (server?.isReady) {
+      const url = `postgres://${ROLE}:${password}@127.0.0.1:${server.port}/postgres`;
+      const refusal = await refusalOf(url);
+      if (refusal === undefined) return { url, pid: server.pid, port: server.port };
+      if (refusal.code === INVALID_PASSWORD) throw wrongPasswordError(folder);
+      if (performance.now() > seenAt + MAX_UNSEEN_SECONDS * 1000) throw runsElsewhereError(folder);
+    }
+    if (performance.now() > deadline) {
+      throw new EmbeddedPostgresError(
+        `the embedded database was not ready within ${timeoutSeconds} s`,
+      );
+    }
+    await delay(10);
+  }
+  return undefined;
+}
+
+async function refusalOf(url: string): Promise<{ code: unknown } | undefined> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 });
+  client.on('error', () => {}); // the query's error reports a server that stops now
+  try {
+    await client.connect();
+    await client.query('select 1');
+    return undefined;
+  } catch (error) {
+    return { code: error instanceof Error && 'code' in error ? error.code : undefined };
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function wrongPasswordError(folder: DatabaseFolder): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    `${folder.password} is not the password of the database in ${folder.cluster}`,
+  );
+}
+
+function runsElsewhereError(folder: DatabaseFolder): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
+    `the database in ${folder.path} runs in another container or on another machine: ` +
+      'stop it there, or set DATABASE_URL here',
+  );
+}

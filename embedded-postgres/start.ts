@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { open, readdir, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Binaries } from './binaries.ts';
+import type { DatabaseFolder } from './folder.ts';
+import { type Membership, makePipe, openBothEnds } from './membership.ts';
+import { commandAs, lastLinesOf, type OsUser } from './os-user.ts';
+
+const LOG_TAIL_BYTES = 4096;
+
+/**
+ * The guard: a shell that runs Postgres, in a session of its own, so that a terminal's Ctrl-C does
+ * not reach it and it outlives the process that started it. It reads the members' pipe (its
+ * standard input) and creates a file to confirm each process that joins. At end of file, when no
+ * member is left, it stops Postgres. It repeats the signal because Postgres ignores it early in
+ * its start. Postgres is the guard's own child, so its pid can't be reused before the guard has
+ * seen its end.
+ */
+const GUARD = `
+umask 077; trap '' HUP INT QUIT TERM
+exec 3<&0 </dev/null >>postgres.log 2>&1
+"$@" 3<&- & postgres=$!
+{
+  while read -r token; do : >"joined-$token"; done <&3
+  while kill -INT $postgres; do sleep 1 3<&-; done
+} 2>/dev/null & watch=$!
+exec 3<&-
+wait $postgres; status=$?
+kill -KILL $watch 2>/dev/null
+exit $status`;
+
+/** For a small service on one machine. The caller's settings override these. */
+const SETTINGS: Record<string, string> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  max_wal_size: '1GB',
+  cluster_name: 'framewright',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_checkpoints: 'off',
+  // Keeps values of clients' requests out of the log: no statements, no details.
+  log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
+};
+
+/** A server that is starting. */
+export interface Startup {
+  membership: Membership;
+  port: number;
+  /** Whether its process still runs. */
+  isAlive(): boolean;
+  /** The last lines it has logged since it was started, on one line. */
+  lastLogLines(): Promise<string>;
+}
+
+export interface StartOptions {
+  folder: DatabaseFolder;
+  osUser: OsUser;
+  binaries: Binaries;
+  settings: Record<string, string>;
+  port: number;
+}
+
+/** Starts Postgres under its guard. Does not wait until it is ready. */
+export async function startServer(options: StartOptions): Promise<Startup> {
+  const { folder, osUser, port } = options;
+  await makePipe(folder, osUser);
+  await removeConfirmations(folder);
+  const logStart = (await stat(folder.log).catch(() => undefined))?.size ?? 0;
+  const { membership, readingEnd } = openBothEnds(folder);
+  const { file, args, options: spawnOptions } = guardCommand(options);
+  let isAlive = true;
+  const guard = spawn(file, args, {
+    ...spawnOptions,
+    detached: true,
+    stdio: [readingEnd, 'ignore', 'ignore'],
+  });
+  closeSync(readingEnd);
+  for (const end of ['error', 'exit']) {
+    guard.once(end, () => {
+      isAlive = false;
+    });
+  }
+  guard.unref();
+  return {
+    membership,
+    port,
+    isAlive: () => isAlive,
+    lastLogLines: async () => lastLinesOf(await readFrom(folder.log, logStart)),
+  };
+}
+
+function guardCommand({ folder, osUser, binaries, settings, port }: StartOptions) {
+  const all = { ...SETTINGS, port: String(port), ...settings };
+  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return commandAs(
+    osUser,
+    ['/bin/sh', '-c', GUARD, 'sh', binaries.postgres, '-D', folder.cluster, ...flags],
+    folder.path,
+  );
+}
+
+/** Removes the confirmations for processes that died while joining. */
+async function removeConfirmations(folder: DatabaseFolder): Promise<void> {
+  for (const name of await readdir(folder.path)) {
+    if (name.startsWith('joined-')) await rm(join(folder.path, name), { force: true });
+  }
+}
+
+async function readFrom(path: string, start: number): Promise<string> {
+  const file = await open(path, 'r').catch(() => undefined);
+  if (file === undefined) return '';
+  try {
+    const from = Math.max(start, (await file.stat()).size - LOG_TAIL_BYTES);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(LOG_TAIL_BYTES), { position: from });
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * A free loopback port: the preferred one if possible, so that after a crash the other members'
+ * connections find the database at the same address.
+ */
+export async function freePort(preferred: number): Promise<number> {
+  return (await boundPort(preferred)) ?? (await boundPort(0)) ?? preferred;
+}
+
+/** Whether a loopback port is free. */
+export async function isFree(port: number): Promise<boolean> {
+  return (await boundPort(port)) !== undefined;
+}
+
+function boundPort(port: number): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(undefined));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => {
+      const address = server.address();
+      const bound = typeof address === 'object' ? address?.port : undefined;
+      server.close(() => resolve(bound));
+    });
+  });
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# The command `node` for npm scripts, npx and `#!/usr/bin/env node`, linked as
+# node_modules/.bin/node. Runs the Node from npm. If that can't run, runs the first Node on the PATH
+# that is new enough. Otherwise prints one line that says what to install, and exits with 1.
+# Why, and what it costs: docs/decisions/0010-fallback-node.md
+
+oldest=24 # as "engines" in package.json
+
+set -f # no file name patterns: the loops below split words only
+modules=${0%/*}/.. # the same from node_modules/.bin and from node_modules/fallback-node
+from_npm=$modules/node/bin/node
+
+# The loader checks the libraries before it starts Node. A run with --version takes 7 ms.
+complaint=$("$from_npm" --version 2>&1) && exec "$from_npm" "$@"
+status=$?
+complaint=$(echo $complaint) # on one line
+
+own='not found'
+IFS=:
+for folder in $PATH; do
+  case $folder in */node_modules/.bin) continue ;; esac # this script, or the like of it
+  version=$("$folder/node" --version 2>/dev/null) || continue
+  major=${version#v}
+  major=${major%%.*}
+  if [ "$major" -ge "$oldest" ] 2>/dev/null; then
+    exec "$folder/node" "$@"
+  fi
+  [ "$own" = 'not found' ] && own=$version
+done
+
+case $complaint in
+  *libatomic*) missing='the package libatomic1 (Debian and Ubuntu: apt-get install libatomic1)' ;;
+  *) missing='what the Node from npm lacks' ;;
+esac
+echo "No Node can run here: install $missing, or Node $oldest or newer." \
+  "Node from npm (exit code $status): ${complaint#"$from_npm: "}. Node of this machine: $own." >&2
+exit 1

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { after, before } from 'node:test';
+import { AV_CODEC_ID_H264, AV_PIX_FMT_YUV420P, Decoder, Demuxer } from 'node-av';
+import { type RenderSpec, render } from './render.ts';
+import { type Colour, decodeFrames, writeClip, writeImage } from './test/media-samples.ts';
+
+const RED: Colour = [200, 30, 30];
+const GREEN: Colour = [30, 180, 60];
+const BLUE: Colour = [30, 60, 210];
+
+let folder = '';
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'render-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+function spec(changes: Partial<RenderSpec> = {}): RenderSpec {
+  return {
+    prompt: 'A paper boat in the rain',
+    seed: 7,
+    width: 256,
+    height: 144,
+    durationSeconds: 4,
+    generateAudio: false,
+    mode: 'text-to-video',
+    referenceImagePaths: [],
+    referenceVideoPaths: [],
+    ...changes,
+  };
+}
+
+let files = 0;
+async function rendered(changes: Partial<RenderSpec> = {}): Promise<string> {
+  const path = join(folder, `${files++}.mp4`);
+  await render(spec(changes), path);
+  return path;
+}
+
+async function facts(path: string) {
+  await using input = await Demuxer.open(path);
+  const video = input.video();
+  const audio = input.audio();
+  let samples = 0;
+  if (audio) {
+    using decoder = await Decoder.create(audio);
+    for await (const frame of decoder.frames(input.packets(audio.index))) {
+      samples += frame?.nbSamples ?? 0;
+      frame?.free();
+    }
+  }
+  return {
+    seconds: input.duration,
+    codec: video?.codecpar.codecId,
+    format: video?.codecpar.format,
+    framesPerSecond: video && video.avgFrameRate.num / video.avgFrameRate.den,
+    channels: audio?.codecpar.channels,
+    samples,
+  };
+}
+
+function assertNear(actual: Colour, expected: Colour) {
+  const gap = Math.max(...actual.map((value, index) => Math.abs(value - (expected[index] ?? 0))));
+  assert.ok(gap <= 12, `${actual} is not ${expected}`);
+}
+
+test('a video has exactly the requested frames, length, size and sound', async () => {
+  const path = await rendered({ width: 1470, height: 630, generateAudio: true });
+  assert.deepEqual(await facts(path), {
+    seconds: 4,
+    codec: AV_CODEC_ID_H264,
+    format: AV_PIX_FMT_YUV420P,
+    framesPerSecond: 24,
+    channels: 2,
+    samples: 4 * 48_000,
+  });
+  const seen = await decodeFrames(path, [0]);
+  assert.equal(seen.count, 96);
+  assert.deepEqual([seen.frame(0).width, seen.frame(0).height], [1470, 630]);
+});
+
+test('without sound there is no audio track, and the index comes first', async () => {
+  const path = await rendered({ width: 834, height: 1112, durationSeconds: 5 });
+  const { seconds, channels, samples } = await facts(path);
+  assert.deepEqual({ seconds, channels, samples }, { seconds: 5, channels: undefined, samples: 0 });
+  const seen = await decodeFrames(path, [119]);
+  assert.equal(seen.count, 120);
+  assert.deepEqual([seen.frame(119).width, seen.frame(119).height], [834, 1112]);
+  const bytes = await readFile(path);
+  assert.ok(bytes.indexOf('moov') < bytes.indexOf('mdat'));
+});
+
+test('the same spec gives the same bytes, another prompt or seed gives other bytes', async () => {
+  const same = { generateAudio: true };
+  const changed = [same, same, { ...same, seed: 8 }, { ...same, prompt: 'A paper boat' }];
+  const videos: Buffer[] = [];
+  for (const change of changed) videos.push(await readFile(await rendered(change)));
+  const [first, again, otherSeed, otherPrompt] = videos;
+  assert.ok(first && again && otherSeed && otherPrompt);
+  assert.ok(first.equals(again));
+  assert.ok(!first.equals(otherSeed));
+  assert.ok(!first.equals(otherPrompt));
+});
+
+test('an image-to-video starts with the first image and ends with the last', async () => {
+  const firstFramePath = join(folder, 'first.png');
+  const lastFramePath = join(folder, 'last.jpg');
+  await writeImage(firstFramePath, 333, 500, (x) => (x < 0.5 ? RED : BLUE));
+  await writeImage(lastFramePath, 640, 200, (_, y) => (y < 0.5 ? GREEN : RED));
+  const path = await rendered({ mode: 'image-to-video', firstFramePath, lastFramePath });
+  const seen = await decodeFrames(path, [0, 48, 95]);
+  assertNear(seen.frame(0).at(0.2, 0.3), RED);
+  assertNear(seen.frame(0).at(0.8, 0.7), BLUE);
+  assertNear(seen.frame(95).at(0.3, 0.2), GREEN);
+  assertNear(seen.frame(95).at(0.8, 0.7), RED);
+  assertNear(seen.frame(48).at(0.2, 0.3), [115, 105, 45]);
+});
+
+test('an image-to-video without a last image ends with the pattern', async () => {
+  const firstFramePath = join(folder, 'only.png');
+  await writeImage(firstFramePath, 500, 300, () => GREEN);
+  const pattern = await decodeFrames(await rendered(), [95]);
+  const seen = await decodeFrames(
+    await rendered({ mode: 'image-to-video', firstFramePath }),
+    [0, 95],
+  );
+  assertNear(seen.frame(0).at(0.5, 0.5), GREEN);
+  assertNear(seen.frame(95).at(0.9, 0.1), pattern.frame(95).at(0.9, 0.1));
+});
+
+test('references are shown; clips play and repeat', async () => {
+  const image = join(folder, 'reference.png');
+  const clip = join(folder, 'reference.mp4');
+  await writeImage(image, 300, 225, () => BLUE);
+  await writeClip(clip, 320, 240, [RED, GREEN]);
+  const references = { referenceImagePaths: [image], referenceVideoPaths: [clip] };
+  const path = await rendered({ mode: 'media-to-video', ...references });
+  const seen = await decodeFrames(path, [12, 36, 60, 84]);
+  assertNear(seen.frame(12).at(0.27, 0.35), RED);
+  assertNear(seen.frame(36).at(0.27, 0.35), GREEN);
+  assertNear(seen.frame(60).at(0.27, 0.35), RED);
+  assertNear(seen.frame(84).at(0.27, 0.35), GREEN);
+  assertNear(seen.frame(84).at(0.73, 0.35), BLUE);
+});
+
+const NASTY = [
+  `it's "100%" %{localtime} \\n \\' [in];movie=/etc/passwd[out]:text='x', drawbox=c=red\\`,
+  'مرحبا שלום 👨‍👩‍👧 🇨🇭 中文 \u202e\u0000\u0007\ud800 e\u0301 \r\n\n\tend\n',
+];
+
+test('a video has all its frames for any prompt', async () => {
+  for (const prompt of [NASTY.join(' '), '\u200b\n ', 'W'.repeat(4000)]) {
+    const { count } = await decodeFrames(await rendered({ prompt }), []);
+    assert.equal(count, 96, prompt.slice(0, 20));
+  }
+});
+
+test('an input that is missing or not a picture is an error', async () => {
+  const missing: Partial<RenderSpec> = { firstFramePath: join(folder, 'missing.png') };
+  await assert.rejects(rendered({ mode: 'image-to-video', ...missing }), /missing\.png/);
+  const noPicture = { referenceVideoPaths: [import.meta.filename] };
+  await assert.rejects(rendered({ mode: 'media-to-video', ...noPicture }), /not a supported/);
+});

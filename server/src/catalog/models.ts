@@ -1,0 +1,13 @@
+/** The models that the contract offers; price.ts has what each costs. */
+export const MODELS = ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'] as const;
+export type Model = (typeof MODELS)[number];
+
+export const MODES = ['text-to-video', 'image-to-video', 'media-to-video'] as const;
+export type Mode = (typeof MODES)[number];
+
+export const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const;
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+/** The ratios of an output. A request may also ask for `adaptive`, which selects one of these. */
+export const ASPECT_RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16'] as const;
+export type AspectRatio = (typeof ASPECT_RATIOS)[number];

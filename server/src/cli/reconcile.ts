@@ -1,0 +1,29 @@
+import { UsageError } from '../kernel/errors.ts';
+import { type OperatorDecision, reconcile } from '../operator/reconcile.ts';
+import { isJobId } from '../providers/kit/job-id.ts';
+import { type Arguments, type Command, requiredOption } from './command.ts';
+
+export const RECONCILE_COMMAND: Command = {
+  usage: 'reconcile ID (--accepted JOB_ID | --not-accepted | --failed) --reason TEXT',
+  summary: 'Decide a held task: its job is JOB_ID, no provider took it, or it failed',
+  options: ['accepted', 'reason'],
+  flags: ['not-accepted', 'failed'],
+  run: (db, { words: [id = ''], options }) =>
+    reconcile(db, id, readDecision(options), requiredOption(options, 'reason')),
+};
+
+function readDecision(options: Arguments['options']): OperatorDecision {
+  const given = ['accepted', 'not-accepted', 'failed'].filter(
+    (name) => options[name] !== undefined,
+  );
+  const [kind, ...others] = given;
+  if (kind === undefined || others.length > 0) {
+    throw new UsageError('reconcile needs one of --accepted JOB_ID, --not-accepted, --failed');
+  }
+  if (kind === 'accepted') {
+    const jobId = options.accepted?.trim();
+    if (!isJobId(jobId)) throw new UsageError('--accepted needs the id of the provider’s job');
+    return { kind, jobId };
+  }
+  return { kind: kind === 'failed' ? 'failed' : 'not_accepted' };
+}

@@ -1,0 +1,29 @@
+import { findAccount } from '../accounts/accounts.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { listTasks, showTask } from '../operator/task-listing.ts';
+import { TRANSITIONS } from '../tasks/transitions.ts';
+import type { Command } from './command.ts';
+
+export const TASK_COMMANDS: readonly Command[] = [
+  {
+    usage: 'tasks list [--phase P] [--account A]',
+    summary: 'List the newest tasks',
+    options: ['phase', 'account'],
+    run: async (db, { options: { phase, account } }) => {
+      const accountId = account === undefined ? undefined : await findAccount(db, account);
+      return listTasks(db, { phase: readPhase(phase), accountId });
+    },
+  },
+  {
+    usage: 'tasks show ID',
+    summary: 'Show everything known about a task: attempts, evidence, history, objects',
+    options: [],
+    run: (db, { words: [id = ''] }) => showTask(db, id),
+  },
+];
+
+function readPhase(text: string | undefined): string | undefined {
+  const phases = Object.keys(TRANSITIONS);
+  if (text === undefined || phases.includes(text)) return text;
+  throw new UsageError(`--phase must be one of ${phases.join(', ')}`);
+}

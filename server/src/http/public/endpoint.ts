@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
+import { type Caller, type CallerRead, openAdmission } from '../../accounts/admission.ts';
+import type { Queryable } from '../../database/database.ts';
+
+/**
+ * An operation of the public API: one file, and one row in `ENDPOINTS` of public-api.ts. The plugin
+ * authenticates its requests and limits their rate; {@link callerOf} returns the caller.
+ */
+export interface Endpoint<Deps> {
+  /** The operation's part of openapi.json. */
+  readonly description: { method: 'GET' | 'POST'; url: string; schema: FastifySchema };
+  /** Registers the route. */
+  serve(api: FastifyInstance, deps: Deps): void;
+}
+
+/** Any route of the public API, whatever parameters its path has. */
+export interface PublicRoute {
+  Params: Record<string, string | undefined>;
+}
+export type PublicRequest = FastifyRequest<PublicRoute>;
+
+/**
+ * Authenticates a request and counts it in the rate window of its API key.
+ * @throws ApiError `unauthorized`, `rate_limited`
+ */
+export type Admit = (request: PublicRequest, surface: string) => Promise<Caller>;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Admits the requests of this route instead of the statement that all others share. */
+    admit?: Admit;
+  }
+  interface FastifyRequest {
+    /** Set by the public API before the body is read. */
+    caller?: Caller;
+  }
+}
+
+/** The caller of an admitted request. */
+export function callerOf({ caller }: Pick<FastifyRequest, 'caller'>): Caller {
+  if (!caller) throw new Error('this route is not in the public API');
+  return caller;
+}
+
+/** An admission that also reads a row for the route. */
+export interface FusedRead<Row> {
+  /** For the route's config. */
+  admit: Admit;
+  /** The row that was read for an admitted request. */
+  rowOf(request: object): Row;
+}
+
+/**
+ * Admits requests and reads a row for each, in one statement for all that arrive together
+ * (decisions/0007). Without it, a route makes a round trip to the database for the admission and
+ * another one for what it reads.
+ * @param name of the statement, unique in the program
+ * @param read its `argumentOf` takes the {@link CallerRead}'s argument out of the request
+ */
+export function fusedRead<Row extends object>(
+  db: Queryable,
+  name: string,
+  read: CallerRead & { argumentOf?: (request: PublicRequest) => string },
+): FusedRead<Row> {
+  const admit = openAdmission<Row>(db, name, read);
+  const rows = new WeakMap<object, Row>();
+  return {
+    async admit(request, surface) {
+      const { authorization } = request.headers;
+      const argument = read.argumentOf?.(request) ?? '';
+      const { caller, row } = await admit({ authorization, surface, argument });
+      rows.set(request, row);
+      return caller;
+    },
+    rowOf(request) {
+      const row = rows.get(request);
+      if (!row) throw new Error('this read is not in the config of the route');
+      return row;
+    },
+  };
+}

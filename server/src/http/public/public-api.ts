@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify';
+import { openAdmission } from '../../accounts/admission.ts';
+import { acceptJsonOnly } from './body.ts';
+import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
+import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
+import { getCredits } from './get-credits.ts';
+import { getTask } from './get-task.ts';
+
+export type PublicApiDeps = CreateGenerationDeps;
+
+/** The prefix of the versioned API, and the surface that it is (C20). */
+export const PUBLIC_API = { prefix: '/api/v1', surface: 'api' } as const;
+
+/** All operations, in the order of openapi.json. */
+export const ENDPOINTS: Endpoint<PublicApiDeps>[] = [createGeneration, getTask, getCredits];
+
+/**
+ * The plugin of the versioned API. Each request is authenticated and counted in the rate window of
+ * its API key before its body is read (C7); then the body must be JSON. The request id, `no-store`
+ * and the error envelope are those of the whole app.
+ */
+export function publicApi(
+  api: FastifyInstance,
+  { deps, endpoints = ENDPOINTS }: { deps: PublicApiDeps; endpoints?: Endpoint<PublicApiDeps>[] },
+  done: () => void,
+): void {
+  acceptJsonOnly(api);
+  const admitOnly = openAdmission(deps.db, 'admit');
+  const admitByDefault: Admit = async ({ headers: { authorization } }, surface) => {
+    const { caller } = await admitOnly({ authorization, surface });
+    return caller;
+  };
+  api.decorateRequest('caller');
+  api.addHook<PublicRoute>('onRequest', async (request) => {
+    const { admit = admitByDefault } = request.routeOptions.config;
+    request.caller = await admit(request, PUBLIC_API.surface);
+  });
+  for (const endpoint of endpoints) endpoint.serve(api, deps);
+  done();
+}

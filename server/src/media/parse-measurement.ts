@@ -1,0 +1,62 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import type { Measurement } from './measurement.ts';
+
+const size = { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) };
+const name = Type.String({ maxLength: 64 });
+const seconds = Type.Number({ minimum: 0 });
+const closed = { additionalProperties: false };
+
+const Image = Type.Object(
+  {
+    kind: Type.Literal('image'),
+    mediaType: Type.Enum(['image/jpeg', 'image/png', 'image/webp']),
+    ...size,
+  },
+  closed,
+);
+const Video = Type.Object(
+  {
+    kind: Type.Literal('video'),
+    mediaType: Type.Enum(['video/mp4', 'video/quicktime', 'video/webm', 'video/x-matroska']),
+    ...size,
+    durationSeconds: seconds,
+    frames: Type.Integer({ minimum: 1 }),
+    videoCodec: name,
+    audio: Type.Union([
+      Type.Null(),
+      Type.Object({ codec: name, durationSeconds: seconds }, closed),
+    ]),
+  },
+  closed,
+);
+const Measured = Type.Object(
+  { kind: Type.Literal('measured'), facts: Type.Union([Image, Video]) },
+  closed,
+);
+const Refused = Type.Object(
+  {
+    kind: Type.Literal('refused'),
+    reason: Type.Enum([
+      'not_an_image',
+      'not_a_video',
+      'undecodable',
+      'too_many_pixels',
+      'too_many_frames',
+      'decode_too_slow',
+      'decode_too_large',
+    ]),
+    explanation: Type.String({ maxLength: 500 }),
+  },
+  closed,
+);
+const Result = Type.Union([Measured, Refused]);
+
+/**
+ * Checks the result of a child process, which had hostile bytes in its memory. Only the parent
+ * loads this file: the schema library takes longer to load than a small video takes to decode.
+ * @throws when the result is not a measurement
+ */
+export function parseMeasurement(result: unknown): Measurement {
+  return Value.Parse(Result, result);
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  ABSENT,
+  callBack,
+  detailsOf,
+  findAgain,
+  news,
+  providerWith,
+} from '../../test/attempt-fixtures.ts';
+import { quiet } from '../../test/database.ts';
+import {
+  claimTask,
+  makeHeldTask,
+  openTaskFixture,
+  PRICE,
+  scriptedProvider,
+  sql,
+  submitDeps,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import { UsageError } from '../kernel/errors.ts';
+import type { Log } from '../kernel/log.ts';
+import { balances } from '../ledger/ledger.ts';
+import { findJobOf } from '../tasks/attempts/find-job.ts';
+import { checkOrphans } from '../tasks/attempts/orphan-check.ts';
+import { announce } from '../tasks/create/announce.ts';
+import { readTask } from '../tasks/create/create.ts';
+import { claim } from '../tasks/lease.ts';
+import type { Task } from '../tasks/task.ts';
+import { Superseded } from '../tasks/transitions.ts';
+import { reconcile } from './reconcile.ts';
+
+let fixture: TaskFixture;
+
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.closeAudited());
+
+test('an operator’s job is adopted once, and the reason is kept', async () => {
+  const { held } = await makeHeldTask(fixture);
+  const decision = { kind: 'accepted', jobId: 'job-console' } as const;
+  const done = await reconcile(fixture.db, held.id, decision, 'seen in the console');
+  assert.deepEqual(done, { task_id: held.id, phase: 'generating' });
+  const { attempts, history } = await detailsOf(fixture, held.id);
+  assert.equal(attempts[0]?.outcome_by, 'operator');
+  assert.match(JSON.stringify(history.at(-1)), /seen in the console/);
+  const again = reconcile(fixture.db, held.id, { kind: 'failed' }, 'twice');
+  await assert.rejects(again, { name: 'UsageError', message: /is generating, not held/ });
+});
+
+test('not accepted by an operator decision: refunded, and a job that shows up later is an orphan', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  await announce(fixture.db, held.id);
+  await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'not in the console');
+  const refunded = { available: PRICE.credits, reserved: 0 };
+  assert.deepEqual((await balances(fixture.db, held.account_id)).paid, refunded);
+  await callBack(fixture, attempt.id, news('job-late'));
+  await callBack(fixture, attempt.id, news('job-false'));
+  const providers = new Map([['scripted', providerWith({ 'job-late': 'working' })]]);
+  await checkOrphans({ db: fixture.db, log: quiet, providers });
+  const { orphan_jobs: orphans } = await detailsOf(fixture, held.id);
+  assert.deepEqual(Object.fromEntries(orphans.map(({ job_id, state }) => [job_id, state])), {
+    'job-late': 'confirmed',
+    'job-false': 'unknown_there',
+  });
+  assert.equal(
+    (await readTask(fixture.db, held.id)).phase,
+    'failed',
+    'an ended task never changes',
+  );
+});
+
+test('suspected orphans of a provider that is not configured do not stop the check of others', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'not in the console');
+  await sql(
+    fixture.db,
+    `insert into orphan_jobs (provider, job_id, attempt_id, task_id, source, state, found_at)
+     select 'gone', 'job-gone-' || n, $1, $2, 'callback', 'suspected', '-infinity'
+     from generate_series(1, 30) n`,
+    [attempt.id, held.id],
+  );
+  await callBack(fixture, attempt.id, news('job-asked'));
+  const providers = new Map([['scripted', providerWith({ 'job-asked': 'working' })]]);
+  const logged: unknown[] = [];
+  const log = { ...quiet, error: (fields: unknown) => logged.push(fields) } as unknown as Log;
+  for (let round = 0; round < 2; round += 1) {
+    await checkOrphans({ db: fixture.db, log, providers });
+  }
+  const ours = logged.filter((fields) => JSON.stringify(fields).includes(held.id));
+  assert.deepEqual(ours, [{ task: held.id, job: 'job-asked', provider: 'scripted' }], 'once');
+});
+
+test('failed by an operator decision: refunded, and the job that a callback named is an orphan', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  await callBack(fixture, attempt.id, news('job-doubtful', true));
+  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'the customer can’t wait');
+  assert.equal((await readTask(fixture.db, held.id)).error_code, 'provider_unavailable');
+  const { orphan_jobs: orphans } = await detailsOf(fixture, held.id);
+  assert.deepEqual(
+    orphans.map(({ job_id }) => job_id),
+    ['job-doubtful'],
+  );
+});
+
+test('of an operator decision and a find at the same time exactly one applies', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const { held, attempt } = await makeHeldTask(fixture);
+    const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
+    const deps = submitDeps(fixture, providerWith({}, found));
+    const [automatic, operator] = await Promise.allSettled([
+      findJobOf(deps, held, attempt),
+      reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'race'),
+    ]);
+    const { phase } = await readTask(fixture.db, held.id);
+    if (phase === 'generating') {
+      assert.ok(operator.status === 'rejected' && operator.reason instanceof UsageError);
+    } else {
+      assert.equal(phase, 'failed');
+      assert.ok(automatic.status === 'rejected' && automatic.reason instanceof Superseded);
+    }
+  }
+});
+
+test('after a decision the next worker may go on, and a slow find changes nothing', async () => {
+  const { held } = await makeHeldTask(fixture);
+  let taken: Task | undefined;
+  const slow = scriptedProvider({
+    find: async () => {
+      await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-known' }, 'seen');
+      taken = await claimTask(fixture.db, held.id);
+      return ABSENT;
+    },
+  });
+  assert.equal((await findAgain(fixture, held, slow)).phase, 'generating');
+  assert.equal(taken?.phase, 'generating');
+  assert.equal(
+    await claim(fixture.db, held.id),
+    undefined,
+    'the worker that claimed it still has it',
+  );
+});
+
+test('of two operator decisions at the same time one applies, the other is refused', async () => {
+  const { held } = await makeHeldTask(fixture);
+  const decide = () => reconcile(fixture.db, held.id, { kind: 'failed' }, 'race');
+  const results = await Promise.allSettled([decide(), decide()]);
+  assert.deepEqual(results.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  const transfers = await sql(
+    fixture.db,
+    `select 1 from task_reservations where task_id = $1 and outcome = 'refund'`,
+    [held.id],
+  );
+  assert.equal(transfers.length, 1);
+});
+
+test('a decision that does not fit the held task is refused and changes nothing', async () => {
+  const { held } = await makeHeldTask(fixture);
+  const taken = await makeHeldTask(fixture);
+  await reconcile(fixture.db, taken.held.id, { kind: 'accepted', jobId: 'job-mine' }, 'seen');
+  const wrong = reconcile(
+    fixture.db,
+    held.id,
+    { kind: 'accepted', jobId: 'job-mine' },
+    'a mistake',
+  );
+  await assert.rejects(wrong, { message: 'job job-mine belongs to another task already' });
+  const nothing = reconcile(fixture.db, 'task_none', { kind: 'failed' }, 'x');
+  await assert.rejects(nothing, { message: 'there is no task "task_none"' });
+  assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
+});

@@ -1,0 +1,126 @@
+import type { LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import type { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'undici';
+import { type AllowList, checkAddresses, literalAddress } from './addresses.ts';
+import type { DownloadSession } from './download-session.ts';
+import { OutboundError } from './refusal.ts';
+
+/** Gives all addresses of a host name, like `dns.lookup` with `all`. */
+export type Resolve = (host: string) => Promise<LookupAddress[]>;
+
+/** The rules for every request of a download, redirects included. */
+export interface RequestRules {
+  allow: AllowList;
+  resolve: Resolve;
+  ca?: string | undefined;
+  connectTimeoutSeconds: number;
+  headersTimeoutSeconds: number;
+  idleTimeoutSeconds: number;
+}
+
+/** A host's response, its body not read yet. Header names are in lower case. */
+export interface PinnedResponse {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Readable;
+  /** Closes the connection without reading the rest of the body. */
+  close(): Promise<void>;
+}
+
+const USER_AGENT = 'Framewright/1.0';
+const HEADERS_BYTES = 16 * 1024;
+
+/**
+ * Requests one checked URL, without following a redirect, on a new connection. The host is resolved
+ * once, its addresses are checked, and the connection is made to one of these addresses: a DNS
+ * answer that changes between check and connect (rebinding) has no effect.
+ * @throws OutboundError not_public; Node's and undici's own errors for network failures, which the
+ *   session turns into refusals
+ */
+export async function requestPinned(
+  url: URL,
+  headers: Record<string, string>,
+  rules: RequestRules,
+  session: DownloadSession,
+): Promise<PinnedResponse> {
+  const addresses = await findAddresses(url, rules, session.signal);
+  const client = connectTo(url, addresses, rules);
+  session.addClient(client);
+  const response = await client.request({
+    method: 'GET',
+    path: url.pathname + url.search,
+    headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
+    reset: true,
+    signal: session.signal,
+  });
+  // The reader gets the error. Without this listener, an unread body would end the process.
+  response.body.on('error', () => {});
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    body: response.body,
+    close: () => session.closeClient(client),
+  };
+}
+
+async function findAddresses(
+  url: URL,
+  rules: RequestRules,
+  signal: AbortSignal,
+): Promise<LookupAddress[]> {
+  signal.throwIfAborted();
+  const literal = literalAddress(url);
+  const addresses =
+    literal === undefined
+      ? await resolveInTime(url.hostname, rules, signal)
+      : [{ address: literal, family: isIP(literal) }];
+  if (addresses.length === 0) {
+    throw new OutboundError('not_reachable', 'The host name has no address');
+  }
+  const texts = addresses.map(({ address }) => address);
+  checkAddresses(url, texts, rules.allow);
+  return addresses;
+}
+
+async function resolveInTime(host: string, rules: RequestRules, signal: AbortSignal) {
+  const done = new AbortController();
+  const waiting = AbortSignal.any([signal, done.signal]);
+  const tooSlow = delay(rules.connectTimeoutSeconds * 1000, undefined, { signal: waiting });
+  try {
+    return await Promise.race([
+      rules.resolve(host),
+      tooSlow.then(() => {
+        throw new OutboundError('too_slow', 'The host name was not resolved in time');
+      }),
+    ]);
+  } finally {
+    done.abort();
+  }
+}
+
+function connectTo(url: URL, addresses: LookupAddress[], rules: RequestRules): Client {
+  return new Client(url.origin, {
+    allowH2: false,
+    maxHeaderSize: HEADERS_BYTES,
+    connectTimeout: rules.connectTimeoutSeconds * 1000,
+    headersTimeout: rules.headersTimeoutSeconds * 1000,
+    bodyTimeout: rules.idleTimeoutSeconds * 1000,
+    maxCachedSessions: 0,
+    connect: {
+      ca: rules.ca,
+      rejectUnauthorized: true, // also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise
+      lookup: pinned(addresses),
+      autoSelectFamily: true,
+    },
+  });
+}
+
+function pinned(addresses: LookupAddress[]): LookupFunction {
+  return (_host, options, callback) => {
+    const [first] = addresses;
+    if (options.all || first === undefined) callback(null, addresses);
+    else callback(null, first.address, first.family);
+  };
+}

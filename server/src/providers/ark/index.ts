@@ -1,0 +1,36 @@
+import { type Environment, number, secret, webAddress, yesOrNo } from '../../kernel/variables.ts';
+import { callOnce } from '../../outbound/call.ts';
+import type { ProviderDefinition } from '../definition.ts';
+import { readModels } from '../kit/own-models.ts';
+import { createArkProvider } from './ark.ts';
+
+/** 60,000 a minute are a thousand a second, more than any account is granted. */
+const PER_MINUTE = { min: 1, max: 60_000 };
+
+function readSettings(env: Environment) {
+  const apiKey = secret(env, 'ARK_API_KEY');
+  const settings = {
+    baseUrl: webAddress(env, 'ARK_BASE_URL') ?? 'https://ark.ap-southeast.bytepluses.com/api/v3',
+    models: readModels(env, 'ARK'),
+    markAttempts: yesOrNo(env, 'ARK_MARK_ATTEMPTS', 'yes'),
+    submitsPerMinute: number(env, 'ARK_SUBMITS_PER_MINUTE', 600, PER_MINUTE),
+  };
+  return apiKey === undefined ? undefined : { ...settings, apiKey };
+}
+
+type Settings = NonNullable<ReturnType<typeof readSettings>>;
+
+export const ark: ProviderDefinition<Settings> = {
+  name: 'ark',
+  registeredBy: [{ variable: 'ARK_API_KEY', wanted: 'an API key of ModelArk' }],
+  readSettings,
+  apiKey: ({ apiKey }) => apiKey,
+  baseUrls: ({ baseUrl }) => ({ ARK_BASE_URL: baseUrl }),
+  fetchesInputs: true,
+  create(settings, { guardedFetch, now, submitTimeoutSeconds, nextListTurn }) {
+    return createArkProvider({
+      ...settings,
+      ...{ call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn },
+    });
+  },
+};

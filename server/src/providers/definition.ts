@@ -1,0 +1,61 @@
+import type { Database } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
+import type { Environment } from '../kernel/variables.ts';
+import type { GuardedFetch } from '../outbound/guarded-fetch.ts';
+import type { Storage } from '../storage/storage.ts';
+import type { Provider } from './provider.ts';
+
+/** A variable that a provider can't work without. */
+export interface NeededVariable {
+  variable: string;
+  /** What to set it to, for the error message: "an API key of fal". */
+  wanted: string;
+}
+
+/** What an adapter can be built on; each takes what it uses. */
+export interface AdapterDeps {
+  db: Database;
+  storage: Storage;
+  scratch: ScratchDirectory;
+  log: Log;
+  /** Downloads results. */
+  guardedFetch: GuardedFetch;
+  /** Milliseconds since 1970, by the database's clock. */
+  now(): number;
+  submitTimeoutSeconds: number;
+  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
+  nextListTurn(): Promise<void>;
+}
+
+/**
+ * Everything that shared code knows about one provider. Each provider's folder exports one from its
+ * `index.ts`, and `registry.ts` lists it.
+ */
+export interface ProviderDefinition<Settings> {
+  /** The value of PROVIDER. It is stored with each task, so it never changes. */
+  name: string;
+  /**
+   * The provider is configured if the first of these is set; then the others must be set too.
+   * Empty: always configured.
+   */
+  registeredBy: NeededVariable[];
+  /**
+   * Reads the provider's variables.
+   * @returns undefined if the provider is not configured
+   * @throws UsageError, one line that names the variable, when a value is malformed, even if the
+   *   provider is not configured
+   */
+  readSettings(env: Environment): Settings | undefined;
+  /** The key whose rate limits apply; undefined if there are no rate limits. */
+  apiKey(settings: Settings): string | undefined;
+  /**
+   * The URLs that the API key is sent to, by the variable that sets each. They must be https. The
+   * first takes jobs. undefined: the https default of the adapter.
+   */
+  baseUrls(settings: Settings): Record<string, string | undefined>;
+  /** Whether the provider fetches inputs from PUBLIC_URL and calls back there. */
+  fetchesInputs: boolean;
+  /** @throws UsageError, one line, when a setting can't be used */
+  create(settings: Settings, deps: AdapterDeps): Provider | Promise<Provider>;
+}

@@ -1,0 +1,50 @@
+import {
+  type Environment,
+  namingVariables,
+  read,
+  secret,
+  webAddress,
+  yesOrNo,
+} from '../../kernel/variables.ts';
+import { callOnce } from '../../outbound/call.ts';
+import type { ProviderDefinition } from '../definition.ts';
+import { readModels, withOwnModels } from '../kit/own-models.ts';
+import { createFalProvider } from './fal.ts';
+import { FAL_MODELS } from './model-input.ts';
+
+function readSettings(env: Environment) {
+  const apiKey = secret(env, 'FAL_API_KEY');
+  const settings = {
+    queueUrl: webAddress(env, 'FAL_QUEUE_URL') ?? 'https://queue.fal.run',
+    platformUrl: webAddress(env, 'FAL_PLATFORM_URL'),
+    jwksUrl: webAddress(env, 'FAL_JWKS_URL'),
+    userId: read(env, 'FAL_USER_ID', '') || undefined,
+    models: readModels(env, 'FAL'),
+    markWithEndUserId: yesOrNo(env, 'FAL_MARK_ATTEMPTS', 'yes'),
+  };
+  return apiKey === undefined ? undefined : { ...settings, apiKey };
+}
+
+type Settings = NonNullable<ReturnType<typeof readSettings>>;
+
+export const fal: ProviderDefinition<Settings> = {
+  name: 'fal',
+  registeredBy: [{ variable: 'FAL_API_KEY', wanted: 'an API key of fal' }],
+  readSettings,
+  apiKey: ({ apiKey }) => apiKey,
+  baseUrls: ({ queueUrl, platformUrl }) => ({
+    FAL_QUEUE_URL: queueUrl,
+    FAL_PLATFORM_URL: platformUrl,
+  }),
+  fetchesInputs: true,
+  create(settings, { guardedFetch, now, submitTimeoutSeconds, nextListTurn }) {
+    const options = {
+      ...settings,
+      ...{ call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn },
+      models: withOwnModels(FAL_MODELS, settings.models),
+    };
+    return namingVariables('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>
+      createFalProvider(options),
+    );
+  },
+};

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import type { AdapterDeps, ProviderDefinition } from '../definition.ts';
+import type { Provider } from '../provider.ts';
+import { instrumented, type Observer } from './instrumented.ts';
+import { listTurns, rateLimited } from './rate-limited.ts';
+
+/** What the providers of a process share. */
+export interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
+  observer: Observer;
+}
+
+/** A provider whose settings were read. Hides the type of the settings. */
+export interface ConfiguredProvider {
+  readonly name: string;
+  /** See {@link ProviderDefinition.baseUrls}. */
+  readonly baseUrls: Record<string, string | undefined>;
+  readonly fetchesInputs: boolean;
+  /**
+   * Creates the provider, with its rate limits and its instrumentation.
+   * @throws UsageError, one line, when a setting can't be used
+   */
+  create(deps: ProviderDeps): Promise<Provider>;
+}
+
+/** Binds a definition to the settings that were read for it. */
+export function configureProvider<Settings>(
+  definition: ProviderDefinition<Settings>,
+  settings: Settings,
+): ConfiguredProvider {
+  return new Configured(definition, settings);
+}
+
+class Configured<Settings> implements ConfiguredProvider {
+  readonly definition: ProviderDefinition<Settings>;
+  readonly settings: Settings;
+
+  constructor(definition: ProviderDefinition<Settings>, settings: Settings) {
+    this.definition = definition;
+    this.settings = settings;
+  }
+
+  get name() {
+    return this.definition.name;
+  }
+
+  get baseUrls() {
+    return this.definition.baseUrls(this.settings);
+  }
+
+  get fetchesInputs() {
+    return this.definition.fetchesInputs;
+  }
+
+  async create({ observer, ...deps }: ProviderDeps): Promise<Provider> {
+    const { definition, settings } = this;
+    const quota = { db: deps.db, quota: quotaName(definition.name, definition.apiKey(settings)) };
+    const nextListTurn = listTurns(quota, () => provider.capabilities);
+    const provider = await definition.create(settings, { ...deps, nextListTurn });
+    return rateLimited(instrumented(provider, observer), quota);
+  }
+}
+
+/** Rate limits are per API key; only a hash of the key is stored. */
+function quotaName(provider: string, apiKey: string | undefined): string {
+  if (apiKey === undefined) return provider;
+  const hash = createHash('sha256').update(apiKey).digest('hex').slice(0, 12);
+  return `${provider} ${hash}`;
+}
+
+/**
+ * Creates the configured providers. The keys are their names.
+ * @throws UsageError, see {@link ConfiguredProvider.create}
+ */
+export async function createProviders(
+  configured: ConfiguredProvider[],
+  deps: ProviderDeps,
+): Promise<Map<string, Provider>> {
+  const providers = new Map<string, Provider>();
+  for (const one of configured) providers.set(one.name, await one.create(deps));
+  return providers;
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { isOneLineAbout, unusedDeps } from '../../test/providers/settings.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { createProviders } from './host/configured-provider.ts';
+import { neededVariables, PROVIDER_NAMES, readProviders } from './registry.ts';
+
+/** A value that every needed variable takes: an address, a key, a path. */
+const VALUE = 'http://10.0.0.5:8188';
+
+function variablesOf(provider: string): string[] {
+  return neededVariables(provider).map(({ variable }) => variable);
+}
+
+test('every configured provider is created, whichever gets the new tasks', async () => {
+  await using folder = await temporaryFolder();
+  const file = path.join(folder.path, 'workflow.json');
+  const inputs = { text: '{{prompt}}' };
+  await writeFile(file, JSON.stringify({ 1: { class_type: 'CLIPTextEncode', inputs } }));
+  const env = Object.fromEntries(PROVIDER_NAMES.flatMap(variablesOf).map((name) => [name, VALUE]));
+  const configured = readProviders({ ...env, COMFYUI_WORKFLOWS: file }, 'local');
+  const deps = { ...unusedDeps(), observer: { called: () => assert.fail('nothing is called') } };
+  const providers = await createProviders(configured, deps);
+  assert.deepEqual([...providers.keys()], PROVIDER_NAMES);
+  assert.deepEqual(
+    [...providers.values()].map(({ name }) => name),
+    PROVIDER_NAMES,
+  );
+});
+
+test('only the local provider is configured without variables', () => {
+  const configured = readProviders({}, 'local');
+  assert.deepEqual(
+    configured.map(({ name }) => name),
+    ['local'],
+  );
+});
+
+test('the chosen provider needs all its variables, and so does one that is registered', () => {
+  for (const provider of PROVIDER_NAMES) {
+    const env: Record<string, string> = {};
+    for (const [index, variable] of variablesOf(provider).entries()) {
+      const missing = isOneLineAbout(`${variable} is not set`);
+      assert.throws(() => readProviders(env, provider), missing);
+      assert.throws(() => readProviders({ ...env, [variable]: ' ' }, provider), missing);
+      if (index > 0) assert.throws(() => readProviders(env, 'local'), missing);
+      env[variable] = VALUE;
+    }
+    assert.ok(readProviders(env, provider).some(({ name }) => name === provider));
+  }
+});
+
+test('a malformed value stops the start, whichever provider is chosen', () => {
+  assert.throws(() => readProviders({ FAL_QUEUE_URL: 'ftp://x' }, 'local'), /FAL_QUEUE_URL/);
+});
+
+test('the first needed variable of a provider is the one that registers it', () => {
+  assert.equal(variablesOf('replicate')[0], 'REPLICATE_API_TOKEN');
+  assert.equal(variablesOf('comfyui')[0], 'COMFYUI_BASE_URL');
+  assert.deepEqual(variablesOf('openai'), []);
+});

@@ -1,0 +1,63 @@
+import { UsageError } from '../kernel/errors.ts';
+import { type Environment, read } from '../kernel/variables.ts';
+import { ark } from './ark/index.ts';
+import { comfyui } from './comfyui/index.ts';
+import type { NeededVariable, ProviderDefinition } from './definition.ts';
+import { fal } from './fal/index.ts';
+import { type ConfiguredProvider, configureProvider } from './host/configured-provider.ts';
+import { local } from './local/index.ts';
+import { replicate } from './replicate/index.ts';
+
+/** All providers: the only list of them. */
+const REGISTRY = [row(local), row(ark), row(fal), row(replicate), row(comfyui)];
+
+interface Row {
+  name: string;
+  registeredBy: NeededVariable[];
+  configure(env: Environment): ConfiguredProvider | undefined;
+}
+
+/** Keeps a definition together with the settings of its type. */
+function row<Settings>(definition: ProviderDefinition<Settings>): Row {
+  const { name, registeredBy } = definition;
+  return {
+    name,
+    registeredBy,
+    configure(env) {
+      const settings = definition.readSettings(env);
+      return settings && configureProvider(definition, settings);
+    },
+  };
+}
+
+/** The values of PROVIDER. */
+export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
+
+/** The variables that a provider needs; the first registers it. Empty for unknown names. */
+export function neededVariables(provider: string): NeededVariable[] {
+  return REGISTRY.find(({ name }) => name === provider)?.registeredBy ?? [];
+}
+
+/**
+ * Reads the variables of all providers.
+ * @param chosen the provider of new tasks, which must be configured
+ * @returns the providers that are configured
+ * @throws UsageError, one line that names the variable, when a value is malformed, whether or not
+ *   its provider is configured, or when one is missing
+ */
+export function readProviders(env: Environment, chosen: string): ConfiguredProvider[] {
+  const configured = REGISTRY.flatMap(({ configure }) => configure(env) ?? []);
+  requireComplete(env, chosen, `PROVIDER=${chosen}`);
+  for (const { name } of configured) {
+    const [first] = neededVariables(name);
+    if (first) requireComplete(env, name, first.variable);
+  }
+  return configured;
+}
+
+function requireComplete(env: Environment, provider: string, why: string): void {
+  for (const { variable, wanted } of neededVariables(provider)) {
+    if (read(env, variable, '') !== '') continue;
+    throw new UsageError(`${variable} is not set: ${why} needs ${wanted}`);
+  }
+}

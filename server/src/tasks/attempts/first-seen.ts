@@ -1,0 +1,23 @@
+/** When this process first saw each uncertain attempt, by a clock that never jumps. */
+export interface FirstSeen {
+  /** Seconds since the first call for this attempt: 0 at the first. */
+  secondsAgo(attemptId: string): number;
+}
+
+/** Beyond this number the oldest attempt is forgotten; its time then starts again at 0. */
+const MAX_ATTEMPTS = 10_000;
+
+/** @param monotonic milliseconds by a clock of this process that never goes back */
+export function createFirstSeen(monotonic: () => number): FirstSeen {
+  const since = new Map<string, number>();
+  return {
+    secondsAgo(attemptId) {
+      const now = monotonic();
+      const first = since.get(attemptId) ?? now;
+      since.set(attemptId, first);
+      const [oldest] = since.keys();
+      if (since.size > MAX_ATTEMPTS && oldest !== undefined) since.delete(oldest);
+      return (now - first) / 1000;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { UsageError } from '../../src/kernel/errors.ts';
+import type { AdapterDeps, ProviderDefinition } from '../../src/providers/definition.ts';
+import type { OwnModels } from '../../src/providers/kit/own-models.ts';
+import { quiet } from '../database.ts';
+
+/** Malformed values of variables, by what a variable holds. */
+export const MALFORMED = {
+  address: ['ark.example.com', 'ftp://x', 'https://x/?a=b', 'https://ada:hunter2@x'],
+  model: ['a b', '/a', 'a//b', 'a?b', 'a#b', 'a/'],
+  secret: ['hunter2\u00e9', 'hunter2\nx', 'hunter2\u0000'],
+};
+
+/** What is read when an operator names no models. */
+export const NO_MODELS: OwnModels = {
+  'video-2.0': undefined,
+  'video-2.0-fast': undefined,
+  'video-2.0-mini': undefined,
+};
+
+export function isOneLineAbout(name: string): (error: unknown) => boolean {
+  return (error) =>
+    error instanceof UsageError && error.message.includes(name) && !error.message.includes('\n');
+}
+
+/** Asserts that each value is refused by a line that names its variable and repeats no secret. */
+export function assertRefused(
+  definition: Pick<ProviderDefinition<unknown>, 'readSettings'>,
+  malformed: Record<string, string[]>,
+): void {
+  for (const [name, values] of Object.entries(malformed)) {
+    for (const value of values) {
+      assert.throws(
+        () => definition.readSettings({ [name]: value }),
+        (error: Error) => isOneLineAbout(name)(error) && !error.message.includes('hunter2'),
+        `${name}=${value}`,
+      );
+    }
+  }
+}
+
+/** Dependencies that fail the test when a provider calls one while it is created. */
+export function unusedDeps(): AdapterDeps {
+  const unexpected = () => {
+    throw new Error('unexpected call');
+  };
+  return {
+    db: { query: unexpected, transaction: unexpected, snapshot: unexpected, close: unexpected },
+    storage: { put: unexpected, open: unexpected, delete: unexpected },
+    scratch: { withFolder: unexpected, maintain: unexpected },
+    log: quiet,
+    guardedFetch: { download: unexpected, close: unexpected },
+    now: unexpected,
+    submitTimeoutSeconds: 1,
+    nextListTurn: unexpected,
+  };
+}
+
+/** Builds a provider from an environment, as the service does. */
+export async function createFrom<Settings>(
+  definition: ProviderDefinition<Settings>,
+  env: Record<string, string>,
+) {
+  const settings = definition.readSettings(env);
+  assert.ok(settings !== undefined, `${definition.name} is not configured`);
+  return definition.create(settings, unusedDeps());
+}

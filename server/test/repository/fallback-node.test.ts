@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const LINUX_ONLY = process.platform !== 'linux' && 'fallback-node is installed on Linux only';
+
+/** What ld.so prints for Node 26 on an image without libatomic1. */
+const LOADER_ERROR =
+  'error while loading shared libraries: libatomic.so.1: ' +
+  'cannot open shared object file: No such file or directory';
+const BROKEN = `echo "$0: ${LOADER_ERROR}" >&2; exit 127`;
+
+/** A `node` of this version, which prints its name and its arguments. */
+function printing(name: string, version: string): string {
+  return `[ "$1" = --version ] && { echo ${version}; exit; }; printf '%s\\n' ${name} "$@"`;
+}
+
+async function temporaryFolder(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'framewright-node-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function writeScript(file: string, body: string): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true });
+  await writeFile(file, `#!/bin/sh\n${body}\n`);
+  await chmod(file, 0o755);
+}
+
+interface Ended {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Without the variables of an npm that runs this test: they name the folder to install into. */
+function run(command: string, args: string[], cwd: string, searched: string[]): Promise<Ended> {
+  const env = { PATH: searched.join(':'), HOME: cwd };
+  return new Promise((resolve) => {
+    execFile(command, args, { cwd, env }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr });
+    });
+  });
+}
+
+/** Runs `node first second*` where npm's Node and the machine's own are these shell scripts. */
+async function runNode(t: TestContext, fromNpm: string | null, machine: string[]): Promise<Ended> {
+  const folder = await temporaryFolder(t);
+  const modules = path.join(folder, 'node_modules');
+  const bin = path.join(modules, '.bin');
+  await mkdir(bin, { recursive: true });
+  await cp(path.join(ROOT, 'fallback-node'), path.join(modules, 'fallback-node'), {
+    recursive: true,
+  });
+  await symlink('../fallback-node/node.sh', path.join(bin, 'node'));
+  if (fromNpm) await writeScript(path.join(modules, 'node/bin/node'), fromNpm);
+  const own = machine.map((_, i) => path.join(folder, `own ${i}`));
+  for (const [i, body] of machine.entries())
+    await writeScript(path.join(own[i] ?? '', 'node'), body);
+  return run(path.join(bin, 'node'), ['first', 'second *'], folder, [bin, ...own]);
+}
+
+test("npm's Node runs when it can", async (t) => {
+  const ended = await runNode(t, printing('npm', 'v26.10.0'), [printing('own', 'v24.0.0')]);
+  assert.deepEqual(ended, { code: 0, stdout: 'npm\nfirst\nsecond *\n', stderr: '' });
+});
+
+for (const [title, fromNpm] of [
+  ["can't run", BROKEN],
+  ['is missing', null],
+] as const) {
+  test(`the machine's own Node 24 runs when npm's Node ${title}`, async (t) => {
+    const ended = await runNode(t, fromNpm, [printing('own', 'v24.0.0')]);
+    assert.deepEqual(ended, { code: 0, stdout: 'own\nfirst\nsecond *\n', stderr: '' });
+  });
+}
+
+test('an old Node on the PATH does not hide a newer one', async (t) => {
+  const machine = [printing('old', 'v20.20.2'), BROKEN, printing('new', 'v26.1.0')];
+  const ended = await runNode(t, BROKEN, machine);
+  assert.deepEqual(ended, { code: 0, stdout: 'new\nfirst\nsecond *\n', stderr: '' });
+});
+
+for (const [machine, own] of [
+  [[printing('own', 'v20.20.2')], 'v20.20.2'],
+  [[], 'not found'],
+] as const) {
+  test(`one line says what to install when the machine's own Node is ${own}`, async (t) => {
+    const ended = await runNode(t, BROKEN, [...machine]);
+    assert.deepEqual(ended, {
+      code: 1,
+      stdout: '',
+      stderr:
+        'No Node can run here: install the package libatomic1 (Debian and Ubuntu: ' +
+        'apt-get install libatomic1), or Node 24 or newer. ' +
+        `Node from npm (exit code 127): ${LOADER_ERROR}. Node of this machine: ${own}.\n`,
+    });
+  });
+}
+
+test('libatomic1 is not the remedy for another failure', async (t) => {
+  const ended = await runNode(t, 'echo "Illegal"; echo "instruction"; exit 132', []);
+  assert.equal(ended.code, 1);
+  assert.equal(
+    ended.stderr,
+    'No Node can run here: install what the Node from npm lacks, or Node 24 or newer. ' +
+      'Node from npm (exit code 132): Illegal instruction. Node of this machine: not found.\n',
+  );
+});
+
+/** A dependency as it comes from a registry: npm unpacks an archive, and does not link a folder. */
+async function pack(folder: string, content: object): Promise<void> {
+  const unpacked = path.join(folder, 'package');
+  await mkdir(unpacked, { recursive: true });
+  await writeFile(path.join(unpacked, 'package.json'), JSON.stringify(content));
+  const packed = await run('tar', ['-czf', 'package.tgz', 'package'], folder, machinePath());
+  assert.equal(packed.code, 0, packed.stderr);
+}
+
+/**
+ * A project with the settings and the fallback of this one, a broken package `node`, and a
+ * dependency with an install script, which npm 10 and 11 run before any script of the project.
+ */
+async function makeProject(folder: string): Promise<void> {
+  for (const name of ['.npmrc', 'fallback-node']) {
+    await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  }
+  await writeScript(path.join(folder, 'broken/package/bin/node'), BROKEN);
+  const version = '1.0.0';
+  await pack(path.join(folder, 'broken'), { name: 'node', version, bin: { node: 'bin/node' } });
+  const install = 'node -p 1';
+  await pack(path.join(folder, 'scripted'), { name: 'scripted', version, scripts: { install } });
+  const { optionalDependencies } = JSON.parse(
+    await readFile(path.join(ROOT, 'package.json'), 'utf8'),
+  );
+  const project = {
+    dependencies: { node: 'file:broken/package.tgz', scripted: 'file:scripted/package.tgz' },
+    optionalDependencies,
+    scripts: { start: 'node -p 6*7' },
+  };
+  await writeFile(path.join(folder, 'package.json'), JSON.stringify(project));
+}
+
+/** The folders of the machine's own commands, without those that npm adds. */
+function machinePath(): string[] {
+  const inherited = (process.env.PATH ?? '').split(':');
+  return inherited.filter((entry) => !entry.endsWith('node_modules/.bin'));
+}
+
+/** A folder with npm and one Node: the running one, which claims to have this version. */
+async function makeMachine(folder: string, version: string): Promise<string[]> {
+  const claim = `[ "$1" = --version ] && { echo ${version}; exit; }`;
+  await writeScript(path.join(folder, 'node'), `${claim}; exec '${process.execPath}' "$@"`);
+  for (const command of ['npm', 'npx', 'sh']) {
+    const found = machinePath().find((entry) => existsSync(path.join(entry, command)));
+    assert.ok(found, `${command} is on the PATH`);
+    await symlink(path.join(found, command), path.join(folder, command));
+  }
+  return [folder];
+}
+
+test('npm links the fallback, not the package node', { skip: LINUX_ONLY }, async (t) => {
+  const folder = await temporaryFolder(t);
+  await makeProject(folder);
+  const recent = await makeMachine(path.join(folder, 'recent'), 'v24.0.0');
+  const installed = await run('npm', ['install', '--offline'], folder, recent);
+  assert.equal(installed.code, 0, installed.stderr);
+  const link = await readlink(path.join(folder, 'node_modules/.bin/node'));
+  assert.equal(link, '../fallback-node/node.sh');
+
+  const script = await run('npm', ['start', '--silent'], folder, recent);
+  assert.deepEqual(script, { code: 0, stdout: '42\n', stderr: '' });
+  const npx = await run('npx', ['node', '-p', '6*7'], folder, recent);
+  assert.deepEqual(npx, { code: 0, stdout: '42\n', stderr: '' });
+
+  const old = await makeMachine(path.join(folder, 'old'), 'v20.20.2');
+  const refused = await run('npm', ['start', '--silent'], folder, old);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^No Node can run here: install the package libatomic1 .*\n$/);
+});

@@ -1,0 +1,55 @@
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+
+/** A POST as it arrived at a callback URL. */
+export interface ReceivedCallback {
+  body: Uint8Array;
+  headers: Record<string, string | undefined>;
+}
+
+/** A local HTTP server that records callbacks. */
+export interface CallbackHost {
+  /** A callback URL for the given id, which is the last part of its path. */
+  url(id: string): string;
+  /** The callbacks that have arrived for an id, oldest first. */
+  received(id: string): ReceivedCallback[];
+  /** Resolves when that many have arrived for an id; rejects after 15 seconds. */
+  arrived(id: string, count: number): Promise<ReceivedCallback[]>;
+  close(): Promise<void>;
+}
+
+export async function startCallbackHost(): Promise<CallbackHost> {
+  const received = new Map<string, ReceivedCallback[]>();
+  const events = new EventEmitter();
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await Array.fromAsync(request));
+    const id = request.url?.split('/').at(-1) ?? '';
+    const callback = { body, headers: single(request.headers) };
+    received.set(id, [...(received.get(id) ?? []), callback]);
+    response.end();
+    events.emit('arrived');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const callbacksOf = (id: string) => received.get(id) ?? [];
+  return {
+    url: (id) => `http://127.0.0.1:${port}/callbacks/${id}`,
+    received: callbacksOf,
+    async arrived(id, count) {
+      const signal = AbortSignal.timeout(15_000);
+      while (callbacksOf(id).length < count) await once(events, 'arrived', { signal });
+      return callbacksOf(id);
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function single(headers: IncomingHttpHeaders): Record<string, string | undefined> {
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name, value?.toString()]));
+}

@@ -3,9 +3,14 @@ import { describe, type TestContext, test } from 'node:test';
 import { type ApiResponse, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import type { TestDatabase } from '../database.ts';
-import { assertBalance, assertOneVideo, assertTidyObjects, tasksOfKey } from '../end-state.ts';
 import { createRandom, shuffled } from '../random.ts';
-import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
+import {
+  assertBalance,
+  assertOneVideo,
+  assertTidyObjects,
+  tasksOfKey,
+} from '../service/end-state.ts';
+import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { until } from '../until.ts';
 import {
   CRASHING_SERVICE,

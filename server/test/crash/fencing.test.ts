@@ -8,8 +8,8 @@ import {
   assertTidyObjects,
   type KeyTask,
   tasksOfKey,
-} from '../end-state.ts';
-import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
+} from '../service/end-state.ts';
+import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { until } from '../until.ts';
 import {
   CRASHING_SERVICE,

@@ -7,14 +7,19 @@ import { type Database, openDatabase } from '../../src/database/database.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
-import { assertBalance, assertOneVideo, assertTidyObjects, tasksOfKey } from '../end-state.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { startMediaHost } from '../media/media-host.ts';
+import {
+  assertBalance,
+  assertOneVideo,
+  assertTidyObjects,
+  tasksOfKey,
+} from '../service/end-state.ts';
 import {
   runOperatorCommand,
   type ServiceProcess,
   startServiceProcess,
-} from '../service-process.ts';
+} from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { VIDEO_CREDITS } from './crash-fixture.ts';

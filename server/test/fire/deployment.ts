@@ -5,7 +5,7 @@ import { type SimulatorProcess, startSimulator } from '../../../simulators/kit/p
 import { mountSmallDisk, type SmallDisk } from '../crash/small-disk.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { type MediaHost, startMediaHost } from '../media/media-host.ts';
-import { type ServiceProcess, startServiceProcess } from '../service-process.ts';
+import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { UNLISTED } from './requests.ts';
 import { openRestartingDatabase, type RestartingDatabase } from './restarting-database.ts';

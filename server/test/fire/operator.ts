@@ -1,4 +1,4 @@
-import { runOperatorCommand } from '../service-process.ts';
+import { runOperatorCommand } from '../service/service-process.ts';
 import { until } from '../until.ts';
 import type { Deployment } from './deployment.ts';
 import {

@@ -5,7 +5,7 @@ import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
-import { startServiceProcess } from '../service-process.ts';
+import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { FRAMES } from './assert-refused.ts';

@@ -8,7 +8,7 @@ import { type GuardedFetchSettings, startService } from '../../src/service.ts';
 import { type Client, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
-import { serviceEnvironment } from '../service-process.ts';
+import { serviceEnvironment } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { TEST_CA_FILE } from '../tls/certificates.ts';

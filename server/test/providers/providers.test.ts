@@ -11,7 +11,7 @@ import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 import { makeVideo } from '../media/media-files.ts';
 import { type MediaHost, startMediaHost } from '../media/media-host.ts';
-import { serviceEnvironment } from '../service-process.ts';
+import { serviceEnvironment } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { TEST_CA_FILE } from '../tls/certificates.ts';

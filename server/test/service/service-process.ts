@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { TEST_CA_FILE } from './tls/certificates.ts';
-import { until } from './until.ts';
+import { TEST_CA_FILE } from '../tls/certificates.ts';
+import { until } from '../until.ts';
 
-const CLI = new URL('../src/framewright.ts', import.meta.url).pathname;
+const CLI = new URL('../../src/framewright.ts', import.meta.url).pathname;
 
 /** A service in a process of its own; `await using` kills what still runs. */
 export interface ServiceProcess extends AsyncDisposable {

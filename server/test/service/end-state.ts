@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { type Database, statement } from '../src/database/database.ts';
-import { balances } from '../src/ledger/ledger.ts';
-import { audit } from '../src/operator/audit.ts';
-import { until } from './until.ts';
+import { type Database, statement } from '../../src/database/database.ts';
+import { balances } from '../../src/ledger/ledger.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { until } from '../until.ts';
 
 /** A task that a create with an Idempotency-Key made. */
 export interface KeyTask {

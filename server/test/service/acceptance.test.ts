@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { createKey } from '../src/accounts/api-keys.ts';
-import { makeCustomer } from './customer.ts';
-import { createTestDatabase, type TestDatabase } from './database.ts';
-import { startMediaHost } from './media/media-host.ts';
+import { createKey } from '../../src/accounts/api-keys.ts';
+import { makeCustomer } from '../customer.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { startMediaHost } from '../media/media-host.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { startServiceProcess } from './service-process.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
-const SUITE = new URL('../../acceptance/', import.meta.url);
+const SUITE = new URL('../../../acceptance/', import.meta.url);
 
 /** Serves the media files of the suite. */
 async function serveMedia() {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { createKey } from '../src/accounts/api-keys.ts';
-import { statement } from '../src/database/database.ts';
-import { type ApiResponse, client } from './client.ts';
-import { makeCustomer } from './customer.ts';
-import { createTestDatabase, type TestDatabase } from './database.ts';
+import { createKey } from '../../src/accounts/api-keys.ts';
+import { statement } from '../../src/database/database.ts';
+import { type ApiResponse, client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { assertBalance, assertOneVideo, type KeyTask, tasksOfKey } from './end-state.ts';
 import { runOperatorCommand, type ServiceProcess, startServiceProcess } from './service-process.ts';
-import { temporaryFolder } from './temporary-folder.ts';
-import { until } from './until.ts';
 
 const BODY = {
   ...{ model: 'video-2.0-mini', prompt: 'A door closes', duration: 4 },

@@ -3,9 +3,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createMeasurer } from './server/src/media/measure.ts';
@@ -27,29 +27,49 @@ function say(text: string): void {
   process.stdout.write(`${seconds} s  ${text}\n`);
 }
 
-interface Surroundings {
+interface Demo {
   env: NodeJS.ProcessEnv;
   service: ChildProcess;
   url: string;
 }
 
-function startService(env: NodeJS.ProcessEnv): Promise<Surroundings> {
+/** A port that is free now: the service takes it a moment later. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('there is no free port');
+  return address.port;
+}
+
+async function startService(env: NodeJS.ProcessEnv): Promise<Demo> {
   const service = spawn(process.execPath, [CLI, 'serve'], {
     env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit'],
     detached: true, // Ctrl-C reaches this script alone, which then stops the service in good order
   });
-  return new Promise((resolve, reject) => {
-    service.once('exit', (code) => reject(new Error(`the service ended with code ${code}`)));
-    createInterface({ input: service.stdout }).on('line', (line) => {
-      const url = /"url":"([^"]+)","msg":"the API is listening"/.exec(line)?.[1];
-      if (url) resolve({ env, service, url });
-    });
-  });
+  const url = `http://127.0.0.1:${env.PORT}`;
+  while (!(await isReady(url))) {
+    const { exitCode, signalCode } = service;
+    if (exitCode !== null || signalCode !== null) {
+      throw new Error(`the service ended with code ${exitCode ?? signalCode}`);
+    }
+    await delay(100);
+  }
+  return { env, service, url };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    (response) => response.ok,
+    () => false,
+  );
 }
 
 /** Runs an operator command and returns what it printed as JSON. */
-async function framewright<Result>({ env }: Surroundings, ...args: string[]): Promise<Result> {
+async function framewright<Result>({ env }: Demo, ...args: string[]): Promise<Result> {
   const child = spawn(process.execPath, [CLI, ...args, '--json'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -63,12 +83,12 @@ async function framewright<Result>({ env }: Surroundings, ...args: string[]): Pr
   return JSON.parse(printed);
 }
 
-async function makeKey(around: Surroundings): Promise<string> {
-  await framewright(around, 'accounts', 'create', EMAIL);
+async function makeKey(demo: Demo): Promise<string> {
+  await framewright(demo, 'accounts', 'create', EMAIL);
   const grant = ['--kind', 'paid', '--reference', 'demo-invoice-1'];
   const [{ secret }] = await Promise.all([
-    framewright<{ secret: string }>(around, 'keys', 'create', EMAIL),
-    framewright(around, 'credits', 'grant', EMAIL, '1000', ...grant),
+    framewright<{ secret: string }>(demo, 'keys', 'create', EMAIL),
+    framewright(demo, 'credits', 'grant', EMAIL, '1000', ...grant),
   ]);
   return secret;
 }
@@ -135,10 +155,10 @@ interface Balance {
   available_credits: number;
 }
 
-async function tour(around: Surroundings): Promise<void> {
-  say(`the service listens at ${around.url}, on its embedded database`);
-  const secret = await makeKey(around);
-  const api = { url: around.url, secret };
+async function tour(demo: Demo): Promise<void> {
+  say(`the service listens at ${demo.url}, on its embedded database`);
+  const secret = await makeKey(demo);
+  const api = { url: demo.url, secret };
   const before = await call<Balance>(api, '/credits');
   say(`made account ${EMAIL} with an API key and ${before.available_credits} paid credits`);
   say(`asking for: ${JSON.stringify(REQUEST)}`);
@@ -146,7 +166,7 @@ async function tour(around: Surroundings): Promise<void> {
   await download(task);
   await check();
   const after = await call<Balance>(api, '/credits');
-  const { ok } = await framewright<{ ok: boolean }>(around, 'audit');
+  const { ok } = await framewright<{ ok: boolean }>(demo, 'audit');
   say(
     `credits: ${before.available_credits} before, ${task.credits_used} spent (5 s x 50), ` +
       `${after.available_credits} left; the books are ${ok ? 'right' : 'WRONG'}`,
@@ -168,20 +188,20 @@ Next:
 async function main(): Promise<void> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'framewright-demo-'));
   const { PATH, NODE_EXTRA_CA_CERTS } = process.env;
-  const env = { PATH, NODE_EXTRA_CA_CERTS, DATA_DIR: dataDir, PORT: '0', POLL_MIN_SECONDS: '0.5' };
+  const PORT = String(await freePort());
+  const env = { PATH, NODE_EXTRA_CA_CERTS, DATA_DIR: dataDir, PORT, POLL_MIN_SECONDS: '0.5' };
   say('starting the service in a temporary folder');
-  const around = await startService(env);
+  const demo = await startService(env);
   const stop = async () => {
-    around.service.removeAllListeners('exit');
-    if (around.service.exitCode === null) {
-      around.service.kill('SIGTERM');
-      await once(around.service, 'exit');
+    if (demo.service.exitCode === null) {
+      demo.service.kill('SIGTERM');
+      await once(demo.service, 'exit');
     }
     await rm(dataDir, { recursive: true, force: true });
   };
   process.once('SIGINT', () => void stop().then(() => process.exit(130)));
   try {
-    await tour(around);
+    await tour(demo);
   } finally {
     await stop();
   }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { crc32 } from 'node:zlib';
 import { makeImage, makeVideo } from '../server/test/media/media-files.ts';
-import { temporaryFolder } from '../server/test/service.ts';
+import { temporaryFolder } from '../server/test/temporary-folder.ts';
 
 const VIDEO_SECONDS = 2;
 /** The signature and the header chunk of a PNG; other chunks may follow (third edition, 5.6). */

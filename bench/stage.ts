@@ -6,7 +6,8 @@ import { newId } from '../server/src/kernel/ids.ts';
 import { createLog } from '../server/src/kernel/log.ts';
 import { grant } from '../server/src/ledger/ledger.ts';
 import { openConfiguredDatabase } from '../server/src/open-database.ts';
-import { startServiceProcess, temporaryFolder } from '../server/test/service.ts';
+import { startServiceProcess } from '../server/test/service/service-process.ts';
+import { temporaryFolder } from '../server/test/temporary-folder.ts';
 
 /** An embedded database in a data folder of its own, for services to be started on. */
 export interface Stage extends AsyncDisposable {

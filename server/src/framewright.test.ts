@@ -5,13 +5,10 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { client } from '../test/client.ts';
 import { createTestDatabase, type TestDatabase } from '../test/database.ts';
-import {
-  serviceEnvironment,
-  startServiceProcess,
-  temporaryFolder,
-  until,
-} from '../test/service.ts';
+import { serviceEnvironment, startServiceProcess } from '../test/service/service-process.ts';
 import { sql } from '../test/task-fixtures.ts';
+import { temporaryFolder } from '../test/temporary-folder.ts';
+import { until } from '../test/until.ts';
 import { createAccount } from './accounts/accounts.ts';
 
 const CLI = new URL('./framewright.ts', import.meta.url).pathname;

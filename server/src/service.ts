@@ -5,6 +5,7 @@ import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
 import { createApp } from './http/app.ts';
+import { healthRoutes } from './http/operations/health.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
 import { UsageError } from './kernel/errors.ts';
 import { startInterval } from './kernel/interval.ts';
@@ -81,6 +82,8 @@ async function startRoles(
   const { db, log } = opened;
   const works = config.roles.has('worker');
   const metrics = createMetrics(db);
+  let isStarted = false;
+  healthRoutes(metrics.app, { isReady: async () => isStarted && isReachable(db) });
   await listenForMetrics(config, metrics, closers);
   const queue = await openQueue({ url: opened.url, db, log, work: works });
   closers.push(() => queue.close());
@@ -101,6 +104,7 @@ async function startRoles(
   }
   closers.push(async () => worker?.stopClaiming());
   await worker?.start();
+  isStarted = true;
   return url;
 }
 

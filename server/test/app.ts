@@ -6,8 +6,9 @@ import { openQueue } from '../src/queue/queue.ts';
 import { diskStorage } from '../src/storage/disk.ts';
 import { openLinks } from '../src/storage/links.ts';
 import { createWaiting } from '../src/tasks/create/waiting.ts';
+import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
-import { makeCustomer, temporaryFolder } from './service.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** The HTTP server of the service on its own database. There is no worker: tasks stay as created. */
 export interface TestApp {

@@ -1,5 +1,5 @@
-/** One answer of the API, its JSON body parsed. */
-export interface Answer {
+/** A response of the API with its JSON body parsed. */
+export interface ApiResponse {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
@@ -7,9 +7,9 @@ export interface Answer {
 }
 
 export interface Client {
-  create(body: unknown, idempotencyKey?: string): Promise<Answer>;
-  task(id: string): Promise<Answer>;
-  credits(): Promise<Answer>;
+  create(body: unknown, idempotencyKey?: string): Promise<ApiResponse>;
+  task(id: string): Promise<ApiResponse>;
+  credits(): Promise<ApiResponse>;
 }
 
 /** A small client of the public API. */
@@ -31,8 +31,8 @@ export function client(url: string, secret: string): Client {
   };
 }
 
-/** Sends a request and parses the JSON that comes back. */
-export async function send(url: string, init: RequestInit): Promise<Answer> {
+/** Sends a request and parses the JSON of the response; an empty body is null. */
+export async function send(url: string, init: RequestInit): Promise<ApiResponse> {
   const response = await fetch(url, init);
   const text = await response.text();
   return {

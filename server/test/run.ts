@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-// Runs all tests on one embedded Postgres in a temporary folder. Arguments are handed to the test
+// Runs all tests on one embedded Postgres in a temporary folder. Arguments are passed to Node's test
 // runner, so `node server/test/run.ts server/src/ledger/*.test.ts` runs a few.
 const home = await mkdtemp(path.join(tmpdir(), 'framewright-test-'));
 process.env.FRAMEWRIGHT_TEST_HOME = home;

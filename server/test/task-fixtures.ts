@@ -11,8 +11,8 @@ import { claim } from '../src/tasks/lease.ts';
 import { type SubmitStepDeps, submitTask } from '../src/tasks/steps/submit.ts';
 import type { Task } from '../src/tasks/task.ts';
 import { moveNow } from '../src/tasks/transitions.ts';
+import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
-import { makeCustomer } from './service.ts';
 
 /** A valid request of 5 seconds with its defaults filled in; PRICE is its price in the contract. */
 export const REQUEST: GenerationRequest = {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
+import { makeCustomer } from '../../test/customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { freezeClock } from '../../test/frozen-clock.ts';
-import { makeCustomer } from '../../test/service.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';

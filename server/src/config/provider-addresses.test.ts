@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listeningLog } from '../../test/listening-log.ts';
+import { recordingLog } from '../../test/recording-log.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { readConfig } from './config.ts';
 import { checkProviderAddresses } from './provider-addresses.ts';
@@ -35,14 +35,14 @@ const FINE: Array<Record<string, string>> = [
 
 test('a provider that fetches needs an https PUBLIC_URL; a simulator gives a warning', () => {
   for (const env of REFUSED) {
-    const check = () => checkProviderAddresses(readConfig(env), listeningLog().log);
+    const check = () => checkProviderAddresses(readConfig(env), recordingLog().log);
     const isSaid = (error: unknown) =>
       error instanceof UsageError && /^PUBLIC_URL .* https address/.test(error.message);
     assert.throws(check, isSaid, JSON.stringify(env));
   }
   for (const [envs, warnings] of [[WARNED, 1] as const, [FINE, 0] as const]) {
     for (const env of envs) {
-      const { log, lines } = listeningLog();
+      const { log, lines } = recordingLog();
       checkProviderAddresses(readConfig(env), log);
       assert.equal(lines.length, warnings, JSON.stringify(env));
       assert.ok(!lines.join().includes('hunter2'));
@@ -53,7 +53,7 @@ test('a provider that fetches needs an https PUBLIC_URL; a simulator gives a war
 test('an API key is sent unencrypted only to a test provider', () => {
   const env = { ARK_API_KEY: 'hunter2', ARK_BASE_URL: 'http://ark.example.com/api/v3' };
   const check = (more: Record<string, string> = {}) =>
-    checkProviderAddresses(readConfig({ ...env, ...more }), listeningLog().log);
+    checkProviderAddresses(readConfig({ ...env, ...more }), recordingLog().log);
   assert.throws(check, { name: 'UsageError', message: /^ARK_BASE_URL .* must be https/ });
   check({ OUTBOUND_ALLOW: 'ark.example.com:80' });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
-import { until } from '../../test/service.ts';
+import { until } from '../../test/until.ts';
 import {
   type Database,
   DatabaseUnavailable,

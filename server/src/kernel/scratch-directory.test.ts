@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { temporaryFolder } from '../../test/service.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openScratchDirectory, writeStream } from './scratch-directory.ts';
 
 test('each piece of work has a new, empty, private folder that is removed afterwards', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { type Command, LedgerModel, type Result } from '../../test/ledger/model.ts';
+import { type LedgerCommand, LedgerModel, type LedgerResult } from '../../test/ledger/model.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
@@ -33,9 +33,9 @@ async function customerWith(credits: number): Promise<string> {
 /** Runs a command in its own transaction. `reservedFor` gives a task's reserved credits. */
 async function carryOut(
   accountId: string,
-  command: Command,
+  command: LedgerCommand,
   reservedFor: (task: number) => number | undefined,
-): Promise<Result> {
+): Promise<LedgerResult> {
   try {
     return (await book(accountId, command, reservedFor)) ? 'booked' : 'repeated';
   } catch (error) {
@@ -51,7 +51,7 @@ function isRefusal(error: unknown): boolean {
 
 function book(
   accountId: string,
-  command: Command,
+  command: LedgerCommand,
   reservedFor: (task: number) => number | undefined,
 ): Promise<boolean> {
   switch (command.type) {
@@ -83,7 +83,7 @@ async function inTransaction(work: Parameters<Database['transaction']>[0]): Prom
 
 const kinds = fc.constantFrom<CreditKind>('paid', 'paid', 'promotional');
 const references = fc.integer({ min: 0, max: 5 });
-const commands: fc.Arbitrary<Command> = fc.oneof(
+const commands: fc.Arbitrary<LedgerCommand> = fc.oneof(
   fc.record({
     type: fc.constant('grant' as const),
     kind: kinds,
@@ -111,7 +111,7 @@ test('any sequence of movements leaves the balances of a single-threaded model',
       const accountId = await openAccount();
       const model = new LedgerModel();
       for (const command of movements.flat()) {
-        const result = await carryOut(accountId, command, (task) => model.heldFor(task));
+        const result = await carryOut(accountId, command, (task) => model.reservedFor(task));
         assert.equal(result, model.apply(command), JSON.stringify(command));
         assert.deepEqual(await balances(db, accountId), model.balances);
       }
@@ -122,7 +122,7 @@ test('any sequence of movements leaves the balances of a single-threaded model',
 });
 
 /** A command, another one, and the first again. */
-function repeatsOf(command: fc.Arbitrary<Command>): fc.Arbitrary<Command[]> {
+function repeatsOf(command: fc.Arbitrary<LedgerCommand>): fc.Arbitrary<LedgerCommand[]> {
   return fc.tuple(command, command).map(([first, between]) => [first, between, first]);
 }
 
@@ -130,19 +130,19 @@ interface Entry {
   source: string;
   kind: CreditKind;
   credits: number;
-  reason: Command['type'];
+  reason: LedgerCommand['type'];
   reference: string;
 }
 
 /** The booked transfers of an account in the ledger's order, as commands for the model. */
-async function bookedCommands(accountId: string): Promise<Command[]> {
+async function bookedCommands(accountId: string): Promise<LedgerCommand[]> {
   const rows = await sql<Entry>(
     db,
     `select source, kind, credits, reason, reference from ledger_transfers
      where account_id = $1 order by id`,
     [accountId],
   );
-  return rows.map(({ source, kind, credits, reason, reference }): Command => {
+  return rows.map(({ source, kind, credits, reason, reference }): LedgerCommand => {
     const name = Number(/\d+$/.exec(reference)?.[0]);
     if (reason === 'capture' || reason === 'refund') return { type: reason, task: name };
     if (reason === 'reserve') return { type: reason, task: name, credits };
@@ -160,7 +160,7 @@ test('parallel movements add up to the model’s result', async () => {
       const fixed = rush.map((command) =>
         command.type === 'reserve' ? { ...command, credits: sums[command.task] ?? 1 } : command,
       );
-      const first: Command = { type: 'grant', kind: 'paid', credits: 60, reference: 9 };
+      const first: LedgerCommand = { type: 'grant', kind: 'paid', credits: 60, reference: 9 };
       const reserved = await reserveSome(accountId, first, sums.slice(0, 2));
       const results = await Promise.all(
         fixed.map((command) => carryOut(accountId, command, (task) => reserved[task])),
@@ -178,7 +178,11 @@ test('parallel movements add up to the model’s result', async () => {
 });
 
 /** Grants credits and reserves them for tasks 0 and 1, as far as they suffice. */
-async function reserveSome(accountId: string, first: Command, sums: number[]): Promise<number[]> {
+async function reserveSome(
+  accountId: string,
+  first: LedgerCommand,
+  sums: number[],
+): Promise<number[]> {
   await carryOut(accountId, first, () => undefined);
   const reserved: number[] = [];
   for (const [task, credits] of sums.entries()) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listeningLog } from '../../test/listening-log.ts';
+import { recordingLog } from '../../test/recording-log.ts';
 import { makeTask, openTaskFixture } from '../../test/task-fixtures.ts';
 import { warnOfUnserved } from './unserved.ts';
 
@@ -10,7 +10,7 @@ test('a warning names each provider of live tasks that is not configured, and wh
     for (const providerName of ['fal', 'fal', 'replicate', 'local']) {
       await makeTask(fixture, { providerName });
     }
-    const { log, lines } = listeningLog();
+    const { log, lines } = recordingLog();
     const configured = new Map([
       ['local', {}],
       ['replicate', {}],

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { createServer as createTlsServer } from 'node:tls';
-import { TEST_CA_FILE } from '../../test/media/media-host.ts';
+import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { type Call, type CallOutcome, callOnce } from './call.ts';
 
 const BODY = JSON.stringify({ prompt: 'a lighthouse' });

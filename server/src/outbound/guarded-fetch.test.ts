@@ -5,7 +5,8 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../../test/media/media-host.ts';
+import { type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
+import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
 import {

@@ -4,12 +4,8 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { after, before, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type Behaviour,
-  type MediaHost,
-  startMediaHost,
-  TEST_CA_FILE,
-} from '../../test/media/media-host.ts';
+import { type Behaviour, type MediaHost, startMediaHost } from '../../test/media/media-host.ts';
+import { TEST_CA_FILE } from '../../test/tls/certificates.ts';
 import { parseAllowList } from './addresses.ts';
 import { ByteBudget } from './byte-budget.ts';
 import {

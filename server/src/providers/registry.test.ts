@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { isOneLineAbout, unusedDeps } from '../../test/providers/settings.ts';
-import { temporaryFolder } from '../../test/service.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { createProviders } from './host/configured-provider.ts';
 import { neededVariables, PROVIDER_NAMES, readProviders } from './registry.ts';
 

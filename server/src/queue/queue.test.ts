@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
-import { until } from '../../test/service.ts';
 import { sql } from '../../test/task-fixtures.ts';
+import { until } from '../../test/until.ts';
 import type { Database } from '../database/database.ts';
 import { installQueue, openQueue, type Queue, type QueueName } from './queue.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { makeCustomer } from '../../test/customer.ts';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
-import { makeCustomer } from '../../test/service.ts';
 import { statement } from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 import { balances, reserve } from '../ledger/ledger.ts';

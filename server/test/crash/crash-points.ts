@@ -1,37 +1,37 @@
 import type { Database, Queryable, Statement, Transaction } from '../../src/database/database.ts';
 
-/** Where a process shall die, or be paused. */
+/** At which point a process kills or pauses itself. */
 export interface CrashPlan {
-  /** Points count from the first statement that has this among its values. */
+  /** Points are counted from the first statement that has this among its values. */
   key: string;
-  /** The how-manieth point it is, from 1, or the first one of this name; there may be none. */
+  /** The number of the point, from 1, or a name: then the first point of that name. */
   at: string;
   /** What the process sends itself there. */
   signal: 'SIGKILL' | 'SIGSTOP';
-  /** Hears of each point as it is reached. */
+  /** Called with each point when it is reached. */
   onPoint(point: number, name: string): void;
 }
 
-/** Written again and again, whether there is a task or not. */
+/** Written at intervals, whether there is a task or not. */
 const HOUSEKEEPING = ['task_renew', 'local_job_renew', 'object_expire', 'object_abandon'];
-/** They look for work, and change something only when they find some. */
-const LOOKING = ['task_claim', 'local_job_take'];
+/** Statements that look for work, and change rows only when they find some. */
+const CLAIMS = ['task_claim', 'local_job_take'];
 
 /**
  * A database whose process kills or pauses itself just before or just after a statement that
- * writes, or a commit. Between two such points lies at most one other lasting effect: the file that
- * a statement before announces and the one after it makes count.
+ * writes, or a commit. Between two such points there is at most one other lasting effect: a file,
+ * for which the statement before registered an object that the statement after makes ready.
  */
 export function withCrashPoints(db: Database, plan: CrashPlan): Database {
   let reached = 0;
-  let isArmed = false;
-  let isSpent = false;
+  let isCounting = false;
+  let hasSignalled = false;
   const point = (name: string) => {
-    if (!isArmed) return;
+    if (!isCounting) return;
     reached += 1;
     plan.onPoint(reached, name);
-    if (isSpent || ![String(reached), name].includes(plan.at)) return;
-    isSpent = true;
+    if (hasSignalled || ![String(reached), name].includes(plan.at)) return;
+    hasSignalled = true;
     process.kill(process.pid, plan.signal);
   };
   const around = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
@@ -43,9 +43,9 @@ export function withCrashPoints(db: Database, plan: CrashPlan): Database {
   const queryOf =
     (inner: Queryable): Queryable['query'] =>
     async <Row extends object>(sql: Statement, values: readonly unknown[] = []) => {
-      isArmed ||= values.includes(plan.key);
+      isCounting ||= values.includes(plan.key);
       const run = () => inner.query<Row>(sql, values);
-      if (LOOKING.includes(sql.name)) {
+      if (CLAIMS.includes(sql.name)) {
         const rows = await run();
         if (rows.length > 0) point(`after ${sql.name}`);
         return rows;

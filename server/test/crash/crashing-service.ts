@@ -4,8 +4,8 @@ import { openConfiguredDatabase } from '../../src/open-database.ts';
 import { startService } from '../../src/service.ts';
 import { withCrashPoints } from './crash-points.ts';
 
-// The real service, but for its database: it kills or (CRASH_SIGNAL=SIGSTOP) pauses its own process
-// at point CRASH_AT in the life of the request whose Idempotency-Key is CRASH_KEY.
+// The real service on a database that kills the process, or pauses it (CRASH_SIGNAL=SIGSTOP), at
+// point CRASH_AT of the request whose Idempotency-Key is CRASH_KEY.
 const config = readConfig();
 const log = createLog({ level: config.logLevel });
 const opened = await openConfiguredDatabase(config, log);
@@ -13,7 +13,7 @@ const db = withCrashPoints(opened.db, {
   key: process.env.CRASH_KEY ?? '',
   at: process.env.CRASH_AT ?? '',
   signal: process.env.CRASH_SIGNAL === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL',
-  onPoint: (point, name) => log.info({ point, name }, 'a crash point'),
+  onPoint: (point, name) => log.info({ point, name }, 'crash point'),
 });
 const service = await startService(config, { ...opened, db }, log);
 process.once('SIGTERM', () => void service.stop().then(opened.close));

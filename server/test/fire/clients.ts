@@ -1,88 +1,88 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, client } from '../client.ts';
-import type { Dice } from '../dice.ts';
-import { type Hearing, startHearing, viewOf } from './answers.ts';
-import type { Errand } from './errands.ts';
+import { type ApiResponse, client } from '../client.ts';
+import type { Random } from '../random.ts';
+import { type KeyObservations, observeKey, viewOf } from './observations.ts';
+import type { ClientRequest } from './requests.ts';
 
-/** Requests that are on their way at a time, each by a client of its own. */
+/** Clients at a time, each with one request in flight. */
 const CLIENTS = 10;
 /** Before a request is sent again. */
 const PAUSE_SECONDS = 0.3;
-/** Between two reads of somebody's task. */
+/** Between two reads of a task. */
 const READ_SECONDS = 0.1;
 
-/** What all clients went through. */
+/** All requests of a run, and what their clients observed. */
 export interface Load {
-  hearings: Map<Errand, Hearing>;
-  /** Errands that were answered 200 or 202. */
-  answered(): Errand[];
-  /** How often each status was answered; 0: no answer. */
+  observations: Map<ClientRequest, KeyObservations>;
+  /** Requests that got a 200 or 202. */
+  confirmed(): ClientRequest[];
+  /** How many responses had each status; 0 counts requests without a response. */
   statuses: Map<number, number>;
 }
 
-export function prepareLoad(errands: Errand[]): Load {
-  const hearings = new Map(errands.map((errand) => [errand, startHearing(errand.key)]));
-  const answered = new Set<Errand>();
+export function prepareLoad(requests: ClientRequest[]): Load {
+  const observations = new Map(requests.map((request) => [request, observeKey(request.key)]));
+  const confirmed = new Set<ClientRequest>();
   return {
-    hearings,
+    observations,
     statuses: new Map(),
-    answered: () => {
-      for (const [errand, { lastView }] of hearings) if (lastView) answered.add(errand);
-      return [...answered];
+    confirmed: () => {
+      for (const [request, { lastView }] of observations) if (lastView) confirmed.add(request);
+      return [...confirmed];
     },
   };
 }
 
-/** Sends all errands, each again and again with its key until it is answered 200 or 202. */
+/** Sends all requests, and retries each with its key until it gets a 200 or 202. */
 export async function sendAll(
   load: Load,
   url: () => Promise<string>,
   signal: AbortSignal,
 ): Promise<void> {
-  const waiting = [...load.hearings.keys()];
+  const waiting = [...load.observations.keys()];
   const pause = () => delay(PAUSE_SECONDS * 1000, undefined, { signal });
   const sendOneByOne = async () => {
-    for (let errand = waiting.shift(); errand; errand = waiting.shift()) {
-      while (!(await sendOnce(load, errand, url))) await pause();
+    for (let request = waiting.shift(); request; request = waiting.shift()) {
+      while (!(await sendOnce(load, request, url))) await pause();
     }
   };
   await Promise.all(Array.from({ length: CLIENTS }, sendOneByOne));
 }
 
-/** @returns whether it was answered 200 or 202 */
-export async function sendOnce(load: Load, errand: Errand, url: () => Promise<string>) {
-  const api = client(await url(), errand.customer.nextSecret());
-  const answer = await noted(load, api.create(errand.body, errand.key));
-  if (answer) load.hearings.get(errand)?.hear(answer);
-  return answer?.status === 200 || answer?.status === 202;
+/** @returns whether the response was a 200 or 202 */
+export async function sendOnce(load: Load, request: ClientRequest, url: () => Promise<string>) {
+  const api = client(await url(), request.customer.nextSecret());
+  const response = await counted(load, api.create(request.body, request.key));
+  if (response) load.observations.get(request)?.recordResponse(response);
+  return response?.status === 200 || response?.status === 202;
 }
 
-/** Reads answered tasks, one after the other as the dice fall, until the signal. */
+/** Reads the task of one confirmed request after the other, in random order, until the signal. */
 export async function readAtRandom(
   load: Load,
   url: () => Promise<string>,
-  { dice, signal }: { dice: Dice; signal: AbortSignal },
+  { random, signal }: { random: Random; signal: AbortSignal },
 ): Promise<void> {
   while (!signal.aborted) {
     await delay(READ_SECONDS * 1000);
-    const answered = load.answered();
-    const errand = answered[dice.below(Math.max(1, answered.length))];
-    if (errand) await readOnce(load, errand, url);
+    const confirmed = load.confirmed();
+    const request = confirmed[random.below(Math.max(1, confirmed.length))];
+    if (request) await readOnce(load, request, url);
   }
 }
 
-/** @returns the answer; undefined when there was none */
-export async function readOnce(load: Load, errand: Errand, url: () => Promise<string>) {
-  const hearing = load.hearings.get(errand);
-  const api = client(await url(), errand.customer.nextSecret());
-  const answer = await noted(load, api.task(hearing?.taskId ?? ''));
-  if (answer?.status === 200) hearing?.see(viewOf(answer.body));
-  return answer;
+/** @returns the response; undefined when there was none */
+export async function readOnce(load: Load, request: ClientRequest, url: () => Promise<string>) {
+  const observation = load.observations.get(request);
+  const api = client(await url(), request.customer.nextSecret());
+  const response = await counted(load, api.task(observation?.taskId ?? ''));
+  if (response?.status === 200) observation?.recordView(viewOf(response.body));
+  return response;
 }
 
-async function noted(load: Load, asked: Promise<Answer>): Promise<Answer | undefined> {
-  const answer = await asked.catch(() => undefined);
-  const status = answer?.status ?? 0;
+async function counted(load: Load, sent: Promise<ApiResponse>): Promise<ApiResponse | undefined> {
+  const response = await sent.catch(() => undefined);
+  const status = response?.status ?? 0;
   load.statuses.set(status, (load.statuses.get(status) ?? 0) + 1);
-  return answer;
+  return response;
 }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type Database, statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { type Load, readOnce, sendOnce } from './clients.ts';
-import { type Customer, PROMOTIONAL_CREDITS } from './customers.ts';
-import { CREDITS, type Errand } from './errands.ts';
+import type { Deployment } from './deployment.ts';
+import { type MultiKeyCustomer, PROMOTIONAL_CREDITS } from './multi-key-customer.ts';
 import {
   hasEnded,
   type JobsByAttempt,
@@ -12,19 +12,19 @@ import {
   type RecordedTask,
   recordedTasks,
 } from './record.ts';
-import type { Site } from './site.ts';
+import { type ClientRequest, REQUEST_CREDITS } from './requests.ts';
 
-/** Failures after a job was really taken, and nobody's fault but its own. */
+/** Failures of a task whose job ran: the job itself failed. */
 const FAILED_JOBS = ['provider_failed', 'content_refused'];
 
-/** Compares the books with the provider's record. @returns what does not agree, a line each */
-export async function problemsOfJobs(site: Site): Promise<string[]> {
-  const tasks = await recordedTasks(site.database.db);
-  const jobs = await jobsByAttempt(site);
+/** Compares tasks and attempts with the provider's record. @returns one line per contradiction */
+export async function problemsOfJobs(deployment: Deployment): Promise<string[]> {
+  const tasks = await recordedTasks(deployment.database.db);
+  const jobs = await jobsByAttempt(deployment);
   const attempts = new Set(tasks.flatMap((task) => task.attempts.map(({ id }) => id)));
-  const strangers = [...jobs.keys()].filter((id) => !attempts.has(id));
+  const unrecorded = [...jobs.keys()].filter((id) => !attempts.has(id));
   return [
-    ...strangers.map((id) => `a job was given the address of ${id}, which is not on record`),
+    ...unrecorded.map((id) => `a job has the callback address of ${id}, which is not on record`),
     ...tasks.flatMap((task) => problemsOfTask(task, jobs)),
   ];
 }
@@ -38,29 +38,32 @@ function problemsOfTask(task: RecordedTask, jobs: JobsByAttempt): string[] {
     'is completed by its own job, adopted': task.phase !== 'completed' || equal(own, adopted),
     'is refunded only without a job, or with one that failed':
       task.phase !== 'failed' || own.length === 0 || FAILED_JOBS.includes(task.error_code ?? ''),
-    'adopted no job of others': adopted.every((id) => own.includes(id)),
+    'adopted no job of another task': adopted.every((id) => own.includes(id)),
   };
   const broken = Object.entries(rules).filter(([, isKept]) => !isKept);
-  return broken.map(([rule]) => `not so: it ${rule}: ${JSON.stringify({ task, own })}`);
+  return broken.map(([rule]) => `not true: it ${rule}: ${JSON.stringify({ task, own })}`);
 }
 
 function equal(one: string[], other: string[]): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** At most one job ran for each prompt that only one errand has. */
-export async function problemsOfPrompts(site: Site, errands: Errand[]): Promise<string[]> {
-  const jobs = await (await site.provider.kept.current()).jobs();
+/** At most one job ran for each prompt that only one request has. */
+export async function problemsOfPrompts(
+  deployment: Deployment,
+  requests: ClientRequest[],
+): Promise<string[]> {
+  const jobs = await (await deployment.provider.simulator.current()).jobs();
   const byPrompt = Map.groupBy(jobs, ({ prompt }) => prompt);
-  return errands
+  return requests
     .filter(({ prompt, isUnique }) => isUnique && (byPrompt.get(prompt) ?? []).length > 1)
     .map(({ key, prompt }) => `${key}: more than one job ran for ${prompt}`);
 }
 
-/** Each key means one task; those before it were refunded at once and nobody counted on them. */
-export async function problemsOfKeys(site: Site, load: Load): Promise<string[]> {
-  const byKey = Map.groupBy(await recordedTasks(site.database.db), ({ key }) => key);
-  return [...load.hearings].flatMap(([{ key }, { taskId }]) => {
+/** Each key means one task; earlier ones were refunded at once and never announced. */
+export async function problemsOfKeys(deployment: Deployment, load: Load): Promise<string[]> {
+  const byKey = Map.groupBy(await recordedTasks(deployment.database.db), ({ key }) => key);
+  return [...load.observations].flatMap(([{ key }, { taskId }]) => {
     const tasks = byKey.get(key) ?? [];
     const others = tasks.filter(({ id }) => id !== taskId);
     const wrong = others.filter(
@@ -75,32 +78,38 @@ function describe(task: RecordedTask): string {
   return JSON.stringify(task);
 }
 
-/** Asks once more for every key and task, and fetches every video. */
-export async function problemsOfAnswers(site: Site, load: Load): Promise<string[]> {
+/** Sends every key and reads every task once more, and downloads every video. */
+export async function problemsOfResponses(deployment: Deployment, load: Load): Promise<string[]> {
   const problems: string[] = [];
-  const waiting = [...load.hearings];
+  const waiting = [...load.observations];
   const askOneByOne = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      problems.push(...(await problemsOfErrand(site, load, next[0])));
+      problems.push(...(await problemsOfRequest(deployment, load, next[0])));
     }
   };
   await Promise.all(Array.from({ length: 4 }, askOneByOne));
-  return [...problems, ...[...load.hearings.values()].flatMap((one) => one.contradictions)];
+  return [...problems, ...[...load.observations.values()].flatMap((one) => one.contradictions)];
 }
 
-async function problemsOfErrand(site: Site, load: Load, errand: Errand): Promise<string[]> {
-  const isAnswered = await sendOnce(load, errand, site.url);
-  const read = await readOnce(load, errand, site.url);
-  const view = load.hearings.get(errand)?.lastView;
-  if (!isAnswered || read?.status !== 200 || !view) return [`${errand.key}: no answer at the end`];
+async function problemsOfRequest(
+  deployment: Deployment,
+  load: Load,
+  request: ClientRequest,
+): Promise<string[]> {
+  const isAnswered = await sendOnce(load, request, deployment.url);
+  const read = await readOnce(load, request, deployment.url);
+  const view = load.observations.get(request)?.lastView;
+  if (!isAnswered || read?.status !== 200 || !view)
+    return [`${request.key}: no response at the end`];
   if (view.status === 'failed') {
-    const isRefunded = view.credits_used === CREDITS && view.credits_refunded === CREDITS;
-    return isRefunded ? [] : [`${errand.key}: refunded in part: ${JSON.stringify(view)}`];
+    const isRefunded =
+      view.credits_used === REQUEST_CREDITS && view.credits_refunded === REQUEST_CREDITS;
+    return isRefunded ? [] : [`${request.key}: refunded in part: ${JSON.stringify(view)}`];
   }
   const video = await fetch(read.body.output?.video_url ?? 'data:,').catch(() => undefined);
   const bytes = Buffer.from((await video?.bytes()) ?? []);
   const isVideo = video?.status === 200 && bytes.subarray(4, 8).toString() === 'ftyp';
-  return isVideo ? [] : [`${errand.key}: no video: ${video?.status} ${JSON.stringify(read.body)}`];
+  return isVideo ? [] : [`${request.key}: no video: ${video?.status} ${JSON.stringify(read.body)}`];
 }
 
 const SPENT = statement(
@@ -109,8 +118,8 @@ const SPENT = statement(
    from tasks where account_id = $1`,
 );
 
-/** What was granted is there or was captured for a completed task; promotional ones are whole. */
-export async function assertCredits(db: Database, customer: Customer): Promise<void> {
+/** Paid credits are available or captured for completed tasks; promotional ones are untouched. */
+export async function assertCredits(db: Database, customer: MultiKeyCustomer): Promise<void> {
   const { accountId, paidCredits } = customer;
   const [spent] = await db.query<{ credits: number }>(SPENT, [accountId]);
   assert.deepEqual(await balances(db, accountId), {

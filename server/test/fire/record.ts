@@ -1,9 +1,9 @@
 import { quirk } from '../../../simulators/kit/faults.ts';
 import type { BaseJob } from '../../../simulators/kit/record.ts';
 import { type Database, statement } from '../../src/database/database.ts';
-import type { Site } from './site.ts';
+import type { Deployment } from './deployment.ts';
 
-/** A task as the database has it, with the attempt that counts. */
+/** A task and its attempts as the database has them. */
 export interface RecordedTask {
   id: string;
   key: string;
@@ -28,11 +28,11 @@ export function recordedTasks(db: Database): Promise<RecordedTask[]> {
   return db.query<RecordedTask>(TASKS);
 }
 
-/** The jobs that the provider really took, by the attempt whose callback address they hold. */
+/** The jobs that the provider accepted, by the attempt in their callback address. */
 export type JobsByAttempt = Map<string, BaseJob[]>;
 
-export async function jobsByAttempt({ provider }: Site): Promise<JobsByAttempt> {
-  const jobs = await (await provider.kept.current()).jobs();
+export async function jobsByAttempt({ provider }: Deployment): Promise<JobsByAttempt> {
+  const jobs = await (await provider.simulator.current()).jobs();
   return Map.groupBy(jobs, ({ callbackUrl }) => /att_\w+/.exec(callbackUrl ?? '')?.[0] ?? '');
 }
 
@@ -40,8 +40,8 @@ export function jobsOf(task: RecordedTask, jobs: JobsByAttempt): BaseJob[] {
   return task.attempts.flatMap(({ id }) => jobs.get(id) ?? []);
 }
 
-/** Whether the provider would ever show the job to somebody who has not its id. */
-export function isTraceable(job: BaseJob): boolean {
+/** Whether a callback or a list of the provider will show the job. */
+function isTraceable(job: BaseJob): boolean {
   return !quirk(job, 'callback_missing') || !quirk(job, 'list_lag');
 }
 
@@ -49,7 +49,7 @@ export function hasEnded({ phase }: RecordedTask): boolean {
   return phase === 'completed' || phase === 'failed';
 }
 
-/** Held, and nobody but an operator can know more. */
+/** Whether the task is held and only an operator can find out its outcome. */
 export function isForOperator(task: RecordedTask, jobs: JobsByAttempt): boolean {
   return task.held_cause === 'acceptance' && !jobsOf(task, jobs).some(isTraceable);
 }

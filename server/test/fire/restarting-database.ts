@@ -5,16 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { quiet } from '../database.ts';
-import { until } from '../service.ts';
+import { until } from '../until.ts';
 
-/** What is committed outlives the server's process, not the machine: that is all a test needs. */
+/** Commits survive the end of the server's process, but not of the machine: enough for a test. */
 const SETTINGS = { fsync: 'off', full_page_writes: 'off' };
 
-/** A Postgres of its own, which can be stopped under everyone's hands. */
+/** A Postgres server that a test can stop while services use it. */
 export interface RestartingDatabase extends AsyncDisposable {
   url: string;
   db: Database;
-  /** Stops it the immediate way, as after a crash, and starts it again at the same address. */
+  /** Stops it by an immediate shutdown, as a crash would, and restarts it at the same address. */
   restart(outageSeconds: number): Promise<void>;
   readonly restarts: number;
 }
@@ -34,7 +34,7 @@ export async function openRestartingDatabase(dataDir: string): Promise<Restartin
       await server.close();
       await delay(outageSeconds * 1000);
       server = await open({ port });
-      assert.equal(server.url, url, 'the database is where it was');
+      assert.equal(server.url, url, 'the database has its old address');
       restarts += 1;
     },
     get restarts() {

@@ -4,92 +4,110 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { inspect } from 'node:util';
-import { assertTidyObjects } from '../books.ts';
-import { createDice } from '../dice.ts';
+import { createRandom } from '../random.ts';
 import { replayCommand } from '../replay.ts';
-import { operate } from '../service.ts';
+import { assertTidyObjects } from '../service/end-state.ts';
+import { runOperatorCommand } from '../service/service-process.ts';
 import { attackAll, planAttacks } from './attacks.ts';
 import { type Load, prepareLoad, readAtRandom, sendAll } from './clients.ts';
-import { type Customer, makeCustomer } from './customers.ts';
-import { CREDITS, makeErrands } from './errands.ts';
-import { describeFire, type Figures, figuresOf } from './figures.ts';
+import { type Deployment, startDeployment } from './deployment.ts';
 import {
   assertCredits,
-  problemsOfAnswers,
   problemsOfJobs,
   problemsOfKeys,
   problemsOfPrompts,
+  problemsOfResponses,
 } from './invariants.ts';
-import { settle } from './settling.ts';
-import { openSite, type Site } from './site.ts';
+import { type MultiKeyCustomer, makeMultiKeyCustomer } from './multi-key-customer.ts';
+import { finishAllTasks } from './operator.ts';
+import { makeRequests, REQUEST_CREDITS } from './requests.ts';
+import { describeRun, type FireStatistics, readStatistics } from './statistics.ts';
 
 const TASKS = Number(process.env.FRAMEWRIGHT_FIRE_TASKS ?? 12);
 const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
-/** The full size: every way out of a held task shows up then. */
+/** With this many tasks, every way out of a held task occurs. */
 const FULL_TASKS = 500;
 
-async function openCustomers({ database }: Site): Promise<[Customer, Customer]> {
-  const wishes = { paidCredits: 2 * TASKS * CREDITS, keys: 20 + Math.ceil(TASKS / 15) };
-  return [await makeCustomer(database.db, wishes), await makeCustomer(database.db, wishes)];
+async function openCustomers({
+  database,
+}: Deployment): Promise<[MultiKeyCustomer, MultiKeyCustomer]> {
+  const options = { paidCredits: 2 * TASKS * REQUEST_CREDITS, keys: 20 + Math.ceil(TASKS / 15) };
+  return [
+    await makeMultiKeyCustomer(database.db, options),
+    await makeMultiKeyCustomer(database.db, options),
+  ];
 }
 
-/** Clients send and read while everything around them dies; returns when all are answered. */
-async function burn(site: Site, load: Load): Promise<void> {
-  const dice = createDice(SEED);
+/** Clients send and read while processes are killed; returns when all requests are confirmed. */
+async function runUnderAttack(deployment: Deployment, load: Load): Promise<void> {
+  const random = createRandom(SEED);
   const over = new AbortController();
-  const reading = readAtRandom(load, site.url, { dice: dice.fork(), signal: over.signal });
-  const attacks = planAttacks(TASKS, dice);
-  const answered = () => load.answered().length;
+  const reading = readAtRandom(load, deployment.url, {
+    random: random.fork(),
+    signal: over.signal,
+  });
+  const attacks = planAttacks(TASKS, random);
+  const confirmed = () => load.confirmed().length;
   try {
     await Promise.all([
-      sendAll(load, site.url, over.signal),
-      attackAll(site, attacks, { dice: dice.fork(), tasks: TASKS, answered }),
+      sendAll(load, deployment.url, over.signal),
+      attackAll(deployment, attacks, { random: random.fork(), tasks: TASKS, confirmed }),
     ]);
   } finally {
     over.abort();
     await reading;
   }
-  await site.provider.calm();
+  await deployment.provider.stopFaults();
 }
 
-async function assertAllWell(site: Site, load: Load, customers: Customer[]): Promise<void> {
-  const { database, disk, env, api, workers } = site;
+async function assertInvariants(
+  deployment: Deployment,
+  load: Load,
+  customers: MultiKeyCustomer[],
+): Promise<void> {
+  const { database, disk, env, api, workers } = deployment;
   const problems = [
-    ...[api, ...workers].flatMap((kept) => kept.ownEnds),
-    ...(await problemsOfJobs(site)),
-    ...(await problemsOfPrompts(site, [...load.hearings.keys()])),
-    ...(await problemsOfKeys(site, load)),
-    ...(await problemsOfAnswers(site, load)),
+    ...[api, ...workers].flatMap((service) => service.unexpectedExits),
+    ...(await problemsOfJobs(deployment)),
+    ...(await problemsOfPrompts(deployment, [...load.observations.keys()])),
+    ...(await problemsOfKeys(deployment, load)),
+    ...(await problemsOfResponses(deployment, load)),
   ];
   assert.deepEqual(problems, []);
   for (const customer of customers) await assertCredits(database.db, customer);
-  assert.deepEqual(await operate(env, 'audit'), { ok: true, problems: [] });
+  assert.deepEqual(await runOperatorCommand(env, 'audit'), { ok: true, problems: [] });
   await assertTidyObjects(database.db, disk.path);
 }
 
-function assertFullSize({ held_outcomes_by, orphans }: Figures): void {
-  assert.equal(orphans.confirmed ?? 0, 0, 'no job ran that no task has');
+function assertFullSize({ held_outcomes_by, orphans }: FireStatistics): void {
+  assert.equal(orphans.confirmed ?? 0, 0, 'no job ran that no task uses');
   if (TASKS < FULL_TASKS) return;
   for (const by of ['callback', 'find', 'operator']) {
-    assert.ok((held_outcomes_by[by] ?? 0) > 0, `some held task was resolved by ${by}`);
+    assert.ok((held_outcomes_by[by] ?? 0) > 0, `some held task got its outcome by ${by}`);
   }
 }
 
-/** What the services said goes to a folder that stays, for whoever looks for the cause. */
-async function keepEvidence(t: TestContext, { api, workers }: Site, error: unknown): Promise<void> {
+/** Writes the services' logs to a folder that is not removed, to find the cause of a failure. */
+async function keepLogs(
+  t: TestContext,
+  { api, workers }: Deployment,
+  error: unknown,
+): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), `framewright-fire-${SEED}-`));
   await writeFile(path.join(folder, 'failure.txt'), inspect(error, { depth: 9 }));
-  for (const kept of [api, ...workers]) {
-    const words = [...kept.failedStarts, ...kept.ownEnds, ...kept.outputs].join('\n');
-    await writeFile(path.join(folder, `${kept.name}.log`), words);
+  for (const service of [api, ...workers]) {
+    const text = [...service.failedStarts, ...service.unexpectedExits, ...service.outputs].join(
+      '\n',
+    );
+    await writeFile(path.join(folder, `${service.name}.log`), text);
   }
   const variables = { FRAMEWRIGHT_SEED: SEED, FRAMEWRIGHT_FIRE_TASKS: TASKS };
   const command = replayCommand(import.meta.filename, variables);
-  t.diagnostic(`the services' logs are in ${folder}; to play it again: ${command}`);
+  t.diagnostic(`the services' logs are in ${folder}; to run it again: ${command}`);
 }
 
-/** Whole seconds by what they were spent on. */
-function startLaps() {
+/** Measures the parts of a run in whole seconds. */
+function startStopwatch() {
   let startedAt = performance.now();
   const laps: string[] = [];
   return {
@@ -101,28 +119,28 @@ function startLaps() {
   };
 }
 
-async function surviveTheFire(t: TestContext): Promise<void> {
-  const laps = startLaps();
-  await using site = await openSite({ tasks: TASKS, seed: SEED });
+async function surviveAttacks(t: TestContext): Promise<void> {
+  const laps = startStopwatch();
+  await using deployment = await startDeployment({ tasks: TASKS, seed: SEED });
   try {
-    const customers = await openCustomers(site);
-    const wishes = { dice: createDice(SEED), customers, imageUrl: site.imageUrl };
-    const load = prepareLoad(makeErrands(TASKS, wishes));
+    const customers = await openCustomers(deployment);
+    const options = { random: createRandom(SEED), customers, imageUrl: deployment.imageUrl };
+    const load = prepareLoad(makeRequests(TASKS, options));
     laps.end('starting');
-    await burn(site, load);
-    laps.end('burning');
-    await settle(site);
-    laps.end('settling');
-    const figures = await figuresOf(site.database.db);
-    t.diagnostic(`seed: ${SEED}, ${await describeFire(site, load, figures)}`);
-    await assertAllWell(site, load, customers);
-    assertFullSize(figures);
+    await runUnderAttack(deployment, load);
+    laps.end('attacking');
+    await finishAllTasks(deployment);
+    laps.end('finishing');
+    const statistics = await readStatistics(deployment.database.db);
+    t.diagnostic(`seed: ${SEED}, ${await describeRun(deployment, load, statistics)}`);
+    await assertInvariants(deployment, load, customers);
+    assertFullSize(statistics);
     laps.end('checking');
     t.diagnostic(`seconds: ${laps}`);
   } catch (error) {
-    await keepEvidence(t, site, error);
+    await keepLogs(t, deployment, error);
     throw error;
   }
 }
 
-test('real processes under fire: no task is lost, none runs twice', surviveTheFire);
+test('real processes under attack: no task is lost, and no job runs twice', surviveAttacks);

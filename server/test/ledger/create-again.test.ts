@@ -7,22 +7,23 @@ import { balances } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { type Binding, type Created, createTask } from '../../src/tasks/create/create.ts';
 import { openTestApp, type TestApp } from '../app.ts';
-import { type Answer, client } from '../client.ts';
-import { type Dice, playRounds } from '../dice.ts';
+import { type ApiResponse, client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { assertError } from '../envelope.ts';
-import { makeCustomer } from '../service.ts';
+import { type Random, shuffled } from '../random.ts';
 import { bindingFor, PRICE, REQUEST, sql } from '../task-fixtures.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
 import {
-  assertBoth,
+  assertBothOccurred,
   type CutDatabase,
-  count,
+  countLost,
   cutsFor,
-  insist,
-  insistOnDatabase,
   newTally,
   openCutDatabase,
-} from './lost-answers.ts';
+  retryOnDatabase,
+  retryUntilResponse,
+} from './lost-responses.ts';
+import { runRounds } from './rounds.ts';
 
 let api: TestApp;
 let db: Database;
@@ -32,84 +33,81 @@ before(async () => {
   db = api.database.db;
 });
 after(async () => {
-  const books = await audit(db);
+  const audited = await audit(db);
   await api.close();
-  assert.deepEqual(books, { ok: true, problems: [] });
+  assert.deepEqual(audited, { ok: true, problems: [] });
 });
 
 const BODY = { prompt: 'a lighthouse at dawn' };
-/** Others of the same price, and one that costs more. */
+/** Other bodies of the same price, and one that costs more. */
 const OTHERS = [{ prompt: 'a lighthouse at dusk' }, { ...BODY, seed: 7 }, { ...BODY, seed: 8 }];
-const DEAR = { ...BODY, duration: 10 };
-/** How the connections of clients that play at the same time are cut (see cutsFor). */
-const POOL_SIZES = [0, 1, 2, 3];
+const EXPENSIVE = { ...BODY, duration: 10 };
+/** How the connections of the clients of a round are cut, one each (see cutsFor). */
+const CUT_STRATEGIES = [0, 1, 2, 3];
 
 interface Sent {
   body: object;
-  answer: Answer;
+  response: ApiResponse;
 }
 
-/** Who was first is told by 202; everybody else must hear what their own body calls for. */
+/** Exactly one request got 202; every other response must fit its own body. */
 function assertOneWinner(sent: Sent[]): Sent {
-  const winners = sent.filter(({ answer }) => answer.status === 202);
-  assert.equal(winners.length, 1, `${winners.length} of them were told 202`);
+  const winners = sent.filter(({ response }) => response.status === 202);
+  assert.equal(winners.length, 1, `${winners.length} of them got 202`);
   const [winner] = winners;
   assert.ok(winner);
   for (const one of sent) if (one !== winner) assertLost(one, winner);
   return winner;
 }
 
-/** The same body hears of the winner's task, another is a conflict: nobody is told of money. */
-function assertLost({ body, answer }: Sent, winner: Sent): void {
-  const headers = Object.fromEntries(answer.headers);
+/** The same body gets the winner's task, another body a conflict; neither gets 402. */
+function assertLost({ body, response }: Sent, winner: Sent): void {
+  const headers = Object.fromEntries(response.headers);
   if (body !== winner.body) {
-    assertError({ ...answer, headers }, 'idempotency_conflict');
+    assertError({ ...response, headers }, 'idempotency_conflict');
     return;
   }
-  assert.equal(answer.status, 200);
+  assert.equal(response.status, 200);
   assert.equal(headers['idempotent-replayed'], 'true');
-  assert.deepEqual(answer.body, winner.answer.body);
+  assert.deepEqual(response.body, winner.response.body);
 }
 
 test('one key in flight with equal and other bodies: one task, never 402', async (t) => {
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const { accountId, secret } = await makeCustomer(db, PRICE.credits);
     const second = await createKey(db, { accountId });
     const clients = [client(api.url, secret), client(api.url, second.secret)] as const;
     const key = crypto.randomUUID();
     const send = async (body: object) => {
-      return { body, answer: await dice.pick(clients).create(body, key) };
+      return { body, response: await random.pick(clients).create(body, key) };
     };
-    const rush = shuffled([BODY, BODY, BODY, BODY, BODY, ...OTHERS, ...OTHERS], dice);
-    const winner = assertOneWinner(await Promise.all(rush.map(send)));
-    for (const body of shuffled([BODY, ...OTHERS, DEAR], dice))
+    const bodies = shuffled([BODY, BODY, BODY, BODY, BODY, ...OTHERS, ...OTHERS], random);
+    const winner = assertOneWinner(await Promise.all(bodies.map(send)));
+    for (const body of shuffled([BODY, ...OTHERS, EXPENSIVE], random))
       assertLost(await send(body), winner);
-    await assertOneTask(accountId, winner.answer.body.id, 0);
+    await assertOneTask(accountId, winner.response.body.id, 0);
   });
 });
 
-test('a body told 402 binds no key: the one beside it that can be paid has it', async (t) => {
-  await playRounds(t, async (dice) => {
+test('a 402 binds no key: another body that can be paid gets it', async (t) => {
+  await runRounds(t, async (random) => {
     const { accountId, secret } = await makeCustomer(db, PRICE.credits);
     const key = crypto.randomUUID();
     const send = async (body: object) => {
-      return { body, answer: await client(api.url, secret).create(body, key) };
+      return { body, response: await client(api.url, secret).create(body, key) };
     };
-    const sent = await Promise.all(shuffled([DEAR, DEAR, DEAR, BODY, BODY], dice).map(send));
-    const affordable = sent.filter(({ answer }) => answer.status !== 402);
-    for (const { body, answer } of sent) assert.ok(answer.status !== 402 || body === DEAR);
+    const sent = await Promise.all(
+      shuffled([EXPENSIVE, EXPENSIVE, EXPENSIVE, BODY, BODY], random).map(send),
+    );
+    const affordable = sent.filter(({ response }) => response.status !== 402);
+    for (const { body, response } of sent) assert.ok(response.status !== 402 || body === EXPENSIVE);
     const winner = assertOneWinner(affordable);
-    assertLost(await send(DEAR), winner);
-    await assertOneTask(accountId, winner.answer.body.id, 0);
+    assertLost(await send(EXPENSIVE), winner);
+    await assertOneTask(accountId, winner.response.body.id, 0);
   });
 });
 
-function shuffled<T>(list: T[], dice: Dice): T[] {
-  const ranked = list.map((item) => ({ item, rank: dice.below(1e6) }));
-  return ranked.sort((one, other) => one.rank - other.rank).map(({ item }) => item);
-}
-
-/** Asserts that a request made one task and one reserve, under whatever key. */
+/** Asserts that the account has one task and one reservation. */
 async function assertOneTask(accountId: string, taskId: string, available = PRICE.credits) {
   const rows = await sql(db, 'select id from tasks where account_id = $1', [accountId]);
   assert.deepEqual(rows, [{ id: taskId }]);
@@ -117,7 +115,7 @@ async function assertOneTask(accountId: string, taskId: string, available = PRIC
   assert.deepEqual(paid, { available, reserved: PRICE.credits });
 }
 
-/** Creates through the client's own database connection; `lost` when told to send it again. */
+/** Creates through the client's own database connection; `lost` if the create is to be retried. */
 async function createThrough(client: CutDatabase, binding: Binding): Promise<Created | 'lost'> {
   try {
     return await createTask({ ...api.deps, db: client.db }, binding, REQUEST, PRICE);
@@ -127,40 +125,41 @@ async function createThrough(client: CutDatabase, binding: Binding): Promise<Cre
   }
 }
 
-test('a create whose database went away is done once when its repeat answers', async (t) => {
+test('a create that lost its database is done once when its retry returns', async (t) => {
   const tally = newTally();
-  const play = async (place: number, dice: Dice) => {
+  const run = async (strategy: number, random: Random) => {
     await using through = await openCutDatabase(api.database.url);
     const { accountId } = await makeCustomer(db, PRICE.credits * 2);
     const binding = bindingFor(accountId);
-    const { answer, lost } = await insistOnDatabase(through, cutsFor(place, dice, 4), () =>
+    const { response, lost } = await retryOnDatabase(through, cutsFor(strategy, random, 4), () =>
       createThrough(through, binding),
     );
-    count(tally, { lost, isDone: answer.kind === 'replayed' });
-    await assertOneTask(accountId, answer.task.id);
+    countLost(tally, { lost, isDone: response.kind === 'replayed' });
+    await assertOneTask(accountId, response.task.id);
   };
-  await playRounds(t, async (dice) => {
-    await Promise.all(POOL_SIZES.map((place) => play(place, dice.fork())));
+  await runRounds(t, async (random) => {
+    await Promise.all(CUT_STRATEGIES.map((strategy) => run(strategy, random.fork())));
   });
-  assertBoth(t, 'create', tally);
+  assertBothOccurred(t, 'create', tally);
 });
 
-test('a POST whose connection was cut made one task when its repeat answers', async (t) => {
+test('a POST that lost its connection made one task when its retry returns', async (t) => {
   const tally = newTally();
-  const play = async (place: number, dice: Dice) => {
+  const run = async (strategy: number, random: Random) => {
     await using proxy = await openCuttingProxy(new URL(api.url), () => true);
     const { accountId, secret } = await makeCustomer(db, PRICE.credits * 2);
     const { create } = client(`http://127.0.0.1:${proxy.port}`, secret);
     const key = crypto.randomUUID();
-    const { answer, lost } = await insist({ proxy, cuts: cutsFor(place, dice, 1) }, () =>
-      create(BODY, key).catch(() => 'lost' as const),
+    const { response, lost } = await retryUntilResponse(
+      { proxy, cuts: cutsFor(strategy, random, 1) },
+      () => create(BODY, key).catch(() => 'lost' as const),
     );
-    assert.ok(answer.status === 200 || answer.status === 202, JSON.stringify(answer.body));
-    count(tally, { lost, isDone: answer.status === 200 });
-    await assertOneTask(accountId, answer.body.id);
+    assert.ok(response.status === 200 || response.status === 202, JSON.stringify(response.body));
+    countLost(tally, { lost, isDone: response.status === 200 });
+    await assertOneTask(accountId, response.body.id);
   };
-  await playRounds(t, async (dice) => {
-    await Promise.all(POOL_SIZES.map((place) => play(place, dice.fork())));
+  await runRounds(t, async (random) => {
+    await Promise.all(CUT_STRATEGIES.map((strategy) => run(strategy, random.fork())));
   });
-  assertBoth(t, 'POST', tally);
+  assertBothOccurred(t, 'POST', tally);
 });

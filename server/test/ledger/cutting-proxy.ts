@@ -2,69 +2,72 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * Where a connection is cut: at the nth piece that the client sends, or when the server's answer is
- * there. Of that piece a share still gets through: 0 to 1, of an answer less than 1.
+ * Where a connection is cut: at the nth piece of data from the client, or at the server's response.
+ * A share of that piece is still forwarded: from 0 to 1, less than 1 of a response.
  */
-export type Cut = { at: 'request'; nth: number; share: number } | { at: 'answer'; share: number };
+export type Cut = { at: 'request'; nth: number; share: number } | { at: 'response'; share: number };
 
-/** What the proxy knows of a cut that the client can't. unsent: nothing that counts left. */
-export type Fate = 'uncut' | 'unsent' | 'unknown' | 'answered';
+/**
+ * What the proxy knows about a request and its client can't: `uncut`; `unsent`, nothing of the cut
+ * piece was forwarded, so the work is not done; `unknown`; `responded`, the work is done.
+ */
+export type CutOutcome = 'uncut' | 'unsent' | 'unknown' | 'responded';
 
 /** A TCP proxy that cuts connections on command. */
 export interface CuttingProxy extends AsyncDisposable {
   port: number;
-  /** Lets the next pieces of any connection meet this cut, once. */
-  arm(cut: Cut): void;
-  /** Takes back a cut that was not met, and tells what became of it. */
-  disarm(): Fate;
+  /** Makes the next cut, once, on any connection. */
+  cutNext(cut: Cut): void;
+  /** Cancels a cut that has not happened. @returns the outcome */
+  endCut(): CutOutcome;
 }
 
 /**
  * @param target its host and port, as in a URL
- * @param isAnswer whether a piece from the server tells that the work is done for good
+ * @param isDone whether a piece of data from the server says that the work is done and committed
  */
 export async function openCuttingProxy(
   target: { hostname: string; port: string },
-  isAnswer: (piece: Buffer) => boolean,
+  isDone: (piece: Buffer) => boolean,
 ): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
-  let armed: Cut | undefined;
-  let fate: Fate = 'uncut';
+  let pending: Cut | undefined;
+  let outcome: CutOutcome = 'uncut';
 
-  const meetRequest = (piece: Buffer): Buffer | undefined => {
-    if (armed?.at !== 'request') return undefined;
-    armed = { ...armed, nth: armed.nth - 1 };
-    if (armed.nth > 0) return undefined;
-    const part = piece.subarray(0, Math.floor(piece.length * armed.share));
-    fate = part.length === 0 ? 'unsent' : 'unknown';
-    armed = undefined;
+  const cutRequest = (piece: Buffer): Buffer | undefined => {
+    if (pending?.at !== 'request') return undefined;
+    pending = { ...pending, nth: pending.nth - 1 };
+    if (pending.nth > 0) return undefined;
+    const part = piece.subarray(0, Math.floor(piece.length * pending.share));
+    outcome = part.length === 0 ? 'unsent' : 'unknown';
+    pending = undefined;
     return part;
   };
-  const meetAnswer = (piece: Buffer): Buffer | undefined => {
-    if (armed?.at !== 'answer' || !isAnswer(piece)) return undefined;
-    const part = piece.subarray(0, Math.floor(piece.length * armed.share));
-    fate = 'answered';
-    armed = undefined;
+  const cutResponse = (piece: Buffer): Buffer | undefined => {
+    if (pending?.at !== 'response' || !isDone(piece)) return undefined;
+    const part = piece.subarray(0, Math.floor(piece.length * pending.share));
+    outcome = 'responded';
+    pending = undefined;
     return part;
   };
   const server = createServer((client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
     for (const socket of [client, upstream]) keep(sockets, socket);
-    relay({ from: client, to: upstream, meet: meetRequest });
-    relay({ from: upstream, to: client, meet: meetAnswer });
+    relay({ from: client, to: upstream, cutPiece: cutRequest });
+    relay({ from: upstream, to: client, cutPiece: cutResponse });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
   return {
     port: typeof address === 'object' && address ? address.port : 0,
-    arm(cut) {
-      armed = cut;
-      fate = 'uncut';
+    cutNext(cut) {
+      pending = cut;
+      outcome = 'uncut';
     },
-    disarm() {
-      armed = undefined;
-      return fate;
+    endCut() {
+      pending = undefined;
+      return outcome;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
@@ -81,27 +84,31 @@ function keep(sockets: Set<Socket>, socket: Socket): void {
 }
 
 /**
- * Hands on what comes, until a piece meets a cut: its part still gets through, then both sides see
- * the connection end. The far side has all that was let through, and may well go on working on it.
+ * Forwards data until a piece is cut: part of it is still forwarded, then both sides see the
+ * connection end. The receiver has everything before the cut and may continue to work on it.
  */
-function relay(lane: { from: Socket; to: Socket; meet(piece: Buffer): Buffer | undefined }): void {
-  const { from, to, meet } = lane;
-  const hand = (piece: Buffer) => {
-    const part = meet(piece);
+function relay(ends: {
+  from: Socket;
+  to: Socket;
+  cutPiece(piece: Buffer): Buffer | undefined;
+}): void {
+  const { from, to, cutPiece } = ends;
+  const forward = (piece: Buffer) => {
+    const part = cutPiece(piece);
     if (part === undefined) {
       to.write(piece);
       return;
     }
-    from.off('data', hand);
+    from.off('data', forward);
     to.end(part);
     to.resume();
     from.destroy();
   };
-  from.on('data', hand);
+  from.on('data', forward);
   from.once('close', () => to.end());
 }
 
-/** Whether Postgres says with these bytes that it is ready again, outside of any transaction. */
+/** Whether these bytes end with Postgres's ReadyForQuery, outside of any transaction. */
 export function isPostgresDone(piece: Buffer): boolean {
   return piece.subarray(-6).equals(Buffer.from('Z\0\0\0\x05I', 'latin1'));
 }

@@ -5,12 +5,13 @@ import { type Database, openDatabase } from '../../src/database/database.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
-import { type Dice, playRounds } from '../dice.ts';
-import { createHistory, type History, type Move, type Told } from './client.ts';
-import { assertLinearizable } from './history.ts';
+import type { Random } from '../random.ts';
+import { type CallResult, createHistory, type LedgerHistory, type Movement } from './history.ts';
+import { assertLinearizable } from './linearizability.ts';
+import { runRounds } from './rounds.ts';
 
 const CLIENTS = 6;
-/** Each client sends so many of the movements that want one name, one after the other. */
+/** Movements of the same name that each client sends, one after the other. */
 const CALLS_PER_CLIENT = 2;
 
 let database: TestDatabase;
@@ -30,105 +31,117 @@ after(async () => {
   assert.deepEqual(problems, []);
 });
 
-/** Opens an account with these paid credits; the grant has a name of its own. */
-async function openAccount(history: History, credits: number, reference: number) {
+/** Opens an account with these paid credits, granted under this reference. */
+async function openAccount(history: LedgerHistory, credits: number, reference: number) {
   const accountId = await createAccount(database.db, `${crypto.randomUUID()}@example.com`);
   const given = { type: 'grant', accountId, kind: 'paid', credits, reference } as const;
-  assert.equal(await history.ask(database.db, given), 'booked');
+  assert.equal(await history.call(database.db, given), 'booked');
   return accountId;
 }
 
-interface Answered {
-  move: Move;
-  told: Told;
+interface SentMovement {
+  movement: Movement;
+  result: CallResult;
 }
 
-/** All clients send movements that the dice choose, at the same time; then each comes once more. */
-async function rush(history: History, moves: [Move, ...Move[]], dice: Dice): Promise<Answered[]> {
-  const send = async (client: Database, own: Dice): Promise<Answered[]> => {
-    const answers: Answered[] = [];
+/** All clients send random ones of these movements at once; then each movement is sent once more. */
+async function sendAtOnce(
+  history: LedgerHistory,
+  movements: [Movement, ...Movement[]],
+  random: Random,
+): Promise<SentMovement[]> {
+  const send = async (client: Database, own: Random): Promise<SentMovement[]> => {
+    const sent: SentMovement[] = [];
     for (let call = 0; call < CALLS_PER_CLIENT; call += 1) {
-      const move = own.pick(moves);
-      answers.push({ move, told: await history.ask(client, move) });
+      const movement = own.pick(movements);
+      sent.push({ movement, result: await history.call(client, movement) });
     }
-    return answers;
+    return sent;
   };
-  const atOnce = await Promise.all(clients.map((client) => send(client, dice.fork())));
-  const answers = atOnce.flat();
-  for (const move of moves) answers.push({ move, told: await history.ask(database.db, move) });
-  return answers;
+  const parallel = await Promise.all(clients.map((client) => send(client, random.fork())));
+  const sent = parallel.flat();
+  for (const movement of movements)
+    sent.push({ movement, result: await history.call(database.db, movement) });
+  return sent;
 }
 
-/** Exactly one was booked, and all others hear what that makes of them. */
-function assertOneBooked(answers: Answered[], otherwise: (isEqual: boolean) => Told): Move {
-  const booked = answers.filter(({ told }) => told === 'booked');
-  assert.equal(booked.length, 1, `${booked.length} of one name were booked`);
+/** Asserts that one movement was booked and all others got the result `otherwise`. @returns that one */
+function assertOneBooked(
+  sent: SentMovement[],
+  otherwise: (isEqual: boolean) => CallResult,
+): Movement {
+  const booked = sent.filter(({ result }) => result === 'booked');
+  assert.equal(booked.length, 1, `${booked.length} movements of one name were booked`);
   const [first] = booked;
   assert.ok(first);
-  for (const one of answers) {
+  for (const one of sent) {
     if (one === first) continue;
-    assert.equal(one.told, otherwise(one.move === first.move), JSON.stringify(one.move));
+    assert.equal(
+      one.result,
+      otherwise(one.movement === first.movement),
+      JSON.stringify(one.movement),
+    );
   }
-  return first.move;
+  return first.movement;
 }
 
-const isRepeatOrConflict = (isEqual: boolean): Told => (isEqual ? 'repeated' : 'taken');
+const isRepeatOrConflict = (isEqual: boolean): CallResult => (isEqual ? 'repeated' : 'conflict');
 
 for (const type of ['grant', 'adjust'] as const) {
   test(`one reference, equal and other values at once, ${type}: one is booked`, async (t) => {
-    await playRounds(t, async (dice) => {
+    await runRounds(t, async (random) => {
       const history = createHistory(`${crypto.randomUUID()}-`);
       const accountId = await openAccount(history, 1000, 1);
       const other = await openAccount(history, 1000, 2);
-      const move = { type, accountId, kind: 'paid', credits: 40, reference: 3 } as const;
-      const conflicts: Move[] = [
-        { ...move, credits: 41 },
-        { ...move, accountId: other },
+      const movement = { type, accountId, kind: 'paid', credits: 40, reference: 3 } as const;
+      const conflicts: Movement[] = [
+        { ...movement, credits: 41 },
+        { ...movement, accountId: other },
       ];
-      if (type === 'grant') conflicts.push({ ...move, kind: 'promotional' });
-      else conflicts.push({ ...move, credits: -40 });
-      const answers = await rush(history, [move, ...conflicts], dice);
-      assertOneBooked(answers, isRepeatOrConflict);
+      if (type === 'grant') conflicts.push({ ...movement, kind: 'promotional' });
+      else conflicts.push({ ...movement, credits: -40 });
+      const sent = await sendAtOnce(history, [movement, ...conflicts], random);
+      assertOneBooked(sent, isRepeatOrConflict);
       await assertLinearizable(database.db, history);
     });
   });
 }
 
-test('an adjustment that the balance covers once: no repeat is told short', async (t) => {
-  await playRounds(t, async (dice) => {
+test('an adjustment that the balance covers once: no repeat is refused', async (t) => {
+  await runRounds(t, async (random) => {
     const history = createHistory(`${crypto.randomUUID()}-`);
     const accountId = await openAccount(history, 50, 1);
     const kind = 'paid';
-    const move: Move = { type: 'adjust', accountId, kind, credits: -40, reference: 2 };
-    const answers = await rush(history, [move], dice);
-    assertOneBooked(answers, isRepeatOrConflict);
+    const movement: Movement = { type: 'adjust', accountId, kind, credits: -40, reference: 2 };
+    const sent = await sendAtOnce(history, [movement], random);
+    assertOneBooked(sent, isRepeatOrConflict);
     await assertLinearizable(database.db, history);
   });
 });
 
-test('one task, reserved and then settled by many at once: one reserve, one settlement', async (t) => {
-  await playRounds(t, async (dice) => {
+test('one task, reserved and then settled by many at once: one reservation, one settlement', async (t) => {
+  await runRounds(t, async (random) => {
     const history = createHistory(`${crypto.randomUUID()}-`);
     const accountId = await openAccount(history, 1000, 1);
     const reservation = { accountId, task: 1 };
-    const holds = await rush(
+    const reservations = await sendAtOnce(
       history,
       [
         { type: 'reserve', ...reservation, credits: 40 },
         { type: 'reserve', ...reservation, credits: 50 },
       ],
-      dice,
+      random,
     );
-    const { credits } = assertOneBooked(holds, () => 'taken');
-    const ends = await rush(
+    const { credits } = assertOneBooked(reservations, () => 'conflict');
+    const ends = await sendAtOnce(
       history,
       [
         { type: 'capture', ...reservation, credits },
         { type: 'refund', ...reservation, credits },
       ],
-      dice,
+      random,
     );
-    const { type } = assertOneBooked(ends, () => 'taken');
+    const { type } = assertOneBooked(ends, () => 'conflict');
     await assertLinearizable(database.db, history);
     const available = type === 'refund' ? 1000 : 1000 - credits;
     assert.deepEqual((await balances(database.db, accountId)).paid, { available, reserved: 0 });

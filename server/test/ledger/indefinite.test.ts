@@ -3,19 +3,20 @@ import { after, before, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { type Dice, playRounds } from '../dice.ts';
-import { createHistory, type History, type Move, type Told } from './client.ts';
+import type { Random } from '../random.ts';
 import type { Cut } from './cutting-proxy.ts';
-import { assertLinearizable } from './history.ts';
+import { type CallResult, createHistory, type LedgerHistory, type Movement } from './history.ts';
+import { assertLinearizable } from './linearizability.ts';
 import {
-  assertBoth,
+  assertBothOccurred,
   type CutDatabase,
-  count,
+  countLost,
   cutsFor,
-  insistOnDatabase,
   newTally,
   openCutDatabase,
-} from './lost-answers.ts';
+  retryOnDatabase,
+} from './lost-responses.ts';
+import { runRounds } from './rounds.ts';
 
 const CLIENTS = 4;
 
@@ -32,11 +33,11 @@ after(async () => {
   await database.close();
 });
 
-/** One round of the ledger's own calls: its accounts are rich, so that nothing is refused. */
+/** One round. Its accounts have more credits than it moves, so that nothing is refused. */
 interface Round {
-  history: History;
+  history: LedgerHistory;
   accounts: [string, ...string[]];
-  /** A number that names nothing yet. */
+  /** A reference or task that is not used yet. */
   newName(): number;
 }
 
@@ -51,7 +52,7 @@ async function openRound(): Promise<Round> {
     const accountId = await createAccount(database.db, `${crypto.randomUUID()}@example.com`);
     for (const kind of ['paid', 'promotional'] as const) {
       const credits = 100_000;
-      await history.ask(database.db, {
+      await history.call(database.db, {
         type: 'grant',
         accountId,
         kind,
@@ -64,10 +65,10 @@ async function openRound(): Promise<Round> {
   return { history, accounts: [await open(), await open()], newName };
 }
 
-function movesOf({ accounts, newName }: Round, dice: Dice): [Move, ...Move[]] {
-  const accountId = dice.pick(accounts);
-  const kind = dice.pick(['paid', 'promotional']);
-  const credits = dice.between(1, 100);
+function movementsOf({ accounts, newName }: Round, random: Random): [Movement, ...Movement[]] {
+  const accountId = random.pick(accounts);
+  const kind = random.pick(['paid', 'promotional']);
+  const credits = random.whole(1, 100);
   const reservation = { accountId, task: newName(), credits };
   return [
     { type: 'grant', accountId, kind, credits, reference: newName() },
@@ -75,45 +76,46 @@ function movesOf({ accounts, newName }: Round, dice: Dice): [Move, ...Move[]] {
       type: 'adjust',
       accountId,
       kind,
-      credits: dice.pick([1, -1]) * credits,
+      credits: random.pick([1, -1]) * credits,
       reference: newName(),
     },
     { type: 'reserve', ...reservation },
-    { type: dice.pick(['capture', 'refund']), ...reservation },
+    { type: random.pick(['capture', 'refund']), ...reservation },
   ];
 }
 
-/** Makes a move until its client knows that it has taken effect. */
-async function makeSure(client: CutDatabase, { history }: Round, move: Move, cuts: Cut[]) {
-  const { answer, lost } = await insistOnDatabase<Told>(client, cuts, () =>
-    history.ask(client.db, move),
+/** Sends a movement until its client knows that it has taken effect. */
+async function makeSure(client: CutDatabase, { history }: Round, movement: Movement, cuts: Cut[]) {
+  const { response, lost } = await retryOnDatabase<CallResult>(client, cuts, () =>
+    history.call(client.db, movement),
   );
-  const isDone = answer === ('reference' in move ? 'repeated' : 'taken');
-  assert.ok(isDone || answer === 'booked', `${JSON.stringify(move)} was told ${answer}`);
-  await history.ask(database.db, { type: 'read', accountId: move.accountId });
+  const isDone = response === ('reference' in movement ? 'repeated' : 'conflict');
+  assert.ok(isDone || response === 'booked', `${JSON.stringify(movement)} got ${response}`);
+  await history.call(database.db, { type: 'read', accountId: movement.accountId });
   return { lost, isDone };
 }
 
-test('whoever lost an answer of the ledger finds out, and nothing happened twice', async (t) => {
+test('a client that lost a response learns the result, and nothing is booked twice', async (t) => {
   const tallies = {
     grant: newTally(),
     adjust: newTally(),
     reserve: newTally(),
     settle: newTally(),
   };
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const round = await openRound();
-    const play = async (client: CutDatabase, place: number, own: Dice) => {
-      for (const move of movesOf(round, own)) {
-        const cuts = cutsFor(place, own, 'reference' in move ? 1 : 3);
-        const found = await makeSure(client, round, move, cuts);
-        const name = move.type === 'capture' || move.type === 'refund' ? 'settle' : move.type;
-        count(tallies[name], found);
+    const run = async (client: CutDatabase, strategy: number, own: Random) => {
+      for (const movement of movementsOf(round, own)) {
+        const cuts = cutsFor(strategy, own, 'reference' in movement ? 1 : 3);
+        const found = await makeSure(client, round, movement, cuts);
+        const name =
+          movement.type === 'capture' || movement.type === 'refund' ? 'settle' : movement.type;
+        countLost(tallies[name], found);
       }
     };
-    await Promise.all(clients.map((client, place) => play(client, place, dice.fork())));
+    await Promise.all(clients.map((client, strategy) => run(client, strategy, random.fork())));
     await assertLinearizable(database.db, round.history);
   });
-  for (const [type, tally] of Object.entries(tallies)) assertBoth(t, type, tally);
+  for (const [type, tally] of Object.entries(tallies)) assertBothOccurred(t, type, tally);
   assert.deepEqual(await database.db.snapshot(auditLedger), []);
 });

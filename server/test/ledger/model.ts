@@ -1,22 +1,22 @@
 import type { CreditKind } from '../../src/ledger/ledger.ts';
 
-/** One movement that somebody asks for. References and tasks are small numbers, so they repeat. */
-export type Command =
+/** A request for one movement. References and tasks are small numbers, so they repeat. */
+export type LedgerCommand =
   | { type: 'grant'; kind: CreditKind; credits: number; reference: number }
   | { type: 'adjust'; kind: CreditKind; credits: number; reference: number }
   | { type: 'reserve'; task: number; credits: number }
   | { type: 'capture' | 'refund'; task: number };
 
-/** booked: now; repeated: before, with the same values; refused: impossible, and nothing moved. */
-export type Result = 'booked' | 'repeated' | 'refused';
+/** booked: now; repeated: booked before, with the same values; refused: no credits moved. */
+export type LedgerResult = 'booked' | 'repeated' | 'refused';
 
-/** The books of one account as a single thread would keep them, by the plainest means. */
+/** The ledger of one account as a single thread would keep it, in the simplest way. */
 export class LedgerModel {
   balances = { paid: { available: 0, reserved: 0 }, promotional: { available: 0, reserved: 0 } };
   #booked = new Map<string, string>();
-  #holds = new Map<number, number>();
+  #reserved = new Map<number, number>();
 
-  apply(command: Command): Result {
+  apply(command: LedgerCommand): LedgerResult {
     switch (command.type) {
       case 'grant':
       case 'adjust':
@@ -29,12 +29,12 @@ export class LedgerModel {
     }
   }
 
-  /** The sum that is reserved for a task; undefined when nothing is. */
-  heldFor(task: number): number | undefined {
-    return this.#holds.get(task);
+  /** The credits reserved for a task; undefined without a reservation. */
+  reservedFor(task: number): number | undefined {
+    return this.#reserved.get(task);
   }
 
-  #bookOnce(command: Extract<Command, { kind: CreditKind }>): Result {
+  #bookOnce(command: Extract<LedgerCommand, { kind: CreditKind }>): LedgerResult {
     const { type, kind, credits, reference } = command;
     const before = this.#booked.get(`${type}:${reference}`);
     const values = `${kind} ${credits}`;
@@ -46,23 +46,23 @@ export class LedgerModel {
     return 'booked';
   }
 
-  #reserve({ task, credits }: Extract<Command, { type: 'reserve' }>): Result {
+  #reserve({ task, credits }: Extract<LedgerCommand, { type: 'reserve' }>): LedgerResult {
     const { paid } = this.balances;
     if (this.#booked.has(`reserve:${task}`) || credits > paid.available) return 'refused';
     paid.available -= credits;
     paid.reserved += credits;
     this.#booked.set(`reserve:${task}`, '');
-    this.#holds.set(task, credits);
+    this.#reserved.set(task, credits);
     return 'booked';
   }
 
-  #settle({ type, task }: { type: 'capture' | 'refund'; task: number }): Result {
-    const credits = this.#holds.get(task);
+  #settle({ type, task }: { type: 'capture' | 'refund'; task: number }): LedgerResult {
+    const credits = this.#reserved.get(task);
     if (credits === undefined) return 'refused';
     const { paid } = this.balances;
     paid.reserved -= credits;
     if (type === 'refund') paid.available += credits;
-    this.#holds.delete(task);
+    this.#reserved.delete(task);
     return 'booked';
   }
 }

@@ -4,9 +4,16 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
-import { type Dice, playRounds } from '../dice.ts';
-import { type Asked, createHistory, type History, type Move, type Reserve } from './client.ts';
-import { assertLinearizable } from './history.ts';
+import type { Random } from '../random.ts';
+import {
+  createHistory,
+  type LedgerHistory,
+  type LedgerRequest,
+  type Movement,
+  type TaskMovement,
+} from './history.ts';
+import { assertLinearizable } from './linearizability.ts';
+import { runRounds } from './rounds.ts';
 
 const CLIENTS = 8;
 const CALLS_PER_CLIENT = 40;
@@ -27,70 +34,70 @@ after(async () => {
   await database.close();
 });
 
-/** What all clients of a round know: the accounts, what was asked, and the tasks with credits. */
+/** What the clients of a round share: accounts, movements that were sent, and reservations. */
 interface Round {
-  history: History;
+  history: LedgerHistory;
   accounts: [string, ...string[]];
-  asked: Move[];
-  reserved: Reserve[];
+  sent: Movement[];
+  reserved: TaskMovement[];
 }
 
 async function openRound(): Promise<Round> {
   const open = () => createAccount(database.db, `${crypto.randomUUID()}@example.com`);
   const accounts: Round['accounts'] = [await open()];
   while (accounts.length < ACCOUNTS) accounts.push(await open());
-  return { history: createHistory(`${crypto.randomUUID()}-`), accounts, asked: [], reserved: [] };
+  return { history: createHistory(`${crypto.randomUUID()}-`), accounts, sent: [], reserved: [] };
 }
 
-async function playClient(client: Database, round: Round, dice: Dice): Promise<void> {
+async function runClient(client: Database, round: Round, random: Random): Promise<void> {
   for (let call = 0; call < CALLS_PER_CLIENT; call += 1) {
-    const asked = nextCall(round, dice);
-    if (asked.type !== 'read') round.asked.push(asked);
-    const told = await round.history.ask(client, asked);
-    if (asked.type === 'reserve' && told === 'booked') round.reserved.push(asked);
+    const request = nextCall(round, random);
+    if (request.type !== 'read') round.sent.push(request);
+    const result = await round.history.call(client, request);
+    if (request.type === 'reserve' && result === 'booked') round.reserved.push(request);
   }
 }
 
-function nextCall(round: Round, dice: Dice): Asked {
-  const accountId = dice.pick(round.accounts);
-  const before = round.asked[dice.below(round.asked.length)];
-  if (before && dice.chance(0.2)) return before;
-  if (dice.chance(0.2)) return { type: 'read', accountId };
-  return newMove(accountId, round, dice);
+function nextCall(round: Round, random: Random): LedgerRequest {
+  const accountId = random.pick(round.accounts);
+  const before = round.sent[random.below(round.sent.length)];
+  if (before && random.chance(0.2)) return before;
+  if (random.chance(0.2)) return { type: 'read', accountId };
+  return newMovement(accountId, round, random);
 }
 
-/** Few references and tasks for many calls, so that different movements want the same name. */
+/** Few references and tasks for many calls, so that different movements use the same name. */
 const REFERENCES = (CLIENTS * CALLS_PER_CLIENT) / 4;
 
-function newMove(accountId: string, { reserved }: Round, dice: Dice): Move {
-  const reference = dice.below(REFERENCES);
-  const kind = dice.pick(['paid', 'paid', 'promotional']);
-  const type = dice.pick(['grant', 'adjust', 'reserve', 'reserve', 'settle', 'settle']);
-  if (type === 'grant') return { type, accountId, kind, credits: dice.between(1, 60), reference };
-  if (type === 'adjust') return { type, accountId, kind, credits: signed(dice), reference };
-  const found = reserved[dice.below(reserved.length)];
-  if (type === 'settle' && found) return { ...found, type: dice.pick(['capture', 'refund']) };
-  return { type: 'reserve', accountId, task: reference, credits: dice.between(1, 60) };
+function newMovement(accountId: string, { reserved }: Round, random: Random): Movement {
+  const reference = random.below(REFERENCES);
+  const kind = random.pick(['paid', 'paid', 'promotional']);
+  const type = random.pick(['grant', 'adjust', 'reserve', 'reserve', 'settle', 'settle']);
+  if (type === 'grant') return { type, accountId, kind, credits: random.whole(1, 60), reference };
+  if (type === 'adjust') return { type, accountId, kind, credits: signed(random), reference };
+  const found = reserved[random.below(reserved.length)];
+  if (type === 'settle' && found) return { ...found, type: random.pick(['capture', 'refund']) };
+  return { type: 'reserve', accountId, task: reference, credits: random.whole(1, 60) };
 }
 
-function signed(dice: Dice): number {
-  return dice.pick([1, -1]) * dice.between(1, 60);
+function signed(random: Random): number {
+  return random.pick([1, -1]) * random.whole(1, 60);
 }
 
-test('whatever many clients move and read at once, each book is linearizable', async (t) => {
+test('many clients move and read credits at once: each timeline is linearizable', async (t) => {
   const tally: Record<string, number> = {};
-  await playRounds(t, async (dice) => {
+  await runRounds(t, async (random) => {
     const round = await openRound();
-    await Promise.all(clients.map((client) => playClient(client, round, dice.fork())));
+    await Promise.all(clients.map((client) => runClient(client, round, random.fork())));
     await assertLinearizable(database.db, round.history);
-    for (const { told } of round.history.calls) {
-      const outcome = typeof told === 'string' ? told : 'read';
+    for (const { result } of round.history.calls) {
+      const outcome = typeof result === 'string' ? result : 'read';
       tally[outcome] = (tally[outcome] ?? 0) + 1;
     }
   });
   t.diagnostic(JSON.stringify(tally));
-  for (const outcome of ['booked', 'repeated', 'taken', 'short', 'read']) {
-    assert.ok(tally[outcome], `some calls were told ${outcome}`);
+  for (const outcome of ['booked', 'repeated', 'conflict', 'insufficient', 'read']) {
+    assert.ok(tally[outcome], `some calls got ${outcome}`);
   }
   assert.equal(tally.lost, undefined);
   assert.deepEqual(await database.db.snapshot(auditLedger), []);

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { after, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
-import { FRAMES } from '../refusal.ts';
-import { until } from '../service.ts';
 import { sql } from '../task-fixtures.ts';
+import { until } from '../until.ts';
+import { FRAMES } from './assert-refused.ts';
 import { betweenRenderAndArchive, deleted, openMediaFixture, videoBytes } from './media-fixture.ts';
 
 const DAY_SECONDS = 86_400;
@@ -19,7 +19,7 @@ const fixture = await openMediaFixture({
 });
 after(() => fixture.close());
 
-/** A task that was accepted, of a customer who can pay for exactly that one. */
+/** An accepted task of a new customer, whose credits pay for exactly this task. */
 async function acceptedTask() {
   const customer = await fixture.customer(CREDITS);
   const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
@@ -32,7 +32,7 @@ async function acceptedTask() {
   };
 }
 
-test('a render that is damaged holds task and credits, and is looked at again later', async () => {
+test('a damaged render holds task and credits, and is read again later', async () => {
   const task = await acceptedTask();
   let whole = Buffer.alloc(0);
   const render = await betweenRenderAndArchive(fixture, task.id, async (file) => {
@@ -42,9 +42,9 @@ test('a render that is damaged holds task and credits, and is looked at again la
   const held = await fixture.settled(task.id, 'held');
   assert.equal(held.held_cause, 'outcome');
   assert.match(JSON.stringify(held.history.at(-1)?.cause), /incomplete/);
-  const resting = `select 1 from tasks where id = $1 and leased_until is null
+  const waiting = `select 1 from tasks where id = $1 and leased_until is null
     and due_at > clock_now() + interval '5 minutes'`;
-  assert.equal((await sql(fixture.db, resting, [task.id])).length, 1);
+  assert.equal((await sql(fixture.db, waiting, [task.id])).length, 1);
   const { status, error, credits_refunded } = await task.read();
   assert.deepEqual([status, error, credits_refunded], ['processing', null, 0]);
   assert.equal(await task.availableCredits(), 0);
@@ -60,7 +60,7 @@ test('a render that is damaged holds task and credits, and is looked at again la
   assert.equal((await task.read()).status, 'completed');
 });
 
-test('a render that is lost holds its task, which is refunded when that is certain', async () => {
+test('a lost render holds its task, which is refunded once the loss is certain', async () => {
   const task = await acceptedTask();
   await betweenRenderAndArchive(fixture, task.id, (file) => rm(file));
   const held = await fixture.settled(task.id, 'held');
@@ -73,7 +73,7 @@ test('a render that is lost holds its task, which is refunded when that is certa
   assert.equal(await task.availableCredits(), CREDITS);
 });
 
-test('another video than was asked is refunded and not delivered', async () => {
+test('a video that differs from the request is refunded and not delivered', async () => {
   const task = await acceptedTask();
   const other = await videoBytes({ width: 320, height: 180, seconds: 2 });
   await betweenRenderAndArchive(fixture, task.id, (file) => writeFile(file, other));
@@ -87,7 +87,7 @@ test('another video than was asked is refunded and not delivered', async () => {
   assert.equal(await task.availableCredits(), CREDITS);
 });
 
-test('past its retention an output is deleted: the link says so, the task stays', async () => {
+test('past its retention an output is deleted: its link says so, and the task stays', async () => {
   const task = await acceptedTask();
   await fixture.settled(task.id);
   const { output } = await task.read();
@@ -98,9 +98,9 @@ test('past its retention an output is deleted: the link says so, the task stays'
   const expired = await task.read();
   assert.deepEqual([expired.status, expired.credits_refunded], ['completed', 0]);
   for (const url of [output.video_url, expired.output.video_url]) {
-    const answer = await fetch(url);
-    const { error } = JSON.parse(await answer.text());
-    assert.deepEqual([answer.status, error.code], [410, 'output_deleted']);
+    const response = await fetch(url);
+    const { error } = JSON.parse(await response.text());
+    assert.deepEqual([response.status, error.code], [410, 'output_deleted']);
   }
   assert.deepEqual((await audit(fixture.db)).problems, []);
   await until(fixture.storedFiles, (files) => files.length === 0);

@@ -11,8 +11,8 @@ import {
   writeImage,
 } from '../../../local-renderer/test/media-samples.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
-import { FRAMES, REFERENCES } from '../refusal.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { FRAMES, REFERENCES } from './assert-refused.ts';
 import { makeImage } from './media-files.ts';
 import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 
@@ -30,7 +30,7 @@ const serve = (path: string, bytes: Uint8Array, headers: Record<string, string> 
   fixture.host.serve(path, { kind: 'bytes', bytes, headers });
 const fileOf = (name: string) => path.join(folder.path, name);
 
-/** Has a video made for exactly these credits and fetches it, as a client does. */
+/** Creates a video that costs exactly these credits and downloads it, as a client does. */
 async function generate(body: object, credits: number) {
   const customer = await fixture.customer(credits);
   const accepted = await customer.create(body);
@@ -48,7 +48,7 @@ async function generate(body: object, credits: number) {
   return { shown, bytes, filePath, facts: await factsOf(filePath, shown.output_facts) };
 }
 
-/** Measures the delivered file itself; the task's record must say the same. */
+/** Measures the delivered file; the facts on record must be the same. */
 async function factsOf(filePath: string, recorded: object) {
   const measured = await measure(filePath, 'video');
   assert.ok(measured.kind === 'measured' && measured.facts.kind === 'video');
@@ -56,7 +56,7 @@ async function factsOf(filePath: string, recorded: object) {
   return measured.facts;
 }
 
-/** Compares 49 places; the lowest part is left out, where the renderer puts its caption. */
+/** Compares 49 points, without the lowest part, where the renderer puts its caption. */
 function assertResembles(seen: Picture, expected: Picture) {
   assert.deepEqual([seen.width, seen.height], [expected.width, expected.height]);
   const places = [0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95];
@@ -73,7 +73,7 @@ function distance(one: Colour, other: Colour): number {
 
 const firstOf = async (file: string) => (await decodeFrames(file, [0])).frame(0);
 
-test('image-to-video opens on image_url and closes on end_image_url', async () => {
+test('image-to-video begins with image_url and ends with end_image_url', async () => {
   await makeImage(fileOf('first.webp'), 'webp', 992, 432);
   await writeImage(fileOf('last.jpg'), 992, 432, (x) => (x < 0.5 ? [30, 180, 60] : [220, 220, 40]));
   const [first, last] = await Promise.all(
@@ -129,7 +129,7 @@ test('media-to-video takes images and clips, priced by output and reference seco
   await deleted(fixture, shown.id, 'input');
 });
 
-test('adaptive takes the first clip as displayed where there is no image', async () => {
+test('adaptive takes the ratio of the first clip as displayed if there is no image', async () => {
   const turned = { width: 640, height: 480, fps: 6, seconds: 2, rotationDegrees: 270 } as const;
   const clips = [
     serve('/turned.mp4', await videoBytes(turned)),
@@ -142,11 +142,11 @@ test('adaptive takes the first clip as displayed where there is no image', async
   assert.deepEqual([facts.width, facts.height], [834, 1112]);
 });
 
-test('a seed gives its video again, a drawn one too, and another seed another', async () => {
+test('a seed, also a drawn one, gives the same video again, another seed another one', async () => {
   const body = { ...FRAMES, mode: 'text-to-video' };
   const drawn = await generate({ ...body, aspect_ratio: 'adaptive', seed: -1 }, 60);
   const { seed, aspect_ratio } = drawn.shown;
-  assert.equal(aspect_ratio, '16:9', 'what adaptive comes to without any media');
+  assert.equal(aspect_ratio, '16:9', 'the ratio of adaptive without media');
   assert.deepEqual([drawn.facts.width, drawn.facts.height], [864, 496]);
   assert.ok(Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32, `${seed} was drawn`);
   const again = await generate({ ...body, seed }, 60);

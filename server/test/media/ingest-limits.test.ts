@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
-import { assertRefused, FRAMES, REFERENCES } from '../refusal.ts';
+import { assertRefused, FRAMES, REFERENCES } from './assert-refused.ts';
 import { deleted, imageBytes, openMediaFixture } from './media-fixture.ts';
 
 const tooLarge = { reason: 'too_large', limit_bytes: INPUT_BYTES };
 
-test('a host slower than the timeouts of the guarded fetch is too slow', {
+test('a host slower than the timeouts of the guarded fetch is refused as too slow', {
   concurrency: true,
 }, async (t) => {
   const fixture = await openMediaFixture({
@@ -17,10 +17,10 @@ test('a host slower than the timeouts of the guarded fetch is too slow', {
   const deadline = { deadline_seconds: 3 };
   const some = Buffer.alloc(100);
   const cases: [string, string, object][] = [
-    ['no answer', host.serve('/stall', { kind: 'stall' }), {}],
-    ['half an answer', host.serve('/half', { kind: 'stall_in_body', bytes: some }), {}],
+    ['no response', host.serve('/stall', { kind: 'stall' }), {}],
+    ['half a response', host.serve('/half', { kind: 'stall_in_body', bytes: some }), {}],
     [
-      'a drip that never ends',
+      'a slow body that never ends',
       host.serve('/drip', { kind: 'drip', chunkBytes: 1, everySeconds: 0.2 }),
       deadline,
     ],
@@ -55,7 +55,7 @@ test('all inputs of a request share 256 MB, counted as they arrive', async (t) =
   await t.test('two files that are too large together', async () => {
     const picture = await imageBytes('png');
     const padded = (sizeBytes: number) => {
-      const bytes = Buffer.alloc(sizeBytes); // what follows a picture's end does not matter
+      const bytes = Buffer.alloc(sizeBytes); // decoders ignore bytes after a picture's end
       picture.copy(bytes);
       return bytes;
     };

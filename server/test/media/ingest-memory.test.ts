@@ -3,9 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
 import { client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase } from '../database.ts';
-import { FRAMES } from '../refusal.ts';
-import { makeCustomer, startServiceProcess, temporaryFolder, until } from '../service.ts';
+import { startServiceProcess } from '../service/service-process.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+import { FRAMES } from './assert-refused.ts';
 import { imageBytes } from './media-fixture.ts';
 import { startMediaHost } from './media-host.ts';
 
@@ -17,7 +20,7 @@ async function residentBytes(pid: number | undefined): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
-test('exactly 256 MB are taken in, and memory stays flat meanwhile', { skip }, async (t) => {
+test('exactly 256 MB are ingested, and memory stays flat meanwhile', { skip }, async (t) => {
   const [database, host, folder] = await Promise.all([
     createTestDatabase(),
     startMediaHost(),
@@ -35,23 +38,23 @@ test('exactly 256 MB are taken in, and memory stays flat meanwhile', { skip }, a
     await database.close();
     await folder[Symbol.asyncDispose]();
   });
-  const bytes = Buffer.alloc(INPUT_BYTES); // what follows a picture's end does not matter
+  const bytes = Buffer.alloc(INPUT_BYTES); // decoders ignore bytes after a picture's end
   (await imageBytes('png')).copy(bytes);
   const image_url = host.serve('/picture.png', { kind: 'bytes', bytes });
   const { secret } = await makeCustomer(database.db, 60);
 
   const before = await residentBytes(service.process.pid);
   let peak = before;
-  let answered = false;
+  let isDone = false;
   const creating = client(service.url, secret)
     .create({ ...FRAMES, image_url })
     .finally(() => {
-      answered = true;
+      isDone = true;
     });
   await until(
     async () => {
       peak = Math.max(peak, await residentBytes(service.process.pid));
-      return answered;
+      return isDone;
     },
     (done) => done,
     120,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { assertRefused, FRAMES, REFERENCES } from '../refusal.ts';
-import { until } from '../service.ts';
 import { sql } from '../task-fixtures.ts';
+import { until } from '../until.ts';
+import { assertRefused, FRAMES, REFERENCES } from './assert-refused.ts';
 import { pngOfClaimedSize } from './media-files.ts';
 import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 
@@ -33,7 +33,7 @@ function frame(image_url: string, reason: string, more: object = {}) {
   ] as const;
 }
 
-test('a host that does not deliver is told apart', { concurrency: 4 }, async (t) => {
+test('each failure of a host has its own refusal', { concurrency: 4 }, async (t) => {
   const cut = host.serve('/reset', { kind: 'reset', bytes: png });
   const partial = host.serve('/partial', { kind: 'bytes', bytes: png, status: 206 });
   const junk = host.serve('/junk', { kind: 'raw', text: 'SSH-2.0-OpenSSH_9.9\r\n' });
@@ -52,7 +52,9 @@ test('a host that does not deliver is told apart', { concurrency: 4 }, async (t)
   ]);
 });
 
-test('no name and no redirect leads to what is not public', { concurrency: 4 }, async (t) => {
+test('no name and no redirect leads to an address that is not public', {
+  concurrency: 4,
+}, async (t) => {
   const before = host.connectionCount();
   const named = (name: string) => frame(`https://${name}:${host.port}/picture.png`, 'not_public');
   await assertRefusedAll(t, [
@@ -61,7 +63,7 @@ test('no name and no redirect leads to what is not public', { concurrency: 4 }, 
     ['a name of the metadata address', ...named('metadata.test')],
     ['a name of a unique local address', ...named('unique-local.test')],
   ]);
-  assert.equal(host.connectionCount(), before, 'nothing was dialled');
+  assert.equal(host.connectionCount(), before, 'no connection was made');
   const onward = (path: string, to: string, reason: string, more: object) =>
     frame(redirect(path, to), reason, more);
   const metadata = 'https://169.254.169.254/latest/meta-data/';
@@ -81,7 +83,9 @@ test('no name and no redirect leads to what is not public', { concurrency: 4 }, 
   ]);
 });
 
-test('the bytes decide what a file is, whatever it is called', { concurrency: 4 }, async (t) => {
+test('the bytes of a file decide its type, not its name or header', {
+  concurrency: 4,
+}, async (t) => {
   const page = Buffer.from('<!doctype html><title>Not a picture</title>');
   const playlist = Buffer.from('#EXTM3U\n#EXTINF:3,\nhttps://127.0.0.1/secret.ts\n');
   const clip = await videoBytes({ width: 480, height: 480, seconds: 2, fps: 6 });
@@ -113,9 +117,9 @@ test('the bytes decide what a file is, whatever it is called', { concurrency: 4 
   ]);
 });
 
-/** A request for one clip of this make and these declared seconds, served under a path. */
-async function clip(declared: number, wish: Parameters<typeof videoBytes>[0]) {
-  const url = bytes(`/clip/${crypto.randomUUID()}`, await videoBytes({ fps: 6, ...wish }));
+/** A request with one clip of this kind and this declared duration, served by the host. */
+async function clip(declared: number, options: Parameters<typeof videoBytes>[0]) {
+  const url = bytes(`/clip/${crypto.randomUUID()}`, await videoBytes({ fps: 6, ...options }));
   return { ...REFERENCES, reference_video_urls: [url], reference_video_durations: [declared] };
 }
 
@@ -157,7 +161,7 @@ test("a clip's short side is 480 to 720 pixels, as displayed", { concurrency: 4 
   ]);
 });
 
-test('the first refusal is told, whatever becomes of the others', async () => {
+test('the first refusal is reported, whatever happens to the other inputs', async () => {
   const never = host.serve('/never.png', { kind: 'stall' });
   const later = host.serve('/later.png', {
     kind: 'after',
@@ -171,8 +175,8 @@ test('the first refusal is told, whatever becomes of the others', async () => {
   await assertRefused(fixture, firstFails, { field: 'image_url', ...reason });
 });
 
-test('one bad of eight references refunds all and deletes the good ones', async () => {
-  const { promise: othersStored, resolve: tellStored } = Promise.withResolvers<void>();
+test('one bad reference of eight refunds the task and deletes the good ones', async () => {
+  const { promise: othersStored, resolve: setStored } = Promise.withResolvers<void>();
   const bad = host.serve('/bad.png', {
     kind: 'after',
     moment: othersStored,
@@ -186,7 +190,7 @@ test('one bad of eight references refunds all and deletes the good ones', async 
     fixture.storedFiles,
     (files) => files.filter((name) => name.startsWith('obj_')).length === 7,
   );
-  tellStored();
+  setStored();
   const taskId = await refused;
   await deleted(fixture, taskId);
   const task = await fixture.settled(taskId);
@@ -196,7 +200,7 @@ test('one bad of eight references refunds all and deletes the good ones', async 
   );
 });
 
-test('what is seen without a look-up is refused before anything is reserved', async () => {
+test('what can be seen without a DNS lookup is refused before credits are reserved', async () => {
   const customer = await fixture.customer(60);
   const cases: [object, object][] = [
     [{ image_url: 'https://10.0.0.1/a.png' }, { field: 'image_url', reason: 'not_public' }],
@@ -241,7 +245,7 @@ test('nothing is fetched for a request that is not paid for', async () => {
   assert.equal(host.connectionCount(), seen);
 });
 
-test('what refused requests left is gone from storage and the scratch directory', async () => {
+test('nothing of refused requests is left in storage or in the scratch directory', async () => {
   const text = "select id from tasks where phase <> 'completed'";
   for (const { id } of await sql<{ id: string }>(fixture.db, text)) await deleted(fixture, id);
   const text2 = "select id from objects where state <> 'deleted'";

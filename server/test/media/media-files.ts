@@ -26,8 +26,9 @@ import {
   Log,
   Rational,
 } from 'node-av/lib';
+import { createRandom } from '../random.ts';
 
-/** What a test video shall be; every part has a default that makes a small healthy mp4. */
+/** The properties of a test video; the defaults give a small valid mp4. */
 export interface TestVideo {
   codec?: keyof typeof VIDEO_CODECS;
   format?: 'mp4' | 'mov' | 'webm' | 'matroska';
@@ -38,7 +39,7 @@ export interface TestVideo {
   seconds?: number;
   /** `null` makes a video track alone; `only` an audio track alone. */
   audio?: null | 'with' | 'only';
-  /** How a player shall turn the picture, clockwise. */
+  /** How much a player turns the picture, clockwise. */
   rotationDegrees?: 0 | 90 | 180 | 270;
   pixelFormat?: 'yuv420p' | 'yuv420p10le' | 'yuvj420p';
   /** FFmpeg filters put after the test picture, for example `setpts` or `setsar`. */
@@ -95,10 +96,10 @@ const DEFAULTS: Required<Plain> = {
 
 /**
  * Makes one video with FFmpeg, the same bytes each time.
- * @throws FFmpegError when FFmpeg does not take the wish
+ * @throws FFmpegError when FFmpeg refuses the options
  */
-export async function makeVideo(path: string, wish: TestVideo = {}): Promise<void> {
-  const video = { ...DEFAULTS, ...wish };
+export async function makeVideo(path: string, options: TestVideo = {}): Promise<void> {
+  const video = { ...DEFAULTS, ...options };
   Log.setLevel(AV_LOG_QUIET);
   const graph = await openGraph(graphText(video));
   const muxer = await openMuxer(path, video);
@@ -145,7 +146,7 @@ function openMuxer(path: string, video: Wanted): Promise<Muxer> {
   });
 }
 
-/** Nine 32-bit numbers, 16.16 fixed point but for the last column, which is 2.30. */
+/** Nine 32-bit numbers in 16.16 fixed point; the last column is in 2.30. */
 function displayMatrix(clockwiseDegrees: number): Buffer {
   const angle = (clockwiseDegrees * Math.PI) / 180;
   const [cos, sin] = [Math.round(Math.cos(angle)), Math.round(Math.sin(angle))];
@@ -210,7 +211,7 @@ function sinkOf(graph: FilterGraph, name: string): FilterContext {
   return sink;
 }
 
-/** Takes from the track that is behind, so that the file is well interleaved. */
+/** Takes frames from the track that is behind, so that the file is well interleaved. */
 async function pumpAll(tracks: Track[]): Promise<void> {
   const open = new Set(tracks);
   while (open.size > 0) {
@@ -267,7 +268,7 @@ export function withOrientation(jpeg: Buffer, orientation: number): Buffer {
   return Buffer.concat([jpeg.subarray(0, 2), marker, exif, jpeg.subarray(2)]);
 }
 
-/** A PNG whose header promises a size its data does not have. */
+/** A PNG whose header claims a size that its data does not have. */
 export function pngOfClaimedSize(png: Buffer, width: number, height: number): Buffer {
   const claimed = Buffer.from(png);
   claimed.writeUInt32BE(width, 16);
@@ -289,11 +290,10 @@ export function patchBoxes(mp4: Buffer, type: string, fields: Record<number, num
 /** The file with `count` bytes changed, the same ones for the same seed. */
 export function withFlippedBytes(bytes: Buffer, seed: number, count: number): Buffer {
   const flipped = Buffer.from(bytes);
-  let state = seed >>> 0 || 1;
-  for (let left = count; left > 0; left--) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    const at = state % flipped.length;
-    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (state >>> 29)), at);
+  const random = createRandom(seed);
+  for (let left = count; left > 0; left -= 1) {
+    const at = random.below(flipped.length);
+    flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << random.below(8)), at);
   }
   return flipped;
 }

@@ -6,13 +6,17 @@ import { audit } from '../../src/operator/audit.ts';
 import { showTask } from '../../src/operator/task-listing.ts';
 import { type GuardedFetchSettings, startService } from '../../src/service.ts';
 import { type Client, client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
-import { makeCustomer, serviceEnvironment, temporaryFolder, until } from '../service.ts';
+import { serviceEnvironment } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { TEST_CA_FILE } from '../tls/certificates.ts';
+import { until } from '../until.ts';
 import { makeImage, makeVideo, type TestVideo } from './media-files.ts';
-import { type MediaHost, startMediaHost, TEST_CA_FILE } from './media-host.ts';
+import { type MediaHost, startMediaHost } from './media-host.ts';
 
-/** The whole service in this process, and a host that it may download from. */
+/** The whole service in this process, and a host from which it may download. */
 export interface MediaFixture {
   database: TestDatabase;
   db: Database;
@@ -20,16 +24,16 @@ export interface MediaFixture {
   /** The service's DATA_DIR. */
   dataDir: string;
   customer(credits: number): Promise<Client>;
-  /** Waits for the task to rest in one of these phases, `completed` or `failed` when not given. */
+  /** Waits until the task is in one of these phases; `completed` or `failed` when not given. */
   settled(taskId: string, ...phases: string[]): Promise<ShownTask>;
   /** Files in the storage and in the scratch directory. */
   storedFiles(): Promise<string[]>;
-  /** Checks the books, and stops. */
+  /** Stops the service. @throws Error when the audit finds a problem */
   close(): Promise<void>;
 }
 
 /** A task as operators see it. */
-export interface ShownTask {
+interface ShownTask {
   id: string;
   phase: string;
   held_cause: string | null;
@@ -43,8 +47,8 @@ export interface ShownTask {
 }
 
 /**
- * Names that only this service's look-up knows. `stranger.test` is allowed like localhost, but the
- * host's certificate is not made out to it; the others resolve to what is not public.
+ * Host names that only this service resolves. `stranger.test` is allowed like localhost, but the
+ * host's certificate is not for this name; the others resolve to addresses that are not public.
  */
 const NAMES: Record<string, string[]> = {
   localhost: ['127.0.0.1'],
@@ -55,9 +59,9 @@ const NAMES: Record<string, string[]> = {
   'unique-local.test': ['fd00::1'],
 };
 
-/** What is not set for the guarded fetch and the environment is as for every service of a test. */
+/** Starts the service; options and variables that are not given are those of every test service. */
 export async function openMediaFixture(
-  wish: {
+  options: {
     guardedFetch?: GuardedFetchSettings;
     environment?: Record<string, string>;
     dataDir?: string;
@@ -70,16 +74,16 @@ export async function openMediaFixture(
     readFile(TEST_CA_FILE, 'utf8'),
   ]);
   const { db, url: databaseUrl } = database;
-  const dataDir = wish.dataDir ?? folder.path;
+  const dataDir = options.dataDir ?? folder.path;
   const allowed = [`localhost:${host.port}`, `stranger.test:${host.port}`, 'localhost:1'];
   const environment = serviceEnvironment({
     CREATE_WAIT_SECONDS: '60',
     DATA_DIR: dataDir,
     OUTBOUND_ALLOW: allowed.join(','),
-    ...wish.environment,
+    ...options.environment,
   });
   const opened = { url: databaseUrl, db, created: false, onExit: () => {}, close: async () => {} };
-  const guardedFetch = { ca, resolve, ...wish.guardedFetch };
+  const guardedFetch = { ca, resolve, ...options.guardedFetch };
   const service = await startService(readConfig(environment), opened, quiet, guardedFetch);
   return {
     ...{ database, db, host, dataDir },
@@ -131,7 +135,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
 }
 
-/** Waits until an ended task has none of its inputs left, or no object at all. */
+/** Waits until all objects of an ended task that have one of these roles, or any, are deleted. */
 export async function deleted(
   fixture: MediaFixture,
   taskId: string,
@@ -146,33 +150,30 @@ export async function deleted(
 }
 
 /** The bytes of a still test picture. */
-export async function imageBytes(...wish: Wish<typeof makeImage>): Promise<Buffer> {
-  return madeBytes((filePath) => makeImage(filePath, ...wish));
+export async function imageBytes(...options: OptionsOf<typeof makeImage>): Promise<Buffer> {
+  return madeBytes((filePath) => makeImage(filePath, ...options));
 }
 
 /** The bytes of a small test video. */
-export async function videoBytes(wish: TestVideo): Promise<Buffer> {
-  return madeBytes((filePath) => makeVideo(filePath, wish));
+export async function videoBytes(options: TestVideo): Promise<Buffer> {
+  return madeBytes((filePath) => makeVideo(filePath, options));
 }
 
-type Wish<Make> = Make extends (filePath: string, ...wish: infer Wished) => unknown
-  ? Wished
+type OptionsOf<Make> = Make extends (filePath: string, ...options: infer Options) => unknown
+  ? Options
   : never;
 
-/** The bytes of a file that `make` writes under this name. */
-export async function madeBytes(
-  make: (filePath: string) => Promise<void>,
-  name = 'made',
-): Promise<Buffer> {
+/** The bytes of a file that `make` writes. */
+async function madeBytes(make: (filePath: string) => Promise<void>): Promise<Buffer> {
   await using folder = await temporaryFolder();
-  const filePath = path.join(folder.path, name);
+  const filePath = path.join(folder.path, 'file');
   await make(filePath);
-  return await readFile(filePath); // or the folder would go first
+  return await readFile(filePath); // without await the folder would be deleted first
 }
 
 /**
- * Keeps the worker from an accepted task's next step until its render is there and `work` has had
- * the file's path.
+ * Locks an accepted task until its render exists and `work` has been called with the file's path:
+ * the worker archives the file only afterwards.
  * @returns the path
  */
 export function betweenRenderAndArchive(

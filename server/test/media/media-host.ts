@@ -6,19 +6,20 @@ import type { Socket } from 'node:net';
 import { pipeline, Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
+import { TEST_HOST_CERTIFICATE_FILE, TEST_HOST_KEY_FILE } from '../tls/certificates.ts';
 
-/** How a path of the test host behaves. Whatever is not described answers 404. */
+/** How a path of the test host behaves. Other paths return 404. */
 export type Behaviour =
-  /** These bytes with these headers; a `content-length` of yours is sent as it is, true or not. */
+  /** These bytes with these headers; a `content-length` among them is sent even if it is wrong. */
   | { kind: 'bytes'; bytes: Uint8Array; status?: number; headers?: Record<string, string> }
   | { kind: 'redirect'; to: string; status?: number | undefined }
   /** Bytes that trickle, a few at a time, and never end. */
   | { kind: 'drip'; chunkBytes: number; everySeconds: number }
   /** Bytes as fast as they are read, without end. */
   | { kind: 'endless'; status?: number; headers?: Record<string, string> }
-  /** Accepts the request and never answers. */
+  /** Accepts the request and never responds. */
   | { kind: 'stall' }
-  /** Lets the request wait for this moment. */
+  /** Delays the response until this moment. */
   | { kind: 'after'; moment: Promise<unknown>; next: Behaviour }
   /** Sends headers and some bytes, then nothing more. */
   | { kind: 'stall_in_body'; bytes: Uint8Array }
@@ -26,11 +27,11 @@ export type Behaviour =
   | { kind: 'reset'; bytes: Uint8Array }
   /** A few kilobytes of gzip that decode to this many zeros. */
   | { kind: 'gzip_bomb'; decodedBytes: number }
-  /** Exactly this text instead of an HTTP answer, then the connection ends. */
+  /** Exactly this text instead of an HTTP response, then the connection ends. */
   | { kind: 'raw'; text: string };
 
 /** A request as it arrived. */
-export interface SeenRequest {
+interface SeenRequest {
   path: string;
   headers: http.IncomingHttpHeaders;
 }
@@ -38,13 +39,13 @@ export interface SeenRequest {
 /** A real server on a loopback port for tests that download. */
 export interface MediaHost {
   port: number;
-  /** The URL of a path under a name or address that leads here; `localhost` when not given. */
+  /** The URL of a path, with a host name or address of this host; `localhost` when not given. */
   url(path: string, host?: string): string;
-  /** Describes a path and gives its URL. */
+  /** Sets the behaviour of a path and returns its URL. */
   serve(path: string, behaviour: Behaviour): string;
   /** Every request so far, oldest first. */
   requests: SeenRequest[];
-  /** Connections ever accepted, with a request or without. */
+  /** Connections accepted so far, with a request or without. */
   connectionCount(): number;
   /** Bytes written to the connections that are open now. */
   sentBytes(): number;
@@ -55,9 +56,6 @@ export interface MediaHost {
   /** Cuts every connection and resolves when the port is free. */
   close(): Promise<void>;
 }
-
-/** The certificate (PEM) of the authority that vouches for the test host. */
-export const TEST_CA_FILE = new URL('./tls/ca.crt', import.meta.url);
 
 /**
  * Starts a host on `address` (127.0.0.1), with TLS unless `tls` is false, on a free port unless one
@@ -73,7 +71,7 @@ export async function startMediaHost(
     const path = request.url ?? '/';
     requests.push({ path, headers: request.headers });
     server.emit('seen');
-    response.on('error', () => {}); // the client may leave whenever it likes
+    response.on('error', () => {}); // the client may disconnect at any time
     behave(behaviours.get(path.replace(/\?.*/, '')), response);
   });
   const connections = watchConnections(server);
@@ -104,7 +102,7 @@ export async function startMediaHost(
   };
 }
 
-/** So that a test that waits in vain fails and does not hang. */
+/** A time limit, so that a test fails instead of hanging. */
 function patience() {
   return { signal: AbortSignal.timeout(10_000) };
 }
@@ -112,8 +110,8 @@ function patience() {
 async function createServer(tls: boolean): Promise<http.Server> {
   if (!tls) return http.createServer();
   const [key, cert] = await Promise.all([
-    readFile(new URL('./tls/server.key', import.meta.url)),
-    readFile(new URL('./tls/server.crt', import.meta.url)),
+    readFile(TEST_HOST_KEY_FILE),
+    readFile(TEST_HOST_CERTIFICATE_FILE),
   ]);
   return https.createServer({ key, cert }).on('tlsClientError', () => {});
 }
@@ -183,7 +181,7 @@ function behave(behaviour: Behaviour | undefined, response: http.ServerResponse)
 }
 
 function send(source: Readable, response: http.ServerResponse): void {
-  pipeline(source, response, () => {}); // ends early whenever the client leaves
+  pipeline(source, response, () => {}); // ends early when the client disconnects
 }
 
 async function* trickle(chunkBytes: number, everySeconds: number) {

@@ -7,11 +7,15 @@ import { readConfig } from '../../src/config/config.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 import { makeVideo } from '../media/media-files.ts';
-import { type MediaHost, startMediaHost, TEST_CA_FILE } from '../media/media-host.ts';
-import { makeCustomer, serviceEnvironment, temporaryFolder, until } from '../service.ts';
+import { type MediaHost, startMediaHost } from '../media/media-host.ts';
+import { serviceEnvironment } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { TEST_CA_FILE } from '../tls/certificates.ts';
+import { until } from '../until.ts';
 import { workflowWith } from './comfyui-rig.ts';
 
 // One API for each foreign provider and one worker that has all four, on one database.

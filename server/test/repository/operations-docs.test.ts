@@ -201,8 +201,8 @@ async function testSources(): Promise<string> {
   const names = [
     'crash/crash-steps.test',
     'crash/kill-stream.test',
-    'dice',
     'fire/under-fire.test',
+    'ledger/rounds',
     'simulation/simulation.test',
   ];
   return (await Promise.all(names.map((name) => read(`server/test/${name}.ts`)))).join('\n');

@@ -5,23 +5,23 @@ import { awaitResponse } from '../../src/tasks/create/response.ts';
 import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting.ts';
 import { publicColumns, readTasks, type Task, videoTask } from '../../src/tasks/task.ts';
 import { quiet } from '../database.ts';
+import type { Random } from '../random.ts';
 import { bindingFor, PRICE, REQUEST } from '../task-fixtures.ts';
-import type { Process } from './process.ts';
-import type { Random } from './random.ts';
-import { type Thread, within } from './scheduler.ts';
-import { LINKS, LOST_WAKE_UPS, PICTURES, pictureUrl } from './surroundings.ts';
-import type { Telling } from './tellings.ts';
-import { processOn, type World } from './world.ts';
+import { LINKS, LOST_WAKE_UPS, PICTURES, pictureUrl } from './fake-deps.ts';
+import type { ClientObservation } from './observations.ts';
+import type { Process } from './scheduler/process.ts';
+import { type Thread, within } from './scheduler/scheduler.ts';
+import { processOn, type Simulation } from './simulation.ts';
 
 type Api = Process & { db: Database };
 
-/** What a client sends under one Idempotency-Key, each time the same. */
-export interface Order {
+/** An Idempotency-Key and the body that a client sends with it each time. */
+export interface SimulatedRequest {
   key: string;
   request: typeof REQUEST;
 }
 
-export function drawOrders(random: Random, count: number): Order[] {
+export function drawRequests(random: Random, count: number): SimulatedRequest[] {
   return Array.from({ length: count }, (_, i) => {
     const prompt = `Scene ${i}`;
     const seed = random.whole(0, 1000);
@@ -33,83 +33,98 @@ export function drawOrders(random: Random, count: number): Order[] {
   });
 }
 
-/** Sends its orders, some of them again and again, and asks what became of them. */
-export async function beClient(world: World, thread: Thread, orders: Order[]): Promise<void> {
-  const { random, scheduler } = world;
-  const own = processOn(world, thread, scheduler.newLife());
-  const errands = orders.length * 3;
-  for (let i = 0; i < errands; i += 1) {
+/** Sends its requests, some of them several times, and reads their tasks. */
+export async function runClient(
+  simulation: Simulation,
+  thread: Thread,
+  requests: SimulatedRequest[],
+): Promise<void> {
+  const { random, scheduler } = simulation;
+  const own = processOn(simulation, thread, scheduler.newLifetime());
+  const calls = requests.length * 3;
+  for (let i = 0; i < calls; i += 1) {
     await own.sleep(random.between(0, random.pick([0.5, 4, 15])));
-    const order = orders[i] ?? random.pick(orders);
-    const taskId = world.tellings.taskOf(thread.name, order.key);
-    const asks = taskId !== undefined && random.chance(0.4);
-    const telling = asks
-      ? await serve(world, thread, (api) => readStatus(api, taskId, order.key))
-      : await serve(world, thread, (api) => post(world, api, order));
-    if (telling) {
-      world.trace.note(thread.name, `told ${wordsOf(world, telling)}`);
-      world.tellings.add({ client: thread.name, ...telling });
+    const planned = requests[i] ?? random.pick(requests);
+    const taskId = simulation.observations.taskOf(thread.name, planned.key);
+    const isRead = taskId !== undefined && random.chance(0.4);
+    const observation = isRead
+      ? await serve(simulation, thread, (api) => readStatus(api, taskId, planned.key))
+      : await serve(simulation, thread, (api) => post(simulation, api, planned));
+    if (observation) {
+      simulation.trace.note(thread.name, `got ${describeObservation(simulation, observation)}`);
+      simulation.observations.add({ client: thread.name, ...observation });
     }
   }
-  scheduler.end(own.life);
+  scheduler.end(own.lifetime);
 }
 
-function wordsOf({ trace }: World, telling: Told): string {
-  const status = telling.kind === 'bound' ? telling.status : '';
-  const task = 'taskId' in telling ? trace.nameOf(telling.taskId) : '';
-  return [telling.key, telling.kind, task, status].filter((word) => word !== '').join(' ');
+function describeObservation({ trace }: Simulation, observation: Observed): string {
+  const status = observation.kind === 'bound' ? observation.status : '';
+  const task = 'taskId' in observation ? trace.nameOf(observation.taskId) : '';
+  return [observation.key, observation.kind, task, status].filter((word) => word !== '').join(' ');
 }
 
-type Told = Telling extends infer One ? (One extends Telling ? Omit<One, 'client'> : never) : never;
+type Observed = ClientObservation extends infer One
+  ? One extends ClientObservation
+    ? Omit<One, 'client'>
+    : never
+  : never;
 
-/** One request to an API process of its own; undefined when that died, or its answer got lost. */
+/** One request to an API process of its own; undefined if that died, or its response was lost. */
 async function serve(
-  world: World,
+  simulation: Simulation,
   thread: Thread,
-  handle: (api: Api) => Promise<Told>,
-): Promise<Told | undefined> {
-  const api = processOn(world, thread, world.scheduler.newLife());
-  const told = await within(api.life, () => handle(api));
-  world.scheduler.end(api.life);
-  return world.season === 'stormy' && world.random.chance(0.1) ? undefined : told;
+  handle: (api: Api) => Promise<Observed>,
+): Promise<Observed | undefined> {
+  const api = processOn(simulation, thread, simulation.scheduler.newLifetime());
+  const observed = await within(api.lifetime, () => handle(api));
+  simulation.scheduler.end(api.lifetime);
+  return simulation.stage === 'faulty' && simulation.random.chance(0.1) ? undefined : observed;
 }
 
-async function readStatus(api: Api, taskId: string, key: string): Promise<Told> {
+async function readStatus(api: Api, taskId: string, key: string): Promise<Observed> {
   const tasks = await readTasks(api.db, [taskId]).catch(() => undefined);
   if (tasks === undefined) return { key, kind: 'busy' };
   const [task] = tasks;
-  if (!task) throw new Error(`${taskId} was told and is gone`);
+  if (!task) throw new Error(`${taskId} was in a response and does not exist`);
   const { status } = videoTask(publicColumns(task), LINKS);
-  // A task that failed unannounced may have left its key; then this is no promise about the key.
+  // An unannounced task that failed may have released its key: this says nothing about the key.
   return status === 'failed'
     ? { key, kind: 'refunded', taskId }
     : { key, kind: 'bound', taskId, status };
 }
 
-/** POST /api/v1/video/generations, from its key on. */
-async function post(world: World, api: Api, { key, request }: Order): Promise<Told> {
-  const { createWaitSeconds } = world.setting;
+/** POST /api/v1/video/generations, without the checks that come before its key. */
+async function post(
+  simulation: Simulation,
+  api: Api,
+  { key, request }: SimulatedRequest,
+): Promise<Observed> {
+  const { createWaitSeconds } = simulation.settings;
   const deps = {
     ...{ db: api.db, queue: LOST_WAKE_UPS, log: quiet, createWaitSeconds },
-    providerName: world.cloud.personality.name,
+    providerName: simulation.providerState.profile.name,
   };
-  const binding = bindingFor(world.accountId, key, request.prompt);
+  const binding = bindingFor(simulation.accountId, key, request.prompt);
   try {
     const { kind, task } = await createTask(deps, binding, request, PRICE);
     if (kind === 'replayed') return boundTo(key, task);
-    return boundTo(key, await awaitResponse({ ...deps, waiting: waitingOf(world, api) }, task));
+    return boundTo(
+      key,
+      await awaitResponse({ ...deps, waiting: waitingOf(simulation, api) }, task),
+    );
   } catch (error) {
     if (error instanceof ApiError) return refusalOf(key, error);
     throw error;
   }
 }
 
-function boundTo(key: string, task: Task): Told {
+function boundTo(key: string, task: Task): Observed {
   const { status } = videoTask(publicColumns(task), LINKS);
   return { key, kind: 'bound', taskId: task.id, status };
 }
 
-function refusalOf(key: string, { code, details }: ApiError): Told {
+function refusalOf(key: string, { code, details }: ApiError): Observed {
   if (code === 'insufficient_credits') return { key, kind: 'no_credits' };
   const taskId = details?.credits === undefined ? undefined : details.task_id;
   if (typeof taskId !== 'string') return { key, kind: 'busy' };
@@ -119,8 +134,8 @@ function refusalOf(key: string, { code, details }: ApiError): Told {
     : { key, kind: 'refunded', taskId };
 }
 
-/** As tasks/create/waiting.ts waits, on the simulation's clock. */
-function waitingOf({ random }: World, api: Api): Waiting {
+/** Waits as tasks/create/waiting.ts does, on the simulation's clock. */
+function waitingOf({ random }: Simulation, api: Api): Waiting {
   return {
     async outcome(taskId, seconds) {
       const endsAtMs = api.nowMs() + seconds * 1000;

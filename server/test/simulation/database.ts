@@ -7,8 +7,8 @@ import {
   together,
 } from '../../src/database/database.ts';
 import { createTestDatabase, quiet } from '../database.ts';
-import { ConnectionLost, type Process } from './process.ts';
-import { describe, type Trace } from './trace.ts';
+import { ConnectionLost, type Process } from './scheduler/process.ts';
+import { describe, type Trace } from './scheduler/trace.ts';
 
 export const START_SECONDS = Date.UTC(2030, 0, 1) / 1000;
 
@@ -18,7 +18,7 @@ const OWN_CLOCK = statement(
    as $$ select to_timestamp(current_setting('simulation.now')::float8) $$`,
 );
 const SET_CLOCK = statement('simulation_clock', `select set_config('simulation.now', $1, false)`);
-// Without triggers: the ledger's refuses deletions. To truncate takes some 20 times longer.
+// Without triggers, since the ledger's trigger refuses deletions. `truncate` takes 20 times longer.
 const DELETIONS = statement(
   'simulation_deletions',
   `select 'set local session_replication_role = replica; '
@@ -27,11 +27,11 @@ const DELETIONS = statement(
    where schemaname = 'public' and tablename not in ('migrations', 'delivery_secrets')`,
 );
 
-/** A database for one history after another, whose clock is the simulation's. */
+/** A database whose clock is the simulation's, for one history after another. */
 export interface SimulatedServer {
-  /** The database without faults, at the time that `nowMs` says. */
+  /** The database without faults; `nowMs` is its clock. */
   at(nowMs: () => number): Database;
-  /** Forgets all that happened in it. */
+  /** Deletes all rows. */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function openSimulatedServer(): Promise<SimulatedServer> {
   };
 }
 
-/** The clock is a setting of the one connection: to move it is one short statement. */
+/** The clock is a setting of the one connection, set by one short statement. */
 function withClock(db: Database, nowMs: () => number): Database {
   let setMs = -1;
   const setClock = async (on: Queryable): Promise<void> => {
@@ -62,7 +62,7 @@ function withClock(db: Database, nowMs: () => number): Database {
     setMs = nowMs();
     await on.query(SET_CLOCK, [String(START_SECONDS + setMs / 1000)]);
   };
-  /** Within a transaction the clock's statement travels with the first of the others. */
+  /** Within a transaction the clock's statement is pipelined with the first of the others. */
   const onTime =
     <T>(work: (tx: Transaction) => Promise<T>) =>
     async (tx: Transaction): Promise<T> => {
@@ -70,7 +70,7 @@ function withClock(db: Database, nowMs: () => number): Database {
         const [, result] = await together(setClock(tx), work(tx));
         return result;
       } catch (error) {
-        setMs = -1; // to roll back takes the clock back as well
+        setMs = -1; // a rollback resets the clock as well
         throw error;
       }
     };
@@ -87,24 +87,24 @@ function withClock(db: Database, nowMs: () => number): Database {
 
 /**
  * The database as a process of the simulation sees it: each transaction, or statement outside of
- * one, is a unit of the scheduler, and may meet the process's fate.
+ * one, is a unit of the scheduler and may have a fault.
  */
 export function databaseOf(process: Process, inner: Database, trace: Trace): Database {
   return {
     query(sql, values) {
       const label = () => describe(trace, sql.name, values);
-      return process.unit({ label }, async (fate) => {
-        if (fate === 'refused') throw new ConnectionLost();
+      return process.unit({ label }, async (fault) => {
+        if (fault === 'refused') throw new ConnectionLost();
         return inner.query(sql, values);
       });
     },
     transaction: (work) => {
       const done: string[] = [];
       const label = () => `[${done.join('; ')}]`;
-      return process.unit({ label }, (fate) =>
+      return process.unit({ label }, (fault) =>
         inner.transaction(async (tx) => {
           const result = await work(noting(tx, done, trace));
-          if (fate === 'refused') throw new ConnectionLost(); // rolled back: the commit got lost
+          if (fault === 'refused') throw new ConnectionLost(); // rolled back, as if the commit was lost
           return result;
         }),
       );

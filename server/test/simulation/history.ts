@@ -2,35 +2,36 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { grant } from '../../src/ledger/ledger.ts';
+import { createRandom, type Random } from '../random.ts';
 import { PRICE } from '../task-fixtures.ts';
-import { callBack, operate } from './bystanders.ts';
-import { beClient, drawOrders } from './client.ts';
-import { createCloud, DAYS, drawPersonality } from './cloud.ts';
+import { sendCallbacks } from './callbacks.ts';
+import { type CheckResult, checkHistory } from './checks.ts';
+import { drawRequests, runClient } from './client.ts';
 import type { SimulatedServer } from './database.ts';
-import { createRandom, type Random } from './random.ts';
-import { createScheduler } from './scheduler.ts';
-import { createTellings } from './tellings.ts';
-import { createTrace } from './trace.ts';
-import { judge, type Verdict } from './verdict.ts';
-import { workThroughStorm, workToTheEnd } from './worker.ts';
-import { processOn, type Setting, type World } from './world.ts';
+import { createObservations } from './observations.ts';
+import { runOperator } from './operator.ts';
+import { createProviderState, drawProfile, SUBMIT_WEIGHTS } from './provider-state.ts';
+import { createScheduler } from './scheduler/scheduler.ts';
+import { createTrace } from './scheduler/trace.ts';
+import { processOn, type Simulation, type SimulationSettings } from './simulation.ts';
+import { workToTheEnd, workWithFaults } from './worker.ts';
 
-/** What came of one history. */
-export interface History extends Verdict {
+/** The result of one history. */
+export interface SimulatedHistory extends CheckResult {
   seed: number;
   turns: number;
   trace: string[];
 }
 
 /**
- * Lives through one history: everything that is left to chance comes from the seed, so that the
- * same seed lives through the same one again.
+ * Runs one history. Everything random comes from the seed, so that the same seed gives the same
+ * history again.
  */
-export async function live(
+export async function runHistory(
   server: SimulatedServer,
   scratch: ScratchDirectory,
   seed: number,
-): Promise<History> {
+): Promise<SimulatedHistory> {
   await server.clear();
   const random = createRandom(seed);
   const scheduler = createScheduler(random, random.pick([1, 4, 20]));
@@ -39,16 +40,22 @@ export async function live(
   const db = server.at(nowMs);
   const credits = PRICE.credits * random.pick([3, 20, 20]);
   const accountId = await makeAccount(db, seed, credits);
-  const cloud = createCloud(drawPersonality(random));
-  const basis = { random, scheduler, trace, cloud, db, scratch, accountId };
-  const setting = drawSetting(random);
-  const tellings = createTellings();
-  const world: World = { ...basis, setting, tellings, shelf: new Set(), season: 'stormy' };
-  trace.note('world', `${cloud.personality.name} ${JSON.stringify(setting)}`);
-  begin(world);
+  const providerState = createProviderState(drawProfile(random));
+  const basis = { random, scheduler, trace, providerState, db, scratch, accountId };
+  const settings = drawSettings(random);
+  const observations = createObservations();
+  const simulation: Simulation = {
+    ...basis,
+    settings,
+    observations,
+    storedObjects: new Set(),
+    stage: 'faulty',
+  };
+  trace.note('simulation', `${providerState.profile.name} ${JSON.stringify(settings)}`);
+  begin(simulation);
   await scheduler.run();
-  const verdict = await judge(world, credits);
-  return { ...verdict, seed, turns: scheduler.turns(), trace: trace.lines() };
+  const result = await checkHistory(simulation, credits);
+  return { ...result, seed, turns: scheduler.turns(), trace: trace.lines() };
 }
 
 async function makeAccount(db: Database, seed: number, credits: number): Promise<string> {
@@ -57,49 +64,53 @@ async function makeAccount(db: Database, seed: number, credits: number): Promise
   return accountId;
 }
 
-function drawSetting(random: Random): Setting {
+function drawSettings(random: Random): SimulationSettings {
   const crash = random.pick([0, 0.004, 0.015, 0.03]);
   const error = random.pick([0, 0.01, 0.03, 0.1]);
   return {
     createWaitSeconds: random.pick([0, 6, 20, 90]),
-    faults: { crash_before: crash, refused: error, reply_lost: error, crash_after: crash },
-    day: random.pick(DAYS),
+    faults: { crash_before: crash, refused: error, response_lost: error, crash_after: crash },
+    submitWeights: random.pick(SUBMIT_WEIGHTS),
     workers: random.whole(2, 3),
     renewsLeases: random.chance(0.6),
     hasOperator: random.chance(0.3),
   };
 }
 
-function begin(world: World): void {
-  const { scheduler, random, setting } = world;
-  const orders = drawOrders(random, random.whole(3, 6));
-  const half = Math.ceil(orders.length / 2);
+function begin(simulation: Simulation): void {
+  const { scheduler, random, settings } = simulation;
+  const requests = drawRequests(random, random.whole(3, 6));
+  const half = Math.ceil(requests.length / 2);
   const shared = random.chance(0.5);
-  const clients = [shared ? orders : orders.slice(0, half), shared ? orders : orders.slice(half)];
-  let shopping = clients.length;
+  const clients = [
+    shared ? requests : requests.slice(0, half),
+    shared ? requests : requests.slice(half),
+  ];
+  let activeClients = clients.length;
   for (const [i, own] of clients.entries()) {
     scheduler.start(`client${i + 1}`, async (thread) => {
-      await beClient(world, thread, own).finally(() => (shopping -= 1));
+      await runClient(simulation, thread, own).finally(() => (activeClients -= 1));
     });
   }
-  const workers = Array.from({ length: setting.workers }, (_, i) => `worker${i + 1}`);
-  let working = workers.length;
+  const workers = Array.from({ length: settings.workers }, (_, i) => `worker${i + 1}`);
+  let activeWorkers = workers.length;
   for (const name of workers) {
     scheduler.start(name, async (thread) => {
-      await workThroughStorm(world, thread).finally(() => (working -= 1));
+      await workWithFaults(simulation, thread).finally(() => (activeWorkers -= 1));
     });
   }
-  scheduler.start('provider', (thread) => callBack(world, thread));
-  if (setting.hasOperator) scheduler.start('operator', (thread) => operate(world, thread));
+  scheduler.start('provider', (thread) => sendCallbacks(simulation, thread));
+  if (settings.hasOperator)
+    scheduler.start('operator', (thread) => runOperator(simulation, thread));
   scheduler.start('calm', async (thread) => {
-    const own = processOn(world, thread, scheduler.newLife());
-    while (shopping > 0) await own.sleep(1);
+    const own = processOn(simulation, thread, scheduler.newLifetime());
+    while (activeClients > 0) await own.sleep(1);
     await own.sleep(random.between(0, 150));
-    world.season = 'calm';
-    world.trace.note('world', 'the storm is over');
-    while (working > 0) await own.sleep(1);
-    await workToTheEnd(world, thread);
-    world.season = 'over';
-    scheduler.end(own.life);
+    simulation.stage = 'calm';
+    simulation.trace.note('simulation', 'no more faults');
+    while (activeWorkers > 0) await own.sleep(1);
+    await workToTheEnd(simulation, thread);
+    simulation.stage = 'over';
+    scheduler.end(own.lifetime);
   });
 }

@@ -10,75 +10,80 @@ import {
   type Provider,
   type SubmitOutcome,
 } from '../../src/providers/provider.ts';
+import type { Random } from '../random.ts';
 import {
-  type Cloud,
-  type Day,
   hasRun,
-  isListed,
+  isInList,
   isShown,
   JOB_LIMIT_SECONDS,
-  type Job,
   likenessOf,
-  OUTPUT_LIFE_SECONDS,
-  type Plan,
-  SUBMIT_TIMEOUT_SECONDS,
+  OUTPUT_KEPT_SECONDS,
+  type ProviderState,
+  type SimulatedJob,
+  SUBMIT_CALL_SECONDS,
+  type SubmitPlan,
+  type SubmitWeights,
   sendJob,
-} from './cloud.ts';
-import { ConnectionLost, type Process } from './process.ts';
-import type { Random } from './random.ts';
-import { describe, type Trace } from './trace.ts';
+} from './provider-state.ts';
+import { ConnectionLost, type Process } from './scheduler/process.ts';
+import { describe, type Trace } from './scheduler/trace.ts';
 
-export interface ProviderDeps {
-  cloud: Cloud;
+interface SimulatedProviderDeps {
+  providerState: ProviderState;
   random: Random;
   trace: Trace;
-  day: Day;
+  submitWeights: SubmitWeights;
   /** Milliseconds since 1970 at the simulation's start. */
   epochMs: number;
-  /** Whether the provider behaves for once. */
+  /** Whether the provider accepts every submit from now on. */
   isCalm(): boolean;
 }
 
-/** The provider as a process of the simulation reaches it. */
-export function providerOf(process: Process, deps: ProviderDeps): Provider {
-  const { cloud, trace } = deps;
-  const ask = <T>(what: string, answer: () => T): Promise<T> =>
-    process.unit({ label: () => what }, async (fate) => {
-      if (fate === 'refused') throw new ConnectionLost();
-      return answer();
+/** The provider as a process of the simulation calls it. */
+export function providerOf(process: Process, deps: SimulatedProviderDeps): Provider {
+  const { providerState, trace } = deps;
+  const respond = <T>(what: string, response: () => T): Promise<T> =>
+    process.unit({ label: () => what }, async (fault) => {
+      if (fault === 'refused') throw new ConnectionLost();
+      return response();
     });
   return {
-    name: cloud.personality.name,
+    name: providerState.profile.name,
     identity: 'simulated',
-    capabilities: capabilitiesOf(cloud),
+    capabilities: capabilitiesOf(providerState),
     submit: (jobSpec, mayStillSend) => submit(process, deps, { jobSpec, mayStillSend }),
     async find(attempt) {
       const what = describe(trace, 'find', [attempt.jobSpec.attemptId]);
-      const jobs = await ask(what, () => look(deps, process.nowMs(), attempt));
-      return judge(cloud, jobs, await attempt.takenJobIds(jobs.map((job) => job.id)));
+      const jobs = await respond(what, () => shownJobs(deps, process.nowMs(), attempt));
+      return findOutcome(providerState, jobs, await attempt.takenJobIds(jobs.map((job) => job.id)));
     },
-    read: (jobId) => ask(`read ${jobId}`, () => statusOf(cloud, jobId, process.nowMs())),
-    openOutput: (output) => ask(`open ${output.job}`, () => openOutput(cloud, output)),
-    readCallback: async ({ body }) => readCallback(cloud, body),
+    read: (jobId) =>
+      respond(`read ${jobId}`, () => statusOf(providerState, jobId, process.nowMs())),
+    openOutput: (output) => respond(`open ${output.job}`, () => openOutput(providerState, output)),
+    readCallback: async ({ body }) => readCallback(providerState, body),
   };
 }
 
-function capabilitiesOf({ personality }: Cloud): Capabilities {
-  const { findLagSeconds } = personality;
+function capabilitiesOf({ profile }: ProviderState): Capabilities {
+  const { findLagSeconds } = profile;
   return {
     ...{ exactOutput: false, findLagSeconds, budgets: {} },
-    ...{ jobLimitSeconds: JOB_LIMIT_SECONDS, outputLifeSeconds: OUTPUT_LIFE_SECONDS },
+    ...{ jobLimitSeconds: JOB_LIMIT_SECONDS, outputLifeSeconds: OUTPUT_KEPT_SECONDS },
   };
 }
 
-interface Call {
+interface SubmitCall {
   jobSpec: JobSpec;
   mayStillSend(): boolean;
 }
 
-async function submit(process: Process, deps: ProviderDeps, call: Call): Promise<SubmitOutcome> {
+async function submit(
+  process: Process,
+  deps: SimulatedProviderDeps,
+  call: SubmitCall,
+): Promise<SubmitOutcome> {
   const { random, trace } = deps;
-  const plan = deps.isCalm() ? 'accepted' : random.weighted(deps.day);
+  const plan = deps.isCalm() ? 'accepted' : random.weighted(deps.submitWeights);
   const connectSeconds = random.chance(0.15) ? random.between(1, 90) : random.between(0, 0.3);
   const name = trace.nameOf(call.jobSpec.attemptId);
   const label = () => `send ${name}, to be ${plan}`;
@@ -87,31 +92,41 @@ async function submit(process: Process, deps: ProviderDeps, call: Call): Promise
     async () =>
       plan === 'not_sent' || !call.mayStillSend() ? undefined : send(process, deps, call, plan),
   );
-  if (sent === undefined) return { kind: 'not_sent', cause: 'it was too late, or no connection' };
+  if (sent === undefined) return { kind: 'not_sent', cause: 'too late, or no connection' };
   const { job, replySeconds } = sent;
-  const hearing = { label: () => `hear of ${name}`, afterSeconds: replySeconds, canFail: false };
-  return process.unit(hearing, async () => replyOf(plan, job));
+  const receiving = {
+    label: () => `response to ${name}`,
+    afterSeconds: replySeconds,
+    canFail: false,
+  };
+  return process.unit(receiving, async () => replyOf(plan, job));
 }
 
-/** The bytes leave: what follows at the provider does not depend on us any more. */
-function send(process: Process, deps: ProviderDeps, { jobSpec }: Call, plan: Plan) {
-  const { cloud, random } = deps;
+/** Sends the bytes; a crash of the service does not change any more what the provider does. */
+function send(
+  process: Process,
+  deps: SimulatedProviderDeps,
+  { jobSpec }: SubmitCall,
+  plan: SubmitPlan,
+) {
+  const { providerState, random } = deps;
   const travelSeconds = random.chance(0.1) ? random.between(1, 28) : random.between(0.01, 0.5);
   const arrivesAtMs = process.nowMs() + Math.round(travelSeconds * 1000);
-  const makesJob = ['accepted', 'reply_lost', 'error_after_accepting'].includes(plan);
-  const isBarred = cloud.barredAttempts.has(jobSpec.attemptId);
-  const job = makesJob && !isBarred ? sendJob(cloud, random, jobSpec, arrivesAtMs) : undefined;
-  const hangs = plan === 'reply_lost' && random.chance(0.5);
-  const replySeconds = hangs ? SUBMIT_TIMEOUT_SECONDS : travelSeconds + random.between(0, 1.5);
+  const makesJob = ['accepted', 'response_lost', 'error_after_accepting'].includes(plan);
+  const isBarred = providerState.barredAttempts.has(jobSpec.attemptId);
+  const job =
+    makesJob && !isBarred ? sendJob(providerState, random, jobSpec, arrivesAtMs) : undefined;
+  const hangs = plan === 'response_lost' && random.chance(0.5);
+  const replySeconds = hangs ? SUBMIT_CALL_SECONDS : travelSeconds + random.between(0, 1.5);
   return { job, replySeconds };
 }
 
-function replyOf(plan: Plan, job: Job | undefined): SubmitOutcome {
+function replyOf(plan: SubmitPlan, job: SimulatedJob | undefined): SubmitOutcome {
   switch (plan) {
     case 'accepted':
       return job && !job.isBarred
         ? { kind: 'accepted', jobId: job.id }
-        : { kind: 'not_sent', cause: 'a look-up came first' };
+        : { kind: 'not_sent', cause: 'a find came first' };
     case 'busy':
     case 'operator':
       return { kind: 'rejected', fault: plan, cause: plan };
@@ -120,21 +135,25 @@ function replyOf(plan: Plan, job: Job | undefined): SubmitOutcome {
     case 'throws':
       throw new Error('the adapter broke');
     case 'not_sent':
-    case 'reply_lost':
+    case 'response_lost':
     case 'error_after_accepting':
     case 'unknown_and_not_accepted':
       return { kind: 'unknown', cause: plan };
   }
 }
 
-/** The jobs that may be the attempt's, as the provider shows them now. */
-function look({ cloud, epochMs }: ProviderDeps, nowMs: number, findInput: FindJobInput): Job[] {
-  const { personality, jobs, barredAttempts } = cloud;
+/** The jobs that may be the attempt's, as the provider shows them now; an exact find bars others. */
+function shownJobs(
+  { providerState, epochMs }: SimulatedProviderDeps,
+  nowMs: number,
+  findInput: FindJobInput,
+): SimulatedJob[] {
+  const { profile, jobs, barredAttempts } = providerState;
   const { attemptId } = findInput.jobSpec;
-  if (personality.find === 'none') return [];
-  if (personality.absence === 'final') barLateComers(cloud, attemptId, nowMs, barredAttempts);
-  const shown = jobs.filter((job) => isListed(cloud, job, nowMs));
-  if (personality.shows === 'mark') return shown.filter((job) => job.attemptId === attemptId);
+  if (profile.find === 'none') return [];
+  if (profile.absence === 'final') barLateComers(providerState, attemptId, nowMs, barredAttempts);
+  const shown = jobs.filter((job) => isInList(providerState, job, nowMs));
+  if (profile.shows === 'mark') return shown.filter((job) => job.attemptId === attemptId);
   const from = findInput.sentBetween.from - epochMs;
   const to = findInput.sentBetween.to - epochMs;
   return shown
@@ -142,15 +161,24 @@ function look({ cloud, epochMs }: ProviderDeps, nowMs: number, findInput: FindJo
     .filter((job) => from <= job.arrivesAtMs && job.arrivesAtMs <= to);
 }
 
-function barLateComers(cloud: Cloud, attemptId: string, nowMs: number, barred: Set<string>): void {
-  const mine = cloud.jobs.find((job) => job.attemptId === attemptId);
+function barLateComers(
+  providerState: ProviderState,
+  attemptId: string,
+  nowMs: number,
+  barred: Set<string>,
+): void {
+  const mine = providerState.jobs.find((job) => job.attemptId === attemptId);
   if (mine && hasRun(mine, nowMs)) return;
   barred.add(attemptId);
   if (mine) mine.isBarred = true;
 }
 
-function judge({ personality }: Cloud, jobs: Job[], taken: Set<string>): FindOutcome {
-  const { shows, absence } = personality;
+function findOutcome(
+  { profile }: ProviderState,
+  jobs: SimulatedJob[],
+  taken: Set<string>,
+): FindOutcome {
+  const { shows, absence } = profile;
   const free = shows === 'mark' ? jobs : jobs.filter((job) => !taken.has(job.id));
   const [job] = free;
   if (!job) return { kind: 'absent', proof: absence };
@@ -158,7 +186,7 @@ function judge({ personality }: Cloud, jobs: Job[], taken: Set<string>): FindOut
   return { kind: 'found', jobId: job.id, by: shows };
 }
 
-function statusOf({ jobs }: Cloud, jobId: string, nowMs: number): JobStatus {
+function statusOf({ jobs }: ProviderState, jobId: string, nowMs: number): JobStatus {
   const job = jobs.find(({ id }) => id === jobId);
   if (!job || !isShown(job, nowMs)) return { kind: 'missing' };
   if (job.ending === 'never' || nowMs < job.endsAtMs) return { kind: 'working' };
@@ -167,7 +195,7 @@ function statusOf({ jobs }: Cloud, jobId: string, nowMs: number): JobStatus {
   return { kind: 'failed', code: 'provider_failed', message: 'It broke.', billed };
 }
 
-function openOutput({ jobs }: Cloud, output: OutputReference): AsyncIterable<Uint8Array> {
+function openOutput({ jobs }: ProviderState, output: OutputReference): AsyncIterable<Uint8Array> {
   const job = jobs.find(({ id }) => id === output.job);
   if (!job || job.output === 'gone') throw new OutputGone('the result is gone');
   return bytesOf(job.output);
@@ -177,9 +205,9 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-function readCallback({ personality }: Cloud, body: Uint8Array): Callback {
+function readCallback({ profile }: ProviderState, body: Uint8Array): Callback {
   const { job, isGenuine } = JSON.parse(Buffer.from(body).toString());
-  const isSigned = personality.callbacks === 'signed';
+  const isSigned = profile.callbacks === 'signed';
   if (isSigned && !isGenuine) return { kind: 'forged', cause: 'the signature is wrong' };
   return { kind: 'news', jobId: job, verified: isSigned };
 }

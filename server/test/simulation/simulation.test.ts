@@ -1,46 +1,52 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figuresOf, liveThrough, reportOf, type Summary } from './many.ts';
+import { describeFailure, describeSummary, runHistories, type Summary } from './histories.ts';
 
-// The task machine, the ledger and the database as they are, under a scheduler that decides by a
-// seed who goes on, what crashes, what gets lost and what time it is; see simulation/history.ts.
+// The real task machine, ledger and database, under a scheduler that decides by a seed which thread
+// runs, what crashes, what gets lost and what time it is; see simulation/history.ts.
 
 const { FRAMEWRIGHT_SEED: seed, FRAMEWRIGHT_SIMULATE_MINUTES: minutes } = process.env;
-/** About 15 seconds of histories; they are the same ones each time. */
+/** About 15 seconds of histories, the same ones each time. */
 const HISTORIES = 60;
-/** With more failures than that, there is enough to look at. */
+/** How many failures are printed. */
 const MAX_FAILURES = 5;
 
-/** What a fixed run must have met, or it proves less than it seems to. */
+/** Events that the fixed histories must contain, or they prove less than they seem to. */
 const LANDMARKS = [
   ...['task completed', 'task failed not_accepted', 'task failed provider_unavailable'],
-  ...['task held acceptance', 'task held outcome', 'key armed again'],
+  ...['task held acceptance', 'task held outcome', 'key released'],
   ...['attempt accepted by sender', 'attempt accepted by find', 'attempt accepted by callback'],
   ...['attempt accepted by operator', 'attempt absent by find', 'attempt unknown by sender'],
-  ...['told bound', 'told refunded', 'told busy', 'told no_credits', 'orphan unknown_there'],
+  ...[
+    'observed bound',
+    'observed refunded',
+    'observed busy',
+    'observed no_credits',
+    'orphan unknown_there',
+  ],
 ];
 
 function assertNoProblems({ failed }: Summary): void {
-  assert.equal(failed.map(reportOf).join('\n'), '');
+  assert.equal(failed.map(describeFailure).join('\n'), '');
 }
 
 test('no credit, task or promise is lost, whatever crashes, gets lost or comes late', {
-  skip: (seed ?? minutes) !== undefined && 'other histories were asked for',
+  skip: (seed ?? minutes) !== undefined && 'a variable asks for other histories',
 }, async (t) => {
   const seeds = Array.from({ length: HISTORIES }, (_, i) => i + 1);
-  const summary = await liveThrough(seeds);
-  t.diagnostic(figuresOf(summary));
+  const summary = await runHistories(seeds);
+  t.diagnostic(describeSummary(summary));
   assertNoProblems(summary);
   const missed = LANDMARKS.filter((landmark) => summary.tally[landmark] === undefined);
   assert.deepEqual(missed, []);
 });
 
-test('FRAMEWRIGHT_SIMULATE_MINUTES: fresh histories for as long as asked', {
-  skip: minutes === undefined && 'it says for how many minutes fresh histories are to be lived',
+test('FRAMEWRIGHT_SIMULATE_MINUTES: new histories for this many minutes', {
+  skip: minutes === undefined && 'it is not set',
 }, async (t) => {
   const end = performance.now() + Number(minutes) * 60_000;
-  const summary = await liveThrough(freshSeeds(() => performance.now() < end));
-  t.diagnostic(figuresOf(summary));
+  const summary = await runHistories(freshSeeds(() => performance.now() < end));
+  t.diagnostic(describeSummary(summary));
   t.diagnostic(JSON.stringify(summary.tally, null, 1));
   assertNoProblems({ ...summary, failed: summary.failed.slice(0, MAX_FAILURES) });
 });
@@ -50,19 +56,19 @@ function* freshSeeds(wanted: () => boolean): Generator<number> {
 }
 
 test('FRAMEWRIGHT_SEED: one history, unit by unit', {
-  skip: seed === undefined && 'it names the one history to be shown',
+  skip: seed === undefined && 'it is not set',
 }, async (t) => {
   const trace: string[] = [];
-  const summary = await liveThrough([Number(seed)], (history) => trace.push(...history.trace));
+  const summary = await runHistories([Number(seed)], (history) => trace.push(...history.trace));
   t.diagnostic(trace.join('\n'));
   assertNoProblems(summary);
 });
 
-test('a seed lives through the same history again, unit by unit', {
-  skip: (seed ?? minutes) !== undefined && 'other histories were asked for',
+test('a seed gives the same history again, unit by unit', {
+  skip: (seed ?? minutes) !== undefined && 'a variable asks for other histories',
 }, async () => {
   const traces: string[] = [];
-  await liveThrough([2, 2], (history) => traces.push(history.trace.join('\n')));
+  await runHistories([2, 2], (history) => traces.push(history.trace.join('\n')));
   const [first, second] = traces;
   assert.equal(first, second);
 });

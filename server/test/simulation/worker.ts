@@ -4,69 +4,74 @@ import { createSteps } from '../../src/tasks/steps/steps.ts';
 import { LEASE_SECONDS } from '../../src/tasks/transitions.ts';
 import { type AdvanceDeps, advance } from '../../src/tasks/worker.ts';
 import { quiet } from '../database.ts';
-import type { Process } from './process.ts';
-import { type Thread, within } from './scheduler.ts';
-import { processOn, stepPartsOf, type World } from './world.ts';
+import type { Process } from './scheduler/process.ts';
+import { type Thread, within } from './scheduler/scheduler.ts';
+import { processOn, type Simulation, stepDepsOf } from './simulation.ts';
 
-interface Hands extends AdvanceDeps {
+interface SimulatedWorker extends AdvanceDeps {
   process: Process & { db: Database };
 }
 
-/** Works on due tasks, one at a time, as long as there is a storm; dies and comes back. */
-export async function workThroughStorm(world: World, thread: Thread): Promise<void> {
-  while (world.season === 'stormy') {
-    const hands = handsOf(world, thread);
-    const { life } = hands.process;
-    if (world.setting.renewsLeases) startRenewing(world, `${thread.name} renewing`, hands);
-    await within(life, () => workUntilRestart(world, hands));
-    world.scheduler.end(life);
+/** Works on due tasks, one at a time, while there are faults; restarts after each crash. */
+export async function workWithFaults(simulation: Simulation, thread: Thread): Promise<void> {
+  while (simulation.stage === 'faulty') {
+    const worker = faultyWorker(simulation, thread);
+    const { lifetime } = worker.process;
+    if (simulation.settings.renewsLeases)
+      startRenewing(simulation, `${thread.name} renewing`, worker);
+    await within(lifetime, () => workUntilRestart(simulation, worker));
+    simulation.scheduler.end(lifetime);
   }
 }
 
-function handsOf(world: World, thread: Thread): Hands {
-  const process = processOn(world, thread, world.scheduler.newLife());
-  const stopsEarly = world.random.chance(0.1); // told to stop, it gives its lease back
+function faultyWorker(simulation: Simulation, thread: Thread): SimulatedWorker {
+  const process = processOn(simulation, thread, simulation.scheduler.newLifetime());
+  const stopsEarly = simulation.random.chance(0.1); // as at shutdown: it gives its lease back
   return {
-    ...stillHands(world, process),
+    ...calmWorker(simulation, process),
     stopping: {
       get aborted() {
-        return stopsEarly || world.season !== 'stormy';
+        return stopsEarly || simulation.stage !== 'faulty';
       },
     },
   };
 }
 
-function stillHands(world: World, process: Hands['process']): Hands {
-  const steps = createSteps(stepPartsOf(world, process));
+function calmWorker(simulation: Simulation, process: SimulatedWorker['process']): SimulatedWorker {
+  const steps = createSteps(stepDepsOf(simulation, process));
   const stopping = { aborted: false };
   return { process, db: process.db, log: quiet, steps, leases: new Map(), stopping };
 }
 
-async function workUntilRestart(world: World, hands: Hands): Promise<void> {
-  const { process } = hands;
-  for (let restSeconds = 0; ; ) {
-    await process.sleep(restSeconds);
-    if (world.season !== 'stormy') return;
-    const due = await dueIds(world, process.db).catch(() => []);
-    restSeconds = world.random.between(0, due.length > 0 ? 0.5 : 12);
+async function workUntilRestart(simulation: Simulation, worker: SimulatedWorker): Promise<void> {
+  const { process } = worker;
+  for (let pauseSeconds = 0; ; ) {
+    await process.sleep(pauseSeconds);
+    if (simulation.stage !== 'faulty') return;
+    const due = await dueIds(simulation, process.db).catch(() => []);
+    pauseSeconds = simulation.random.between(0, due.length > 0 ? 0.5 : 12);
     if (due.length === 0) continue;
-    await advance(hands, world.random.pick(due)).catch(() => {}); // a task was left
-    if (hands.stopping.aborted) return;
+    await advance(worker, simulation.random.pick(due)).catch(() => {}); // a fault ended the step
+    if (worker.stopping.aborted) return;
   }
 }
 
 /** Due tasks in an order that does not depend on their random ids. */
-async function dueIds(world: World, db: Database): Promise<string[]> {
+async function dueIds(simulation: Simulation, db: Database): Promise<string[]> {
   const rows = await dueTasks(db);
-  const names = rows.map(({ id }) => ({ id, name: world.trace.nameOf(id) }));
+  const names = rows.map(({ id }) => ({ id, name: simulation.trace.nameOf(id) }));
   return names.sort((a, b) => a.name.localeCompare(b.name)).map(({ id }) => id);
 }
 
-function startRenewing(world: World, name: string, { process, leases }: Hands): void {
-  world.scheduler.start(name, async (thread) => {
-    const own = processOn(world, thread, process.life);
-    await within(process.life, async () => {
-      while (!process.life.isOver()) {
+function startRenewing(
+  simulation: Simulation,
+  name: string,
+  { process, leases }: SimulatedWorker,
+): void {
+  simulation.scheduler.start(name, async (thread) => {
+    const own = processOn(simulation, thread, process.lifetime);
+    await within(process.lifetime, async () => {
+      while (!process.lifetime.isOver()) {
         await own.sleep(LEASE_SECONDS / 3);
         if (leases.size > 0) await renew(own.db, leases).catch(() => {});
       }
@@ -81,31 +86,33 @@ const NEXT_DUE = statement(
    from tasks where due_at is not null order by in_seconds, id`,
 );
 
-/** By then a job is over its limit, and every look-up past the provider's lag. */
+/** By then every job is past its limit, and every find past the provider's lag. */
 const SETTLING_SECONDS = 420;
-/** A held task that was looked at so often after that will stay so. */
-const LAST_LOOKS = 2;
-/** One that is not held and still has not ended never will: the verdict says so. */
-const MAX_LOOKS = 100;
+/** A task that is still held after so many steps stays held. */
+const HELD_STEPS = 2;
+/** A task that is not held and has not ended after so many never ends; the checks report it. */
+const MAX_STEPS = 100;
 
-/** Goes on with all tasks, without faults, until each has ended or is held for good. */
-export async function workToTheEnd(world: World, thread: Thread): Promise<void> {
-  const process = processOn(world, thread, world.scheduler.newLife());
-  const hands = stillHands(world, process);
+/** Works on all tasks, without faults, until each has ended or stays held. */
+export async function workToTheEnd(simulation: Simulation, thread: Thread): Promise<void> {
+  const process = processOn(simulation, thread, simulation.scheduler.newLifetime());
+  const worker = calmWorker(simulation, process);
   const settledAtMs = process.nowMs() + SETTLING_SECONDS * 1000;
-  const looks = new Map<string, number>();
+  const steps = new Map<string, number>();
   for (;;) {
-    const live = await world.db.query<{ id: string; phase: string; in_seconds: number }>(NEXT_DUE);
-    const open = live.filter(({ id, phase }) => phase !== 'held' || !isSeen(looks, id));
+    const live = await simulation.db.query<{ id: string; phase: string; in_seconds: number }>(
+      NEXT_DUE,
+    );
+    const open = live.filter(({ id, phase }) => phase !== 'held' || !staysHeld(steps, id));
     const [next] = open;
-    if (!next || (looks.get(next.id) ?? 0) > MAX_LOOKS) break;
+    if (!next || (steps.get(next.id) ?? 0) > MAX_STEPS) break;
     await process.sleep(Math.max(0, next.in_seconds));
-    await advance(hands, next.id);
-    if (process.nowMs() > settledAtMs) looks.set(next.id, (looks.get(next.id) ?? 0) + 1);
+    await advance(worker, next.id);
+    if (process.nowMs() > settledAtMs) steps.set(next.id, (steps.get(next.id) ?? 0) + 1);
   }
-  world.scheduler.end(process.life);
+  simulation.scheduler.end(process.lifetime);
 }
 
-function isSeen(looks: Map<string, number>, taskId: string): boolean {
-  return (looks.get(taskId) ?? 0) >= LAST_LOOKS;
+function staysHeld(steps: Map<string, number>, taskId: string): boolean {
+  return (steps.get(taskId) ?? 0) >= HELD_STEPS;
 }

@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { newId } from '../../src/kernel/ids.ts';
 import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
-import { temporaryFolder } from '../service.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const BYTES = Buffer.from('0123456789');
 
@@ -23,9 +23,9 @@ async function bytesOf(stream: Promise<Readable>): Promise<string> {
   return String(await buffer(await stream));
 }
 
-/** What every storage promises, as tests of one that `open` gives. */
+/** Tests of what every storage promises, for the one that `open` returns. */
 export function testStorage(name: string, open: () => Promise<Storage>): void {
-  test(`${name}: what was put is read back, byte for byte, as often as asked`, async () => {
+  test(`${name}: an object that was put can be read repeatedly, byte for byte`, async () => {
     const storage = await open();
     const bytes = crypto.getRandomValues(new Uint8Array(65_536));
     const id = await putBytes(storage, bytes);
@@ -34,7 +34,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     }
   });
 
-  test(`${name}: a range is read with both its ends`, async () => {
+  test(`${name}: a range includes both its ends`, async () => {
     const storage = await open();
     const id = await putBytes(storage, BYTES);
     const ranges = { '0-0': '0', '0-9': '0123456789', '3-5': '345', '9-9': '9' };
@@ -44,13 +44,13 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     }
   });
 
-  test(`${name}: an empty object is an object`, async () => {
+  test(`${name}: an object may be empty`, async () => {
     const storage = await open();
     const id = await putBytes(storage, new Uint8Array());
     assert.equal(await bytesOf(storage.open(id)), '');
   });
 
-  test(`${name}: what is not there is ObjectMissing, not an empty stream`, async () => {
+  test(`${name}: to open a missing object fails with ObjectMissing, not with an empty stream`, async () => {
     const storage = await open();
     await assert.rejects(storage.open(newId('object')), ObjectMissing);
     await assert.rejects(storage.open(newId('object'), { first: 0, last: 1 }), ObjectMissing);
@@ -64,7 +64,7 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     assert.equal(await bytesOf(storage.open(other)), '0123456789');
   });
 
-  test(`${name}: deleting what is not there is no error`, async () => {
+  test(`${name}: to delete a missing object is no error`, async () => {
     const storage = await open();
     const id = await putBytes(storage, BYTES);
     await storage.delete(id);
@@ -72,26 +72,26 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     await storage.delete(newId('object'));
   });
 
-  test(`${name}: many objects are put at the same time`, async () => {
+  test(`${name}: many objects can be put at the same time`, async () => {
     const storage = await open();
     const texts = Array.from({ length: 20 }, (_, i) => `object ${i}`);
     const ids = await Promise.all(texts.map((text) => putBytes(storage, Buffer.from(text))));
     assert.deepEqual(await Promise.all(ids.map((id) => bytesOf(storage.open(id)))), texts);
   });
 
-  test(`${name}: an object outlives the storage that took it`, async () => {
+  test(`${name}: an object can be read by a storage that is opened later`, async () => {
     const id = await putBytes(await open(), BYTES);
     assert.equal(await bytesOf((await open()).open(id)), '0123456789');
   });
 
-  test(`${name}: a file that is not there makes no object`, async () => {
+  test(`${name}: to put a missing file fails and makes no object`, async () => {
     const storage = await open();
     const id = newId('object');
     await assert.rejects(storage.put(id, '/nowhere/at/all'));
     await assert.rejects(storage.open(id), ObjectMissing);
   });
 
-  test(`${name}: a reader that leaves early does no harm`, async () => {
+  test(`${name}: a reader that stops early does not harm the object`, async () => {
     const storage = await open();
     const id = await putBytes(storage, new Uint8Array(1_000_000));
     const stream = await storage.open(id);

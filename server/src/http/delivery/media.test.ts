@@ -4,7 +4,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
-import { temporaryFolder } from '../../../test/service.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { statement } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { deleteMarked, markReady, type ObjectRole, storeFile } from '../../storage/objects.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openTestApp, parseResponse, type TestApp } from '../../../test/app.ts';
+import { makeCustomer } from '../../../test/customer.ts';
 import { assertError } from '../../../test/envelope.ts';
-import { makeCustomer } from '../../../test/service.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
 import { createKey, newSecret, revokeKey } from '../../accounts/api-keys.ts';
 import { grant } from '../../ledger/ledger.ts';

@@ -8,8 +8,8 @@ import {
   parseResponse,
   type TestApp,
 } from '../../../test/app.ts';
+import { makeCustomer } from '../../../test/customer.ts';
 import { assertError } from '../../../test/envelope.ts';
-import { makeCustomer } from '../../../test/service.ts';
 import { type Database, statement } from '../../database/database.ts';
 import { createApp } from '../app.ts';
 import { callerOf, type Endpoint } from './endpoint.ts';

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
 import { assertRefused, createFrom, MALFORMED } from '../../../test/providers/settings.ts';
-import { temporaryFolder } from '../../../test/service.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { comfyui } from './index.ts';
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { until } from '../../../test/service.ts';
 import {
   makeSubmittingTask,
   makeTask,
@@ -9,6 +8,7 @@ import {
   sql,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
+import { until } from '../../../test/until.ts';
 import type { Database } from '../../database/database.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import { announce } from './announce.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { makeCustomer } from '../../../test/service.ts';
+import { makeCustomer } from '../../../test/customer.ts';
 import {
   bindingFor,
   claimTask,

@@ -1,0 +1,60 @@
+import path from 'node:path';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import { imageBytes } from '../media/media-fixture.ts';
+import { type Behaviour, type MediaHost, startMediaHost } from '../media/media-host.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** What {@link CrashFixture.body} costs: 4 s of the mini model in 480p. */
+export const VIDEO_CREDITS = 60;
+/** A program that starts the service with {@link withCrashPoints} under it. */
+export const CRASHING_SERVICE = [new URL('./crashing-service.ts', import.meta.url).pathname];
+/** Longer than the leases of tasks and renders, shorter than the wait of a create. */
+const PAST_LEASES_SECONDS = 11;
+
+/** A database, a data folder and a client's media host that outlive the services that use them. */
+export interface CrashFixture extends AsyncDisposable {
+  database: TestDatabase;
+  dataDir: string;
+  /** A request for the shortest and smallest video. */
+  body: object;
+  env: Record<string, string>;
+  host: MediaHost;
+  /** How the host serves a picture. */
+  picture: Behaviour;
+  /** Moves the database's clock past all leases. */
+  expireLeases(): Promise<void>;
+}
+
+export type CrashMode = 'text-to-video' | 'image-to-video';
+
+export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
+  const database = await createTestDatabase();
+  const folder = await temporaryFolder();
+  const host = await startMediaHost();
+  const picture: Behaviour = { kind: 'bytes', bytes: await imageBytes('png', 96, 54) };
+  const imageUrl = host.serve('/frame.png', picture);
+  const dataDir = path.join(folder.path, 'data');
+  let clockSeconds = 0;
+  return {
+    ...{ database, dataDir, host, picture },
+    body: {
+      ...{ mode, model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4 },
+      ...{ resolution: '480p', generate_audio: false, seed: 1 },
+      ...(mode === 'image-to-video' ? { image_url: imageUrl } : {}),
+    },
+    env: {
+      ...{ DATABASE_URL: database.url, DATA_DIR: dataDir },
+      OUTBOUND_ALLOW: `localhost:${host.port}`,
+      ...{ POLL_MIN_SECONDS: '0.05', POLL_MAX_SECONDS: '0.1', CREATE_WAIT_SECONDS: '120' },
+    },
+    async expireLeases() {
+      clockSeconds += PAST_LEASES_SECONDS;
+      await database.setClock(clockSeconds);
+    },
+    async [Symbol.asyncDispose]() {
+      await host.close();
+      await database.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}

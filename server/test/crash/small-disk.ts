@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { mkdir, open, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const CHUNK = Buffer.alloc(2 ** 20);
+
+/** A folder for the service's files, on a disk of its own where one can be mounted. */
+export interface SmallDisk extends AsyncDisposable {
+  path: string;
+  /** Why it can't be filled, for the report of the tests; undefined when it can. */
+  excuse: string | undefined;
+  /** Fills it to the last byte; the returned function deletes what fills it. */
+  fill(): Promise<() => Promise<void>>;
+}
+
+export async function mountSmallDisk(folder: string, sizeBytes: number): Promise<SmallDisk> {
+  await mkdir(folder);
+  const excuse = await mount(folder, sizeBytes);
+  const ballast = path.join(folder, 'ballast');
+  return {
+    ...{ path: folder, excuse },
+    async fill() {
+      await fillUp(ballast);
+      return () => rm(ballast);
+    },
+    async [Symbol.asyncDispose]() {
+      if (excuse === undefined) await run('umount', ['--lazy', folder]);
+    },
+  };
+}
+
+/** @returns why it was not mounted */
+function mount(folder: string, sizeBytes: number): Promise<string | undefined> {
+  return run('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes}`, 'none', folder]).then(
+    () => undefined,
+    () => 'a small disk can only be mounted by root, on Linux',
+  );
+}
+
+async function fillUp(file: string): Promise<void> {
+  await using ballast = await open(file, 'w');
+  try {
+    for (;;) await ballast.writeFile(CHUNK);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+  }
+}

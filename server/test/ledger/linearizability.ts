@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import type { Database } from '../../src/database/database.ts';
+import type { Balance, CreditKind } from '../../src/ledger/ledger.ts';
+import { sql } from '../task-fixtures.ts';
+import {
+  type LedgerCall,
+  type LedgerHistory,
+  type LedgerRequest,
+  type Movement,
+  movementName,
+} from './history.ts';
+import { LedgerModel } from './model.ts';
+
+/** All balances of one account and kind, in the ledger's order; a state is an index into them. */
+interface Timeline {
+  name: string;
+  states: Balance[];
+  /** The newest state that a completed call proves to have been reached. */
+  floor: number;
+  /** The newest state that can have been reached: the movement after it has not been sent yet. */
+  ceiling: number;
+  /** Whether the movement that led to a state has been sent; the first state needs no movement. */
+  isSent: boolean[];
+}
+
+/** A movement in the ledger, and the state that it led to. */
+interface Booking {
+  movement: Movement;
+  timeline: Timeline;
+  state: number;
+}
+
+/** The states of a timeline, one of which must hold at some moment of a call, to explain its result. */
+interface Constraint {
+  timeline: Timeline;
+  fits(state: number): boolean;
+}
+
+/**
+ * Proves that each timeline is linearizable: the ledger's own order of movements, with every read
+ * and every refusal placed somewhere between them, explains all results and never places a call
+ * before one that had returned when it was sent. A movement in the ledger belongs to the call that
+ * got `booked`, or to one whose response was lost.
+ * @throws AssertionError for the first call that no order explains
+ */
+export async function assertLinearizable(db: Database, { calls }: LedgerHistory): Promise<void> {
+  const accounts = [...new Set(calls.map(({ request }) => request.accountId))];
+  const ledger = replay(accounts, await entriesOf(db, accounts));
+  const owners = ownersOf(ledger, calls);
+  const floors = new Map<LedgerCall, Map<Timeline, number>>();
+  for (const { call, isSending } of momentsOf(calls)) {
+    if (isSending) {
+      floors.set(
+        call,
+        new Map([...ledger.timelines.values()].map((timeline) => [timeline, timeline.floor])),
+      );
+      const booking = owners.get(call);
+      if (booking) raiseCeiling(booking);
+    } else {
+      for (const constraint of constraintsOf(call, ledger)) {
+        placeCall(call, constraint, floors.get(call)?.get(constraint.timeline) ?? 0);
+      }
+      floors.delete(call);
+    }
+  }
+}
+
+interface Ledger {
+  timelines: Map<string, Timeline>;
+  booked: Map<string, Booking>;
+}
+
+interface Entry {
+  account_id: string;
+  kind: CreditKind;
+  source: string;
+  credits: number;
+  reason: Movement['type'];
+  reference: string;
+  available_after: number;
+  reserved_after: number;
+}
+
+function entriesOf(db: Database, accounts: string[]): Promise<Entry[]> {
+  return sql<Entry>(
+    db,
+    `select account_id, kind, source, credits, reason, reference, available_after, reserved_after
+     from ledger_transfers where account_id = any($1) order by id`,
+    [accounts],
+  );
+}
+
+/** Applies the ledger's movements in its order to single-threaded models. */
+function replay(accounts: string[], entries: Entry[]): Ledger {
+  const ledger: Ledger = { timelines: new Map(), booked: new Map() };
+  const models = new Map(accounts.map((accountId) => [accountId, new LedgerModel()]));
+  for (const entry of entries) {
+    const { account_id, kind, available_after, reserved_after } = entry;
+    const movement = movementOf(entry);
+    const model = models.get(account_id);
+    assert.equal(model?.apply(movement), 'booked', JSON.stringify(entry));
+    const after = { available: available_after, reserved: reserved_after };
+    assert.deepEqual(after, model?.balances[kind], JSON.stringify(entry));
+    const timeline = timelineOf(ledger, account_id, kind);
+    assert.ok(
+      !ledger.booked.has(movementName(movement)),
+      `${movementName(movement)} was booked twice`,
+    );
+    ledger.booked.set(movementName(movement), {
+      movement,
+      timeline,
+      state: timeline.states.push(after) - 1,
+    });
+  }
+  return ledger;
+}
+
+function movementOf({
+  account_id: accountId,
+  kind,
+  source,
+  credits,
+  reason,
+  reference,
+}: Entry): Movement {
+  const name = Number(/\d+$/.exec(reference)?.[0]);
+  if (reason === 'reserve' || reason === 'capture' || reason === 'refund') {
+    return { type: reason, accountId, task: name, credits };
+  }
+  const signed = source === 'available' ? -credits : credits;
+  return { type: reason, accountId, kind, credits: signed, reference: name };
+}
+
+function timelineOf({ timelines }: Ledger, accountId: string, kind: CreditKind): Timeline {
+  const name = `${accountId} ${kind}`;
+  const states = [{ available: 0, reserved: 0 }];
+  const timeline = timelines.get(name) ?? { name, states, floor: 0, ceiling: 0, isSent: [true] };
+  timelines.set(name, timeline);
+  return timeline;
+}
+
+/** The call that made each movement: the one that got `booked`, else the first lost one. */
+function ownersOf({ booked }: Ledger, calls: LedgerCall[]): Map<LedgerCall, Booking> {
+  const owners = new Map<LedgerCall, Booking>();
+  for (const [name, booking] of booked) {
+    const senders = calls.filter(
+      ({ request }) => request.type !== 'read' && movementName(request) === name,
+    );
+    const winners = senders.filter((call) => call.result === 'booked');
+    assert.ok(winners.length <= 1, `${name}: ${winners.length} calls booked it`);
+    const lost = senders.filter(
+      (call) => call.result === 'lost' && isSame(call.request, booking.movement),
+    );
+    const [owner] = [...winners, ...lost];
+    assert.ok(owner, `${name} is in the ledger, but no call made it`);
+    assert.deepEqual(owner.request, booking.movement);
+    owners.set(owner, booking);
+  }
+  for (const call of calls) {
+    if (call.result === 'booked') assert.ok(owners.has(call), `${show(call)}: not in the ledger`);
+  }
+  return owners;
+}
+
+function isSame(request: LedgerRequest, movement: Movement): boolean {
+  const members = Object.entries(movement);
+  return members.every(([member, value]) => Reflect.get(request, member) === value);
+}
+
+function momentsOf(calls: LedgerCall[]): { call: LedgerCall; isSending: boolean }[] {
+  const moments = calls.flatMap((call) => [
+    { call, isSending: true, at: call.sentAt },
+    { call, isSending: false, at: call.receivedAt },
+  ]);
+  return moments.filter(({ at }) => Number.isFinite(at)).sort((one, other) => one.at - other.at);
+}
+
+function raiseCeiling({ timeline, state }: Booking): void {
+  timeline.isSent[state] = true;
+  while (timeline.isSent[timeline.ceiling + 1]) timeline.ceiling += 1;
+}
+
+/** The states that explain the result of a call. */
+function constraintsOf(call: LedgerCall, ledger: Ledger): Constraint[] {
+  const { request, result } = call;
+  const { accountId } = request;
+  if (request.type === 'read') {
+    assert.ok(typeof result === 'object');
+    return (['paid', 'promotional'] as const).map((kind) => {
+      const timeline = timelineOf(ledger, accountId, kind);
+      return { timeline, fits: (state) => isEqual(timeline.states[state], result[kind]) };
+    });
+  }
+  const named = ledger.booked.get(movementName(request));
+  if (result === 'insufficient') return insufficientConstraints(request, ledger, named);
+  assert.ok(named, `${show(call)}, but nothing of that name is booked`);
+  if (result === 'booked')
+    return [{ timeline: named.timeline, fits: (state) => state === named.state }];
+  if ('reference' in request)
+    assert.equal(isSame(request, named.movement), result === 'repeated', show(call));
+  return [{ timeline: named.timeline, fits: (state) => state >= named.state }];
+}
+
+function isEqual(balance: Balance | undefined, other: Balance): boolean {
+  return balance?.available === other.available && balance.reserved === other.reserved;
+}
+
+/** Too few credits. For an adjustment its name is checked first, so it was not booked yet either. */
+function insufficientConstraints(
+  request: Movement,
+  ledger: Ledger,
+  named: Booking | undefined,
+): Constraint[] {
+  const kind = 'kind' in request ? request.kind : 'paid';
+  const timeline = timelineOf(ledger, request.accountId, kind);
+  const taken = request.type === 'reserve' ? request.credits : -request.credits;
+  const tooFew = {
+    timeline,
+    fits: (state: number) => (timeline.states[state]?.available ?? 0) < taken,
+  };
+  if (!named || request.type !== 'adjust') return [tooFew];
+  return [tooFew, { timeline: named.timeline, fits: (state) => state < named.state }];
+}
+
+/** Places a call at the earliest state that explains it, which leaves later calls most choice. */
+function placeCall(call: LedgerCall, { timeline, fits }: Constraint, floor: number): void {
+  for (let state = floor; state <= timeline.ceiling; state += 1) {
+    if (!fits(state)) continue;
+    timeline.floor = Math.max(timeline.floor, state);
+    return;
+  }
+  const seen = JSON.stringify(timeline.states.slice(floor, timeline.ceiling + 1));
+  assert.fail(`${show(call)}: ${timeline.name} was only in these states: ${seen}`);
+}
+
+function show({ request, result }: LedgerCall): string {
+  return `${JSON.stringify(request)} got ${JSON.stringify(result)}`;
+}

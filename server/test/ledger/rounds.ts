@@ -1,0 +1,22 @@
+import type { TestContext } from 'node:test';
+import { createRandom, type Random } from '../random.ts';
+import { replayCommand } from '../replay.ts';
+
+const SEED = Number(process.env.FRAMEWRIGHT_SEED ?? Math.floor(Math.random() * 1e9));
+const ROUNDS = Number(process.env.FRAMEWRIGHT_LEDGER_ROUNDS ?? 2);
+
+/**
+ * Runs a test in rounds, each with a seed of its own. A failure prints the command that runs its
+ * round first. The seed repeats what is sent; the order of requests in a race is the machine's.
+ */
+export async function runRounds(t: TestContext, run: (random: Random) => Promise<void>) {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    try {
+      await run(createRandom(SEED + round));
+    } catch (error) {
+      const command = replayCommand(t.filePath ?? '', { FRAMEWRIGHT_SEED: SEED + round });
+      t.diagnostic(`this round again: ${command}`);
+      throw error;
+    }
+  }
+}

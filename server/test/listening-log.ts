@@ -1,9 +1,0 @@
-import { pino } from 'pino';
-import type { Log } from '../src/kernel/log.ts';
-
-/** A log, and the lines of warning and above that were written to it. */
-export function listeningLog(): { log: Log; lines: string[] } {
-  const lines: string[] = [];
-  const log = pino({ level: 'warn', base: null }, { write: (line: string) => lines.push(line) });
-  return { log, lines };
-}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { type Database, statement } from '../../src/database/database.ts';
+import { balances } from '../../src/ledger/ledger.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { until } from '../until.ts';
+
+/** A task that a create with an Idempotency-Key made. */
+export interface KeyTask {
+  id: string;
+  phase: string;
+  credits: number;
+  error_code: string | null;
+  announced: boolean;
+  /** States of the local renderer's jobs, except those that a find barred. */
+  jobs: string[];
+}
+
+const TASKS_OF_KEY = statement(
+  'test_tasks_of_key',
+  `select t.id, t.phase, t.credits, t.error_code, t.announced_at is not null as announced,
+     array(select j.state from attempts a join local_jobs j on j.id = a.id
+       where a.task_id = t.id and j.state <> 'barred') as jobs
+   from tasks t where t.idempotency_key = $1 order by t.created_at desc, t.id`,
+);
+
+/** The tasks of one Idempotency-Key, newest first. */
+export function tasksOfKey(db: Database, key: string): Promise<KeyTask[]> {
+  return db.query<KeyTask>(TASKS_OF_KEY, [key]);
+}
+
+/**
+ * Asserts that a request ended in exactly one completed task, rendered once. Earlier tasks of the
+ * key must have failed with a refund and without having been announced to a client.
+ */
+export async function assertOneVideo(db: Database, key: string, taskId: string): Promise<void> {
+  const [last, ...earlier] = await tasksOfKey(db, key);
+  assert.ok(last, `${key} has a task`);
+  assert.equal(last.id, taskId);
+  assert.equal(last.phase, 'completed');
+  assert.deepEqual(last.jobs, ['succeeded']);
+  for (const { phase, error_code, announced, jobs } of earlier) {
+    const expected = { phase: 'failed', error_code: 'not_accepted', announced: false, jobs: [] };
+    assert.deepEqual({ phase, error_code, announced, jobs }, expected);
+  }
+}
+
+/** Asserts the balance of an account without live tasks, and that the audit finds no problem. */
+export async function assertBalance(db: Database, accountId: string, available: number) {
+  const { paid } = await balances(db, accountId);
+  assert.deepEqual(paid, { available, reserved: 0 });
+  assert.deepEqual(await audit(db), { ok: true, problems: [] });
+}
+
+const OBJECTS = statement('test_objects', 'select id, role, state from objects order by id');
+
+interface ObjectRow {
+  id: string;
+  role: string;
+  state: string;
+}
+
+/**
+ * Waits until the sweeper is done, then asserts that no object is half-written, that no input is
+ * left, and that the files on disk are exactly the objects that are ready.
+ */
+export async function assertTidyObjects(db: Database, dataDir: string): Promise<void> {
+  const objects = await until(
+    () => db.query<ObjectRow>(OBJECTS),
+    (rows) => rows.every(({ state }) => state === 'ready' || state === 'deleted'),
+  );
+  const ready = objects.filter(({ state }) => state === 'ready');
+  assert.deepEqual(
+    ready.filter(({ role }) => role === 'input'),
+    [],
+  );
+  const files = await filesUnder(path.join(dataDir, 'objects'));
+  assert.deepEqual(files, ready.map(({ id }) => id).sort());
+}
+
+async function filesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+    .sort();
+}

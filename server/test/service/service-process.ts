@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { TEST_CA_FILE } from '../tls/certificates.ts';
+import { until } from '../until.ts';
+
+const CLI = new URL('../../src/framewright.ts', import.meta.url).pathname;
+
+/** A service in a process of its own; `await using` kills what still runs. */
+export interface ServiceProcess extends AsyncDisposable {
+  /** Where the API listens, if the process has that role. */
+  url: string;
+  process: ChildProcess;
+  /** What it wrote so far, standard output and error together. */
+  output(): string;
+  /** Ends it with a signal and resolves when it is gone. */
+  kill(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The variables every service of a test gets, before its own. It trusts the test's media hosts. */
+export function serviceEnvironment(own: Record<string, string>): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '',
+    NODE_EXTRA_CA_CERTS: fileURLToPath(TEST_CA_FILE),
+    NODE_NO_WARNINGS: '1',
+    PORT: '0',
+    POLL_MIN_SECONDS: '0.2',
+    POLL_MAX_SECONDS: '0.5',
+    ...own,
+  };
+}
+
+/** Of a start: an embedded database that is new takes longest. */
+const START_SECONDS = 120;
+
+/**
+ * Starts `framewright serve` and waits until /readyz on its METRICS_PORT returns 200: every role has
+ * started then. Ports that `own` does not name are free ones.
+ * @param program another program that starts the service in its own way
+ * @throws Error with the output of a service that ended instead
+ */
+export async function startServiceProcess(
+  own: Record<string, string>,
+  program: string[] = [CLI, 'serve'],
+): Promise<ServiceProcess> {
+  for (;;) {
+    const ports = { PORT: String(await freePort()), METRICS_PORT: String(await freePort()) };
+    const service = spawnService({ ...ports, ...own }, program);
+    const closed = once(service.process, 'close');
+    const hasStarted = () => isReady(`http://127.0.0.1:${ports.METRICS_PORT}`);
+    await until(
+      async () => hasExited(service.process) || (await hasStarted()),
+      Boolean,
+      START_SECONDS,
+    );
+    if (!hasExited(service.process)) return service;
+    const [code] = await closed; // all of its output is read then
+    const lostPort = own.PORT === undefined && service.output().includes('the port is in use');
+    if (!lostPort) throw new Error(`the service ended (${code}): ${service.output()}`);
+  }
+}
+
+function spawnService(own: Record<string, string>, program: string[]): ServiceProcess {
+  const child = spawn(process.execPath, program, {
+    env: serviceEnvironment(own),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const read = (text: string) => {
+    output += text;
+  };
+  child.stdout.setEncoding('utf8').on('data', read);
+  child.stderr.setEncoding('utf8').on('data', read);
+  const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
+    if (hasExited(child)) return child.exitCode;
+    child.kill(signal);
+    const [code] = await once(child, 'exit');
+    return code;
+  };
+  return {
+    ...{ url: `http://127.0.0.1:${own.PORT}`, process: child, kill },
+    output: () => output,
+    async [Symbol.asyncDispose]() {
+      await kill('SIGKILL');
+    },
+  };
+}
+
+function hasExited({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    (response) => response.status === 200,
+    () => false,
+  );
+}
+
+/**
+ * Each test process counts from a number of its own, below the ports that Linux gives to clients
+ * (from 32768): two services that start at the same time do not choose the same one.
+ */
+let lastPort = 12_000 + ((process.pid * 37) % 20_000);
+
+async function freePort(): Promise<number> {
+  for (;;) {
+    lastPort += 1;
+    const port = lastPort;
+    if (await isFree(port)) return port;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  return once(server, 'listening').then(
+    () => new Promise((resolve) => server.close(() => resolve(true))),
+    () => false,
+  );
+}
+
+/** Runs one operator command and returns what it printed as JSON. */
+export async function runOperatorCommand(
+  env: Record<string, string>,
+  ...args: string[]
+): Promise<unknown> {
+  const child = spawn(process.execPath, [CLI, ...args, '--json'], {
+    env: serviceEnvironment(env),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part) => {
+    text += part;
+  });
+  await once(child, 'close');
+  return JSON.parse(text);
+}

@@ -1,0 +1,193 @@
+import { statement } from '../../src/database/database.ts';
+import { balances } from '../../src/ledger/ledger.ts';
+import { audit } from '../../src/operator/audit.ts';
+import type { Phase } from '../../src/tasks/task.ts';
+import { PRICE } from '../task-fixtures.ts';
+import { checkOrphans, type OrphanEnd, readOrphans } from './orphan-checks.ts';
+import { hasRun, isBilled, type SimulatedJob } from './provider-state.ts';
+import type { Simulation } from './simulation.ts';
+
+export interface CheckResult {
+  /** One sentence for each broken promise; empty if all were kept. */
+  problems: string[];
+  /** How often each event occurred, to see that the simulation covers them. */
+  tally: Record<string, number>;
+}
+
+/** A task as a history leaves it. */
+interface TaskEnd {
+  id: string;
+  phase: Phase;
+  held_cause: 'acceptance' | 'outcome' | null;
+  error_code: string | null;
+  idempotency_key: string;
+  announced: boolean;
+  is_bound: boolean;
+  /** How often it entered a final phase. */
+  ends: number;
+  attempts: Array<{ id: string; state: string; job_id: string | null; outcome_by: string | null }>;
+}
+
+const TASKS = statement(
+  'simulation_tasks',
+  `select t.id, t.phase, t.held_cause, t.error_code, t.idempotency_key,
+     t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
+     (select count(*) from task_history h
+      where h.task_id = t.id and h.phase in ('completed', 'failed')) as ends,
+     (select coalesce(json_agg(a order by a.created_at), '[]') from attempts a
+      where a.task_id = t.id) as attempts
+   from tasks t left join idempotency_keys k
+     on k.account_id = t.account_id and k.key = t.idempotency_key
+   order by t.created_at`,
+);
+
+/** Checks the state that a history has left in the database and at the provider. */
+export async function checkHistory(simulation: Simulation, granted: number): Promise<CheckResult> {
+  const tasks = await simulation.db.query<TaskEnd>(TASKS);
+  const orphans = await readOrphans(simulation.db);
+  const problems = [
+    ...(await audit(simulation.db)).problems,
+    ...(await checkCredits(simulation, tasks, granted)),
+    ...checkJobs(simulation, tasks),
+    ...(await checkOrphans(simulation, orphans)),
+    ...tasks.flatMap((task) => checkTask(simulation, task)),
+    ...checkObservations(simulation, tasks),
+  ];
+  const named = problems.map((problem) => withNames(simulation, problem));
+  return { problems: named, tally: tallyOf(simulation, tasks, orphans) };
+}
+
+function withNames({ trace }: Simulation, problem: string): string {
+  return problem.replace(/\b(task|att|obj)_[0-9A-Za-z]{20,}/g, (id) => trace.nameOf(id));
+}
+
+function hasEnded({ phase }: TaskEnd): boolean {
+  return phase === 'completed' || phase === 'failed';
+}
+
+async function checkCredits({ db, accountId }: Simulation, tasks: TaskEnd[], granted: number) {
+  const count = (is: (task: TaskEnd) => boolean) => tasks.filter(is).length * PRICE.credits;
+  const spent = count(({ phase }) => phase === 'completed');
+  const reserved = count((task) => !hasEnded(task));
+  const { paid } = await balances(db, accountId);
+  const expected = { available: granted - spent - reserved, reserved };
+  const [is, should] = [paid, expected].map((one) => `${one.available}/${one.reserved}`);
+  return is === should
+    ? []
+    : [`the account has ${is} credits available and reserved, not ${should}`];
+}
+
+/** States of an attempt that say that it certainly made no job. */
+const NO_JOB = ['rejected', 'not_sent', 'absent'];
+
+/** Each job ran for an attempt on record, and at most one job ran per task. */
+function checkJobs({ providerState, scheduler }: Simulation, tasks: TaskEnd[]): string[] {
+  const ran = providerState.jobs.filter((job) => hasRun(job, scheduler.nowMs()));
+  const taskOf = (job: SimulatedJob) =>
+    tasks.find(({ attempts }) => attempts.some(({ id }) => id === job.attemptId));
+  return [
+    ...ran.filter((job) => !taskOf(job)).map((job) => `${job.id} ran for no attempt on record`),
+    ...tasks.flatMap(({ attempts }) => {
+      const ruledOut = attempts.filter(({ state }) => NO_JOB.includes(state));
+      const wrong = ran.filter((job) => ruledOut.some(({ id }) => id === job.attemptId));
+      return wrong.map((job) => `${job.attemptId} was ruled out, but ${job.id} ran for it`);
+    }),
+    ...tasks.flatMap((task) => {
+      const jobs = ran.filter((job) => taskOf(job) === task);
+      return jobs.length > 1 ? [`${jobs.length} jobs ran for ${task.id}`] : [];
+    }),
+  ];
+}
+
+function checkTask(simulation: Simulation, task: TaskEnd): string[] {
+  const problems: string[] = [];
+  const report = (what: string) => problems.push(`${task.id} (${task.phase}): ${what}`);
+  if (task.ends !== (hasEnded(task) ? 1 : 0)) report(`it ended ${task.ends} times`);
+  if (!hasEnded(task) && task.phase !== 'held') report('it neither ended nor is held');
+  const accepted = task.attempts.find(({ state }) => state === 'accepted');
+  const job = simulation.providerState.jobs.find(({ id }) => id === accepted?.job_id);
+  if (accepted && job?.attemptId !== accepted.id) {
+    report(`${accepted.id} has ${accepted.job_id}, which ran for ${job?.attemptId}`);
+  }
+  if (task.phase === 'completed' && !(job && isBilled(job, simulation.scheduler.nowMs()))) {
+    report('it has no billed job');
+  }
+  const reason = task.phase === 'held' ? whyHeld(simulation, task) : 'ended';
+  if (!reason) report(`it is held (${task.held_cause}) without a reason`);
+  return problems;
+}
+
+/** Why the outcome can't be known; undefined when it could have been found out. */
+function whyHeld(simulation: Simulation, { held_cause, attempts }: TaskEnd): string | undefined {
+  const { providerState, scheduler } = simulation;
+  const attempt = attempts.at(-1);
+  const job = providerState.jobs.find(({ attemptId }) => attemptId === attempt?.id);
+  if (held_cause === 'outcome') {
+    if (job?.ending === 'never') return 'the job never ends';
+    if (job && job.vanishesAtMs < scheduler.nowMs()) return 'the job vanished';
+    return job && job.output !== 'good' ? `the output is ${job.output}` : undefined;
+  }
+  const { absence, find, shows } = providerState.profile;
+  if (absence !== 'weak') return undefined;
+  if (!job) return 'absence proves nothing';
+  if (job.vanishesAtMs < scheduler.nowMs()) return 'the job vanished';
+  return find === 'list' && shows === 'mark'
+    ? undefined
+    : 'the job can not be distinguished from others';
+}
+
+function checkObservations({ observations }: Simulation, tasks: TaskEnd[]): string[] {
+  const problems: string[] = [];
+  const boundTo = new Map<string, string>();
+  const endOf = new Map<string, string>();
+  for (const observation of observations.all()) {
+    if (!('taskId' in observation)) continue;
+    const { client, key, taskId } = observation;
+    const task = tasks.find(({ id }) => id === taskId);
+    if (!task) problems.push(`${client} got ${taskId}, which does not exist`);
+    if (observation.kind === 'refunded') {
+      if (task?.phase !== 'failed')
+        problems.push(`${taskId} was reported refunded: ${task?.phase}`);
+      continue;
+    }
+    const before = boundTo.get(key) ?? taskId;
+    if (before !== taskId) problems.push(`${key} was bound to ${before}, then to ${taskId}`);
+    boundTo.set(key, taskId);
+    if (task && !task.is_bound) problems.push(`${key} was bound to ${taskId} and is not any more`);
+    const { status } = observation;
+    const end = endOf.get(client + taskId);
+    if (end && end !== status) problems.push(`${taskId} was reported ${end}, then ${status}`);
+    if (status !== 'completed' && status !== 'failed') continue;
+    endOf.set(client + taskId, status);
+    if (task?.phase !== status)
+      problems.push(`${taskId} was reported ${status}: it is ${task?.phase}`);
+  }
+  return [...problems, ...checkKeys(tasks)];
+}
+
+/** A key was released only by unannounced tasks that were not accepted. */
+function checkKeys(tasks: TaskEnd[]): string[] {
+  return tasks
+    .filter((task) => !task.is_bound && (task.announced || task.error_code !== 'not_accepted'))
+    .map((task) => `${task.id} (${task.phase} ${task.error_code}) lost ${task.idempotency_key}`);
+}
+
+function tallyOf(
+  { providerState, observations }: Simulation,
+  tasks: TaskEnd[],
+  orphans: OrphanEnd[],
+): Record<string, number> {
+  const tally: Record<string, number> = {};
+  const count = (what: string) => {
+    tally[what] = (tally[what] ?? 0) + 1;
+  };
+  count(`provider ${providerState.profile.name}`);
+  for (const { phase, held_cause, error_code, attempts, is_bound } of tasks) {
+    count(`task ${phase} ${held_cause ?? error_code ?? ''}`.trim());
+    if (!is_bound) count('key released');
+    for (const { state, outcome_by } of attempts) count(`attempt ${state} by ${outcome_by}`);
+  }
+  for (const { state } of orphans) count(`orphan ${state}`);
+  for (const { kind } of observations.all()) count(`observed ${kind}`);
+  return tally;
+}

@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { Measurer } from '../../src/media/measure.ts';
+import type { Measurement, MediaFacts } from '../../src/media/measurement.ts';
+import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import { OutboundError } from '../../src/outbound/refusal.ts';
+import type { Queue } from '../../src/queue/queue.ts';
+import type { Links } from '../../src/storage/links.ts';
+import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
+import { ConnectionLost, type Process } from './scheduler/process.ts';
+
+/** What the URLs of clients lead to. */
+export const PICTURES = ['good', 'damaged', 'gone'] as const;
+
+export function pictureUrl(picture: (typeof PICTURES)[number]): string {
+  return `https://media.test/${picture}`;
+}
+
+/** A guarded fetch that returns the last part of the URL's path as the file's content. */
+export function guardedFetchOf(process: Process): GuardedFetch {
+  return {
+    download: (url) =>
+      process.unit({ label: () => `download ${url}` }, async (fault) => {
+        if (fault === 'refused') throw new ConnectionLost();
+        const content = url.slice(url.lastIndexOf('/') + 1);
+        if (content === 'gone') throw new OutboundError('not_reachable', 'It is not there');
+        const body = Readable.from([Buffer.from(content)]);
+        return { finalUrl: url, contentType: null, body };
+      }),
+    close: async () => {},
+  };
+}
+
+const PICTURE: MediaFacts = { kind: 'image', mediaType: 'image/png', width: 1280, height: 720 };
+const VIDEO: MediaFacts = {
+  ...{ kind: 'video', mediaType: 'video/mp4', width: 1280, height: 720, durationSeconds: 5 },
+  ...{ frames: 120, videoCodec: 'h264', audio: { codec: 'aac', durationSeconds: 5 } },
+};
+const DAMAGED: Measurement = { kind: 'refused', reason: 'undecodable', explanation: 'Damaged.' };
+
+/** A measurer that reads the result from the file, whose content is a word. */
+export function measurerOf(process: Process): Measurer {
+  return {
+    measure: (path, expected) =>
+      process.unit({ label: () => `measure ${expected}` }, async (fault) => {
+        if (fault === 'refused') throw new Error('the media child ended without a result');
+        const content = await readFile(path, 'utf8');
+        const facts = expected === 'image' ? PICTURE : VIDEO;
+        return content === 'damaged' ? DAMAGED : { kind: 'measured', facts };
+      }),
+  };
+}
+
+/** A storage of ids alone; `storedObjects` outlives the process. */
+export function storageOf(process: Process, storedObjects: Set<string>): Storage {
+  const act = (what: string, work: () => void) =>
+    process.unit({ label: () => `${what} an object` }, async (fault) => {
+      if (fault === 'refused') throw new Error('no space left on device');
+      work();
+    });
+  return {
+    put: (objectId) => act('put', () => storedObjects.add(objectId)),
+    delete: (objectId) => act('delete', () => storedObjects.delete(objectId)),
+    open: async (objectId) => {
+      if (!storedObjects.has(objectId)) throw new ObjectMissing(objectId);
+      return Readable.from([]);
+    },
+  };
+}
+
+/** Links without signatures. */
+export const LINKS: Links = {
+  linkTo: (objectId) => `https://media.test/media/${objectId}`,
+  inputLinkTo: (objectId) => `https://media.test/media/${objectId}`,
+  expiryOf: () => Number.MAX_SAFE_INTEGER,
+  callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
+  attemptOf: (_provider, segment) => segment,
+};
+
+/** A queue that loses all wake-ups: workers must find due tasks by their rows. */
+export const LOST_WAKE_UPS: Queue = {
+  enqueue: async () => {},
+  wake: () => {},
+  work: async () => {},
+  stopWorking: async () => {},
+  close: async () => {},
+};

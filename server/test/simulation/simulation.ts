@@ -1,0 +1,87 @@
+import type { Database } from '../../src/database/database.ts';
+import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import type { Provider } from '../../src/providers/provider.ts';
+import { createFirstSeen } from '../../src/tasks/attempts/first-seen.ts';
+import type { StepDeps } from '../../src/tasks/steps/steps.ts';
+import { quiet } from '../database.ts';
+import type { Random } from '../random.ts';
+import { databaseOf, START_SECONDS } from './database.ts';
+import { guardedFetchOf, LINKS, measurerOf, storageOf } from './fake-deps.ts';
+import type { Observations } from './observations.ts';
+import { providerOf } from './provider.ts';
+import { type ProviderState, SUBMIT_CALL_SECONDS, type SubmitWeights } from './provider-state.ts';
+import { createProcess, type FaultRates, NO_FAULTS, type Process } from './scheduler/process.ts';
+import type { Lifetime, Scheduler, Thread } from './scheduler/scheduler.ts';
+import type { Trace } from './scheduler/trace.ts';
+
+/** How histories differ, apart from the order of their events. */
+export interface SimulationSettings {
+  createWaitSeconds: number;
+  faults: FaultRates;
+  /** How the provider treats submits. */
+  submitWeights: SubmitWeights;
+  workers: number;
+  /** Whether processes renew their leases, as the service does. */
+  renewsLeases: boolean;
+  /** Whether an operator decides held tasks now and then. */
+  hasOperator: boolean;
+}
+
+/** Everything that the threads of one history share. */
+export interface Simulation {
+  settings: SimulationSettings;
+  random: Random;
+  scheduler: Scheduler;
+  trace: Trace;
+  providerState: ProviderState;
+  /** The database itself, without turns and faults. */
+  db: Database;
+  scratch: ScratchDirectory;
+  storedObjects: Set<string>;
+  observations: Observations;
+  accountId: string;
+  /** `faulty`: faults occur. `calm`: no more faults, all tasks are worked to their end. */
+  stage: 'faulty' | 'calm' | 'over';
+}
+
+/** A process on a thread of the simulation, and the database as it sees it. */
+export function processOn(
+  simulation: Simulation,
+  thread: Thread,
+  lifetime: Lifetime,
+): Process & { db: Database } {
+  const { scheduler, random, trace, settings } = simulation;
+  const faults = () => (simulation.stage === 'faulty' ? settings.faults : NO_FAULTS);
+  const process = createProcess({ scheduler, random, trace, faults }, thread, lifetime);
+  return { ...process, db: databaseOf(process, simulation.db, trace) };
+}
+
+export function providerOn(simulation: Simulation, process: Process): Provider {
+  const { providerState, random, trace, settings } = simulation;
+  const isCalm = () => simulation.stage !== 'faulty';
+  return providerOf(process, {
+    ...{ providerState, random, trace, submitWeights: settings.submitWeights, isCalm },
+    epochMs: START_SECONDS * 1000,
+  });
+}
+
+/** The dependencies of the steps in a process. */
+export function stepDepsOf(simulation: Simulation, process: Process & { db: Database }): StepDeps {
+  const provider = providerOn(simulation, process);
+  const measurer = measurerOf(process);
+  return {
+    db: process.db,
+    scratch: simulation.scratch,
+    storage: storageOf(process, simulation.storedObjects),
+    guardedFetch: guardedFetchOf(process),
+    links: LINKS,
+    ...{ measurer, outputMeasurer: measurer },
+    providerOf: () => provider,
+    monotonic: process.nowMs,
+    firstSeen: createFirstSeen(process.nowMs),
+    pause: process.sleep,
+    log: quiet,
+    ...{ submitTimeoutSeconds: SUBMIT_CALL_SECONDS, submitRetrySeconds: 60 },
+    ...{ pollMinSeconds: 2, pollMaxSeconds: 40, reconcileSeconds: 60, retentionDays: 30 },
+  };
+}

@@ -17,7 +17,7 @@ export interface Ask {
 }
 
 /** Tasks and credits are asked for as long as this before a test gives up. */
-export const PATIENCE_SECONDS = Number(process.env.FRAMEWRIGHT_PATIENCE_SECONDS ?? 600);
+const PATIENCE_SECONDS = Number(process.env.FRAMEWRIGHT_PATIENCE_SECONDS ?? 600);
 
 const url = required('FRAMEWRIGHT_URL').replace(/\/+$/, '');
 

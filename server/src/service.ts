@@ -31,14 +31,14 @@ import { createWaiting } from './tasks/create/waiting.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 
-/** Milliseconds that never go back. */
+/** Milliseconds of a clock that never goes back. */
 const monotonic = () => performance.now();
 
 const DELETE_SECONDS = 2;
 const MAINTAIN_SECONDS = 60;
 
 export interface Service {
-  /** Where the API listens; undefined without the api role. */
+  /** The address that the API listens on; undefined without the api role. */
   url: string | undefined;
   /** Drains and closes everything, in the reverse order of the start. */
   stop(): Promise<void>;
@@ -47,7 +47,7 @@ export interface Service {
 /** Settings of the guarded fetch that are not configuration: timeouts, DNS lookup, trusted CAs. */
 export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
-/** Builds and joins all parts and starts the roles that are configured. */
+/** Builds and joins all parts of the service and starts the configured roles. */
 export async function startService(
   config: Config,
   opened: OpenedDatabase,
@@ -62,7 +62,7 @@ export async function startService(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await startDeps(config, { ...opened, log, guardedFetch }, closers);
+    const url = await startRoles(config, { ...opened, log, guardedFetch }, closers);
     return { url, stop };
   } catch (error) {
     await stop();
@@ -72,8 +72,8 @@ export async function startService(
 
 type Closers = Array<() => Promise<unknown>>;
 
-/** Everything is built first, then the API listens, and last of all the worker begins. */
-async function startDeps(
+/** Builds everything first, then listens, and starts the worker last. */
+async function startRoles(
   config: Config,
   opened: OpenedDatabase & { log: Log; guardedFetch: GuardedFetchSettings },
   closers: Closers,
@@ -91,12 +91,12 @@ async function startDeps(
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
   const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, allow: config.outboundAllow });
   closers.push(() => guardedFetch.close());
-  const basis = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
-  const providers = await openProviders(config, basis, closers);
-  const worker = works ? buildWorker(config, { ...basis, providers }, closers) : undefined;
+  const shared = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
+  const providers = await openProviders(config, shared, closers);
+  const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
   let url: string | undefined;
   if (config.roles.has('api')) {
-    url = await listenForClients(config, { ...basis, providers }, closers);
+    url = await listenForClients(config, { ...shared, providers }, closers);
     publicUrl ||= url;
   }
   closers.push(async () => worker?.stopClaiming());
@@ -106,10 +106,10 @@ async function startDeps(
 
 async function listenForClients(
   config: Config,
-  basis: Basis & { providers: Map<string, Provider> },
+  shared: SharedDeps & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, queue, storage, links, log, metrics, providers } = basis;
+  const { db, queue, storage, links, log, metrics, providers } = shared;
   const waiting = createWaiting({ db, log });
   const app = await createApp({
     ...{ db, queue, storage, links, log, providers, waiting },
@@ -122,7 +122,7 @@ async function listenForClients(
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   closers.push(async () => {
-    waiting.stop(); // announces the waiting requests, so that they are answered 202
+    waiting.stop(); // announces the tasks of waiting requests and responds 202
     await closeWithin(config.shutdownSeconds, app);
   });
   log.info({ url: listening }, 'the API is listening');
@@ -145,16 +145,16 @@ async function listen(
   } catch (error) {
     await app.close();
     if (!(error instanceof Error && 'code' in error)) throw error;
-    const cause = error.code === 'EADDRINUSE' ? 'it is taken' : error.message;
+    const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
     throw new UsageError(
-      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another one.`,
+      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another port.`,
     );
   }
 }
 
-/** Answers what is under way; no client that keeps its connection delays the end. */
+/** Responds to the requests in flight, then closes: idle connections do not delay it. */
 async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
-  app.server.keepAliveTimeout = 1; // milliseconds, from the end of the answers still to come
+  app.server.keepAliveTimeout = 1; // milliseconds, after the last response of a connection
   const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);
   await app.close().finally(() => clearTimeout(timer));
 }
@@ -166,8 +166,8 @@ async function isReachable(db: Database): Promise<boolean> {
   );
 }
 
-/** What most parts are built on. */
-interface Basis {
+/** What several parts of the service are built on. */
+interface SharedDeps {
   db: Database;
   queue: Queue;
   storage: Storage;
@@ -180,10 +180,10 @@ interface Basis {
 
 async function openProviders(
   config: Pick<Config, 'configuredProviders' | 'submitTimeoutSeconds'>,
-  basis: Basis,
+  shared: SharedDeps,
   closers: Closers,
 ): Promise<Map<string, Provider>> {
-  const { db, storage, scratch, log, guardedFetch, metrics } = basis;
+  const { db, storage, scratch, log, guardedFetch, metrics } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());
   const now = await followDatabaseClock({ db, log, signal: following.signal });
@@ -199,17 +199,17 @@ async function openProviders(
   return providers;
 }
 
-/** @returns a worker whose start begins everything that is done in the background, too */
+/** @returns a worker whose start also starts the providers and the upkeep in the background */
 function buildWorker(
   config: Config,
-  basis: Basis & { providers: Map<string, Provider> },
+  shared: SharedDeps & { providers: Map<string, Provider> },
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
-  const { db, storage, log, scratch, providers } = basis;
+  const { db, storage, log, scratch, providers } = shared;
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
   const { pollMinSeconds, pollMaxSeconds, retentionDays } = config;
   const steps = createSteps({
-    ...{ db, storage, log, scratch, links: basis.links, guardedFetch: basis.guardedFetch },
+    ...{ db, storage, log, scratch, links: shared.links, guardedFetch: shared.guardedFetch },
     ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
     ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
     measurer: createMeasurer(),
@@ -219,7 +219,7 @@ function buildWorker(
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({ db, queue: basis.queue, log, steps });
+  const worker = createWorker({ db, queue: shared.queue, log, steps });
   closers.push(() => worker.stop(config.shutdownSeconds));
   const upkeep = new AbortController();
   const { signal } = upkeep;

@@ -9,19 +9,19 @@ import { createWaiting } from '../src/tasks/create/waiting.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 import { makeCustomer, temporaryFolder } from './service.ts';
 
-/** The HTTP side of the service on a database of its own. No worker: tasks stay as created. */
+/** The HTTP server of the service on its own database. There is no worker: tasks stay as created. */
 export interface TestApp {
   app: FastifyInstance;
   deps: AppDeps;
   database: TestDatabase;
   /** Where `app` listens on the loopback. */
   url: string;
-  /** Requests of a fresh account that has these paid credits. */
+  /** A new account with these paid credits. */
   customer(credits: number): Promise<TestCustomer>;
   close(): Promise<void>;
 }
 
-/** Builds the app as the service does and lets it listen on a free port. */
+/** Builds the app as the service does; it listens on a free port. */
 export async function openTestApp(options: { deliverySeconds?: number } = {}): Promise<TestApp> {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
@@ -54,19 +54,19 @@ export async function openTestApp(options: { deliverySeconds?: number } = {}): P
   };
 }
 
-/** An account that sends requests, with a fresh API key whenever one has used up its window. */
+/** An account that sends requests, with a new API key whenever a rate window is full. */
 export interface TestCustomer {
   accountId: string;
-  /** An Authorization header for one request: its key has room for it. */
+  /** An Authorization header for one request, whose API key is below its rate limit. */
   authorization(): Promise<string>;
-  /** Sends any request, authorized unless its headers say otherwise. */
-  send(request: InjectOptions): Promise<Reply>;
-  /** POST /video/generations; text and bytes are sent as they are, all else as JSON. */
-  create(body: unknown, headers?: Record<string, string>): Promise<Reply>;
+  /** Sends any request, with an Authorization header unless it brings one. */
+  send(request: InjectOptions): Promise<ParsedResponse>;
+  /** POST /video/generations; sends a text or bytes unchanged, other bodies as JSON. */
+  create(body: unknown, headers?: Record<string, string>): Promise<ParsedResponse>;
 }
 
-/** An answer, with its JSON body parsed. */
-export interface Reply {
+/** A response, with its JSON body parsed. */
+export interface ParsedResponse {
   status: number;
   headers: LightMyRequestResponse['headers'];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
@@ -94,7 +94,7 @@ function testCustomer({ app, db, accountId, secret }: CustomerDeps): TestCustome
   };
   const send = async (request: InjectOptions) => {
     const headers = { authorization: await authorization(), ...request.headers };
-    return replyOf(await app.inject({ ...request, headers }));
+    return parseResponse(await app.inject({ ...request, headers }));
   };
   return {
     ...{ accountId, authorization, send },
@@ -112,8 +112,8 @@ function testCustomer({ app, db, accountId, secret }: CustomerDeps): TestCustome
   };
 }
 
-/** What `app.inject` answered, with its JSON body parsed. */
-export function replyOf(response: LightMyRequestResponse): Reply {
+/** The response of `app.inject`, with its JSON body parsed. */
+export function parseResponse(response: LightMyRequestResponse): ParsedResponse {
   const { statusCode: status, headers, body } = response;
   return { status, headers, body: body === '' ? null : JSON.parse(body) };
 }

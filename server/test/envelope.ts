@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 
-/** The parts of an answer that an error is told by. */
+/** The parts of a response that {@link assertError} checks. */
 export interface ErrorResponse {
   status: number;
   headers: Record<string, unknown>;
@@ -25,15 +25,15 @@ const STATUS: Record<string, number> = {
 };
 
 /**
- * Asserts that the answer is this error in full: status, envelope with nothing else in it, and the
- * headers that belong to it. Of `details` only the given members are compared.
+ * Asserts that a response is exactly this error: status, envelope without other members, and
+ * headers. Only the given members of `details` are compared.
  */
 export function assertError(
-  answer: ErrorResponse,
+  response: ErrorResponse,
   code: string,
   details: Record<string, unknown> = {},
 ): void {
-  const { status, headers, body } = answer;
+  const { status, headers, body } = response;
   assert.equal(body?.error?.code, code, JSON.stringify(body));
   assert.equal(status, STATUS[code]);
   assert.deepEqual(Object.keys(body), ['error']);
@@ -41,7 +41,8 @@ export function assertError(
   assert.deepEqual(rest, { code });
   assert.match(message, /^\S.+\S$/);
   assert.partialDeepStrictEqual(given ?? {}, details);
-  if (code === 'invalid_request') assert.equal(typeof given?.field, 'string', 'names the field');
+  if (code === 'invalid_request')
+    assert.equal(typeof given?.field, 'string', 'details must name the field');
   assert.match(String(headers['content-type']), /^application\/json; charset=utf-8$/);
   assert.equal(headers['cache-control'], 'no-store');
   assert.match(String(headers['x-request-id']), /^req_\w+$/);

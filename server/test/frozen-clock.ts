@@ -3,8 +3,8 @@ import { type Database, statement } from '../src/database/database.ts';
 const START_SECONDS = Date.UTC(2030, 0, 1) / 1000;
 
 /**
- * Stops the database's clock at a moment that the test owns: `seconds` after a fixed start. It
- * stands still, for every connection, until it is set again.
+ * Sets the database's clock to `seconds` after a fixed start and stops it there, for every
+ * connection, until it is set again.
  */
 export async function freezeClock(db: Database, seconds: number): Promise<void> {
   const moment = `to_timestamp(${START_SECONDS + seconds})`;

@@ -14,7 +14,7 @@ import { moveNow } from '../src/tasks/transitions.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 import { makeCustomer } from './service.ts';
 
-/** A valid request of 5 seconds, its defaults filled in, and its price by the contract's table. */
+/** A valid request of 5 seconds with its defaults filled in; PRICE is its price in the contract. */
 export const REQUEST: GenerationRequest = {
   mode: 'text-to-video',
   model: 'video-2.0-fast',
@@ -28,14 +28,14 @@ export const REQUEST: GenerationRequest = {
 };
 export const PRICE = { credits: 250, version: 1 };
 
-/** A database of its own with a real queue, and the parts that a create needs. */
+/** A database of its own with a real queue, and what a create needs. */
 export interface TaskFixture {
   database: TestDatabase;
   db: Database;
   queue: Queue;
   deps: CreateDeps;
   close(): Promise<void>;
-  /** Closes, and holds that books and tasks agree after all that the tests did. */
+  /** Closes, and asserts that the audit finds nothing after all that the tests did. */
   closeAudited(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export async function openTaskFixture(options: { work?: boolean } = {}): Promise
   };
 }
 
-/** What binds a body to a key, a fresh one unless it is given. */
+/** The binding of a body to a key, a new one unless it is given. */
 export function bindingFor(
   accountId: string,
   idempotencyKey: string = crypto.randomUUID(),
@@ -68,7 +68,7 @@ export function bindingFor(
   return { accountId, surface: 'api', idempotencyKey, fingerprint };
 }
 
-/** A new task of a new customer, who can pay for exactly that one. */
+/** A new task of a new customer, whose credits cover exactly this task. */
 export async function makeTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
   const { accountId } = await makeCustomer(fixture.db, PRICE.credits);
   const binding = bindingFor(accountId);
@@ -76,7 +76,7 @@ export async function makeTask(fixture: TaskFixture, changes: Partial<CreateDeps
   return { task, binding };
 }
 
-/** A new task, leased and about to be submitted, as the worker hands it to the submit step. */
+/** A new task, leased and about to be submitted, as the worker passes it to the submit step. */
 export async function makeSubmittingTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
   const { task, binding } = await makeTask(fixture, changes);
   const claimed = await claimTask(fixture.db, task.id);
@@ -84,7 +84,7 @@ export async function makeSubmittingTask(fixture: TaskFixture, changes: Partial<
   return { task: await moveNow(fixture.db, claimed, move), binding };
 }
 
-/** Puts an attempt on record that the provider accepted. */
+/** Records an attempt that the provider accepted. */
 export async function recordAccepted(db: Database, taskId: string): Promise<void> {
   await sql(
     db,
@@ -95,16 +95,16 @@ export async function recordAccepted(db: Database, taskId: string): Promise<void
   );
 }
 
-/** Leases a task that must be free and due. */
+/** Leases a task that must be due and have no lease. */
 export async function claimTask(db: Database, taskId: string): Promise<Task> {
   const task = await claim(db, taskId);
-  if (!task) throw new Error(`${taskId} is not due, or somebody works on it`);
+  if (!task) throw new Error(`${taskId} is not due, or it is leased`);
   return task;
 }
 
 export const SUBMIT_TIMEOUT_SECONDS = 30;
 
-/** What the submit and look-up steps need, with one provider for all tasks. */
+/** What the steps that submit and find need, with one provider for all tasks. */
 export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepDeps {
   return {
     ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
@@ -121,7 +121,7 @@ export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepD
   };
 }
 
-/** A task held because of an unknown outcome, under the lease of its worker, with its attempt. */
+/** A task held because of an unknown outcome, still leased by its worker, and its attempt. */
 export async function makeHeldTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
   const { task, binding } = await makeSubmittingTask(fixture, changes);
   const provider = scriptedProvider({
@@ -133,12 +133,12 @@ export async function makeHeldTask(fixture: TaskFixture, changes: Partial<Create
   return { held, attempt, binding };
 }
 
-/** A provider that does what a test says; what is not said fails the test. */
+/** A provider that does what a test defines; any other call fails the test. */
 export function scriptedProvider(
   script: Partial<Omit<Provider, 'capabilities'>> & { findLagSeconds?: number },
 ): Provider {
   const unexpected = (call: string) => async (): Promise<never> => {
-    throw new Error(`nobody expected a ${call}`);
+    throw new Error(`unexpected call of ${call}`);
   };
   return {
     name: 'scripted',
@@ -158,7 +158,7 @@ export function scriptedProvider(
   };
 }
 
-/** Runs SQL of the test's own. */
+/** Runs a test's own SQL. */
 export async function sql<Row extends object>(
   db: Queryable,
   text: string,

@@ -6,7 +6,7 @@ import {
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
-import { openBooks } from '../ledger/ledger.ts';
+import { openBalances } from '../ledger/ledger.ts';
 
 const INSERT = statement('account_insert', 'insert into accounts (id, email) values ($1, $2)');
 
@@ -23,7 +23,7 @@ export async function createAccount(db: Database, email: string): Promise<string
   try {
     await db.transaction(async (tx) => {
       await tx.query(INSERT, [id, email]);
-      await openBooks(tx, id);
+      await openBalances(tx, id);
     });
   } catch (error) {
     if (violatedConstraint(error) !== 'accounts_email') throw error;

@@ -211,7 +211,7 @@ test('the bearer scheme is case-insensitive, and spaces around the key are ignor
 test('requests that share a statement each get their own result', async () => {
   const customers = await Promise.all(Array.from({ length: 20 }, () => makeCustomer(db, 0)));
   const admit = openAdmission<NameAndArgument>(db, 'admit_test', READ);
-  const answers = customers.map(async ({ keyId, secret }, i) => {
+  const requests = customers.map(async ({ keyId, secret }, i) => {
     const bad = i % 4 === 0;
     const authorization = `Bearer ${bad ? newSecret() : secret}`;
     const request = admit({ ...API, authorization, argument: `argument ${i}` });
@@ -219,5 +219,5 @@ test('requests that share a statement each get their own result', async () => {
     const { caller, row } = await request;
     assert.deepEqual([caller.keyId, row.argument], [keyId, `argument ${i}`]);
   });
-  await Promise.all(answers);
+  await Promise.all(requests);
 });

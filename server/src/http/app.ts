@@ -15,28 +15,28 @@ export type AppDeps = PublicApiDeps &
   MediaRouteDeps &
   CallbackRouteDeps & {
     log: Log;
-    /** Whether the service can take requests now, for /readyz. */
+    /** Whether the service can handle requests now, for /readyz. */
     isReady(): Promise<boolean>;
-    /** Called with the route, status and seconds of every answer. */
+    /** Called after every response. */
     onResponse?:
       | ((response: { route: string; status: number; seconds: number }) => void)
       | undefined;
   };
 
-/** Every request has the time of a slow client to send its body, and no more. */
+/** How long a client may take to send a request. */
 const REQUEST_SECONDS = 60;
 
-/** Builds the HTTP side of the service; it does not listen yet. */
+/** Builds the HTTP server of the service; it does not listen yet. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const app = fastify({
     genReqId: () => newId('request'),
     requestTimeout: REQUEST_SECONDS * 1000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 16 * 1024 }, // longer ids are our own 400, not a 404
+    routerOptions: { maxParamLength: 16 * 1024 }, // so that a long task id gets our 400, not a 404
     rewriteUrl: (request) => wellFormed(request.url ?? '/'),
     clientErrorHandler: refuseBrokenRequest,
-    http: { requireHostHeader: false }, // Node would answer on its own, without the envelope
+    http: { requireHostHeader: false }, // or Node itself would respond, without the envelope
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true } },
   });
   app.setErrorHandler((error: Error, request, reply) =>
@@ -65,23 +65,24 @@ function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps):
     onResponse?.({ route, status: reply.statusCode, seconds });
     if (!log.isLevelEnabled('debug')) return;
     const status = reply.statusCode;
-    log.debug({ request: id, method, url: redact(url), status, seconds }, 'answered');
+    log.debug({ request: id, method, url: redact(url), status, seconds }, 'response sent');
   });
 }
 
-/** Refuses what has no route before its body is read; so Node's own answers are never needed. */
+/** Refuses requests without a route before their body is read, so that Node never does. */
 function refuseUnroutable(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw malformed();
-    if (request.is404) throw new ApiError('not_found', 'There is nothing at this address.');
+    if (request.is404)
+      throw new ApiError('not_found', 'There is no such path, or not with this method.');
   });
   app.server.on('checkExpectation', (request, response) => {
-    app.server.emit('request', request, response); // no expectation changes what we answer
+    app.server.emit('request', request, response); // an expectation does not change the response
   });
   app.server.on('connect', (_request, socket: Socket) => refuseOnSocket(socket));
 }
 
-/** A URL whose percent-encoding is broken is taken literally, so that it meets the usual checks. */
+/** Takes a URL with broken percent-encoding literally, so that it gets the usual checks. */
 function wellFormed(url: string): string {
   try {
     decodeURIComponent(url);
@@ -91,26 +92,27 @@ function wellFormed(url: string): string {
   }
 }
 
-/** The newest request of each connection, and whether its answer is still to come. */
-const newest = new WeakMap<Socket, { received(): boolean; answered: boolean }>();
+/** The newest request of each connection. */
+const newest = new WeakMap<Socket, { received(): boolean; responded: boolean }>();
 
 function noteRequests(app: FastifyInstance): void {
   app.server.on('request', (request, response) => {
-    const note = { received: () => request.complete, answered: false };
+    const note = { received: () => request.complete, responded: false };
     newest.set(request.socket, note);
     response.once('close', () => {
-      note.answered = true;
+      note.responded = true;
     });
   });
 }
 
 /**
- * Answers bytes that are no HTTP request at all with the envelope too. Behind a request whose
- * answer is still to come it would be taken for that answer: then the connection is cut instead.
+ * Responds with the envelope to bytes that are not an HTTP request. If an earlier request of the
+ * connection still waits for its response, the client would read this one as that: then the
+ * connection is closed instead.
  */
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   const note = newest.get(socket);
-  const isAwaited = note?.received() === true && !note.answered;
+  const isAwaited = note?.received() === true && !note.responded;
   if (error.code === 'ECONNRESET' || !socket.writable || isAwaited) {
     socket.destroy();
     return;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import net from 'node:net';
 import { after, before, test } from 'node:test';
-import { openTestApp, replyOf, type TestApp, type TestCustomer } from '../../test/app.ts';
+import { openTestApp, parseResponse, type TestApp, type TestCustomer } from '../../test/app.ts';
 import { assertError, type ErrorResponse } from '../../test/envelope.ts';
 
 let api: TestApp;
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => api.close());
 
-/** Sends bytes as they are over a socket, and reads the answer as HTTP until the server is done. */
+/** Sends bytes over a socket, and reads the response until the server closes the connection. */
 async function sendRaw(text: string): Promise<ErrorResponse> {
   const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
   let received = '';
@@ -43,7 +43,7 @@ function isWhole(text: string): boolean {
   return text.split('\r\n\r\n')[1]?.length === Number(length);
 }
 
-test('what is no HTTP request at all is answered with the envelope, and the connection is closed', async () => {
+test('bytes that are not an HTTP request get the envelope and a closed connection', async () => {
   const large = 'a'.repeat(20_000);
   for (const text of [
     'garbage\r\n\r\n',
@@ -65,7 +65,7 @@ test('what is no HTTP request at all is answered with the envelope, and the conn
   }
 });
 
-test('a chunked body that is broken on its way is 400', async () => {
+test('a broken chunked body is 400', async () => {
   const response = await sendRaw(
     'POST /api/v1/video/generations HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
       `Authorization: ${await customer.authorization()}\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`,
@@ -73,7 +73,7 @@ test('a chunked body that is broken on its way is 400', async () => {
   assertError(response, 'invalid_request');
 });
 
-test('an unknown expectation, an upgrade and HTTP/1.0 change nothing about the answer', async () => {
+test('an unknown expectation, an upgrade and HTTP/1.0 do not change the response', async () => {
   for (const headers of [
     'HTTP/1.1\r\nHost: a\r\nExpect: something',
     'HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket',
@@ -83,7 +83,7 @@ test('an unknown expectation, an upgrade and HTTP/1.0 change nothing about the a
   }
 });
 
-test('a whole URL in the request line, double headers and the asterisk are read as they are', async () => {
+test('a full URL in the request line, double headers and the asterisk are handled', async () => {
   const url = 'GET http://elsewhere.example/api/v1/credits HTTP/1.1\r\nHost: a\r\n\r\n';
   assertError(await sendRaw(url), 'unauthorized');
   const twice = `Authorization: junk\r\nAuthorization: ${await customer.authorization()}\r\n`;
@@ -92,7 +92,7 @@ test('a whole URL in the request line, double headers and the asterisk are read 
   assertError(await sendRaw('OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'), 'not_found');
 });
 
-test('an unknown route is 404, whatever it is asked with', async () => {
+test('an unknown route is 404, whatever the request', async () => {
   const large = 'x'.repeat(2 * 1024 * 1024);
   for (const url of ['/', '/api', '/api/v1', '/api/v2/credits', '/api/v1/credits/', '/nowhere']) {
     assertError(await customer.send({ url }), 'not_found');
@@ -111,18 +111,18 @@ const ROUTES = {
 };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
 
-test('a method that a route does not have is 404, before a key is asked for', async () => {
+test('a method that a route does not have is 404, also without an API key', async () => {
   for (const [url, known] of Object.entries(ROUTES)) {
     for (const method of METHODS) {
       if (known.includes(method)) continue;
       const response = await api.app.inject({ url, method });
       if (method === 'HEAD') assert.equal(response.statusCode, 404);
-      else assertError(replyOf(response), 'not_found');
+      else assertError(parseResponse(response), 'not_found');
     }
   }
 });
 
-test('HEAD answers as GET does, without the body', async () => {
+test('HEAD responds as GET does, without the body', async () => {
   for (const url of ['/api/v1/credits', '/openapi.json', '/healthz']) {
     const got = await customer.send({ url });
     const head = await customer.send({ url, method: 'HEAD' });
@@ -133,10 +133,10 @@ test('HEAD answers as GET does, without the body', async () => {
   assert.deepEqual([missing.status, missing.body], [404, null]);
 });
 
-test('a malformed URL meets the usual checks', async () => {
+test('a malformed URL gets the usual checks', async () => {
   for (const id of ['%zz', '%ff', '%', '%e2%82', 'a%00b', '%00', 'a%2Fb', '..%2f..', '']) {
     const url = `/api/v1/tasks/${id}`;
-    assertError(replyOf(await api.app.inject({ url })), 'unauthorized');
+    assertError(parseResponse(await api.app.inject({ url })), 'unauthorized');
     assertError(await customer.send({ url }), 'not_found');
   }
   for (const url of ['/%zz', '//', '/api/v1/credits%', '/api/v1/tasks/a/b', '/;/..']) {
@@ -146,23 +146,23 @@ test('a malformed URL meets the usual checks', async () => {
   assert.equal(query.status, 200);
 });
 
-test('every answer has its own X-Request-Id, is not to be stored and is JSON', async () => {
+test('every response has its own X-Request-Id, is no-store and is JSON', async () => {
   const ids = new Set<unknown>();
   const urls = ['/api/v1/credits', '/api/v1/tasks/none', '/nowhere', '/openapi.json', '/readyz'];
   for (const url of urls) {
     const headers = { 'x-request-id': 'mine' };
-    const reply = await customer.send({ url, headers });
-    ids.add(reply.headers['x-request-id']);
-    assert.match(String(reply.headers['x-request-id']), /^req_\w+$/);
-    assert.equal(reply.headers['cache-control'], 'no-store');
-    assert.match(String(reply.headers['content-type']), /^application\/json/);
+    const response = await customer.send({ url, headers });
+    ids.add(response.headers['x-request-id']);
+    assert.match(String(response.headers['x-request-id']), /^req_\w+$/);
+    assert.equal(response.headers['cache-control'], 'no-store');
+    assert.match(String(response.headers['content-type']), /^application\/json/);
   }
   assert.equal(ids.size, urls.length);
 });
 
-test('junk behind a request whose answer is still to come is not taken for that answer', async () => {
+test('junk after a request that waits for its response closes the connection without one', async () => {
   const authorization = `Authorization: ${await customer.authorization()}`;
-  const held = await api.database.db.transaction(async (tx) => {
+  const output = await api.database.db.transaction(async (tx) => {
     await tx.query({ name: '', text: 'lock table tasks in access exclusive mode' });
     const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
     let received = '';
@@ -176,5 +176,5 @@ test('junk behind a request whose answer is still to come is not taken for that 
     await once(socket, 'close');
     return received;
   });
-  assert.equal(held, '');
+  assert.equal(output, '');
 });

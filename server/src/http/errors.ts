@@ -3,8 +3,8 @@ import { isDatabaseUnavailable } from '../database/database.ts';
 import { ApiError, errorEnvelope } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 
-/** Answers with the error envelope; used for every error there is. */
-export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+/** Sends the error envelope with the headers that belong to the error. */
+function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer');
   return reply
@@ -13,7 +13,7 @@ export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
     .send(errorEnvelope(error.code, error.message, error.details));
 }
 
-/** Fastify's error handler: turns whatever was thrown into the envelope, and logs what is ours. */
+/** Fastify's error handler: sends any error as an envelope, and logs it if its status is 5xx. */
 export function handleError(
   error: FastifyError | ApiError | Error,
   { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Log },
@@ -27,21 +27,23 @@ export function handleError(
   return sendError(reply, known);
 }
 
-/** The public face of any error. What the client reads never holds the private cause. */
-export function asApiError(error: FastifyError | ApiError | Error): ApiError {
+/** The public form of any error. Its private cause is never sent to the client. */
+function asApiError(error: FastifyError | ApiError | Error): ApiError {
   if (error instanceof ApiError) return error;
   if ('validation' in error && error.validation) return fromValidation(error);
   if ('statusCode' in error && error.statusCode !== undefined && error.statusCode < 500) {
     return fromFramework(error);
   }
   if (isDatabaseUnavailable(error)) {
-    const message = 'Temporarily unavailable. Try again shortly, with the same Idempotency-Key.';
+    const message =
+      'Temporarily unavailable. Send the request again, with the same Idempotency-Key.';
     return new ApiError('service_busy', message, { cause: error, retryAfterSeconds: 1 });
   }
-  return new ApiError('internal_error', 'Something went wrong on our side.', { cause: error });
+  const message = 'Internal error. If it persists, report the X-Request-Id of this response.';
+  return new ApiError('internal_error', message, { cause: error });
 }
 
-/** Errors of the HTTP layer itself: a body too large, a broken content length, a malformed URL. */
+/** Errors of Fastify itself: a body that is too large, a wrong content length, a malformed URL. */
 function fromFramework(error: FastifyError): ApiError {
   if (error.statusCode === 413) {
     return new ApiError('payload_too_large', 'The JSON body exceeds 64 KiB.', { cause: error });
@@ -49,13 +51,15 @@ function fromFramework(error: FastifyError): ApiError {
   return malformed(error);
 }
 
-/** What is said of a request that is broken as HTTP. */
+/** The error of a request that is not valid HTTP. */
 export function malformed(cause?: unknown): ApiError {
   const details = { field: 'request', reason: 'malformed' };
-  return new ApiError('invalid_request', 'The request is malformed.', { details, cause });
+  return new ApiError('invalid_request', 'The request is not valid HTTP.', { details, cause });
 }
 
-/** One failed rule of a schema, as a sentence that names the field. */
+type FailedRule = NonNullable<FastifyError['validation']>[number];
+
+/** The first failed rule of a schema, as a sentence that names the field. */
 function fromValidation(error: FastifyError): ApiError {
   const [failed] = error.validation ?? [];
   if (!failed) return new ApiError('invalid_request', 'The request is not valid.');
@@ -70,7 +74,7 @@ function fromValidation(error: FastifyError): ApiError {
     ...limitsOf(params),
   };
   const where = entry === undefined ? field : `${field}[${entry}]`;
-  return new ApiError('invalid_request', sentence(where, keyword, failed.message), { details });
+  return new ApiError('invalid_request', sentence(where, failed), { details });
 }
 
 const REASONS: Record<string, string> = {
@@ -93,12 +97,16 @@ function limitsOf(params: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
-function sentence(where: string, keyword: string, message = 'is not valid'): string {
+function sentence(where: string, { keyword, params, message }: FailedRule): string {
   if (keyword === 'required') return `${where} is required.`;
-  if (keyword === 'additionalProperties')
+  if (keyword === 'additionalProperties') {
     return `${JSON.stringify(where)} is not a known property.`;
+  }
+  if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
+    return `${where} must be one of ${params.allowedValues.join(', ')}.`;
+  }
   if (where === 'prompt' && /Length$/.test(keyword)) {
     return 'prompt must contain between 3 and 4000 characters.';
   }
-  return `${where} ${message}.`;
+  return `${where} ${message?.replace('NOT', 'not') ?? 'is not valid'}.`;
 }

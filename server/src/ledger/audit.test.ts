@@ -89,7 +89,7 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
     found: [/^settle:captured: settled without a reservation$/],
   },
   {
-    title: 'a refund went where a capture goes',
+    title: 'a refund has the target of a capture',
     damage: `update ledger_transfers set target = 'spent' where account_id = $1
       and reference = 'settle:refunded'`,
     found: [/^settle:refunded: a refund, paid, from reserved to spent$/],

@@ -59,7 +59,7 @@ const OPEN = statement(
 );
 
 /** Creates the balances of a new account, of both kinds, at zero. */
-export async function openBooks(tx: Transaction, accountId: string): Promise<void> {
+export async function openBalances(tx: Transaction, accountId: string): Promise<void> {
   await tx.query(OPEN, [accountId]);
 }
 

@@ -8,8 +8,8 @@ export interface ByteSource {
 }
 
 /**
- * Reads an inherited file descriptor. A disk that fails ends this process without an answer: that
- * says nothing about the media.
+ * Reads an inherited file descriptor. When the disk fails, this process ends without a result,
+ * because the failure says nothing about the media.
  */
 export function fileDescriptorSource(fileDescriptor: number): ByteSource {
   return {

@@ -14,8 +14,8 @@ const CODECS = {
 };
 
 /**
- * Decodes one still image in full, strictly: a flaw that a browser would paint over is refused.
- * The bytes go straight to the decoder; no demuxer has a say.
+ * Decodes all of one still image, strictly: an error that a browser would hide is refused. The
+ * decoder gets the bytes directly, without a demuxer.
  * @throws RefusedMedia
  */
 export async function decodeImage(
@@ -25,7 +25,7 @@ export async function decodeImage(
 ): Promise<MediaFacts> {
   const bytes = file.read(0, file.sizeBytes);
   const layout = imageLayout(mediaType, bytes);
-  if (!layout) throw new RefusedMedia('undecodable', 'The image is incomplete or not a still one.');
+  if (!layout) throw new RefusedMedia('undecodable', 'The image is incomplete or animated.');
   if (layout.width * layout.height > maxPixels) throw new RefusedMedia('too_many_pixels');
   const size = await decodeBytes(CODECS[mediaType], bytes.subarray(0, layout.endBytes), maxPixels);
   return { kind: 'image', mediaType, ...size };

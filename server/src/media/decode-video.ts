@@ -13,8 +13,9 @@ import { movIsWhole, movMediaType } from './mov.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 
 /**
- * Decodes every frame of one video. An edit list counts (it says what is shown); any other claim
- * about durations does not. One packet or frame that does not decode refuses the file.
+ * Decodes every frame of one video. An edit list is applied, because it defines what is shown;
+ * other durations in headers are ignored. One packet or frame that does not decode refuses the
+ * file.
  * @throws RefusedMedia
  */
 export async function decodeVideo(
@@ -39,7 +40,7 @@ export async function decodeVideo(
   return { kind: 'video', mediaType, ...picture.facts(), audio: sound?.facts() ?? null };
 }
 
-/** The stream a player would choose; a cover picture is not a video. */
+/** The stream that a player would choose; a cover picture is not a video. */
 function videoStream(input: FormatContext): Stream {
   const streams = input.streams.filter(
     (stream) =>
@@ -48,7 +49,7 @@ function videoStream(input: FormatContext): Stream {
   );
   const best = input.findBestStream(AVMEDIA_TYPE_VIDEO);
   const chosen = streams.find((stream) => stream.index === best) ?? streams[0];
-  if (!chosen) throw new RefusedMedia('not_a_video', 'The file has no video in it.');
+  if (!chosen) throw new RefusedMedia('not_a_video', 'The file contains no video.');
   return chosen;
 }
 
@@ -80,7 +81,7 @@ async function createPicture(stream: Stream, bounds: MediaBounds) {
   return {
     decode: (packet: Packet | null) => decoder.decode(packet, onFrame),
     facts() {
-      if (!size) throw new RefusedMedia('undecodable', 'The video has no frame that decodes.');
+      if (!size) throw new RefusedMedia('undecodable', 'No frame of the video can be decoded.');
       const { width, height } = size;
       const durationSeconds = timeline.durationSeconds();
       return { width, height, durationSeconds, frames, videoCodec: codecName(stream) };
@@ -91,7 +92,7 @@ async function createPicture(stream: Stream, bounds: MediaBounds) {
 function videoCodec(stream: Stream): Codec {
   const codec = Codec.findDecoder(stream.codecpar.codecId);
   if (codec && DECODERS.has(codec.name ?? '')) return codec;
-  throw new RefusedMedia('undecodable', 'The video is in a coding that is not supported.');
+  throw new RefusedMedia('undecodable', 'The codec of the video is not supported.');
 }
 
 function addFrame(timeline: Timeline, stream: Stream, frame: Frame): void {
@@ -99,7 +100,7 @@ function addFrame(timeline: Timeline, stream: Stream, frame: Frame): void {
   timeline.add(shownAt, seconds(frame.duration, stream.timeBase) ?? 0);
 }
 
-/** The container's word goes before the codec's, as in FFmpeg's av_guess_sample_aspect_ratio. */
+/** The container's ratio comes before the codec's, as in FFmpeg's av_guess_sample_aspect_ratio. */
 function sampleAspect(stream: Stream, frame: Frame): number {
   const ratios = [stream.sampleAspectRatio, frame.sampleAspectRatio];
   const known = ratios.find(({ num, den }) => num > 0 && den > 0);

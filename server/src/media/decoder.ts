@@ -8,26 +8,26 @@ import {
 import { type Codec, CodecContext, Dictionary, Frame, type Packet, type Stream } from 'node-av/lib';
 import { RefusedMedia } from './measurement.ts';
 
-/** Two decoding threads: the design's small machine has two cores. */
+/** Two decoding threads: the smallest supported machine has two cores. */
 const THREADS = 2;
 
-/** One open FFmpeg decoder whose every error refuses the media. */
+/** One open FFmpeg decoder; each of its errors refuses the media. */
 interface OpenDecoder {
   codec: string;
-  /** Hands in one packet (null: the end) and shows each frame that comes out to `onFrame`. */
+  /** Decodes one packet (null: the end of the stream) and calls `onFrame` with each frame. */
   decode(packet: Packet | null, onFrame: (frame: Frame) => void): Promise<void>;
 }
 
 interface DecoderOptions {
   codec: Codec;
   maxPixels: number;
-  /** What a container says of the stream; none for a bare image. */
+  /** The container's stream; null for an image, which has no container. */
   stream: Stream | null;
-  /** FFmpeg's `err_detect`: how small a flaw already counts. */
+  /** FFmpeg's `err_detect`: which errors of the bit stream count. */
   errorDetection: string;
 }
 
-/** @throws RefusedMedia when the codec refuses its parameters */
+/** @throws RefusedMedia when the codec rejects its parameters */
 export async function openDecoder(options: DecoderOptions): Promise<OpenDecoder> {
   const context = new CodecContext();
   context.allocContext3(options.codec);
@@ -52,24 +52,24 @@ export async function openDecoder(options: DecoderOptions): Promise<OpenDecoder>
   };
 }
 
-/** False when the decoder wants more input, or has given all. */
+/** False when the decoder needs more input or has no more frames. */
 async function receive(context: CodecContext, frame: Frame): Promise<boolean> {
   const code = await context.receiveFrame(frame);
   if (code === AVERROR_EAGAIN || code === AVERROR_EOF) return false;
   requireSuccess(code);
-  // A concealed error is a frame the decoder made up.
+  // FFmpeg conceals errors by making up (parts of) a frame.
   const isDamaged = frame.decodeErrorFlags !== 0 || frame.hasFlags(AV_FRAME_FLAG_CORRUPT);
   if (isDamaged) throw new RefusedMedia('undecodable');
   return true;
 }
 
-/** @throws RefusedMedia for FFmpeg's negative codes */
+/** @throws RefusedMedia for a negative return code of FFmpeg */
 export function requireSuccess(code: number): void {
   if (code >= 0) return;
   throw new RefusedMedia(code === AVERROR_ENOMEM ? 'decode_too_large' : 'undecodable');
 }
 
-/** The size as shown: pixels stretched to the sample aspect, then turned as the frame says. */
+/** The size as displayed: the width stretched by the sample aspect, then the frame's rotation. */
 export function displayedSize(frame: Frame, aspect: number): { width: number; height: number } {
   const width = Math.max(1, Math.round(frame.width * aspect));
   const isTurned = isQuarterTurn(frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX));
@@ -78,7 +78,7 @@ export function displayedSize(frame: Frame, aspect: number): { width: number; he
 
 /**
  * Whether a display matrix (nine 32-bit numbers, 16.16 fixed point, native byte order; FFmpeg's
- * display.h) puts rows where columns were. EXIF orientations arrive as such a matrix too.
+ * display.h) swaps rows and columns. FFmpeg turns EXIF orientations into such a matrix, too.
  */
 function isQuarterTurn(matrix: Buffer | null): boolean {
   if (!matrix || matrix.length < 36) return false;

@@ -15,7 +15,7 @@ import { RefusedMedia } from './measurement.ts';
 
 /** FFmpeg's own names; the list is also its `format_whitelist`. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
-/** What cameras, browsers and encoders put into these containers; hundreds of others stay shut. */
+/** What cameras, browsers and encoders write into these containers; hundreds of others are off. */
 const CODECS = 'h264,hevc,libdav1d,vp8,vp9,mpeg4,mpeg2video,mjpeg,prores,h263';
 const STREAM_LIMIT = 16;
 const IO_BUFFER_BYTES = 64 * 1024;
@@ -25,9 +25,9 @@ const SEEK_FAILED = -1n;
 export const DECODERS: ReadonlySet<string> = new Set(CODECS.split(','));
 
 /**
- * Opens a container for reading through the given source alone: the demuxer is chosen by us, other
- * formats are shut out and no protocol is allowed, so a file can't name another one.
- * @throws RefusedMedia when FFmpeg can't make sense of it
+ * Opens a container that reads only from the given source. This code chooses the demuxer, allows no
+ * other format and no protocol, so a file can't make FFmpeg open another file or URL.
+ * @throws RefusedMedia when FFmpeg can't read the container
  */
 export async function openContainer(
   file: ByteSource,
@@ -46,7 +46,7 @@ export async function openContainer(
     max_streams: STREAM_LIMIT,
   });
   requireSuccess(await input.openInput('', format, options));
-  // FFmpeg decodes a little next, with decoders of its own that take no bound from here.
+  // Next, FFmpeg decodes some frames with decoders of its own, to which max_pixels is not passed.
   const isTooLarge = input.streams.some(
     ({ codecpar }) => codecpar.width * codecpar.height > maxPixels,
   );
@@ -66,7 +66,7 @@ function sourceContext(file: ByteSource): IOContext {
   const seek = (offset: bigint, whence: number) => {
     if (whence & AVSEEK_SIZE) return BigInt(file.sizeBytes);
     const target = Number(offset) + seekOrigin(whence, position, file.sizeBytes);
-    // Past the end lie the missing samples of a file that was cut: not a place to read from.
+    // An offset past the end belongs to samples that are missing from a truncated file.
     if (target < 0 || target > file.sizeBytes) return SEEK_FAILED;
     position = target;
     return BigInt(position);
@@ -80,7 +80,7 @@ function seekOrigin(whence: number, position: number, sizeBytes: number): number
   return base === AVSEEK_CUR ? position : base === AVSEEK_END ? sizeBytes : 0;
 }
 
-/** Every packet of the given streams, in file order; the packet is reused for the next one. */
+/** Every packet of the given streams, in file order. The packet object is reused for the next. */
 export async function* packets(input: FormatContext, streams: number[]): AsyncGenerator<Packet> {
   for (const stream of input.streams) {
     if (!streams.includes(stream.index)) stream.discard = AVDISCARD_ALL;
@@ -97,12 +97,12 @@ export async function* packets(input: FormatContext, streams: number[]): AsyncGe
   }
 }
 
-/** Whether an edit list cuts this packet's content off. */
+/** Whether an edit list excludes this packet. */
 export function isCutOff(packet: Packet): boolean {
   return packet.hasFlags(AV_PKT_FLAG_DISCARD);
 }
 
-/** A timestamp in seconds; null when the stream does not have it. */
+/** A timestamp in seconds; null when the stream has none. */
 export function seconds(timestamp: bigint, timeBase: { num: number; den: number }): number | null {
   if (timestamp === AV_NOPTS_VALUE) return null;
   return (Number(timestamp) * timeBase.num) / timeBase.den;

@@ -1,20 +1,20 @@
-/** What an image's own structure says, before anything is decoded. */
+/** What the structure of an image says, before it is decoded. */
 interface ImageLayout {
   width: number;
   height: number;
-  /** Where the image ends; bytes after it (other pictures, junk) are not the image's. */
+  /** Where the image ends. Bytes after it (other pictures, junk) do not belong to it. */
   endBytes: number;
 }
 
 type ImageType = 'image/jpeg' | 'image/png' | 'image/webp';
 
-/** The layout of a whole, still image; null when it is cut short, malformed or animated. */
+/** The layout of an image; null when it is truncated, malformed or animated. */
 export function imageLayout(mediaType: ImageType, bytes: Buffer): ImageLayout | null {
   try {
     if (mediaType === 'image/jpeg') return jpegLayout(bytes);
     return mediaType === 'image/png' ? pngLayout(bytes) : webpLayout(bytes);
   } catch (error) {
-    if (error instanceof RangeError) return null; // a field lies past the end
+    if (error instanceof RangeError) return null; // a field is past the end
     throw error;
   }
 }
@@ -52,12 +52,12 @@ function isStartOfFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }
 
-/** A stuffed zero, TEM, a restart, a start of image and fill bytes stand alone. */
+/** A stuffed zero, TEM, a restart, a start of image and fill bytes have no length field. */
 function hasLength(marker: number): boolean {
   return marker >= 0xc0 && marker !== 0xff && !(marker >= 0xd0 && marker <= 0xd8);
 }
 
-/** Reads the first chunk's size fields (WebP container, RFC 9649); an animated one is no still. */
+/** Reads the first chunk's size fields (WebP container, RFC 9649); null for an animation. */
 function webpLayout(bytes: Buffer): ImageLayout | null {
   const endBytes = bytes.readUInt32LE(4) + 8;
   if (endBytes > bytes.length) return null;

@@ -13,19 +13,19 @@ function source(...parts: string[]): ByteSource {
   return { sizeBytes: bytes.length, read: (at, length) => bytes.subarray(at, at + length) };
 }
 
-test('a live recording without sizes is whole when its last block is', () => {
+test('a live recording without sizes is complete when its last block is', () => {
   assert.ok(matroskaIsWhole(source(HEADER, LIVE_SEGMENT, LIVE_CLUSTER, BLOCK, BLOCK)));
   assert.ok(
     !matroskaIsWhole(source(HEADER, LIVE_SEGMENT, LIVE_CLUSTER, BLOCK, BLOCK.slice(0, -2))),
   );
 });
 
-test('a segment with a size is whole when it fits, whatever follows it', () => {
+test('a segment with a size is complete when it fits into the file, also with bytes after it', () => {
   assert.ok(matroskaIsWhole(source(HEADER, '1853806786', BLOCK, '00ff00')));
   assert.ok(!matroskaIsWhole(source(HEADER, '1853806787', BLOCK)));
 });
 
-test('the document type tells WebM from Matroska', () => {
+test('the document type distinguishes WebM from Matroska', () => {
   assert.equal(matroskaMediaType(source(HEADER)), 'video/webm');
   assert.equal(
     matroskaMediaType(source(HEADER.replace('7765626d', '6d6b7661'))),

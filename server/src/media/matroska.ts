@@ -13,15 +13,15 @@ interface Element {
 }
 
 /**
- * A Matroska or WebM file is whole when its elements end within it. A segment of unknown size (a
- * live recording) has no mark of its end: there, every element that does have a size must fit.
+ * Whether a Matroska or WebM file is complete: its elements end within it. A segment of unknown
+ * size (a live recording) has no end mark, so every element in it that has a size must fit.
  */
 export function matroskaIsWhole(file: ByteSource): boolean {
   let at = 0;
   for (let count = 0; at < file.sizeBytes; count++) {
     const element = elementAt(file, at);
     if (count > ELEMENT_LIMIT) return false;
-    if (!element) return true; // not an element: trailing bytes, which the demuxer judges
+    if (!element) return true; // not an element: trailing bytes, left to the demuxer
     const end = element.contentAt + (element.sizeBytes ?? 0);
     if (end > file.sizeBytes) return false;
     if (element.id === SEGMENT && element.sizeBytes !== null) return true;
@@ -30,7 +30,7 @@ export function matroskaIsWhole(file: ByteSource): boolean {
   return true;
 }
 
-/** WebM when the header's document type says so. */
+/** WebM if that is the header's document type. */
 export function matroskaMediaType(file: ByteSource): 'video/webm' | 'video/x-matroska' {
   const header = elementAt(file, 0);
   const end = header ? header.contentAt + (header.sizeBytes ?? 0) : 0;
@@ -54,7 +54,7 @@ function elementAt(file: ByteSource, at: number): Element | null {
   const id = head.readUIntBE(0, idBytes);
   const contentAt = at + idBytes + sizeFieldBytes;
   const sizeBytes = vintValue(head.subarray(idBytes, idBytes + sizeFieldBytes));
-  // Only these two may leave their size open (RFC 9559, 5.1); they are walked into.
+  // Only these two may have an unknown size (RFC 9559, 5.1); the walk continues inside them.
   if (sizeBytes === null && id !== SEGMENT && id !== CLUSTER) return null;
   return { id, contentAt, sizeBytes };
 }

@@ -23,9 +23,9 @@ after(() => rm(folder, { recursive: true }));
 
 const at = (name: string) => path.join(folder, name);
 
-async function measureVideo(wish: TestVideo) {
+async function measureVideo(options: TestVideo) {
   const file = at('made');
-  await makeVideo(file, wish);
+  await makeVideo(file, options);
   return videoFacts(await measure(file, 'video'));
 }
 
@@ -34,13 +34,13 @@ async function measureBytes(bytes: Buffer | string, expected: 'image' | 'video',
   return measure(at(name), expected);
 }
 
-async function madeVideo(wish: TestVideo = {}): Promise<Buffer> {
-  await makeVideo(at('made'), wish);
+async function madeVideo(options: TestVideo = {}): Promise<Buffer> {
+  await makeVideo(at('made'), options);
   return readFile(at('made'));
 }
 
-async function madeImage(...wish: [format: 'jpeg' | 'png' | 'webp' | 'gif', ...number[]]) {
-  await makeImage(at('picture'), ...wish);
+async function madeImage(...options: [format: 'jpeg' | 'png' | 'webp' | 'gif', ...number[]]) {
+  await makeImage(at('picture'), ...options);
   return readFile(at('picture'));
 }
 
@@ -58,7 +58,7 @@ function assertSeconds(actual: number, expected: number) {
   assert.ok(Math.abs(actual - expected) < 0.0015, `${actual} s is not ${expected} s`);
 }
 
-test('an mp4 is measured by its frames: kind, size, duration, codec and sound', async () => {
+test('an mp4 is measured by its frames: kind, size, duration, codec and audio', async () => {
   const { audio, durationSeconds, ...facts } = await measureVideo({ seconds: 2, audio: 'with' });
   assertSeconds(durationSeconds, 2);
   assert.equal(audio?.codec, 'aac');
@@ -81,15 +81,15 @@ const HEALTHY: [string, TestVideo, seconds: number, frames: number][] = [
   ['a start at five seconds', { filters: 'setpts=PTS+5/TB', audio: 'with' }, 1, 24],
   ['frames left out', { filters: String.raw`select=mod(n\,3)+eq(n\,0)` }, 1, 17],
 ];
-for (const [title, wish, seconds, frames] of HEALTHY) {
-  test(`a healthy video passes with its exact duration: ${title}`, async () => {
-    const facts = await measureVideo(wish);
+for (const [title, options, seconds, frames] of HEALTHY) {
+  test(`a valid video passes with its exact duration: ${title}`, async () => {
+    const facts = await measureVideo(options);
     assertSeconds(facts.durationSeconds, seconds);
     assert.equal(facts.frames, frames);
   });
 }
 
-test('the size is the displayed one: a quarter turn swaps it, wide pixels stretch it', async () => {
+test('the size is the displayed size, with rotation and sample aspect applied', async () => {
   const size = ({ width, height }: { width: number; height: number }) => `${width}x${height}`;
   assert.equal(size(await measureVideo({ rotationDegrees: 90 })), '180x320');
   assert.equal(size(await measureVideo({ rotationDegrees: 180 })), '320x180');
@@ -105,9 +105,9 @@ const CUTTABLE: [string, TestVideo][] = [
   ['webm', { format: 'webm', codec: 'vp9' }],
   ['mkv', { format: 'matroska' }],
 ];
-for (const [title, wish] of CUTTABLE) {
-  test(`a video that is cut anywhere never passes as whole: ${title}`, async () => {
-    const whole = await madeVideo({ ...wish, seconds: 4 });
+for (const [title, options] of CUTTABLE) {
+  test(`a truncated video is refused: ${title}`, async () => {
+    const whole = await madeVideo({ ...options, seconds: 4 });
     for (const share of [0.01, 0.5, 0.9, 0.99, 0.9999]) {
       const cut = whole.subarray(0, Math.floor(whole.length * share));
       assert.equal(reasonOf(await measureBytes(cut, 'video')), 'undecodable', `at ${share}`);
@@ -115,7 +115,7 @@ for (const [title, wish] of CUTTABLE) {
   });
 }
 
-test('durations that headers claim change nothing', async () => {
+test('durations in headers are ignored', async () => {
   const honest = await madeVideo({ seconds: 2, audio: 'with' });
   const hours = 360_000_000;
   const lies = [
@@ -131,14 +131,14 @@ test('durations that headers claim change nothing', async () => {
   }
 });
 
-test('a last frame that claims to last for hours counts for a second at most', async () => {
+test('a last frame with a duration of hours counts for a second at most', async () => {
   const honest = await madeVideo({ seconds: 1 / 24 });
   const lie = patchBoxes(honest, 'stts', { 16: 2_000_000_000 });
   assert.notDeepEqual(lie, honest);
   assert.ok(videoFacts(await measureBytes(lie, 'video')).durationSeconds <= 1);
 });
 
-test('flipped bytes never hang the measurer and never make it throw', async () => {
+test('flipped bytes never make the measurer hang or throw', async () => {
   const whole = await madeVideo({ seconds: 1, audio: 'with', width: 160, height: 96 });
   const seeds = Array.from({ length: 40 }, (_, index) => index + 1);
   const outcomes = await Promise.all(
@@ -162,12 +162,12 @@ const IMPOSTORS: [string, string, 'image' | 'video', string][] = [
   ['an SVG', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'image', 'not_an_image'],
 ];
 for (const [title, text, expected, reason] of IMPOSTORS) {
-  test(`${title} is no ${expected}`, async () => {
+  test(`${title} is refused as ${expected}`, async () => {
     assert.equal(reasonOf(await measureBytes(text, expected, 'clip.mp4')), reason);
   });
 }
 
-test('an image is no video, a video no image, and sound alone neither', async () => {
+test('an image is refused as video, a video as image, and audio alone as video', async () => {
   const video = await madeVideo();
   assert.equal(reasonOf(await measureBytes(video, 'image')), 'not_an_image');
   assert.equal(reasonOf(await measureBytes(await madeImage('png'), 'video')), 'not_a_video');
@@ -176,7 +176,7 @@ test('an image is no video, a video no image, and sound alone neither', async ()
 });
 
 for (const format of ['jpeg', 'png', 'webp'] as const) {
-  test(`a ${format} passes whole, with its size, and never when it is cut`, async () => {
+  test(`a complete ${format} passes with its size, a truncated one is refused`, async () => {
     const whole = await madeImage(format);
     const facts = { kind: 'image', mediaType: `image/${format}`, width: 320, height: 180 };
     assert.deepEqual(await measureBytes(whole, 'image'), { kind: 'measured', facts });
@@ -191,7 +191,7 @@ test('a GIF is refused', async () => {
   assert.equal(reasonOf(await measureBytes(await madeImage('gif'), 'image')), 'not_an_image');
 });
 
-test('an EXIF orientation turns the size of a JPEG', async () => {
+test('an EXIF orientation is applied to the size of a JPEG', async () => {
   const jpeg = await madeImage('jpeg');
   for (const [orientation, width] of [
     [1, 320],
@@ -205,7 +205,7 @@ test('an EXIF orientation turns the size of a JPEG', async () => {
   }
 });
 
-test('pixels and frames have bounds', async () => {
+test('too many pixels or frames are refused', async () => {
   const png = pngOfClaimedSize(await madeImage('png'), 20_000, 20_000);
   assert.equal(reasonOf(await measureBytes(png, 'image')), 'too_many_pixels');
   const large = await madeVideo({ width: 4096, height: 2320, seconds: 1 / 24 });
@@ -215,7 +215,7 @@ test('pixels and frames have bounds', async () => {
   assert.equal(reasonOf(await long.measure(at('long'), 'video')), 'too_many_frames');
 });
 
-test('time and memory have bounds, and passing them is the file’s fault', async () => {
+test('a file that needs too much time or memory is refused', async () => {
   await makeVideo(at('usual'), {});
   const hasty = createMeasurer({ timeoutSeconds: 0.01 });
   assert.equal(reasonOf(await hasty.measure(at('usual'), 'video')), 'decode_too_slow');
@@ -224,11 +224,11 @@ test('time and memory have bounds, and passing them is the file’s fault', asyn
   assert.equal(outcome, process.platform === 'linux' ? 'decode_too_large' : 'measured');
 });
 
-test('a file that cannot be read is our failure: it throws', async () => {
+test('a file that cannot be read is a failure of the service and throws', async () => {
   await assert.rejects(measure(at('missing'), 'video'), { code: 'ENOENT' });
 });
 
-test('an abort ends a measurement at work and one that waits its turn', async () => {
+test('an abort ends a running measurement and a waiting one', async () => {
   await makeVideo(at('usual'), {});
   const one = createMeasurer({ concurrency: 1 });
   const aborting = new AbortController();

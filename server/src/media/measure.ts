@@ -12,17 +12,17 @@ export type { Measurement, MediaFacts } from './measurement.ts';
 
 export interface Measurer {
   /**
-   * Decodes one file in full, in a child process that can read that file and is killed when it
-   * passes a bound. The bytes decide what the file is, never its name.
-   * @throws only for our own failures (no child, no file) and the signal's reason when aborted
+   * Decodes all of one file, in a child process that can read only that file and is killed when it
+   * exceeds a bound. The bytes decide the file's type, never its name.
+   * @throws for failures of the service (no child, no file), and the signal's reason when aborted
    */
   measure(path: string, expected: 'image' | 'video', signal?: AbortSignal): Promise<Measurement>;
 }
 
 interface MeasurerOptions {
-  /** Children at a time; further files wait their turn. */
+  /** How many child processes may run at a time; further files wait. */
   concurrency?: number;
-  /** For one file, from the start of its child. */
+  /** For one file, from the start of its child process. */
   timeoutSeconds?: number;
   /** Resident memory of one child. */
   memoryBytes?: number;
@@ -38,12 +38,12 @@ const BOUNDS: MediaBounds = {
   videoFrames: 3600,
 };
 
-/** Signals that a process gives itself by a fault; any other came from outside. */
+/** Signals that a fault of the process itself raises; any other signal came from outside. */
 const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'];
 
 /**
- * Node's permission model: no network, no processes, no writing, and no reading but our code and
- * its packages. It binds JavaScript only; FFmpeg is held by what its demuxer is allowed to open.
+ * Node's permission model: no network, no processes, no writing, and reading only the product's
+ * code and its packages. It restricts JavaScript only; the demuxer's options restrict FFmpeg.
  * It compares paths as they are written, so the child must not replace a symbolic link, such as
  * node_modules, by its real path.
  */

@@ -13,11 +13,11 @@ export interface VideoFacts {
   mediaType: 'video/mp4' | 'video/quicktime' | 'video/webm' | 'video/x-matroska';
   width: number;
   height: number;
-  /** Unrounded, from the first to the end of the last decoded frame, never from headers. */
+  /** Not rounded. From the first decoded frame to the end of the last one, never from headers. */
   durationSeconds: number;
   frames: number;
   videoCodec: string;
-  /** Timed by its packets; not decoded. */
+  /** Its duration comes from its packets; it is not decoded. */
   audio: null | { codec: string; durationSeconds: number };
 }
 
@@ -30,19 +30,19 @@ export type RefusalReason =
   | 'decode_too_slow'
   | 'decode_too_large';
 
-/** The facts, or why the file is not accepted; `explanation` is one sentence for the public. */
+/** The facts, or why the file is refused. `explanation` is one sentence for clients. */
 export type Measurement =
   | { kind: 'measured'; facts: MediaFacts }
   | { kind: 'refused'; reason: RefusalReason; explanation: string };
 
-/** What a decoder may spend on one file; for time and memory its process is killed. */
+/** The largest media that are decoded. Time and memory are bounded by killing the process. */
 export interface MediaBounds {
   imagePixels: number;
   videoPixels: number;
   videoFrames: number;
 }
 
-/** What a child is asked; the file itself is its file descriptor 3. */
+/** The input of a child process; the file itself is its file descriptor 3. */
 export interface MeasureRequest {
   expected: 'image' | 'video';
   bounds: MediaBounds;
@@ -51,19 +51,19 @@ export interface MeasureRequest {
 const EXPLANATIONS: Record<RefusalReason, string> = {
   not_an_image: 'The file is not a still JPEG, PNG or WebP image.',
   not_a_video: 'The file is not an MP4, QuickTime, WebM or Matroska video.',
-  undecodable: 'The file is damaged, incomplete or in a coding that cannot be decoded.',
+  undecodable: 'The file is damaged, incomplete or uses a codec that cannot be decoded.',
   too_many_pixels: 'The picture has too many pixels.',
   too_many_frames: 'The video has too many frames.',
   decode_too_slow: 'The file took too long to decode.',
   decode_too_large: 'The file needs too much memory to decode.',
 };
 
-/** A refusal in public words; `explanation` replaces the reason's usual sentence. */
+/** A refusal. `explanation` replaces the reason's usual sentence. */
 export function refused(reason: RefusalReason, explanation = EXPLANATIONS[reason]): Measurement {
   return { kind: 'refused', reason, explanation };
 }
 
-/** Ends a decode from anywhere inside it; the child turns it into a refusal. */
+/** Thrown anywhere in a decode; the child process turns it into a refusal. */
 export class RefusedMedia extends Error {
   readonly reason: RefusalReason;
   readonly explanation: string | undefined;

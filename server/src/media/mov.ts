@@ -1,30 +1,30 @@
 import type { ByteSource } from './byte-source.ts';
 
-/** Boxes that tell a cut file when they overrun; what else overruns is trailing junk. */
+/** A file is truncated if one of these boxes overruns it. Other such boxes are trailing junk. */
 const MEDIA_BOXES = ['moov', 'moof', 'mdat', 'mfra'];
-/** A fragment per frame in a minute of 60 fps makes about 7,200. */
+/** One fragment per frame in a minute of 60 fps gives about 7,200 boxes. */
 const BOX_LIMIT = 100_000;
 
-/** An mp4 or QuickTime file is whole when no box with media in it runs past the file's end. */
+/** Whether an mp4 or QuickTime file is complete: no box with media runs past the file's end. */
 export function movIsWhole(file: ByteSource): boolean {
   let at = 0;
   for (let count = 0; at + 8 <= file.sizeBytes; count++) {
     const box = boxAt(file, at);
     if (count > BOX_LIMIT) return false;
-    if (box.sizeBytes < 8) return true; // no box: trailing bytes, which the demuxer ignores too
+    if (box.sizeBytes < 8) return true; // not a box: trailing bytes, which the demuxer ignores too
     if (at + box.sizeBytes > file.sizeBytes) return !MEDIA_BOXES.includes(box.type);
     at += box.sizeBytes;
   }
   return true;
 }
 
-/** mp4, unless the major brand (or its absence) says QuickTime. */
+/** QuickTime if the major brand is `qt` or there is none, otherwise mp4. */
 export function movMediaType(file: ByteSource): 'video/mp4' | 'video/quicktime' {
   const head = file.read(0, 12).toString('latin1', 4);
   return head.startsWith('ftyp') && head !== 'ftypqt  ' ? 'video/mp4' : 'video/quicktime';
 }
 
-/** Size 1 means a 64-bit size follows the type, size 0 means up to the end (14496-12, 4.2). */
+/** Size 1: a 64-bit size follows the type. Size 0: up to the file's end (ISO/IEC 14496-12, 4.2). */
 function boxAt(file: ByteSource, at: number): { type: string; sizeBytes: number } {
   const head = file.read(at, 16);
   const type = head.toString('latin1', 4, 8);

@@ -50,13 +50,13 @@ const Refused = Type.Object(
   },
   closed,
 );
-const Answer = Type.Union([Measured, Refused]);
+const Result = Type.Union([Measured, Refused]);
 
 /**
- * Checks what a child said: hostile bytes were in its memory. Only the parent loads this file, as
- * the schemas' library takes longer to load than a small video takes to decode.
- * @throws when it is no measurement
+ * Checks the result of a child process, which had hostile bytes in its memory. Only the parent
+ * loads this file: the schema library takes longer to load than a small video takes to decode.
+ * @throws when the result is not a measurement
  */
-export function parseMeasurement(answer: unknown): Measurement {
-  return Value.Parse(Answer, answer);
+export function parseMeasurement(result: unknown): Measurement {
+  return Value.Parse(Result, result);
 }

@@ -13,7 +13,7 @@ test('the first bytes decide the kind', () => {
   assert.deepEqual(box('moov')?.kind, 'video');
 });
 
-test('a picture in mp4 boxes, another RIFF and too few bytes are none of ours', () => {
+test('pictures in mp4 boxes, other RIFF files and too few bytes are unsupported', () => {
   for (const brand of ['heic', 'avif', 'mif1']) assert.equal(box(`ftyp${brand}`), null);
   assert.equal(sniff(Buffer.from('RIFF....AVI LIST')), null);
   assert.equal(sniff(Buffer.from('GIF89a')), null);

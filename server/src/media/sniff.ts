@@ -1,9 +1,9 @@
-/** What the first bytes say a file is. `mov` is the family of mp4 and QuickTime. */
+/** The type of a file by its first bytes. `mov` is the family of mp4 and QuickTime. */
 type Sniffed =
   | { kind: 'image'; mediaType: 'image/jpeg' | 'image/png' | 'image/webp' }
   | { kind: 'video'; container: 'mov' | 'matroska' };
 
-/** How many bytes {@link sniff} wants to see; fewer are fine when the file has fewer. */
+/** How many bytes {@link sniff} needs; fewer if the file has fewer. */
 export const SNIFF_BYTES = 16;
 
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -11,14 +11,14 @@ const JPEG = Buffer.from([0xff, 0xd8, 0xff]);
 const EBML = Buffer.from([0x1a, 0x45, 0xdf, 0xa3]);
 /** First boxes of an mp4 or QuickTime file (ISO/IEC 14496-12; QuickTime File Format). */
 const FIRST_BOXES = ['ftyp', 'moov', 'mdat', 'free', 'skip', 'wide'];
-/** Brands of still pictures in the same boxes (HEIF, AVIF and their sequences). */
+/** Brands of pictures in the same boxes (HEIF, AVIF and their sequences). */
 const PICTURE_BRANDS = ['heic', 'heix', 'heim', 'heis', 'hevc', 'hevx', 'mif1', 'msf1'].concat([
   'avif',
   'avis',
   'crx ',
 ]);
 
-/** Decides from the bytes alone, never from a name or a header; null when it is none of ours. */
+/** Decides by the bytes alone, never by a name or a header; null for an unsupported type. */
 export function sniff(head: Buffer): Sniffed | null {
   if (startsWith(head, PNG)) return { kind: 'image', mediaType: 'image/png' };
   if (startsWith(head, JPEG)) return { kind: 'image', mediaType: 'image/jpeg' };

@@ -1,11 +1,11 @@
-/** A last frame may claim to last hours: at most this, or the longest wait between two frames. */
+/** The last frame's duration counts up to this, or up to the longest gap between two frames. */
 const LAST_FRAME_SECONDS = 1;
 
-/** Adds up when frames are shown, in seconds of their own clock. */
+/** Adds up the times of frames, in seconds of the stream's clock. */
 export interface Timeline {
-  /** @param shownAt null when the stream does not say: then right after the frame before it */
+  /** @param shownAt null when the stream has no time for it: then right after the frame before */
   add(shownAt: number | null, durationSeconds: number): void;
-  /** From the first frame's start to the last one's end; 0 without frames. */
+  /** From the start of the first frame to the end of the last one; 0 without frames. */
   durationSeconds(): number;
 }
 

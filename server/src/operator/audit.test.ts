@@ -44,7 +44,7 @@ async function fail(fixture: TaskFixture): Promise<Task> {
   return moveNow(fixture.db, claimed, { to: 'failed', changes: { error } });
 }
 
-/** What only a hand in the database can do, after the constraint against it is dropped. */
+/** Damage that only manual changes can do, after the constraint against it is dropped. */
 const DAMAGES: Array<{
   title: string;
   unlock?: string;
@@ -52,12 +52,12 @@ const DAMAGES: Array<{
   found: (life: Life) => string;
 }> = [
   {
-    title: 'a task is gone, its credits are still reserved',
+    title: 'a task is missing and its credits are still reserved',
     damage: ({ live }) => ['delete from tasks where id = $1', live.id],
     found: ({ live }) => `${live.id}: credits are reserved for no task`,
   },
   {
-    title: 'a task is there that nobody pays for',
+    title: 'a task has no reservation',
     damage: ({ live }) => [
       `insert into tasks select (jsonb_populate_record(t, $2)).* from tasks t where id = $1`,
       live.id,
@@ -66,12 +66,12 @@ const DAMAGES: Array<{
     found: () => 'task_free: failed without credits reserved for it',
   },
   {
-    title: 'a task costs something else than is reserved for it',
+    title: 'a task’s price differs from its reservation',
     damage: ({ live }) => ['update tasks set credits = credits + 1 where id = $1', live.id],
     found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
   },
   {
-    title: 'a task ended without its settlement',
+    title: 'a task ended without capture or refund',
     damage: ({ live }) => [
       `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,
       live.id,
@@ -79,7 +79,7 @@ const DAMAGES: Array<{
     found: ({ live }) => `${live.id}: failed, but its credits are reserved`,
   },
   {
-    title: 'a completed task whose job nobody accepted',
+    title: 'a completed task has no accepted attempt',
     damage: ({ completed }) => ['delete from attempts where task_id = $1', completed.id],
     found: ({ completed }) => `${completed.id}: completed without an accepted attempt`,
   },
@@ -101,18 +101,18 @@ const DAMAGES: Array<{
     found: ({ failed }) => `${failed.id}: completed, but its credits are refund`,
   },
   {
-    title: 'a live task has no next wake-up',
+    title: 'a live task has no due time',
     unlock: 'alter table tasks drop constraint ended_tasks_have_no_work',
     damage: ({ live }) => ['update tasks set due_at = null where id = $1', live.id],
     found: ({ live }) => `${live.id}: reserved without a next wake-up`,
   },
   {
-    title: 'the output of a completed task is gone without a trace',
+    title: 'the output object of a completed task is missing',
     damage: ({ completed }) => ['delete from objects where task_id = $1', completed.id],
     found: ({ completed }) => `${completed.id}: completed, its output is missing`,
   },
   {
-    title: 'the output of a completed task was never finished',
+    title: 'the output of a completed task is only half written',
     damage: ({ completed }) => [
       `update objects set state = 'writing' where task_id = $1`,
       completed.id,
@@ -120,7 +120,7 @@ const DAMAGES: Array<{
     found: ({ completed }) => `${completed.id}: completed, its output is writing`,
   },
   {
-    title: 'an output was deleted before its time',
+    title: 'an output was deleted before the end of its retention',
     damage: ({ completed }) => [
       `update objects set state = 'deleted' where task_id = $1`,
       completed.id,
@@ -128,7 +128,7 @@ const DAMAGES: Array<{
     found: ({ completed }) => `${completed.id}: completed, its output is deleted`,
   },
   {
-    title: 'an output that was to be kept is to be deleted',
+    title: 'an output without an end of its retention is marked for deletion',
     damage: ({ completed }) => [
       `update objects set state = 'deleting', delete_after = null where task_id = $1`,
       completed.id,
@@ -147,12 +147,12 @@ const DAMAGES: Array<{
     found: ({ live }) => `${live.id}: 2 provider jobs`,
   },
   {
-    title: 'the key of a task is gone',
+    title: 'the key of a task is missing',
     damage: ({ failed }) => ['delete from idempotency_keys where key = $1', failed.idempotency_key],
     found: ({ failed }) => `${failed.id}: its idempotency key is missing`,
   },
   {
-    title: 'the key of a live task is armed',
+    title: 'the key of a live task was released',
     damage: ({ live }) => [
       'update idempotency_keys set task_id = null where key = $1',
       live.idempotency_key,
@@ -161,7 +161,7 @@ const DAMAGES: Array<{
   },
 ];
 
-test('the audit finds each thing that is wrong, and nothing else', async (t) => {
+test('the audit finds each damage, and nothing else', async (t) => {
   const fixture = await openTaskFixture();
   t.after(() => fixture.close());
   const { db } = fixture;
@@ -176,7 +176,7 @@ test('the audit finds each thing that is wrong, and nothing else', async (t) => 
   assert.deepEqual(await audit(db), { ok: true, problems: [] }, 'each damage was undone');
 });
 
-/** The audit's findings within a transaction that does the damage and is rolled back. */
+/** What the audit finds in a transaction that does the damage and is rolled back. */
 async function problemsAfter(
   db: Database,
   unlock: string,
@@ -195,7 +195,7 @@ async function problemsAfter(
   return problems;
 }
 
-test('an output past its retention is no damage, once its deletion is on record', async (t) => {
+test('an output deleted after its retention is no damage', async (t) => {
   const fixture = await openTaskFixture();
   t.after(() => fixture.close());
   const { id } = await complete(fixture);

@@ -1,7 +1,7 @@
 import { type Database, type Queryable, statement } from '../database/database.ts';
 import { auditLedger } from '../ledger/audit.ts';
 
-/** Each finds what must not be, as one sentence a row. */
+/** Each statement finds one kind of contradiction; a row is one sentence about it. */
 const CHECKS = [
   statement(
     'audit_reservation_without_task',
@@ -57,8 +57,8 @@ const CHECKS = [
 ];
 
 /**
- * Proves, in one snapshot, that the books and the tasks agree.
- * @returns one sentence for each thing that is wrong
+ * Proves, in one snapshot, that balances, transfers, tasks, attempts, objects and keys agree.
+ * @returns one sentence for each contradiction
  */
 export function audit(db: Database): Promise<{ ok: boolean; problems: string[] }> {
   return db.snapshot(async (tx) => {

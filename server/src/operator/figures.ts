@@ -1,6 +1,6 @@
 import { type Queryable, statement } from '../database/database.ts';
 
-/** Figures of all tasks, for whoever watches the service. Ages are in seconds. */
+/** Figures about all tasks, for metrics. Ages are in seconds. */
 export interface Figures {
   live: { phase: string; tasks: number; credits: number; oldest_seconds: number }[];
   held: { cause: string; tasks: number; credits: number; oldest_seconds: number }[];
@@ -16,7 +16,7 @@ const LIVE = statement(
    from tasks where due_at is not null group by phase`,
 );
 
-// Counted from the first time a task was held: each try to fetch an output moves it for a moment.
+// Counted from the first time that a task was held: each retry to fetch an output moves it shortly.
 const HELD = statement(
   'figures_held',
   `select held_cause as cause, count(*)::int as tasks, sum(credits)::int8 as credits,
@@ -47,7 +47,9 @@ const LOSSES = statement(
    where provider_billed and phase = 'failed' group by provider`,
 );
 
-/** Counts what is in the database now: cheap, by indexes of what has not ended or is rare. */
+/**
+ * Reads the figures as they are now. Cheap: the indexes used hold only live tasks and rare rows.
+ */
 export async function readFigures(db: Queryable): Promise<Figures> {
   const [live, held, reconciled, orphans, losses] = await Promise.all([
     db.query<Figures['live'][number]>(LIVE),

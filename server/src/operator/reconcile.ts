@@ -12,15 +12,15 @@ import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 
-/** What an operator knows of a held task, for example from the provider's console. */
+/** What an operator knows about a held task, for example from the provider's console. */
 export type OperatorDecision =
   | { kind: 'accepted'; jobId: string }
   | { kind: 'not_accepted' }
   | { kind: 'failed' };
 
-// Taking the lease over makes a worker that is at the task come too late, whatever it finds.
-const TAKE = statement(
-  'task_take_held',
+// The new lease number refuses the changes of a worker that has leased the task.
+const LEASE_HELD = statement(
+  'task_lease_held',
   `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
    where id = $1 and phase = 'held' returning ${TASK_COLUMNS}`,
 );
@@ -28,10 +28,11 @@ const TAKE = statement(
 const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
 
 /**
- * Decides a held task by an operator's word, once, by the same compare-and-set as the automatic
- * way: whoever comes first. The reason is kept with the task's history and evidence.
- * @returns the task's id and the phase it is in now
- * @throws UsageError when the task is not held, or not in a way that the decision is about
+ * Applies an operator decision to a held task. Of a decision and a find at the same time the first
+ * to commit applies and the other is refused. The reason is kept in the task's history and in the
+ * attempt's evidence.
+ * @returns the task's id and its new phase
+ * @throws UsageError when the task is not held, or when the decision does not fit its cause
  */
 export function reconcile(
   db: Database,
@@ -41,8 +42,8 @@ export function reconcile(
 ): Promise<{ task_id: string; phase: string }> {
   return db.transaction(async (tx) => {
     const attempt = await lockAttempt(tx, taskId);
-    const [task] = await tx.query<Task>(TAKE, [taskId]);
-    if (!task || !attempt) throw await notHeld(tx, taskId);
+    const [task] = await tx.query<Task>(LEASE_HELD, [taskId]);
+    if (!task || !attempt) throw await notHeldError(tx, taskId);
     await recordEvidence(tx, attempt.id, 'operator', { decision, reason });
     const phase = await decide(tx, task, attempt, { decision, reason });
     return { task_id: taskId, phase };
@@ -55,13 +56,13 @@ const LOCK = statement(
    where task_id = $1 and state in ('in_flight', 'unknown', 'accepted') for update`,
 );
 
-/** The attempt before the task, as every transition that resolves one does. */
+/** Locks the attempt before the task, like every transaction that records an outcome. */
 async function lockAttempt(tx: Transaction, taskId: string): Promise<Attempt | undefined> {
   await tx.query(LOCK, [taskId]);
   return liveAttempt(tx, taskId);
 }
 
-async function notHeld(tx: Transaction, taskId: string): Promise<UsageError> {
+async function notHeldError(tx: Transaction, taskId: string): Promise<UsageError> {
   const [task] = await tx.query<{ phase: string }>(PHASE, [taskId]);
   return new UsageError(
     task
@@ -70,23 +71,18 @@ async function notHeld(tx: Transaction, taskId: string): Promise<UsageError> {
   );
 }
 
-interface Verdict {
-  decision: OperatorDecision;
-  reason: string;
-}
-
 async function decide(
   tx: Transaction,
   task: Task,
   attempt: Attempt,
-  { decision, reason }: Verdict,
+  { decision, reason }: { decision: OperatorDecision; reason: string },
 ): Promise<string> {
   const cause = { operator: reason };
   switch (decision.kind) {
     case 'accepted':
       return adopt(tx, task, attempt, { jobId: decision.jobId, cause });
     case 'not_accepted': {
-      if (attempt.state === 'accepted') throw wasAccepted(task, attempt);
+      if (attempt.state === 'accepted') throw alreadyAcceptedError(task, attempt);
       return applyDecided(tx, task, attempt, { outcome: { kind: 'absent' }, cause });
     }
     case 'failed':
@@ -94,7 +90,7 @@ async function decide(
   }
 }
 
-function wasAccepted(task: Task, attempt: Attempt): UsageError {
+function alreadyAcceptedError(task: Task, attempt: Attempt): UsageError {
   const { job_id: job, outcome_by: by } = attempt;
   return new UsageError(
     by === 'operator'
@@ -103,7 +99,7 @@ function wasAccepted(task: Task, attempt: Attempt): UsageError {
   );
 }
 
-/** An operator decision is final: nothing is submitted again. */
+/** Applies an outcome that an operator decided. With no retry time nothing is submitted again. */
 async function applyDecided(
   tx: Transaction,
   task: Task,
@@ -115,7 +111,7 @@ async function applyDecided(
   return result === 'postponed' ? task.phase : result.phase;
 }
 
-/** Only a job id that an operator gave can be replaced: it may have been a mistake. */
+/** Gives the task a job. Only a job id that an operator gave before can be replaced by another. */
 async function adopt(
   tx: Transaction,
   task: Task,
@@ -123,7 +119,7 @@ async function adopt(
   { jobId, cause }: { jobId: string; cause: Record<string, unknown> },
 ): Promise<string> {
   const isCorrection = attempt.state === 'accepted' && attempt.outcome_by === 'operator';
-  if (attempt.state === 'accepted' && !isCorrection) throw wasAccepted(task, attempt);
+  if (attempt.state === 'accepted' && !isCorrection) throw alreadyAcceptedError(task, attempt);
   const decided = {
     outcome: { kind: 'accepted', jobId },
     cause: { ...cause, job: jobId },
@@ -139,7 +135,7 @@ async function adopt(
   return phase;
 }
 
-/** The attempt keeps its outcome and gets another job. */
+/** Corrects a wrong job id: the attempt stays accepted and gets another job. */
 async function replaceJob(
   tx: Transaction,
   task: Task,
@@ -151,14 +147,14 @@ async function replaceJob(
   return moved.phase;
 }
 
-/** The client is refunded; a job that shows up all the same is an orphan, the operator's loss. */
+/** Fails the task with its refund. Jobs that were named for its attempt are orphans from now on. */
 async function failTask(
   tx: Transaction,
   task: Task,
   attempt: Attempt,
   cause: Record<string, unknown>,
 ): Promise<string> {
-  const message = 'The video could not be obtained. The credits are returned.';
+  const message = 'The video could not be obtained. The credits are refunded.';
   const error = { code: codeOf(task), message } as const;
   const billed = task.provider_output === null ? {} : { providerBilled: true };
   const failed = await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });

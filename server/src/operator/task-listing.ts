@@ -21,7 +21,7 @@ const LIST = statement(
    order by created_at desc limit 1000`,
 );
 
-/** The newest thousand tasks, of a phase and of an account if these are given. */
+/** The newest thousand tasks, filtered by phase and account if these are given. */
 export function listTasks(
   db: Database,
   filter: { phase?: string | undefined; accountId?: string | undefined },
@@ -29,7 +29,7 @@ export function listTasks(
   return db.query<TaskListing>(LIST, [filter.phase ?? null, filter.accountId ?? null]);
 }
 
-/** All rows about one thing, oldest first, as a JSON array. */
+/** SQL for a JSON array of rows, in the given order. */
 function listOf(from: string, { row, order }: { row: string; order: string }): string {
   return `(select coalesce(jsonb_agg(${row} order by ${order}), '[]') from ${from})`;
 }
@@ -55,8 +55,9 @@ const SHOW = statement(
 );
 
 /**
- * Everything known of a task: its row, its attempts with the evidence of what became of them, its
- * history, its objects, and jobs that came to light too late.
+ * Everything that is known about a task: its row, its attempts with their evidence, its history,
+ * its objects and its orphan jobs; each list oldest first.
+ * @throws UsageError when there is no such task
  */
 export async function showTask(db: Database, id: string): Promise<object> {
   const [row] = await db.query<{ task: object }>(SHOW, [id]);

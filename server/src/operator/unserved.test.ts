@@ -4,7 +4,7 @@ import { listeningLog } from '../../test/listening-log.ts';
 import { makeTask, openTaskFixture } from '../../test/task-fixtures.ts';
 import { warnOfUnserved } from './unserved.ts';
 
-test('live tasks of a provider that is not configured are warned of, with what to set', async () => {
+test('a warning names each provider of live tasks that is not configured, and what to set', async () => {
   const fixture = await openTaskFixture();
   try {
     for (const providerName of ['fal', 'fal', 'replicate', 'local']) {

@@ -8,7 +8,7 @@ const UNSERVED = statement(
    where due_at is not null and provider <> all($1) group by provider order by provider`,
 );
 
-/** The providers beside these that live tasks were given to, and how many tasks. */
+/** Live tasks of other providers than these, counted by provider. */
 function unservedTasks(
   db: Database,
   providers: string[],

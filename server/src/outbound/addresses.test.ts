@@ -6,7 +6,7 @@ import { OutboundError } from './refusal.ts';
 
 const NOTHING = parseAllowList('');
 
-/** Hosts as a client may write them, octal, hexadecimal, decimal and short forms included. */
+/** Hosts as a client may spell them, including octal, hexadecimal, decimal and short forms. */
 const PRIVATE_HOSTS = [
   ['0.0.0.0', '0.1.2.3', '0', '0x0', '00'],
   ['10.0.0.1', '10.255.255.255', '012.0.0.1', '10.1', '0xa.0.0.1', '167772161'],
@@ -52,7 +52,7 @@ function refusal(check: () => unknown): string {
   }
 }
 
-test(`each of ${PRIVATE_HOSTS.length} spellings of private hosts is refused without a look-up`, () => {
+test(`each of ${PRIVATE_HOSTS.length} spellings of private hosts is refused without DNS`, () => {
   for (const host of PRIVATE_HOSTS) {
     const reason = refusal(() => checkUrl(`https://${host}/a.png`, NOTHING));
     assert.equal(reason, 'not_public', host);
@@ -67,7 +67,7 @@ test(`each of ${PUBLIC_HOSTS.length} public addresses and plain names passes`, (
   }
 });
 
-test('an address is judged the same when a look-up gives it', () => {
+test('an address that DNS gives is checked like one in the URL', () => {
   const literals = (hosts: string[]) =>
     hosts
       .map((host) => host.replace(/^\[|\]$/g, ''))
@@ -81,7 +81,7 @@ test('an address is judged the same when a look-up gives it', () => {
   }
 });
 
-test('what is no usable URL is refused as malformed_url', () => {
+test('a text that is not a usable URL is refused as malformed_url', () => {
   const texts = [
     '',
     'example.com',
@@ -108,7 +108,7 @@ test('what is no usable URL is refused as malformed_url', () => {
   }
 });
 
-test('another scheme than https is refused, also towards public hosts', () => {
+test('a scheme other than https is refused, also for public hosts', () => {
   for (const text of [
     'http://example.com/',
     'ftp://example.com/',
@@ -137,7 +137,7 @@ test('a user name or a password in the URL is refused', () => {
   }
 });
 
-test('the checked URL has lost its trailing dot and its fragment', () => {
+test('the checked URL has no trailing dot and no fragment', () => {
   assert.equal(checkUrl('https://Example.COM./a?b=c#d', NOTHING).href, 'https://example.com/a?b=c');
 });
 
@@ -200,7 +200,7 @@ test('plain http needs both the allow list and the permission', () => {
   );
 });
 
-test('one address that is not public refuses the host, however many others are', () => {
+test('a host with one address that is not public is refused', () => {
   const url = new URL('https://example.com:9000/');
   const failureOf = (addresses: string[], list: string) =>
     refusal(() => checkAddresses(url, addresses, parseAllowList(list)));
@@ -214,7 +214,7 @@ test('one address that is not public refuses the host, however many others are',
   assert.equal(failureOf(['10.0.0.1', '10.0.0.2'], 'example.com:9000'), 'passed');
 });
 
-test('an entry of the allow list that is not host:port is named', () => {
+test('the error for an invalid entry of the allow list names the entry', () => {
   const entries = [
     'localhost',
     'localhost:',

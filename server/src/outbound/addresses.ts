@@ -4,17 +4,17 @@ import { UsageError } from '../kernel/errors.ts';
 import { OutboundError } from './refusal.ts';
 
 /**
- * The hosts that are reachable although not public, as `host:port` in the spelling of the URL
- * standard: lower case, IPv6 in brackets, no trailing dot.
+ * The hosts that may be reached although they are not public, as `host:port` in the spelling of the
+ * URL standard: lower case, IPv6 in brackets, no trailing dot.
  */
 export type AllowList = ReadonlySet<string>;
 
-/** Azure's platform endpoint hands out secrets from an address of the ordinary public range. */
+/** Azure's platform endpoint gives out secrets; its address is in the ordinary public range. */
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
- * Reads `OUTBOUND_ALLOW`: `host:port,host:port`, IPv6 as `[::1]:8443`. Empty text allows nothing.
- * @throws UsageError naming the entry that can't be read
+ * Parses `OUTBOUND_ALLOW`: `host:port,host:port`, IPv6 as `[::1]:8443`. Empty text allows no host.
+ * @throws UsageError that names the invalid entry
  */
 export function parseAllowList(text: string): AllowList {
   if (text.trim() === '') return new Set();
@@ -33,9 +33,10 @@ function parseEntry(entry: string): string {
 }
 
 /**
- * Checks what can be seen of a URL without a look-up, so it is fit for request validation.
- * Plain http passes only with `plainHttpWhereAllowed`, and only for a `host:port` on the list.
- * @returns the URL as it will be asked for: no trailing dot in the host, no fragment
+ * Checks a URL as far as possible without resolving its host, so that a request can be validated
+ * with it. Plain http passes only with `plainHttpWhereAllowed`, and only for a `host:port` on the
+ * list.
+ * @returns the URL as it will be requested: no trailing dot in the host, no fragment
  * @throws OutboundError malformed_url, not_https, credentials_in_url or not_public
  */
 export function checkUrl(
@@ -50,7 +51,7 @@ export function checkUrl(
     throw new OutboundError('not_https', 'The URL does not use https');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new OutboundError('credentials_in_url', 'The URL holds a user name or a password');
+    throw new OutboundError('credentials_in_url', 'The URL contains a user name or a password');
   }
   if (!allowed && isKnownPrivate(url)) throw notPublic();
   return url;
@@ -74,7 +75,7 @@ function isKnownPrivate(url: URL): boolean {
 }
 
 /**
- * Refuses a host when any of the addresses it resolved to is neither public nor on the list.
+ * Refuses a host when any of its addresses is neither public nor on the list.
  * @throws OutboundError not_public
  */
 export function checkAddresses(url: URL, addresses: string[], allow: AllowList): void {
@@ -84,20 +85,21 @@ export function checkAddresses(url: URL, addresses: string[], allow: AllowList):
   if (!addresses.every(reachable)) throw notPublic();
 }
 
-/** The IP address a URL spells out, without brackets, or undefined when its host is a name. */
+/** The IP address that is a URL's host, without brackets; undefined when its host is a name. */
 export function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return isIP(host) === 0 ? undefined : host;
 }
 
 /**
- * Whether an IP address belongs to the public internet: what ipaddr.js calls unicast (its table
- * is IANA's special-purpose registries), for IPv6 within 2000::/3, the only block handed out so
- * far. An IPv4 address inside an IPv4-mapped or NAT64 one (RFC 6052, 64:ff9b::/96) is judged
- * itself; all other wrappings (6to4, Teredo, IPv4-compatible) are not public.
+ * Whether an IP address belongs to the public internet: ipaddr.js calls it unicast (its table is
+ * IANA's special-purpose registries), and an IPv6 address is within 2000::/3, the only block that
+ * IANA has allocated so far. Of an IPv4-mapped or NAT64 address (RFC 6052, 64:ff9b::/96) the
+ * embedded IPv4 address is checked. All other embeddings (6to4, Teredo, IPv4-compatible) are not
+ * public.
  */
 export function isPublicAddress(address: string): boolean {
-  // ipaddr.js takes the text `::8.8.8.8` for `::ffff:8.8.8.8`; the URL standard's spelling is plain
+  // ipaddr.js reads `::8.8.8.8` as `::ffff:8.8.8.8`; the URL standard's spelling is unambiguous
   const spelling = bracketed(address).replace(/^\[|\]$/g, '');
   if (isIP(address) === 0 || !ipaddr.isValid(spelling)) return false;
   const parsed = ipaddr.parse(spelling);
@@ -126,7 +128,7 @@ function portOf(url: URL): string {
   return url.port || (url.protocol === 'http:' ? '80' : '443');
 }
 
-/** An IP address as a URL spells it, or nothing when it has a zone or is none. */
+/** An IP address as a URL spells it; empty when it has a zone or is not an IP address. */
 function bracketed(address: string): string {
   return URL.parse(`https://${isIP(address) === 6 ? `[${address}]` : address}`)?.hostname ?? '';
 }
@@ -136,9 +138,9 @@ function withoutTrailingDot(hostname: string): string {
 }
 
 function malformed(): OutboundError {
-  return new OutboundError('malformed_url', 'The URL could not be read');
+  return new OutboundError('malformed_url', 'The URL is malformed');
 }
 
 function notPublic(): OutboundError {
-  return new OutboundError('not_public', 'The host is not at a public address');
+  return new OutboundError('not_public', 'The host does not have a public address');
 }

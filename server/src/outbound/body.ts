@@ -13,10 +13,10 @@ const DECODERS = {
 };
 
 /**
- * The body of an answer in the clear: what the host encoded although it was asked not to is
- * decoded as it flows.
- * @throws OutboundError not_reachable for an encoding we don't know or several at once; too_large
- *   when the host announces more bytes than the budget has left
+ * The decoded body of a response. Requests ask for no content encoding; a host may use one anyway,
+ * and its body is then decoded while it is read.
+ * @throws OutboundError not_reachable for an unknown encoding or several ones; too_large when the
+ *   content length is more than the budget has left
  */
 export function openBody(response: PinnedResponse, budget: ByteBudget): Readable {
   const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
@@ -27,14 +27,15 @@ export function openBody(response: PinnedResponse, budget: ByteBudget): Readable
   if (!isDecodable(encoding)) {
     throw new OutboundError('not_reachable', 'The host used an unknown content encoding');
   }
-  return pipeline(response.body, DECODERS[encoding](), () => {}); // its reader hears of failures
+  // A failure destroys the returned stream, so that its reader gets the error.
+  return pipeline(response.body, DECODERS[encoding](), () => {});
 }
 
 function isDecodable(encoding: string): encoding is keyof typeof DECODERS {
   return Object.hasOwn(DECODERS, encoding);
 }
 
-/** Yields a body's chunks as they arrive, counts them, and ends the session with the iteration. */
+/** Yields a body's chunks as they arrive and counts them. Ends the session when iteration ends. */
 export async function* countedChunks(
   body: Readable,
   budget: ByteBudget,
@@ -57,13 +58,13 @@ export async function* countedChunks(
   }
 }
 
-/** How fast a host must send, on average, once it has had its grace. */
+/** How fast a host must send on average, once the grace period is over. */
 export interface Pace {
   graceSeconds: number;
   bytesPerSecond: number;
 }
 
-/** Watches how fast a host sends, its reader's pauses left out. */
+/** Measures how fast a host sends. The time that the reader takes between chunks does not count. */
 function watchPace({ graceSeconds, bytesPerSecond }: Pace) {
   let waitedSeconds = 0;
   let bytes = 0;

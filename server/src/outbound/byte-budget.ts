@@ -1,6 +1,6 @@
 import { OutboundError } from './refusal.ts';
 
-/** A number of bytes that several downloads share, counted after any content decoding. */
+/** A limit of bytes that several downloads share, counted after content decoding. */
 export class ByteBudget {
   readonly limitBytes: number;
   #usedBytes = 0;
@@ -19,14 +19,14 @@ export class ByteBudget {
 
   /**
    * Counts bytes that have arrived.
-   * @throws OutboundError too_large once more than the limit was taken, and ever after
+   * @throws OutboundError too_large when the sum exceeds the limit, and on each call after that
    */
   take(bytes: number): void {
     this.#usedBytes += bytes;
     if (this.#usedBytes > this.limitBytes) throw this.#exceeded();
   }
 
-  /** @throws OutboundError too_large when that many bytes would not fit; counts nothing. */
+  /** @throws OutboundError too_large when so many bytes would exceed the limit; counts nothing */
   requireRoomFor(bytes: number): void {
     if (bytes > this.remainingBytes) throw this.#exceeded();
   }

@@ -14,10 +14,10 @@ afterEach(async () => {
   await Promise.all(hosts.splice(0).map((host) => host.close()));
 });
 
-/** A host that speaks bytes, not HTTP. */
+/** A host whose responses are written byte by byte. */
 interface Host {
   url: string;
-  /** All that arrived on all connections. */
+  /** All bytes that arrived, of all connections. */
   received(): string;
   connectionCount(): number;
   /** Resolves once this many connections have ended. */
@@ -67,7 +67,7 @@ async function startHost(
   return host;
 }
 
-/** Does something once the request has arrived in full. */
+/** Calls `act` once the complete request has arrived. */
 function onRequest(act: (socket: Socket, request: string) => void) {
   return (socket: Socket) => {
     let text = '';
@@ -78,7 +78,7 @@ function onRequest(act: (socket: Socket, request: string) => void) {
   };
 }
 
-/** Ends the connection with a reset, once the peer can have seen what was written. */
+/** Resets the connection after the text was written. */
 function writeAndReset(socket: Socket, text: string): void {
   socket.write(text, () => socket.resetAndDestroy());
 }
@@ -98,7 +98,7 @@ function expectNotSent(outcome: CallOutcome, cause: RegExp): void {
   if (outcome.kind === 'not_sent') assert.match(outcome.cause, cause);
 }
 
-test('a complete answer comes back as status, headers and bytes', async () => {
+test('a complete response has a status, headers and bytes', async () => {
   const response =
     'HTTP/1.1 201 Created\r\nX-Request-Id: r1\r\nContent-Length: 11\r\n\r\n{"id":"j1"}';
   const host = await startHost(onRequest((socket) => socket.write(response)));
@@ -112,7 +112,7 @@ test('a complete answer comes back as status, headers and bytes', async () => {
   assert.match(host.received(), /content-length: 25\r\n/i);
 });
 
-test('two calls use two connections, and neither stays open', async () => {
+test('two calls use two connections, which are closed afterwards', async () => {
   const host = await startHost(
     onRequest((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')),
   );
@@ -122,7 +122,7 @@ test('two calls use two connections, and neither stays open', async () => {
   assert.equal(host.connectionCount(), 2);
 });
 
-test('a redirect is an answer and is not followed', async () => {
+test('a redirect is a response and is not followed', async () => {
   const other = await startHost(() => {});
   const response = `HTTP/1.1 307 Go\r\nLocation: ${other.url}\r\nContent-Length: 0\r\n\r\n`;
   const host = await startHost(onRequest((socket) => socket.write(response)));
@@ -131,27 +131,27 @@ test('a redirect is an answer and is not followed', async () => {
   assert.equal(other.connectionCount(), 0);
 });
 
-test('a name that does not resolve is not sent', async () => {
+test('a call to a name that does not resolve is not sent', async () => {
   expectNotSent(await post('http://nowhere.invalid/'), /ENOTFOUND|EAI_AGAIN/);
 });
 
-test('an address that is no http URL is not sent', async () => {
+test('a call to an address that is not an http URL is not sent', async () => {
   expectNotSent(await post('ftp://127.0.0.1/'), /not an http URL/);
 });
 
-test('a refused connection is not sent', async () => {
+test('a call whose connection is refused is not sent', async () => {
   const host = await startHost(() => {});
   await host.close();
   expectNotSent(await post(host.url), /ECONNREFUSED/);
 });
 
-test('a certificate that is not trusted is not sent, and no byte of the request arrives', async () => {
+test('a call to a host with an untrusted certificate is not sent, and no byte arrives', async () => {
   const host = await startTlsHost();
   expectNotSent(await post(host.url), /certificate|issuer|SELF_SIGNED|UNABLE/i);
   assert.equal(host.received(), '');
 });
 
-test('a certificate that is trusted is', async () => {
+test('a call to a host with a trusted certificate is sent', async () => {
   const host = await startTlsHost();
   const outcome = await post(host.url, { ca: await readFile(TEST_CA_FILE, 'utf8') });
   assert.equal(outcome.kind === 'responded' && outcome.status, 200);
@@ -170,65 +170,74 @@ async function startTlsHost(): Promise<Host> {
   );
 }
 
-test('TLS that does not come about in time is not sent', async () => {
+test('a call is not sent when the TLS handshake does not end in time', async () => {
   const host = await startHost(() => {});
   const url = host.url.replace('http:', 'https:');
   expectNotSent(await post(url, { connectTimeoutSeconds: 0.2 }), /not connected within 0\.2 s/);
 });
 
-test('TLS that the host breaks off is not sent', async () => {
+test('a call is not sent when the host resets the TLS handshake', async () => {
   const host = await startHost((socket) => socket.on('data', () => socket.resetAndDestroy()));
   expectNotSent(await post(host.url.replace('http:', 'https:')), /ECONNRESET|disconnected/);
 });
 
-test('a reset before the request was read is unknown', async () => {
+test('a reset before the request was read is an unknown outcome', async () => {
   const host = await startHost((socket) => socket.once('data', () => socket.resetAndDestroy()));
   const body = 'x'.repeat(2 ** 22);
   expectUnknown(await post(host.url, { body }), /ECONNRESET|EPIPE|hang up/);
 });
 
-test('a reset after the whole request is unknown', async () => {
+test('a reset after the whole request is an unknown outcome', async () => {
   const host = await startHost(onRequest((socket) => socket.resetAndDestroy()));
   const outcome = await post(host.url);
   expectUnknown(outcome, /ECONNRESET|hang up/);
   assert.ok(outcome.kind === 'unknown' && (outcome.bytesSent ?? 0) > BODY.length);
 });
 
-test('a connection closed without an answer is unknown', async () => {
+test('a connection closed without a response is an unknown outcome', async () => {
   const host = await startHost(onRequest((socket) => socket.end()));
   expectUnknown(await post(host.url), /ECONNRESET|hang up/);
 });
 
-test('headers that never come are unknown once the time is over', async () => {
+test('without headers in time the outcome is unknown', async () => {
   const host = await startHost(() => {});
   const outcome = await post(host.url, { timeoutSeconds: 0.3 });
-  expectUnknown(outcome, /^no complete answer within 0\.3 s$/);
+  expectUnknown(outcome, /^no complete response within 0\.3 s$/);
   await host.left(1);
 });
 
-// Without an end of its own, the call that this is about would never return.
+// If the timeout did not work, these calls would never return.
 const interim = { timeout: 30_000 };
 
-test('a host that switches protocols is unknown once the time is over', interim, async () => {
-  const response = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
-  const host = await startHost(onRequest((socket) => socket.write(response)));
-  expectUnknown(
-    await post(host.url, { timeoutSeconds: 0.3 }),
-    /^no complete answer within 0\.3 s$/,
-  );
-  await host.left(1);
-});
+test(
+  'when the host switches protocols, the outcome is unknown after the timeout',
+  interim,
+  async () => {
+    const response =
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
+    const host = await startHost(onRequest((socket) => socket.write(response)));
+    expectUnknown(
+      await post(host.url, { timeoutSeconds: 0.3 }),
+      /^no complete response within 0\.3 s$/,
+    );
+    await host.left(1);
+  },
+);
 
-test('an interim answer with none after it is unknown once the time is over', interim, async () => {
-  const response = 'HTTP/1.1 100 Continue\r\n\r\n';
-  const host = await startHost(onRequest((socket) => socket.write(response)));
-  expectUnknown(
-    await post(host.url, { timeoutSeconds: 0.3 }),
-    /^no complete answer within 0\.3 s$/,
-  );
-});
+test(
+  'after only an interim response the outcome is unknown after the timeout',
+  interim,
+  async () => {
+    const response = 'HTTP/1.1 100 Continue\r\n\r\n';
+    const host = await startHost(onRequest((socket) => socket.write(response)));
+    expectUnknown(
+      await post(host.url, { timeoutSeconds: 0.3 }),
+      /^no complete response within 0\.3 s$/,
+    );
+  },
+);
 
-test('interim answers are passed over, and the one after them counts', interim, async () => {
+test('interim responses are skipped, and the one after them counts', interim, async () => {
   const hints = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n';
   const response = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}';
   const host = await startHost(onRequest((socket) => socket.write(hints + response)));
@@ -236,14 +245,14 @@ test('interim answers are passed over, and the one after them counts', interim, 
   assert.equal(outcome.kind === 'responded' && outcome.status, 202);
 });
 
-test('a body that stalls is unknown, with the status in the cause', async () => {
+test('a stalled body is an unknown outcome, with the status in the cause', async () => {
   const start = 'HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{"id":';
   const host = await startHost(onRequest((socket) => socket.write(start)));
   const outcome = await post(host.url, { timeoutSeconds: 0.5 });
-  expectUnknown(outcome, /^HTTP 200, but no complete answer within 0\.5 s$/);
+  expectUnknown(outcome, /^HTTP 200, but no complete response within 0\.5 s$/);
 });
 
-test('a body that trickles does not outlast the time-out', async () => {
+test('the timeout ends a body that arrives byte by byte', async () => {
   const host = await startHost(
     onRequest((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n');
@@ -254,7 +263,7 @@ test('a body that trickles does not outlast the time-out', async () => {
   expectUnknown(await post(host.url, { timeoutSeconds: 0.4 }), /^HTTP 200, but no complete/);
 });
 
-test('a body that breaks off is unknown, by length and by chunks', async () => {
+test('a body that ends early is an unknown outcome, by length and by chunks', async () => {
   for (const framing of ['Content-Length: 99', 'Transfer-Encoding: chunked']) {
     const start = `HTTP/1.1 503 Busy\r\n${framing}\r\n\r\n`;
     const host = await startHost(onRequest((socket) => socket.end(`${start}5\r\nhello`)));
@@ -262,13 +271,13 @@ test('a body that breaks off is unknown, by length and by chunks', async () => {
   }
 });
 
-test('a reset in mid-body is unknown', async () => {
+test('a reset in the body is an unknown outcome', async () => {
   const start = 'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"id":';
   const host = await startHost(onRequest((socket) => writeAndReset(socket, start)));
   expectUnknown(await post(host.url), /ECONNRESET|aborted/);
 });
 
-test('an answer that is too large is unknown and is not read to its end', async () => {
+test('a response that is too large is an unknown outcome and is not read to its end', async () => {
   const start = `HTTP/1.1 200 OK\r\nContent-Length: ${2 ** 30}\r\n\r\n`;
   const host = await startHost(
     onRequest((socket) => {
@@ -281,12 +290,12 @@ test('an answer that is too large is unknown and is not read to its end', async 
   await host.left(1);
 });
 
-test('an answer that is not HTTP is unknown', async () => {
+test('a response that is not HTTP is an unknown outcome', async () => {
   const host = await startHost(onRequest((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')));
   expectUnknown(await post(host.url), /HPE_|Parse/);
 });
 
-test('when the time to send is over, the connection stands and no byte arrives', async () => {
+test('when the time to send is over, no byte is sent on the open connection', async () => {
   const host = await startHost(() => {});
   let asked = 0;
   const mayStillSend = () => {
@@ -300,7 +309,7 @@ test('when the time to send is over, the connection stands and no byte arrives',
   assert.equal(host.received(), '');
 });
 
-test('whether it may still send is asked once connected, not before', async () => {
+test('mayStillSend is called once, after the connection is open', async () => {
   const host = await startHost(
     onRequest((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')),
   );
@@ -315,7 +324,7 @@ test('whether it may still send is asked once connected, not before', async () =
   assert.equal(asked, 1);
 });
 
-test('a caller that gives up: not sent before the bytes left, unknown after', async () => {
+test('after an abort of the caller, a call is not sent or, once bytes were sent, unknown', async () => {
   const stop = new AbortController();
   const host = await startHost(onRequest(() => stop.abort(new Error('enough'))));
   expectUnknown(await post(host.url, { signal: stop.signal }), /enough/);

@@ -3,17 +3,17 @@ import { type IncomingMessage, request as startRequest } from 'node:http';
 import { isIP, connect as openTcp, type Socket } from 'node:net';
 import { connect as openTls } from 'node:tls';
 
-/** One HTTP call to a host that an operator configured: private addresses and http are fine. */
+/** One HTTP call to a host that an operator configured: private addresses and http are allowed. */
 export interface Call {
   url: string;
   method: string;
   headers: Record<string, string>;
   body?: Uint8Array | string | undefined;
-  /** From the first byte sent to the last byte of the answer. */
+  /** From the first byte sent to the last byte of the response. */
   timeoutSeconds: number;
-  /** For the look-up, connecting and TLS together. 10 when not given, never over the time-out. */
+  /** For DNS, connect and TLS together. 10 when not given, at most `timeoutSeconds`. */
   connectTimeoutSeconds?: number | undefined;
-  /** Asked once the connection stands, right before the first byte leaves. */
+  /** Called once the connection is open, right before the first byte is sent. */
   mayStillSend?: (() => boolean) | undefined;
   /** 1 MB when not given. */
   maxResponseBytes?: number | undefined;
@@ -31,8 +31,8 @@ export interface CallResponse {
 }
 
 /**
- * What became of a call. `not_sent` is certain: not one byte of the request left. With `unknown`
- * the host may have done what was asked. `bytesSent` counts what was handed to the connection.
+ * How a call ended. `not_sent` is certain: no byte of the request was sent. After `unknown` the
+ * host may have done what was requested. `bytesSent` counts what was written to the connection.
  */
 export type CallOutcome =
   | CallResponse
@@ -46,9 +46,9 @@ const RESPONSE_BYTES = 2 ** 20;
 const HEADERS_BYTES = 16 * 1024;
 
 /**
- * Calls once: a connection of its own, one try, and no redirect followed, since a 3xx is an answer
- * like any other. Never throws. DNS, connect and TLS failures are `not_sent`, everything later
- * without a complete answer is `unknown` (design section 3, "Fence").
+ * Calls a host once: on a new connection, without a retry and without following redirects (a 3xx is
+ * a response like any other). Never throws. Failures of DNS, connect and TLS are `not_sent`; every
+ * later failure before a complete response is `unknown`.
  */
 export async function callOnce(call: Call): Promise<CallOutcome> {
   const url = URL.parse(call.url);
@@ -59,7 +59,7 @@ export async function callOnce(call: Call): Promise<CallOutcome> {
   } catch (failure) {
     return notSent(failure);
   }
-  // A connection that is dead already would say so only after a write, when nobody can be sure.
+  // A dead connection fails only after a write, and then the outcome would be unknown.
   if (socket.destroyed || !socket.writable)
     return notSent('the host closed the connection at once');
   if (call.mayStillSend?.() === false) {
@@ -74,7 +74,7 @@ async function connect(url: URL, call: Call): Promise<Socket> {
   const seconds = Math.min(call.connectTimeoutSeconds ?? CONNECT_SECONDS, call.timeoutSeconds);
   const deadline = startDeadline(`not connected within ${seconds} s`, seconds, call.signal);
   const socket = url.protocol === 'https:' ? tlsSocket(url, call.ca) : openTcp(addressOf(url));
-  socket.on('error', () => {}); // the awaited event tells; later ones come when nobody asks
+  socket.on('error', () => {}); // once() reports the first; later ones must not end the process
   try {
     const event = url.protocol === 'https:' ? 'secureConnect' : 'connect';
     await once(socket, event, { signal: deadline.signal });
@@ -104,7 +104,7 @@ function addressOf(url: URL): { host: string; port: number } {
 }
 
 async function exchange(socket: Socket, url: URL, call: Call): Promise<CallOutcome> {
-  const timeoutMessage = `no complete answer within ${call.timeoutSeconds} s`;
+  const timeoutMessage = `no complete response within ${call.timeoutSeconds} s`;
   const deadline = startDeadline(timeoutMessage, call.timeoutSeconds, call.signal);
   let response: IncomingMessage | undefined;
   try {
@@ -136,7 +136,7 @@ async function send(
     headers: { 'accept-encoding': 'identity', ...call.headers, host: url.host },
     maxHeaderSize: HEADERS_BYTES,
   });
-  request.on('error', () => {}); // what comes after the answer began is heard by the body's reader
+  request.on('error', () => {}); // a failure after the headers is thrown where the body is read
   const responded = once(request, 'response', { signal }); // a 101 ends it without an error
   request.end(call.body);
   const [response] = await responded;
@@ -151,7 +151,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Ui
     if (sizeBytes > maxBytes) throw new Error(`its body is larger than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  if (!response.complete) throw new Error('its body broke off');
+  if (!response.complete) throw new Error('its body ended early');
   return Buffer.concat(chunks);
 }
 
@@ -160,7 +160,7 @@ function headersOf(response: IncomingMessage): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value ?? '')]));
 }
 
-/** Aborts when the time is over or the caller gives up; to be ended, or its timer runs on. */
+/** Aborts when the time is over or the caller aborts. Call `end` to stop the timer. */
 function startDeadline(message: string, seconds: number, caller: AbortSignal | undefined) {
   const timeOver = new AbortController();
   const timer = setTimeout(() => timeOver.abort(new Error(message)), seconds * 1000);

@@ -48,7 +48,7 @@ test('leaving the body early closes the connection', async () => {
   await host.idle();
 });
 
-test('an abort while headers are awaited rejects with its reason and closes the connection', async () => {
+test('an abort before the headers rejects with its reason and closes the connection', async () => {
   const stop = new AbortController();
   const path = '/stall?abort';
   const attempt = guardedFetch.download(host.url(path), optionsWith({ signal: stop.signal }));
@@ -59,7 +59,7 @@ test('an abort while headers are awaited rejects with its reason and closes the 
   await host.idle();
 });
 
-test('an abort in mid-body ends the reading with its reason and closes the connection', async () => {
+test('an abort in the body rejects the read with its reason and closes the connection', async () => {
   const stop = new AbortController();
   const { body } = await guardedFetch.download(
     host.url('/endless'),
@@ -72,7 +72,7 @@ test('an abort in mid-body ends the reading with its reason and closes the conne
   await host.idle();
 });
 
-test('an abort before the start connects to nothing', async () => {
+test('an abort before the start opens no connection', async () => {
   const before = host.connectionCount();
   const signal = AbortSignal.abort(new Error('enough'));
   const attempt = guardedFetch.download(host.url('/endless'), optionsWith({ signal }));
@@ -80,7 +80,7 @@ test('an abort before the start connects to nothing', async () => {
   assert.equal(host.connectionCount(), before);
 });
 
-test('an abort during the look-up is heard at once', async () => {
+test('an abort while the host is resolved rejects at once', async () => {
   const stop = new AbortController();
   const asked = Promise.withResolvers<void>();
   const resolve = () => {
@@ -95,7 +95,7 @@ test('an abort during the look-up is heard at once', async () => {
   await outcome;
 });
 
-test('a body that nobody reads is given up at the deadline, and a late reader hears why', async () => {
+test('at the deadline the connection of an unread body is closed, and a late read rejects', async () => {
   const { body } = await guardedFetch.download(
     host.url('/endless'),
     optionsWith({ deadlineSeconds: 1.5 }),
@@ -105,7 +105,7 @@ test('a body that nobody reads is given up at the deadline, and a late reader he
   await assert.rejects(drain(body), late);
 });
 
-test('a finished download leaves no listener behind on the signal of the caller', async () => {
+test('a finished download leaves no listener on the caller’s signal', async () => {
   const url = host.serve('/a.png', { kind: 'bytes', bytes: Buffer.alloc(3) });
   const listened: string[] = [];
   const { signal } = new AbortController();
@@ -123,7 +123,7 @@ test('a finished download leaves no listener behind on the signal of the caller'
   assert.deepEqual(listened, []);
 });
 
-test('close ends every download, whatever it waits for, and refuses new ones', async () => {
+test('close ends every download and refuses new ones', async () => {
   const closing = openGuardedFetch(host);
   const stalled = closing.download(host.url('/stall?close'), optionsWith());
   const outcome = assert.rejects(stalled, { name: 'AbortError' });
@@ -136,7 +136,7 @@ test('close ends every download, whatever it waits for, and refuses new ones', a
   await host.idle();
 });
 
-test('a host is not read from faster than the body is', async (t) => {
+test('the connection is read only as fast as the body', async (t) => {
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
   const url = plain.serve('/endless', { kind: 'endless' });
@@ -144,23 +144,23 @@ test('a host is not read from faster than the body is', async (t) => {
   const { body } = await openGuardedFetch(plain).download(url, options);
   for await (const _ of body) {
     const sentBytes = await steady(() => plain.sentBytes(), 64_000_000);
-    assert.ok(sentBytes < 64_000_000, `${sentBytes} bytes were taken in`);
+    assert.ok(sentBytes < 64_000_000, `${sentBytes} bytes were read`);
     break;
   }
 });
 
-/** Polls a growing number until it stands still for 20 looks or has passed the limit. */
+/** Polls a growing number until it is the same for 20 reads or exceeds the limit. */
 async function steady(read: () => number, limit: number): Promise<number> {
   let last = read();
-  for (let looks = 0; looks < 20 && last < limit; looks += 1) {
+  for (let reads = 0; reads < 20 && last < limit; reads += 1) {
     await delay(10);
-    if (read() !== last) looks = 0;
+    if (read() !== last) reads = 0;
     last = read();
   }
   return last;
 }
 
-test('memory stays flat over an endless body, up to a budget of 50 MB', async () => {
+test('memory stays flat over a body of 50 MB', async () => {
   const budget = new ByteBudget(50_000_000);
   const { body } = await guardedFetch.download(host.url('/endless'), optionsWith({ budget }));
   const start = await retainedBytes();
@@ -176,7 +176,7 @@ test('memory stays flat over an endless body, up to a budget of 50 MB', async ()
   const over = (error: unknown) => error instanceof OutboundError && error.reason === 'too_large';
   await assert.rejects(reading, over);
   assert.ok(budget.usedBytes < 50_100_000);
-  assert.ok(most - start < 8_000_000, `${most - start} bytes more were held`);
+  assert.ok(most - start < 8_000_000, `${most - start} more bytes are in memory`);
 });
 
 async function retainedBytes(): Promise<number> {

@@ -1,17 +1,17 @@
 import type { Client } from 'undici';
 import { OutboundError, refusalFor } from './refusal.ts';
 
-/** One download from first look-up to last byte: everything that must end when it ends. */
+/** One download, from DNS to the last byte, with everything that must end with it. */
 export interface DownloadSession {
-  /** Aborts when the caller gives up, the deadline passes or the guarded fetch closes. */
+  /** Aborts when the caller aborts, the deadline passes or the guarded fetch closes. */
   signal: AbortSignal;
-  /** Hands over a connection, to be closed with the session at the latest. */
+  /** Adds a connection, which is closed when the session ends, if not earlier. */
   addClient(client: Client): void;
-  /** Closes one connection; resolves when its socket is gone. */
+  /** Closes one connection; resolves when its socket is closed. */
   closeClient(client: Client): Promise<void>;
-  /** Ends the session, with a reason when it is cut short; resolves when its sockets are gone. */
+  /** Ends the session, with a reason if it ends early; resolves when its sockets are closed. */
   end(reason?: unknown): Promise<void>;
-  /** What a failure means: why the session was cut short if it was, or the network's fault. */
+  /** The error to throw for a failure: the reason if the session ended early, else a refusal. */
   failureOf(failure: unknown): unknown;
 }
 
@@ -26,7 +26,7 @@ export function beginDownloadSession(options: {
     () => session.end(deadlinePassed(options.deadlineSeconds)),
     options.deadlineSeconds * 1000,
   );
-  const callerGaveUp = () => void session.end(options.signal?.reason);
+  const onCallerAbort = () => void session.end(options.signal?.reason);
   const session: DownloadSession = {
     signal: stop.signal,
     addClient: (client) => clients.add(client),
@@ -36,15 +36,15 @@ export function beginDownloadSession(options: {
     },
     async end(reason) {
       clearTimeout(deadline);
-      options.signal?.removeEventListener('abort', callerGaveUp);
+      options.signal?.removeEventListener('abort', onCallerAbort);
       if (reason !== undefined) stop.abort(reason);
       await Promise.all([...clients].map((client) => client.destroy()));
       options.onEnd(session);
     },
     failureOf: (failure) => (stop.signal.aborted ? stop.signal.reason : refusalFor(failure)),
   };
-  if (options.signal?.aborted) callerGaveUp();
-  else options.signal?.addEventListener('abort', callerGaveUp);
+  if (options.signal?.aborted) onCallerAbort();
+  else options.signal?.addEventListener('abort', onCallerAbort);
   return session;
 }
 

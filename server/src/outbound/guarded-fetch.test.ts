@@ -16,7 +16,7 @@ import {
 } from './guarded-fetch.ts';
 import { OutboundError } from './refusal.ts';
 
-/** A second loopback address, to play the private one. */
+/** A second loopback address that acts as a private one. */
 const ELSEWHERE = process.platform === 'linux' ? '127.0.0.2' : '::1';
 const BYTES = Buffer.from('not really a picture');
 
@@ -57,7 +57,7 @@ function refused(reason: string, details: Record<string, unknown> = {}) {
   };
 }
 
-test('the bytes, the claimed type and the final URL come back, and little is said of us', async () => {
+test('a download has the bytes, the claimed type and the final URL; the request has few headers', async () => {
   const url = host.url('/a.png?x=1#y');
   const got = await get(guardedFetch(`localhost:${host.port}`), url);
   assert.deepEqual(got.bytes, BYTES);
@@ -72,7 +72,7 @@ test('the bytes, the claimed type and the final URL come back, and little is sai
   });
 });
 
-test('without the allow list a private host is not even connected to', async () => {
+test('without the allow list no connection to a private host is opened', async () => {
   const before = host.connectionCount();
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   for (const name of ['localhost', '127.0.0.1', 'media.test']) {
@@ -82,7 +82,7 @@ test('without the allow list a private host is not even connected to', async () 
   assert.equal(host.connectionCount(), before);
 });
 
-test('an allowed address lets the names through that resolve to it, on its port only', async () => {
+test('names that resolve to an allowed address pass, on its port only', async () => {
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   const allowed = guardedFetch(`127.0.0.1:${host.port}`, { resolve });
   assert.deepEqual((await get(allowed, host.url('/a.png', 'media.test.'))).bytes, BYTES);
@@ -90,7 +90,7 @@ test('an allowed address lets the names through that resolve to it, on its port 
   await assert.rejects(get(other, host.url('/a.png', 'media.test')), refused('not_public'));
 });
 
-test('a name that changes between check and connect is dialled where it was checked', async (t) => {
+test('when DNS changes between check and connect, the checked address is connected to', async (t) => {
   const inner = await startMediaHost({ address: ELSEWHERE, port: host.port });
   t.after(inner.close);
   inner.serve('/a.png', { kind: 'bytes', bytes: Buffer.from('secret') });
@@ -101,12 +101,12 @@ test('a name that changes between check and connect is dialled where it was chec
   assert.deepEqual((await get(rebound, host.url('/a.png', 'media.test'))).bytes, BYTES);
   await assert.rejects(get(rebound, host.url('/a.png', 'media.test')), refused('not_public'));
   responses.unshift('127.0.0.1');
-  const hop = get(rebound, host.url('/again', 'media.test'));
-  await assert.rejects(hop, refused('not_public', { redirects: 1 }));
+  const redirected = get(rebound, host.url('/again', 'media.test'));
+  await assert.rejects(redirected, refused('not_public', { redirects: 1 }));
   assert.equal(inner.connectionCount(), 0);
 });
 
-test('one private address among the answers refuses the host, and none is dialled', async () => {
+test('a host with one private address is refused without a connection', async () => {
   const before = host.connectionCount();
   const resolve = async () => [
     { address: '127.0.0.1', family: 4 },
@@ -120,7 +120,7 @@ test('one private address among the answers refuses the host, and none is dialle
   assert.equal(host.connectionCount(), before);
 });
 
-test('when a checked address is dead the next one is dialled', async () => {
+test('when a checked address does not connect, the next one is tried', async () => {
   const resolve = async () => [
     { address: ELSEWHERE, family: ELSEWHERE.includes(':') ? 6 : 4 },
     { address: '127.0.0.1', family: 4 },
@@ -146,7 +146,7 @@ test('five redirects are followed and a sixth is not', async () => {
   );
 });
 
-test('each hop is checked anew: scheme, credentials, address', async (t) => {
+test('each redirect is checked like the first URL: scheme, credentials, address', async (t) => {
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
   const inner = await startMediaHost();
@@ -170,7 +170,7 @@ test('each hop is checked anew: scheme, credentials, address', async (t) => {
   assert.equal(plain.connectionCount() + inner.connectionCount(), 0);
 });
 
-test('plain http is spoken only to an allowed host, with permission', async (t) => {
+test('plain http is used only for an allowed host, with permission', async (t) => {
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
   const url = plain.serve('/a.png', { kind: 'bytes', bytes: BYTES });
@@ -179,7 +179,7 @@ test('plain http is spoken only to an allowed host, with permission', async (t) 
   assert.deepEqual((await get(allowed, url, { plainHttpWhereAllowed: true })).bytes, BYTES);
 });
 
-test('headers of the caller go to the first origin and to no other', async (t) => {
+test('the caller’s headers are sent to the first origin only', async (t) => {
   const other = await startMediaHost();
   t.after(other.close);
   other.serve('/a.png', { kind: 'bytes', bytes: BYTES });
@@ -198,7 +198,7 @@ test('headers of the caller go to the first origin and to no other', async (t) =
   );
 });
 
-test('an encoded body arrives decoded, and the budget counts what it decodes to', async () => {
+test('an encoded body is decoded, and the budget counts decoded bytes', async () => {
   const bytes = Buffer.alloc(100_000, 'abc');
   const encoders = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
   const allowed = guardedFetch(`localhost:${host.port}`);
@@ -220,7 +220,7 @@ test('several downloads share one budget', async () => {
   await assert.rejects(get(allowed, url, { budget }), refused('too_large', { limit_bytes: 25 }));
 });
 
-test('the test authority is trusted by NODE_EXTRA_CA_CERTS alone, and not without it', async () => {
+test('the test authority is trusted only by NODE_EXTRA_CA_CERTS', async () => {
   const script = `
     import { createGuardedFetch } from '${new URL('./guarded-fetch.ts', import.meta.url)}';
     import { ByteBudget } from '${new URL('./byte-budget.ts', import.meta.url)}';

@@ -12,19 +12,19 @@ import {
 import { OutboundError, refusalFor } from './refusal.ts';
 
 export interface GuardedFetchOptions {
-  /** Hosts reachable although not public; see {@link AllowList}. */
+  /** Hosts that may be reached although they are not public; see {@link AllowList}. */
   allow: AllowList;
-  /** All addresses of a host name; the system's look-up when not given. */
+  /** All addresses of a host name; the system's resolver when not given. */
   resolve?: Resolve | undefined;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
-  /** For the look-up, and again for connecting and TLS. 10 when not given. */
+  /** For resolving the host name, and again for connect and TLS. 10 when not given. */
   connectTimeoutSeconds?: number | undefined;
-  /** From the request to the end of the answer's headers. 20 when not given. */
+  /** From the request to the end of the response's headers. 20 when not given. */
   headersTimeoutSeconds?: number | undefined;
-  /** Without a byte of the body. 20 when not given. */
+  /** At most so long between two chunks of the body. 20 when not given. */
   idleTimeoutSeconds?: number | undefined;
-  /** How slowly a host may send. 16 KiB a second after 10 seconds when not given. */
+  /** The slowest that a host may send. 16 KiB a second after 10 seconds when not given. */
   pace?: Pace | undefined;
   /** For a whole download. 300 when not given. */
   deadlineSeconds?: number | undefined;
@@ -32,34 +32,34 @@ export interface GuardedFetchOptions {
 
 export interface DownloadOptions {
   signal?: AbortSignal | undefined;
-  /** Counts the bytes of the body, after any content decoding. */
+  /** Counts the bytes of the body, after content decoding. */
   budget: ByteBudget;
-  /** For the whole download, pauses of its reader included; the guarded fetch has a default. */
+  /** For the whole download, including the time that its reader takes. */
   deadlineSeconds?: number | undefined;
-  /** Lets a `host:port` on the allow list be asked by plain http. */
+  /** Allows plain http for a `host:port` on the allow list. */
   plainHttpWhereAllowed?: boolean | undefined;
-  /** Sent to the origin of the first URL only: a redirect to another one does not get them. */
+  /** Sent to the origin of the first URL only, never to another origin after a redirect. */
   headers?: Record<string, string> | undefined;
 }
 
 interface Download {
-  /** The URL that answered, after redirects. */
+  /** The URL of the file, after redirects. */
   finalUrl: string;
-  /** As the host sent it: a claim, nothing more. */
+  /** As the host sent it; not verified. */
   contentType: string | null;
-  /** To be read once, or left early: that closes the connection. */
+  /** To be iterated once. Leaving the iteration early closes the connection. */
   body: AsyncIterable<Uint8Array>;
 }
 
 /** The only way to fetch from hosts that clients or providers name. */
 export interface GuardedFetch {
   /**
-   * Gets a file by https from a public host, following at most 5 redirects, each hop checked anew
-   * (design section 7). A body that is never read is given up at the deadline.
+   * Gets a file by https from a public host. Follows at most 5 redirects and checks each target
+   * like the first URL. At the deadline the connection is closed, also if the body was never read.
    * @throws OutboundError, here or while the body is read; the signal's reason once it aborts
    */
   download(url: string, options: DownloadOptions): Promise<Download>;
-  /** Cuts every download short and resolves when their sockets are gone. */
+  /** Aborts every download; resolves when their sockets are closed. */
   close(): Promise<void>;
 }
 
@@ -69,7 +69,7 @@ interface DownloadRules extends RequestRules {
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
-/** No content, reset content, partial content: none of them is the file. */
+/** No content, reset content, partial content: successes without the whole file. */
 const NOT_THE_FILE = new Set([204, 205, 206]);
 
 export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch {
@@ -164,7 +164,7 @@ function redirectLocation(response: PinnedResponse): string | undefined {
 function requireFile(response: PinnedResponse): PinnedResponse {
   const { status } = response;
   if (status >= 200 && status < 300 && !NOT_THE_FILE.has(status)) return response;
-  const message = `The host answered with HTTP status ${status}`;
+  const message = `The host responded with HTTP status ${status}`;
   throw new OutboundError('not_reachable', message, { details: { http_status: status } });
 }
 

@@ -7,10 +7,10 @@ import { type AllowList, checkAddresses, literalAddress } from './addresses.ts';
 import type { DownloadSession } from './download-session.ts';
 import { OutboundError } from './refusal.ts';
 
-/** Finds all addresses of a host name, like `dns.lookup` with `all`. */
+/** Gives all addresses of a host name, like `dns.lookup` with `all`. */
 export type Resolve = (host: string) => Promise<LookupAddress[]>;
 
-/** What every hop is held to. */
+/** The rules for every request of a download, redirects included. */
 export interface RequestRules {
   allow: AllowList;
   resolve: Resolve;
@@ -20,12 +20,12 @@ export interface RequestRules {
   idleTimeoutSeconds: number;
 }
 
-/** A host's answer, its body not yet read. Header names are in lower case. */
+/** A host's response, its body not read yet. Header names are in lower case. */
 export interface PinnedResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   body: Readable;
-  /** Gives the rest of the body up and closes the connection. */
+  /** Closes the connection without reading the rest of the body. */
   close(): Promise<void>;
 }
 
@@ -33,9 +33,11 @@ const USER_AGENT = 'Framewright/1.0';
 const HEADERS_BYTES = 16 * 1024;
 
 /**
- * Asks one checked URL, without following a redirect, over a connection of its own to an address
- * that was checked after the look-up: a name that changes in between changes nothing.
- * @throws OutboundError not_public; network failures come as they are, for the session to explain
+ * Requests one checked URL, without following a redirect, on a new connection. The host is resolved
+ * once, its addresses are checked, and the connection is made to one of these addresses: a DNS
+ * answer that changes between check and connect (rebinding) has no effect.
+ * @throws OutboundError not_public; Node's and undici's own errors for network failures, which the
+ *   session turns into refusals
  */
 export async function requestPinned(
   url: URL,
@@ -53,7 +55,8 @@ export async function requestPinned(
     reset: true,
     signal: session.signal,
   });
-  response.body.on('error', () => {}); // whoever reads the body hears it; nobody may be reading
+  // The reader gets the error. Without this listener, an unread body would end the process.
+  response.body.on('error', () => {});
   return {
     status: response.statusCode,
     headers: response.headers,
@@ -82,9 +85,9 @@ async function findAddresses(
 }
 
 async function resolveInTime(host: string, rules: RequestRules, signal: AbortSignal) {
-  const responded = new AbortController();
-  const patience = AbortSignal.any([signal, responded.signal]);
-  const tooSlow = delay(rules.connectTimeoutSeconds * 1000, undefined, { signal: patience });
+  const done = new AbortController();
+  const waiting = AbortSignal.any([signal, done.signal]);
+  const tooSlow = delay(rules.connectTimeoutSeconds * 1000, undefined, { signal: waiting });
   try {
     return await Promise.race([
       rules.resolve(host),
@@ -93,7 +96,7 @@ async function resolveInTime(host: string, rules: RequestRules, signal: AbortSig
       }),
     ]);
   } finally {
-    responded.abort();
+    done.abort();
   }
 }
 

@@ -76,17 +76,17 @@ function bytes(headers: Record<string, string>, status = 200): Behaviour {
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const UNREACHED = 'not_reachable';
-const CUT: Expected = [UNREACHED, /before its whole answer had arrived/];
-const NOT_HTTP: Expected = [UNREACHED, /proper HTTP/];
+const CUT: Expected = [UNREACHED, /before the whole response had arrived/];
+const NOT_HTTP: Expected = [UNREACHED, /valid HTTP/];
 const UNDECODED: Expected = [UNREACHED, /could not be decoded/];
 const OVER: Expected = ['too_large', /1000000 bytes/, { limit_bytes: MEGABYTE }];
 
 const FAILURES: [string, Behaviour, Expected][] = [
-  ['a body shorter than announced', bytes({ 'content-length': '100' }), CUT],
-  ['a reset in mid-body', { kind: 'reset', bytes: BYTES }, CUT],
-  ['a chunked body that is cut', raw(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nabc`), CUT],
-  ['a connection closed without an answer', raw(''), CUT],
-  ['an answer that is not HTTP', raw('SSH-2.0-x\r\n'), NOT_HTTP],
+  ['a body shorter than its content length', bytes({ 'content-length': '100' }), CUT],
+  ['a reset in the body', { kind: 'reset', bytes: BYTES }, CUT],
+  ['a chunked body that ends early', raw(`${OK}transfer-encoding: chunked\r\n\r\n5\r\nabc`), CUT],
+  ['a connection closed without a response', raw(''), CUT],
+  ['a response that is not HTTP', raw('SSH-2.0-x\r\n'), NOT_HTTP],
   ['a negative length', raw(`${OK}content-length: -5\r\n\r\nabc`), NOT_HTTP],
   [
     'headers over 16 KB',
@@ -95,7 +95,7 @@ const FAILURES: [string, Behaviour, Expected][] = [
   ],
   ['an endless body', { kind: 'endless' }, OVER],
   ['a gzip bomb', { kind: 'gzip_bomb', decodedBytes: 100 * MEGABYTE }, OVER],
-  ['an announced length over the budget', bytes({ 'content-length': '1000001' }), OVER],
+  ['a content length over the budget', bytes({ 'content-length': '1000001' }), OVER],
   [
     'an unknown encoding',
     bytes({ 'content-encoding': 'zstd' }),
@@ -107,17 +107,17 @@ const FAILURES: [string, Behaviour, Expected][] = [
     [UNREACHED, /unknown content enc/],
   ],
   [
-    'an inherited name as encoding',
+    'a property name of Object as encoding',
     bytes({ 'content-encoding': 'toString' }),
     [UNREACHED, /unknown/],
   ],
-  ['what is not gzip', bytes({ 'content-encoding': 'gzip' }), UNDECODED],
-  ['what is not brotli', bytes({ 'content-encoding': 'br' }), UNDECODED],
-  ['what is not deflate', bytes({ 'content-encoding': 'deflate' }), UNDECODED],
+  ['a body that is not gzip', bytes({ 'content-encoding': 'gzip' }), UNDECODED],
+  ['a body that is not brotli', bytes({ 'content-encoding': 'br' }), UNDECODED],
+  ['a body that is not deflate', bytes({ 'content-encoding': 'deflate' }), UNDECODED],
 ];
 
 for (const [title, behaviour, expected] of FAILURES) {
-  test(`refused after one try, its connection closed: ${title}`, async () => {
+  test(`a download is refused after one try and its connection closed: ${title}`, async () => {
     const before = host.connectionCount();
     expect(await failure(guardedFetch, host.serve('/file', behaviour)), expected);
     await host.idle();
@@ -125,10 +125,10 @@ for (const [title, behaviour, expected] of FAILURES) {
   });
 }
 
-test('headers that never come, and a body that stops, are too slow', async () => {
+test('missing headers and a body that stops are too slow', async () => {
   const noHeaders = openGuardedFetch({ headersTimeoutSeconds: 0.3 });
   const stalled = await failure(noHeaders, host.serve('/file', { kind: 'stall' }));
-  expect(stalled, ['too_slow', /begin its answer/]);
+  expect(stalled, ['too_slow', /begin its response/]);
   const noBody = openGuardedFetch({ idleTimeoutSeconds: 0.3 });
   const stopping: Behaviour = { kind: 'stall_in_body', bytes: BYTES };
   const stopped = await failure(noBody, host.serve('/file', stopping));
@@ -136,7 +136,7 @@ test('headers that never come, and a body that stops, are too slow', async () =>
   await host.idle();
 });
 
-test('every status that is not a whole file is refused with its number', async () => {
+test('every status without a whole file is refused, and its number reported', async () => {
   for (const status of [204, 205, 206, 300, 304, 400, 401, 403, 404, 410, 429, 500, 503]) {
     const error = await failure(guardedFetch, host.serve('/status', bytes({}, status)));
     expect(error, [UNREACHED, new RegExp(`status ${status}`), { http_status: status }]);
@@ -145,7 +145,7 @@ test('every status that is not a whole file is refused with its number', async (
   expect(lost, [UNREACHED, /status 302/, { http_status: 302 }]);
 });
 
-test('an answer refused by its headers is not read on, nor is a redirect', async () => {
+test('the body of a refused response or a redirect is not read', async () => {
   const endless = (status: number, headers: Record<string, string>) =>
     host.serve('/endless', { kind: 'endless', status, headers });
   const missing = await failure(guardedFetch, endless(404, {}));
@@ -159,19 +159,19 @@ test('an answer refused by its headers is not read on, nor is a redirect', async
   await host.idle();
 });
 
-test('a body longer than announced ends where it was announced to end', async () => {
+test('a body longer than its content length ends at that length', async () => {
   const url = host.serve('/longer', bytes({ 'content-length': '6' }));
   const { body } = await guardedFetch.download(url, { budget: new ByteBudget(100) });
   assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'eleven');
 });
 
-test('a drip that never pauses long enough to be idle meets the deadline', async () => {
+test('the deadline ends a body that arrives slowly without a long pause', async () => {
   const url = host.serve('/drip', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
   const error = await failure(guardedFetch, url, 0.4);
   expect(error, ['too_slow', /longer than 0.4 seconds/, { deadline_seconds: 0.4 }]);
 });
 
-test('a host that goes on sending too slowly is too slow', async () => {
+test('a host that sends too few bytes per second is too slow', async () => {
   const strict = openGuardedFetch({ pace: { graceSeconds: 0.2, bytesPerSecond: 1000 } });
   const url = host.serve('/slow', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
   const error = await failure(strict, url);
@@ -180,7 +180,7 @@ test('a host that goes on sending too slowly is too slow', async () => {
   await strict.close();
 });
 
-test('the deadline counts across redirects, look-ups and headers', async () => {
+test('the deadline covers redirects, DNS and headers', async () => {
   const patient = openGuardedFetch({ headersTimeoutSeconds: 60 });
   host.serve('/stalled', { kind: 'stall' });
   const url = host.serve('/to-stalled', { kind: 'redirect', to: '/stalled' });
@@ -194,7 +194,7 @@ test('the deadline counts across redirects, look-ups and headers', async () => {
   expect(lookUp, ['too_slow', /longer than/, { deadline_seconds: 0.1 }]);
 });
 
-test('a name that does not resolve, in time or at all, is told apart', async () => {
+test('a name that is not resolved in time is too slow, one that does not resolve not reachable', async () => {
   const never = openGuardedFetch({
     resolve: () => new Promise(() => {}),
     connectTimeoutSeconds: 0.3,
@@ -207,14 +207,14 @@ test('a name that does not resolve, in time or at all, is told apart', async () 
   expect(unknown, [UNREACHED, /could not be resolved/]);
 });
 
-test('a port that nobody listens on is not reachable', async () => {
+test('a closed port is not reachable', async () => {
   const gone = await startMediaHost();
   await gone.close();
   const error = await failure(guardedFetchTo(gone.port), gone.url('/a.png'));
   expect(error, [UNREACHED, /refused the connection/]);
 });
 
-test('a listener that never shakes hands is too slow, one that speaks no TLS not reachable', async (t) => {
+test('a host without a TLS handshake in time is too slow, one without TLS not reachable', async (t) => {
   const silent = createServer((socket) => socket.resume());
   t.after(() => silent.close());
   const silentPort = await listen(silent);
@@ -229,7 +229,7 @@ test('a listener that never shakes hands is too slow, one that speaks no TLS not
   expect(spoken, [UNREACHED, /TLS/]);
 });
 
-test('a certificate for another name, or of an unknown authority, is not accepted', async () => {
+test('a certificate for another name or of an unknown authority is refused', async () => {
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   const allow = parseAllowList(`127.0.0.1:${host.port}`);
   const before = host.requests.length;
@@ -243,7 +243,7 @@ test('a certificate for another name, or of an unknown authority, is not accepte
   assert.equal(host.requests.length, before);
 });
 
-test('headers that trickle for ever are given up', async (t) => {
+test('the deadline ends a response whose headers never end', async (t) => {
   const trickling = createServer(async (socket) => {
     socket.on('error', () => {});
     socket.write(OK);
@@ -262,7 +262,7 @@ test('headers that trickle for ever are given up', async (t) => {
   );
 });
 
-test('a fault of ours is not blamed on the host', async () => {
+test('a bug of the service is not reported as a failure of the host', async () => {
   const fault = new TypeError('x is not a function');
   assert.equal(refusalFor(fault), fault);
   const resolve = async () => {

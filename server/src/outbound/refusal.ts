@@ -1,6 +1,6 @@
 import { errors } from 'undici';
 
-/** Why the guarded fetch refused a download. The first four can be told from a URL alone. */
+/** Why the guarded fetch refused a download. The first four can be decided by the URL alone. */
 export type OutboundRefusal =
   | 'malformed_url'
   | 'not_https'
@@ -12,8 +12,8 @@ export type OutboundRefusal =
   | 'too_slow';
 
 /**
- * A download that the host or its address is to blame for. Message and details are fit for a
- * client: they never hold an IP address that a look-up revealed. The private reason is in `cause`.
+ * A download that failed because of its host or URL. Message and details may be sent to a client:
+ * they never contain an IP address that the host name resolved to. The private reason is `cause`.
  */
 export class OutboundError extends Error {
   override name = 'OutboundError';
@@ -30,7 +30,7 @@ export class OutboundError extends Error {
     this.details = options.details ?? {};
   }
 
-  /** The same refusal, saying that it met a redirect's target and not the URL that was given. */
+  /** The same refusal, for the target of a redirect instead of the given URL. */
   afterRedirects(redirects: number): OutboundError {
     const message = `${this.message} (after ${redirects} redirect${redirects === 1 ? '' : 's'})`;
     const details = { ...this.details, redirects };
@@ -40,21 +40,21 @@ export class OutboundError extends Error {
 
 type CodeRefusal = [codes: RegExp, reason: OutboundRefusal, message: string];
 
-/** Error codes of Node, OpenSSL, undici and zlib, the first match counts. */
+/** By error codes of Node, OpenSSL, undici and zlib. The first match counts. */
 const REFUSALS: CodeRefusal[] = [
   [/^UND_ERR_CONNECT_TIMEOUT$|^ETIMEDOUT$/, 'too_slow', 'The host did not connect in time'],
-  [/^UND_ERR_HEADERS_TIMEOUT$/, 'too_slow', 'The host did not begin its answer in time'],
+  [/^UND_ERR_HEADERS_TIMEOUT$/, 'too_slow', 'The host did not begin its response in time'],
   [/^UND_ERR_BODY_TIMEOUT$/, 'too_slow', 'The host stopped sending'],
   [/^(ENOTFOUND$|EAI_|ENODATA$)/, 'not_reachable', 'The host name could not be resolved'],
   [/^ECONNREFUSED$/, 'not_reachable', 'The host refused the connection'],
-  [/^UND_ERR_HEADERS_OVERFLOW$/, 'not_reachable', 'The headers of the answer are too large'],
+  [/^UND_ERR_HEADERS_OVERFLOW$/, 'not_reachable', 'The response headers are too large'],
   [/^Z_|ZLIB|BROTLI|^ERR__ERROR/, 'not_reachable', 'The content encoding could not be decoded'],
   [
     /^UND_ERR_(SOCKET|RES_CONTENT_LENGTH)|^ECONNRESET$|^EPIPE$|PREMATURE/,
     'not_reachable',
-    'The host closed the connection before its whole answer had arrived',
+    'The host closed the connection before the whole response had arrived',
   ],
-  [/^HPE_|^UND_ERR_INFO$/, 'not_reachable', 'The host did not answer in proper HTTP'],
+  [/^HPE_|^UND_ERR_INFO$/, 'not_reachable', 'The host did not respond with valid HTTP'],
   [
     /CERT|SSL|TLS|^EPROTO$|SELF_SIGNED|UNABLE_TO/,
     'not_reachable',
@@ -63,8 +63,8 @@ const REFUSALS: CodeRefusal[] = [
 ];
 
 /**
- * What a network failure means to the caller. A failure that carries no code is not the
- * network's: it is a fault of ours and comes back untouched.
+ * The refusal for a network failure. A failure without a code is not the network's but a bug of the
+ * service, and is returned unchanged.
  */
 export function refusalFor(failure: unknown): unknown {
   if (failure instanceof OutboundError || !(failure instanceof Error)) return failure;
@@ -79,6 +79,6 @@ export function refusalFor(failure: unknown): unknown {
 }
 
 function errorCode(failure: Error): string | undefined {
-  if (failure instanceof errors.HTTPParserError) return 'HPE_'; // it may carry no code at all
+  if (failure instanceof errors.HTTPParserError) return 'HPE_'; // it may have no code
   return 'code' in failure && typeof failure.code === 'string' ? failure.code : undefined;
 }

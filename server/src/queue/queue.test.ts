@@ -32,7 +32,7 @@ async function send(queueName: QueueName, taskId: string): Promise<void> {
   sender.wake(queueName);
 }
 
-/** The wake-ups that are in the queue, of tasks whose ids begin so. */
+/** The wake-ups in the queue of tasks whose ids begin with the prefix. */
 async function queued(prefix: string): Promise<string[]> {
   const rows = await sql<{ id: string }>(
     db,
@@ -43,7 +43,7 @@ async function queued(prefix: string): Promise<string[]> {
   return rows.map((row) => row.id);
 }
 
-test('a wake-up is there when its transaction commits, and only then', async () => {
+test('a wake-up is in the queue when its transaction has committed, not before', async () => {
   const failing = db.transaction(async (tx) => {
     await sender.enqueue(tx, 'task', 'roll_1');
     throw new Error('undone');
@@ -57,7 +57,7 @@ test('a wake-up is there when its transaction commits, and only then', async () 
   await sql(db, `delete from pgboss.job where data->>'taskId' like 'roll_%'`);
 });
 
-test('every wake-up is handed over once, among several workers, in its own lane', async () => {
+test('several workers get every wake-up once, from its own queue', async () => {
   const seen: Record<QueueName, string[]> = { task: [], ingest: [] };
   const workers = [await open(true), await open(true)];
   for (const worker of workers) {
@@ -83,7 +83,7 @@ test('every wake-up is handed over once, among several workers, in its own lane'
   for (const worker of workers) await worker.stopWorking();
 });
 
-test('a worker that stopped takes no more, another one does', async () => {
+test('a stopped worker gets no wake-ups, another one does', async () => {
   const [first, second] = [await open(true), await open(true)];
   const seen: string[] = [];
   const handle = (name: string) => async (taskId: string) => {
@@ -101,7 +101,7 @@ test('a worker that stopped takes no more, another one does', async () => {
   await second.stopWorking();
 });
 
-test('a wake-up whose handler fails is not tried again: the sweeper knows better', async () => {
+test('a wake-up whose handler fails is not retried', async () => {
   const worker = await open(true);
   const seen: string[] = [];
   await worker.work('task', async (taskId) => {
@@ -122,7 +122,7 @@ test('a wake-up whose handler fails is not tried again: the sweeper knows better
   await worker.stopWorking();
 });
 
-test('the queue is installed again, also by several at once, without harm', async () => {
+test('installing the queue again, also twice at once, keeps its wake-ups', async () => {
   await send('task', 'kept');
   await Promise.all([installQueue(database.url), installQueue(database.url)]);
   assert.deepEqual(await queued('kept'), ['kept']);

@@ -4,30 +4,32 @@ import { statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
 /**
- * The two queues of wake-ups. Downloads and decodes of clients' media may take long and be made to
- * take long, so they never stand before the polls, submits and deliveries of everyone else.
+ * The two queues of wake-ups. Downloading and decoding clients' media takes long, and clients can
+ * make it take longer, so it has its own queue: it never delays polls, submits and outputs.
  */
 export const QUEUE_NAMES = ['task', 'ingest'] as const;
 export type QueueName = (typeof QUEUE_NAMES)[number];
 
-/** Wake-ups for tasks. The task's row is the truth about work to do; a job only says "look". */
+/**
+ * Wake-ups for tasks. What there is to do is in the task's row; a wake-up has only the task's id.
+ */
 export interface Queue {
   /** Adds a wake-up, due at once, to the caller's transaction. */
   enqueue(tx: Transaction, queueName: QueueName, taskId: string): Promise<void>;
-  /** Tells workers of all processes, after the commit, that a queue has work that is due now. */
+  /** Notifies the workers of all processes, after the commit, that a queue has new wake-ups. */
   wake(queueName: QueueName): void;
-  /** Starts handing wake-ups to `handle`, a call for each; it returns when it can take another. */
+  /** Calls `handle` for each wake-up; the next call is made when it has returned. */
   work(queueName: QueueName, handle: (taskId: string) => Promise<void>): Promise<void>;
-  /** Stops taking wake-ups; those already handed over are the handler's. */
+  /** Hands over no more wake-ups. Calls of the handler under way continue. */
   stopWorking(): Promise<void>;
   close(): Promise<void>;
 }
 
 const SCHEMA = 'pgboss';
 
-// pg-boss listens on this channel when a worker uses LISTEN. Its own notifications stay off:
-// NOTIFY inside the create transaction makes commits queue behind one lock (measured: 4,000/s
-// become 1,200/s). So we notify after the commit, and coalesce.
+// Workers of pg-boss LISTEN on this channel. Its own notifications are off: NOTIFY inside the
+// create transaction makes commits wait for one lock (measured: 4,000/s become 1,200/s). So the
+// queue notifies after the commit, and coalesces.
 const NOTIFY = statement(
   'queue_notify',
   `select pg_notify('pgboss_' || left(encode(sha224('${SCHEMA}'::bytea), 'hex'), 24), $1)`,
@@ -52,8 +54,8 @@ export async function openQueue(options: {
     schedule: false,
     useListenNotify: work,
   });
-  boss.on('error', (error) => log.warn({ err: error.message }, 'the queue met an error'));
-  boss.on('warning', (warning) => log.debug({ warning }, 'the queue warns'));
+  boss.on('error', (error) => log.warn({ err: error.message }, 'the queue had an error'));
+  boss.on('warning', (warning) => log.debug({ warning }, 'a warning of the queue'));
   await boss.start();
   return {
     enqueue: (tx, queueName, taskId) => enqueue(boss, tx, queueName, taskId),
@@ -66,7 +68,9 @@ export async function openQueue(options: {
   };
 }
 
-/** Creates the queue's own schema and the queues. Safe to run again, also by several at once. */
+/**
+ * Creates the queue's own schema and the queues. May run again, also in several processes at once.
+ */
 export async function installQueue(url: string): Promise<void> {
   const boss = new PgBoss({
     connectionString: url,
@@ -79,7 +83,7 @@ export async function installQueue(url: string): Promise<void> {
   await boss.start();
   try {
     for (const queueName of QUEUE_NAMES) {
-      // A wake-up is never retried: the sweep takes up any task that is due (decisions/0002).
+      // A wake-up is never retried: the sweep finds every due task (decisions/0002).
       await boss.createQueue(queueName, {
         retryLimit: 0,
         deleteAfterSeconds: 60,
@@ -91,7 +95,7 @@ export async function installQueue(url: string): Promise<void> {
   }
 }
 
-// pg-boss's insert is long to plan (1 ms) and the same for all jobs of a queue.
+// Prepared: planning pg-boss's insert takes 1 ms, and it is the same for all jobs of a queue.
 const statements = new Map<string, Statement>();
 
 function prepared(text: string): Statement {
@@ -117,11 +121,13 @@ async function workQueue(
   const options = { batchSize: 16, pollingIntervalSeconds: 0.5, notifyPollingIntervalSeconds: 0.5 };
   const id = await boss.work<{ taskId: string }>(queueName, options, async (jobs) => {
     for (const job of jobs) await handle(job.data.taskId);
-    boss.notifyWorker(id); // or it would sleep out its polling interval with more work waiting
+    boss.notifyWorker(id); // else it waits for its polling interval although there is more work
   });
 }
 
-/** Sends one NOTIFY at a time per queue, outside any transaction; later calls share the next. */
+/**
+ * Sends one NOTIFY at a time per queue, outside transactions. Calls meanwhile share the next one.
+ */
 function coalescedWake(db: Database, log: Log): (queueName: QueueName) => void {
   const state = new Map<QueueName, 'sending' | 'again'>();
   const send = async (queueName: QueueName): Promise<void> => {

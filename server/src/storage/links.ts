@@ -60,7 +60,11 @@ export async function openLinks(options: {
     },
     expiryOf(objectId, { expires = '', signature = '' }) {
       const genuine = secrets.some((secret) => equal(signature, sign(secret, objectId, expires)));
-      if (!genuine) throw new ApiError('link_invalid', 'This link is not valid.');
+      if (!genuine)
+        throw new ApiError(
+          'link_invalid',
+          'This link is not valid. Read the task again for a new one.',
+        );
       return Number(expires);
     },
     callbackTo(provider, attemptId) {

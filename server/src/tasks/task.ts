@@ -167,7 +167,7 @@ export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
  * A task as clients see it. A held task reads as `processing` (C15). `credits_used` stays as
- * charged, and a refund is shown beside it (C19). The delivery link is made afresh at each read.
+ * charged, and a refund is shown beside it (C19). Each read makes a new delivery link.
  */
 export function videoTask(task: PublicColumns, links: Links): VideoTask {
   const { phase, output_object_id: objectId } = task;

@@ -15,7 +15,9 @@ import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput }
 /** A lease ends this long after its last renewal; then another worker may lease the task. */
 export const LEASE_SECONDS = 10;
 
-/** All transitions of a task (docs/ARCHITECTURE.md, "The life of a task"). Ended tasks never move. */
+/**
+ * All transitions of a task (docs/ARCHITECTURE.md, "The life of a task"). Ended tasks never move.
+ */
 export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
   reserved: ['ingesting', 'submitting', 'failed'],
   ingesting: ['submitting', 'failed'],
@@ -27,7 +29,10 @@ export const TRANSITIONS: Record<Phase, readonly Phase[]> = {
   failed: [],
 };
 
-/** The columns that a transition sets besides the phase; an omitted one keeps its value. */
+/**
+ * The columns that a transition sets besides the phase. An omitted one keeps its value, except
+ * `heldCause`, `error` and `providerBilled`, which become null.
+ */
 export interface Changes {
   heldCause?: 'acceptance' | 'outcome';
   aspectRatio?: AspectRatio;
@@ -158,7 +163,9 @@ export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
   return db.transaction((tx) => move(tx, task, step));
 }
 
-/** The result of a step: the moved task, ready for its next step, or `postponed` until it is due. */
+/**
+ * The result of a step: the moved task, ready for its next step, or `postponed` until it is due.
+ */
 export type StepResult = Task | 'postponed';
 
 const POSTPONE = namedStatement(
@@ -183,20 +190,20 @@ export async function wakeTask(db: Queryable, taskId: string): Promise<void> {
 }
 
 /**
- * Leaves a task in its phase, makes it due after `wait.seconds` and releases its lease. A task that
- * was woken during the step stays due.
- * @param wait.internalFailures 1 when the reason is a failure of the service itself
+ * Leaves a task in its phase, makes it due after `delay.seconds` and releases its lease. A task
+ * that was woken during the step stays due.
+ * @param delay.internalFailures 1 when the reason is a failure of the service itself
  */
 export async function postpone(
   db: Queryable,
   task: Task,
-  wait: { seconds: number; internalFailures?: 0 | 1 },
+  delay: { seconds: number; internalFailures?: 0 | 1 },
 ): Promise<'postponed'> {
   const values = POSTPONE.values({
     id: task.id,
     lease: task.lease,
-    seconds: wait.seconds,
-    internalFailures: wait.internalFailures ?? 0,
+    seconds: delay.seconds,
+    internalFailures: delay.internalFailures ?? 0,
     seenAt: task.now_seconds,
   });
   await db.query(POSTPONE, values);

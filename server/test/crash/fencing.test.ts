@@ -105,7 +105,7 @@ test('a verdict that comes after another process finished the task changes nothi
   await host.close(); // which ends the download that the paused service still waits for
   stuck.process.kill('SIGCONT');
   const { status, body: task } = await answer;
-  await until(async () => stuck.output().includes('"msg":"a task was taken over"'), Boolean);
+  await until(async () => stuck.output().includes('"msg":"a step was superseded"'), Boolean);
   assert.equal(status, 202);
   assert.equal(await stuck.kill('SIGTERM'), 0);
   await assertOneVideo(database.db, 'verdict', task.id);

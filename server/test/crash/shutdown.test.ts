@@ -165,7 +165,7 @@ test('a service whose port is taken says so and ends', PATIENCE, async () => {
   await using service = await startServiceProcess(world.env);
   const { port } = new URL(service.url);
   const taken = startServiceProcess({ ...world.env, PORT: port });
-  await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* it is taken/s);
+  await assert.rejects(taken, /ended \(2\).*framewright: can't listen on .* the port is in use/s);
 });
 
 test('the embedded database is stopped last, and cleanly', PATIENCE, async () => {

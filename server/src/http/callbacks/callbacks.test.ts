@@ -8,13 +8,13 @@ import { createApp } from '../app.ts';
 
 let tested: TestApp;
 let app: FastifyInstance;
-const heard: string[] = [];
+const counted: string[] = [];
 let received: { body: string; signature: string | undefined } | undefined;
 
-/** Believes what is signed "good", calls the rest forged, and at times knows no keys. */
+/** Verifies the signature "good", and fails to check the signature "unreadable". */
 const provider: Provider = scriptedProvider({
   async readCallback({ body, headers }) {
-    if (headers.signature === 'unreadable') throw new Error('the keys can not be had');
+    if (headers.signature === 'unreadable') throw new Error('the public keys can not be fetched');
     received = { body: Buffer.from(body).toString(), signature: headers.signature };
     return headers.signature === 'good'
       ? { kind: 'news', jobId: 'job-1', verified: true }
@@ -27,7 +27,7 @@ before(async () => {
   app = await createApp({
     ...tested.deps,
     providers: new Map([[provider.name, provider]]),
-    onCallback: (name, result) => heard.push(`${name} ${result}`),
+    onCallback: (name, result) => counted.push(`${name} ${result}`),
   });
 });
 after(async () => {
@@ -54,7 +54,7 @@ async function post(url: string, signature: string, type = 'application/json') {
   return { status: response.statusCode, code: response.json().error?.code };
 }
 
-test('the provider reads the raw bytes and the headers, whatever the type says', async () => {
+test('the provider gets the raw bytes and the headers, whatever the content type', async () => {
   const { path } = await heldAttempt();
   for (const type of ['application/json', 'text/plain', 'application/cloudevents+json']) {
     assert.deepEqual(await post(path, 'good', type), { status: 200, code: undefined });
@@ -62,15 +62,15 @@ test('the provider reads the raw bytes and the headers, whatever the type says',
   }
 });
 
-test('each kind of callback has its answer, and is counted', async () => {
+test('each result of a callback has its own response, and is counted', async () => {
   const { path } = await heldAttempt();
-  heard.length = 0;
+  counted.length = 0;
   assert.deepEqual(await post(path, 'bad'), { status: 400, code: 'invalid_request' });
   assert.deepEqual(await post(path, 'unreadable'), { status: 503, code: 'service_busy' });
-  assert.deepEqual(heard, ['scripted forged', 'scripted failed']);
+  assert.deepEqual(counted, ['scripted forged', 'scripted failed']);
 });
 
-test('an address that we did not sign is not there, and its body is not looked at', async () => {
+test('an address that we did not sign is 404, and its body is not read', async () => {
   const { path } = await heldAttempt();
   received = undefined;
   const others = [`${path}x`, path.replace('scripted', 'ark'), '/callbacks/scripted/att_1.token'];

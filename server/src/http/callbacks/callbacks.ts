@@ -7,7 +7,7 @@ import {
 } from '../../tasks/attempts/callback.ts';
 import { readBodiesAsBytes } from '../body-bytes.ts';
 
-/** The body of a callback may repeat the whole job with its input. */
+/** A callback may repeat the whole job with its input. */
 const BODY_BYTES = 2 ** 20;
 
 interface CallbackRequest {
@@ -15,14 +15,14 @@ interface CallbackRequest {
 }
 
 export interface CallbackRouteDeps extends CallbackDeps {
-  /** Told what became of each callback, by provider. */
+  /** Called with the result of each callback. */
   onCallback?: ((provider: string, result: CallbackResult | 'failed') => void) | undefined;
 }
 
 /**
- * POST /callbacks/{provider}/{attempt and token}: where providers call back. Answers 200 once the
- * callback is on record, 404 for any other address, 400 for one that is not genuine, and 503 when
- * that can't be told now, so that the provider sends it again.
+ * POST /callbacks/{provider}/{attempt and token}: where providers call back. Responds 200 once the
+ * callback is on record, 404 to an unknown path, 400 to a forged callback, and 503 if it can't be
+ * checked or recorded, so that the provider sends it again.
  */
 export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDeps): Promise<void> {
   readBodiesAsBytes(app, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });
@@ -38,14 +38,15 @@ export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDep
       const { provider } = request.params;
       const result = await receiveRequest(deps, request).catch((cause: unknown) => {
         deps.onCallback?.(provider, 'failed');
-        throw new ApiError('service_busy', 'Send it again later.', {
+        throw new ApiError('service_busy', 'Send the callback again later.', {
           cause,
           retryAfterSeconds: 30,
         });
       });
       deps.onCallback?.(provider, result);
       if (result === 'no_such_path') throw noSuchPath();
-      if (result === 'forged') throw new ApiError('invalid_request', 'This is not genuine.');
+      if (result === 'forged')
+        throw new ApiError('invalid_request', 'The callback could not be verified.');
       return { received: true };
     },
   );
@@ -62,5 +63,5 @@ function receiveRequest(
 }
 
 function noSuchPath(): ApiError {
-  return new ApiError('not_found', 'There is nothing at this address.');
+  return new ApiError('not_found', 'There is no such path, or not with this method.');
 }

@@ -21,7 +21,7 @@ after(() => api.close());
 
 const CLOCK = statement('test_now', 'select extract(epoch from clock_now())::float8 as seconds');
 
-/** Stores the bytes as an object and makes a link to it that works for a minute. */
+/** Stores the bytes as an object and returns a link to it that works for a minute. */
 async function store(role: ObjectRole = 'output', { ready = true } = {}): Promise<string> {
   await using folder = await temporaryFolder();
   const filePath = path.join(folder.path, 'video');
@@ -49,7 +49,7 @@ async function assertRefused(link: string, code: string, headers = {}): Promise<
   assertError({ status, headers: given, body: JSON.parse(bytes.toString()) }, code);
 }
 
-test('a link gives the whole file, its type and size, and no key is asked for', async () => {
+test('a link returns the whole file, its type and size, without an API key', async () => {
   const { status, headers, bytes } = await fetchMedia(await store());
   assert.equal(status, 200);
   assert.deepEqual(bytes, BYTES);
@@ -60,7 +60,7 @@ test('a link gives the whole file, its type and size, and no key is asked for', 
   assert.match(String(headers['cache-control']), /^private\b/);
 });
 
-test('HEAD tells what GET would, without a byte', async () => {
+test('HEAD returns the headers of GET, without a byte', async () => {
   const link = await store();
   const got = await fetchMedia(link);
   const head = await fetchMedia(link, {}, 'HEAD');
@@ -71,7 +71,7 @@ test('HEAD tells what GET would, without a byte', async () => {
   }
 });
 
-test('one range gives 206 and those bytes, from the front, the middle or the end', async () => {
+test('a range gets 206 and its bytes, from the start, the middle or the end', async () => {
   const link = await store();
   for (const [range, first, last] of [
     ['bytes=0-0', 0, 0],
@@ -93,7 +93,7 @@ test('one range gives 206 and those bytes, from the front, the middle or the end
   }
 });
 
-test('a range that is past the end is 416 and tells the size', async () => {
+test('a range after the end is 416 with the size of the file', async () => {
   const link = await store();
   for (const range of ['bytes=1000-', 'bytes=1000-1001', 'bytes=99999999999999-', 'bytes=-0']) {
     const { status, headers } = await fetchMedia(link, { range });
@@ -103,7 +103,7 @@ test('a range that is past the end is 416 and tells the size', async () => {
   }
 });
 
-test('several ranges, other units and malformed ones give the whole file', async () => {
+test('several ranges, other units and malformed ranges get the whole file', async () => {
   const link = await store();
   for (const range of [
     'bytes=0-1,5-6',
@@ -119,7 +119,7 @@ test('several ranges, other units and malformed ones give the whole file', async
   }
 });
 
-test('If-Range gives the part of the same file, and the whole of another', async () => {
+test('If-Range returns the part if the file is the same, else the whole file', async () => {
   const link = await store();
   const { headers } = await fetchMedia(link);
   const range = 'bytes=1-2';
@@ -137,7 +137,7 @@ function alter(link: string, index: number): string {
   return link.slice(0, index) + other + link.slice(index + 1);
 }
 
-test('a link with any one character altered is 403, the last one included', async () => {
+test('a link with any character changed is 403, also the last one', async () => {
   const link = await store();
   const { pathname, search } = new URL(link);
   const from = api.url.length + '/media/'.length;
@@ -174,14 +174,14 @@ test('a link that is cut, doubled, padded or of another object is 403', async ()
   }
 });
 
-test('only outputs and inputs that are ready can be fetched, whoever signs', async () => {
-  assert.equal((await fetchMedia(await store('input'))).status, 200); // providers fetch them so
+test('only outputs and inputs that are ready can be downloaded, even by a signed link', async () => {
+  assert.equal((await fetchMedia(await store('input'))).status, 200); // providers download inputs
   await assertRefused(await store('render'), 'link_invalid');
   await assertRefused(await store('output', { ready: false }), 'link_invalid');
   await assertRefused(await linkTo(newId('object')), 'link_invalid');
 });
 
-test('an expired link is 410, and a fresh one to the same file works', async () => {
+test('an expired link is 410, and a new link to the same file works', async () => {
   const link = await store();
   await api.database.setClock(DELIVERY_SECONDS - 10);
   assert.equal((await fetchMedia(link)).status, 200);
@@ -207,7 +207,7 @@ test('after its retention a file is deleted, and its links are 410', async () =>
   await assert.rejects(api.deps.storage.open(id));
 });
 
-test('a file that is gone although its row is there is 410 too, whole or in part', async () => {
+test('a file that is missing although its row is ready is 410, whole or in part', async () => {
   const link = await store();
   await api.deps.storage.delete(new URL(link).pathname.slice('/media/'.length, -'.mp4'.length));
   await assertRefused(link, 'output_deleted');

@@ -18,8 +18,8 @@ interface MediaRequest {
 }
 
 /**
- * GET and HEAD /media/{object}.mp4: delivery by signed, expiring links, with ranges. Clients get
- * outputs so, and providers fetch inputs.
+ * GET and HEAD /media/{object}.mp4, with ranges: clients download outputs and providers download
+ * inputs, by signed links that expire (C17).
  */
 export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   const route = { method: ['GET', 'HEAD'], url: '/media/:file', schema: { hide: true } };
@@ -32,7 +32,10 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
     const range = rangeOf(request.headers, file);
     if (range === 'unsatisfiable') {
       reply.header('content-range', `bytes */${file.size}`);
-      throw new ApiError('range_not_satisfiable', `The video has ${file.size} bytes.`);
+      throw new ApiError(
+        'range_not_satisfiable',
+        `The range begins after the end: the file has ${file.size} bytes.`,
+      );
     }
     const bytes = request.method === 'GET' ? await openObject(deps.storage, id, range) : undefined;
     reply.headers({
@@ -57,18 +60,24 @@ async function deliverable(
   const expiresSeconds = links.expiryOf(id, query);
   const object = await findObject(db, id, ['output', 'input']);
   if (!object || object.state === 'writing') {
-    throw new ApiError('link_invalid', 'This link is not valid.');
+    throw new ApiError(
+      'link_invalid',
+      'This link is not valid. Read the task again for a new one.',
+    );
   }
   if (object.state !== 'ready') throw deleted();
   if (expiresSeconds < object.now_seconds) {
-    const message = 'This link has expired. Read the task again for a fresh one.';
+    const message = 'This link has expired. Read the task again for a new one.';
     throw new ApiError('link_expired', message);
   }
   return object;
 }
 
 function deleted(): ApiError {
-  return new ApiError('output_deleted', 'This video is past its retention and was deleted.');
+  return new ApiError(
+    'output_deleted',
+    'The retention of this video has ended, so it was deleted.',
+  );
 }
 
 async function openObject(

@@ -1,8 +1,8 @@
 import type { ByteRange } from '../../storage/storage.ts';
 
 /**
- * The one byte range that a request asks for (RFC 9110, section 14). Several ranges, other units
- * and malformed ones are ignored, as the RFC allows; so is one whose If-Range names another file.
+ * The byte range that a request asks for (RFC 9110, section 14). Ignores several ranges, other
+ * units and malformed ranges, as the RFC allows, and a range whose If-Range names another file.
  * @returns undefined for the whole file
  */
 export function rangeOf(

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** /healthz: the process runs. /readyz: it can take requests (503 while it can't). */
+/** /healthz: the process runs. /readyz: it can handle requests, or 503. */
 export function healthRoutes(app: FastifyInstance, deps: { isReady(): Promise<boolean> }): void {
   const schema = { hide: true };
   app.get('/healthz', { schema }, async () => ({ status: 'ok' }));

@@ -23,7 +23,7 @@ async function scrape(metrics: ReturnType<typeof createMetrics>): Promise<Map<st
   );
 }
 
-test('held tasks, their credits and age, and what became of them are shown', async () => {
+test('the metrics show held tasks, their credits and age, and their outcomes', async () => {
   const { held } = await makeHeldTask(fixture);
   const before = await scrape(createMetrics(fixture.db));
   assert.equal(before.get('framewright_held_tasks{cause="acceptance"}'), 1);
@@ -37,7 +37,7 @@ test('held tasks, their credits and age, and what became of them are shown', asy
   assert.equal(after.get(reconciled), 1);
 });
 
-test('calls of providers and callbacks are counted by what came of them', async () => {
+test('calls of providers are counted by outcome, and callbacks by result', async () => {
   const metrics = createMetrics(fixture.db);
   const call = { provider: 'ark', call: 'submit', seconds: 0.2, outcome: 'unknown' } as const;
   metrics.countProviderCall(call);

@@ -5,7 +5,7 @@ import type { ProviderCall } from '../../providers/host/instrumented.ts';
 import type { CallbackResult } from '../../tasks/attempts/callback.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
-/** What the service counts, and the small server that shows it to Prometheus. */
+/** The counters of the service, and the small server that Prometheus reads them from. */
 export interface Metrics {
   app: FastifyInstance;
   countResponse(response: { route: string; status: number; seconds: number }): void;
@@ -16,7 +16,7 @@ export interface Metrics {
 const RESPONSE_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 const CALL_BUCKETS = [0.03, 0.1, 0.3, 1, 3, 10, 30];
 
-/** Everything is shown at `/metrics` of its own port; what docs/operations/metrics.md explains. */
+/** Creates the metrics and a server with `/metrics`; docs/operations/metrics.md explains each. */
 export function createMetrics(db: Database): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -57,13 +57,13 @@ function responseCounter(registers: Registry[]): Metrics['countResponse'] {
 function callCounter(registers: Registry[]): Metrics['countProviderCall'] {
   const calls = new Counter({
     name: 'framewright_provider_calls_total',
-    help: 'Calls of providers, by what came of them; a refusal is rejected_request|busy|operator',
+    help: 'Calls of providers, by outcome; a rejected submit is rejected_request|busy|operator',
     labelNames: ['provider', 'call', 'outcome'],
     registers,
   });
   const seconds = new Histogram({
     name: 'framewright_provider_call_seconds',
-    help: 'Seconds that calls of providers took, by call',
+    help: 'Seconds of a call of a provider, by call',
     labelNames: ['provider', 'call'],
     buckets: CALL_BUCKETS,
     registers,

@@ -4,7 +4,7 @@ import { type Figures, readFigures } from '../../operator/figures.ts';
 
 type Labels = Record<string, string>;
 
-/** One gauge and how its values are read out of the figures. */
+/** A gauge and how its values come out of the figures. */
 interface Reading {
   name: string;
   help: string;
@@ -15,7 +15,7 @@ interface Reading {
 const LIVE_PHASES = ['reserved', 'ingesting', 'submitting', 'generating', 'archiving', 'held'];
 const HELD_CAUSES = ['acceptance', 'outcome'];
 
-/** A value for each name, 0 where there is no row: a gauge that is missing alerts nobody. */
+/** A value for each name, 0 without a row: an alert on a missing gauge never fires. */
 function forEach<Row>(
   names: string[],
   label: string,
@@ -46,7 +46,7 @@ const READINGS: Reading[] = [
   },
   {
     name: 'framewright_oldest_task_seconds',
-    help: 'Seconds since the last transition of the task that rests the longest, by phase',
+    help: 'Seconds since the last transition of the task that has been in its phase the longest',
     labels: ['phase'],
     values: byPhase((row) => row.oldest_seconds),
   },
@@ -58,7 +58,7 @@ const READINGS: Reading[] = [
   },
   {
     name: 'framewright_held_tasks',
-    help: 'Held tasks, by what is not known: acceptance or outcome',
+    help: 'Held tasks, by what is uncertain: acceptance or outcome',
     labels: ['cause'],
     values: byCause((row) => row.tasks),
   },
@@ -76,7 +76,7 @@ const READINGS: Reading[] = [
   },
   {
     name: 'framewright_reconciled_attempts',
-    help: 'Attempts decided later than by their submit, by whom (callback, find, operator)',
+    help: 'Attempts whose outcome came after the submit, by its source: callback, find, operator',
     labels: ['by', 'result'],
     values: ({ reconciled }) =>
       reconciled.map(({ by, result, attempts }) => ({ labels: { by, result }, value: attempts })),
@@ -90,22 +90,22 @@ const READINGS: Reading[] = [
   },
   {
     name: 'framewright_billed_failures',
-    help: 'Failed and refunded tasks that the provider charges for all the same',
+    help: 'Failed and refunded tasks that the provider charges for',
     labels: ['provider'],
     values: byLoss((row) => row.tasks),
   },
   {
     name: 'framewright_billed_failure_credits',
-    help: 'Credits refunded for tasks that the provider charges for all the same',
+    help: 'Credits refunded for tasks that the provider charges for',
     labels: ['provider'],
     values: byLoss((row) => row.credits),
   },
 ];
 
-/** How long figures that were read serve all gauges of a scrape. */
+/** How long the gauges reuse figures: one read serves all gauges of a scrape. */
 const SAME_SCRAPE_MILLISECONDS = 500;
 
-/** Gauges of what is in the database, read once for each scrape. */
+/** Registers gauges of what is in the database; it is read once for each scrape. */
 export function gaugeTasks(db: Database, registry: Registry): void {
   let last: { readAt: number; figures: Promise<Figures> } | undefined;
   const figuresNow = () => {

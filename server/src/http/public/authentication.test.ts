@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, replyOf, type TestApp } from '../../../test/app.ts';
+import { openTestApp, parseResponse, type TestApp } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { makeCustomer } from '../../../test/service.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
@@ -21,10 +21,10 @@ const ROUTES = [
 
 async function ask(authorization: string | undefined, route: (typeof ROUTES)[number] = ROUTES[2]) {
   const headers = authorization === undefined ? {} : { authorization };
-  return replyOf(await api.app.inject({ ...route, headers }));
+  return parseResponse(await api.app.inject({ ...route, headers }));
 }
 
-test('every operation wants a key that is known, and says which scheme', async () => {
+test('every operation requires a known API key and names the scheme', async () => {
   const { secret } = await makeCustomer(api.database.db, 0);
   const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a');
   const unknown = newSecret();
@@ -51,14 +51,14 @@ test('every operation wants a key that is known, and says which scheme', async (
   }
 });
 
-test('the scheme may be spelled in any case', async () => {
+test('the bearer scheme is case-insensitive', async () => {
   const { secret } = await makeCustomer(api.database.db, 0);
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR ']) {
     assert.equal((await ask(`${scheme} ${secret}`)).status, 200, scheme);
   }
 });
 
-test('a revoked, an expired and a disabled key answer 401 from the next request on', async () => {
+test('a revoked, expired or disabled key gets 401 from the next request on', async () => {
   const { db } = api.database;
   const { accountId, keyId, secret } = await makeCustomer(db, 0);
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
@@ -78,7 +78,7 @@ test('a revoked, an expired and a disabled key answer 401 from the next request 
   await api.database.setClock(0);
 });
 
-test('the balance is the paid one, less what is held; promotional credits do not count', async () => {
+test('the balance is the paid credits that are not reserved, without promotional ones', async () => {
   const { db } = api.database;
   const customer = await api.customer(300);
   const { accountId } = customer;
@@ -90,7 +90,7 @@ test('the balance is the paid one, less what is held; promotional credits do not
   assertError(await customer.create({ prompt: 'another one' }), 'insufficient_credits');
 });
 
-test('30 requests pass in any 60 seconds, the 31st of any kind is 429 until one would pass', async () => {
+test('30 requests pass in any 60 seconds; the 31st on any route is 429', async () => {
   const { secret } = await makeCustomer(api.database.db, 0);
   const bearer = `Bearer ${secret}`;
   for (let count = 0; count < 30; count += 1) {
@@ -105,14 +105,14 @@ test('30 requests pass in any 60 seconds, the 31st of any kind is 429 until one 
     assert.ok(seconds > 0 && seconds <= 40, String(seconds));
   }
   await api.database.setClock(61);
-  assert.equal((await ask(bearer)).status, 200); // the first of them is 60 seconds ago
+  assert.equal((await ask(bearer)).status, 200); // the first request was 61 seconds ago
   assertError(await ask(bearer), 'rate_limited');
   await api.database.setClock(82);
   assert.equal((await ask(bearer)).status, 200);
   await api.database.setClock(0);
 });
 
-test('requests without a good key, and unknown routes, count for nobody', async () => {
+test('requests with a bad key or to an unknown route do not count', async () => {
   const { secret } = await makeCustomer(api.database.db, 0);
   const headers = { authorization: `Bearer ${secret}` };
   for (let count = 0; count < 40; count += 1) {

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => api.close());
 
-/** Sends a body over a real connection: known in length, or in chunks. */
+/** Sends a body over a real connection: with its length, or in chunks. */
 async function post(body: string, { chunked = false } = {}) {
   const headers = {
     authorization: await customer.authorization(),
@@ -35,7 +35,7 @@ async function post(body: string, { chunked = false } = {}) {
   return { status, headers: Object.fromEntries(response.headers), body: await response.json() };
 }
 
-test('a body of exactly 64 KiB is read, one byte more is 413, in one piece or in chunks', async () => {
+test('a body of 64 KiB is read, one byte more is 413, with a length or in chunks', async () => {
   for (const chunked of [false, true]) {
     const accepted = await post(GOOD.padEnd(KIB_64), { chunked });
     assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
@@ -51,11 +51,11 @@ test('the 64 KiB are bytes, not characters', async () => {
   assertError(await post(`${padded} `), 'payload_too_large');
 });
 
-test('a body of many megabytes is 413, and the client reads the answer', async () => {
+test('a body of many megabytes is 413, and the client can read the response', async () => {
   assertError(await post(GOOD.padEnd(8 * 1024 * 1024)), 'payload_too_large');
 });
 
-test('a body that is no JSON object is 400 and names the body', async () => {
+test('a body that is not a JSON object is 400 and names the body', async () => {
   for (const text of ['null', '[]', '5', '"text"', 'true', `[${GOOD}]`]) {
     const details = { field: 'body', reason: 'wrong_type' };
     assertError(await customer.create(text), 'invalid_request', details);
@@ -84,7 +84,7 @@ test('U+0000, a lone surrogate, 1e400 and 33 levels are 400 and name the field',
   assertError(await customer.create(shallow), 'invalid_request', details);
 });
 
-test('only application/json is read, with parameters and in any case', async () => {
+test('only application/json is accepted, in any case and with parameters', async () => {
   for (const type of [
     'application/json',
     'APPLICATION/JSON',
@@ -105,8 +105,8 @@ test('only application/json is read, with parameters and in any case', async () 
     '',
   ]) {
     const details = { field: 'Content-Type', reason: 'not_json' };
-    const reply = await customer.create(GOOD, { 'content-type': type });
-    assertError(reply, 'invalid_request', details);
+    const response = await customer.create(GOOD, { 'content-type': type });
+    assertError(response, 'invalid_request', details);
   }
 });
 
@@ -131,7 +131,7 @@ test('the body of a read is ignored, whatever it is', async () => {
   }
 });
 
-test('a compressed body is not unpacked: it is no JSON', async () => {
-  const reply = await customer.create(gzipSync(GOOD), { 'content-encoding': 'gzip' });
-  assertError(reply, 'invalid_request', { field: 'body' });
+test('a compressed body is not decompressed, so it is not JSON', async () => {
+  const response = await customer.create(gzipSync(GOOD), { 'content-encoding': 'gzip' });
+  assertError(response, 'invalid_request', { field: 'body' });
 });

@@ -20,7 +20,7 @@ export function acceptJsonOnly(api: FastifyInstance): void {
 /** @throws ApiError `invalid_request` unless the content type is application/json */
 export function requireJsonType(contentType: string | undefined): void {
   if (/^application\/json\s*(;|$)/i.test(contentType ?? '')) return;
-  throw new ApiError('invalid_request', 'Send the body as Content-Type: application/json.', {
+  throw new ApiError('invalid_request', 'Send the body with Content-Type: application/json.', {
     details: { field: 'Content-Type', reason: 'not_json' },
   });
 }

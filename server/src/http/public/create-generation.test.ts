@@ -15,7 +15,7 @@ after(() => api.close());
 
 const BODY = { prompt: 'a lighthouse at dawn' };
 
-test('a create answers 202 with a processing task in full', async () => {
+test('a create responds 202 with the complete processing task', async () => {
   const { status, body, headers } = await customer.create(BODY);
   assert.equal(status, 202);
   const { id, created_at, updated_at, ...rest } = body;
@@ -34,7 +34,7 @@ test('a create answers 202 with a processing task in full', async () => {
   assert.equal(headers['idempotent-replayed'], undefined);
 });
 
-test('only the prompt is needed: the rest has the defaults of the contract', async () => {
+test('only the prompt is required: all else gets the defaults of the contract', async () => {
   const { body } = await customer.create(BODY);
   const { request } = await readTask(api.database.db, body.id);
   assert.deepEqual(request, {
@@ -50,7 +50,7 @@ test('only the prompt is needed: the rest has the defaults of the contract', asy
   });
 });
 
-test('what is sent is kept as it was sent', async () => {
+test('the request is stored as it was sent', async () => {
   const sent = {
     mode: 'media-to-video',
     model: 'video-2.0',
@@ -71,7 +71,7 @@ test('what is sent is kept as it was sent', async () => {
   assert.equal(task.seed, 4294967295);
 });
 
-test('without a seed, or with -1, one is drawn and recorded', async () => {
+test('without a seed, or with -1, a seed is drawn and recorded', async () => {
   const seeds = new Set<number>();
   for (const wish of [{}, { seed: -1 }, { seed: -1 }]) {
     const { body } = await customer.create({ ...BODY, ...wish });
@@ -81,7 +81,7 @@ test('without a seed, or with -1, one is drawn and recorded', async () => {
   for (const seed of seeds) assert.ok(seed >= 0 && seed <= 4294967295, String(seed));
 });
 
-test('the credits are held at once, and 402 is told with what was needed', async () => {
+test('the credits are reserved at once, and a 402 says how many are required', async () => {
   const rich = await api.customer(499);
   assert.equal((await rich.create(BODY)).status, 202);
   assertError(await rich.create(BODY), 'insufficient_credits', { required_credits: 250 });
@@ -90,7 +90,7 @@ test('the credits are held at once, and 402 is told with what was needed', async
   assert.equal((await rich.create({ ...BODY, duration: 4, resolution: '480p' })).status, 202);
 });
 
-test('the same key and body, however spelled, is 200 with the same task and says so', async () => {
+test('the same key and an equal JSON body get 200, the same task and the replay header', async () => {
   const headers = { 'idempotency-key': crypto.randomUUID() };
   const first = await customer.create('{"prompt":"abc","duration":5}', headers);
   const again = await customer.create('{ "duration" : 5.0, "prompt":"\\u0061bc" }', headers);
@@ -99,7 +99,7 @@ test('the same key and body, however spelled, is 200 with the same task and says
   assert.deepEqual(again.body, first.body);
 });
 
-test('an explicit default, another order of a list or another value is 409', async () => {
+test('the same key with an explicit default or another value is 409', async () => {
   const headers = { 'idempotency-key': crypto.randomUUID() };
   assert.equal((await customer.create(BODY, headers)).status, 202);
   for (const change of [
@@ -113,7 +113,7 @@ test('an explicit default, another order of a list or another value is 409', asy
   assert.equal((await customer.create(BODY, headers)).status, 200);
 });
 
-test('a key belongs to its account: another account may use the same one', async () => {
+test('two accounts can use the same Idempotency-Key', async () => {
   const headers = { 'idempotency-key': crypto.randomUUID() };
   const other = await api.customer(1000);
   const mine = await customer.create(BODY, headers);
@@ -122,19 +122,19 @@ test('a key belongs to its account: another account may use the same one', async
   assert.notEqual(mine.body.id, theirs.body.id);
 });
 
-test('a key has 1 to 160 of its characters, and the case of them matters', async () => {
+test('a key has 1 to 160 characters and is case-sensitive', async () => {
   const every = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-';
   for (const key of ['a', '-', every, 'x'.repeat(160), 'CASE', 'case']) {
     assert.equal((await customer.create(BODY, { 'idempotency-key': key })).status, 202, key);
   }
   for (const key of ['x'.repeat(161), 'a b', 'a/b', 'a,b', 'caf\u00e9', 'a"b', '{}', '\ta\tb']) {
     const details = { field: 'Idempotency-Key', reason: 'malformed' };
-    const reply = await customer.create(BODY, { 'idempotency-key': key });
-    assertError(reply, 'invalid_request', details);
+    const response = await customer.create(BODY, { 'idempotency-key': key });
+    assertError(response, 'invalid_request', details);
   }
 });
 
-test('two Idempotency-Key headers are no key', async () => {
+test('two Idempotency-Key headers are 400', async () => {
   const headers = new Headers({ 'content-type': 'application/json' });
   headers.set('authorization', await customer.authorization());
   headers.append('idempotency-key', 'one');
@@ -144,7 +144,7 @@ test('two Idempotency-Key headers are no key', async () => {
   assert.equal(response.status, 400);
 });
 
-test('an empty list is as good as none, but for the durations', async () => {
+test('an empty list equals an omitted one, except for the durations', async () => {
   const lists = { reference_image_urls: [], reference_video_urls: [] };
   assert.equal((await customer.create({ ...BODY, ...lists })).status, 202);
   const field = 'reference_video_durations';

@@ -31,19 +31,19 @@ export interface CreateGenerationDeps extends CreateDeps {
   allow: AllowList;
 }
 
-/** What is known of the Idempotency-Key: nulls for a new one. */
+/** The row of the Idempotency-Key; null in all columns for a new key. */
 type KeyColumns = { [Column in keyof KnownKey]: KnownKey[Column] | null };
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by this route before the body gets its defaults. */
+    /** Set by this route before the defaults are filled into the body. */
     binding?: Binding;
   }
 }
 
 const KEY_SHAPE = /^[a-zA-Z0-9._:-]{1,160}$/;
 
-/** POST /video/generations: the checks in the order of C7, then create and wait. */
+/** POST /video/generations: checks the request in the order of C7, creates the task and waits. */
 export const createGeneration: Endpoint<CreateGenerationDeps> = {
   description: {
     method: 'POST',
@@ -76,7 +76,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
         if (task) return sendReplay(reply, task, links);
       },
       handler: async ({ body, binding }, reply) => {
-        if (!binding) throw new Error('the request was not bound to its Idempotency-Key');
+        if (!binding) throw new Error('the check of the Idempotency-Key did not run');
         const price = checkRequest(body, allow);
         const created = await createTask(deps, binding, body, price);
         if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
@@ -91,7 +91,7 @@ function keyOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
   return String(headers['idempotency-key'] ?? '');
 }
 
-/** The key if it can belong to a task; the admission comes before the check of the header. */
+/** The key; empty if malformed, which is only refused after the admission. */
 function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
   const key = keyOf(request);
   return KEY_SHAPE.test(key) ? key : '';
@@ -109,7 +109,7 @@ function bindingOf(request: FastifyRequest): Binding {
 
 function badKey(key: string): ApiError {
   const message =
-    'Idempotency-Key must be 1 to 160 characters of a-z, A-Z, 0-9, ".", "_", ":", "-".';
+    'Send an Idempotency-Key of 1 to 160 characters from a-z, A-Z, 0-9, ".", "_", ":", "-".';
   const reason = key === '' ? 'required' : 'malformed';
   return new ApiError('invalid_request', message, {
     details: { field: 'Idempotency-Key', reason },

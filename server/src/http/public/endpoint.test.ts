@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { openTestApp, type Reply, replyOf, type TestApp } from '../../../test/app.ts';
+import {
+  openTestApp,
+  type ParsedResponse,
+  parseResponse,
+  type TestApp,
+} from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { makeCustomer } from '../../../test/service.ts';
 import { type Database, statement } from '../../database/database.ts';
@@ -15,7 +20,7 @@ const LIST = statement(
   `select id from tasks where account_id = $1 and surface = $2 order by created_at limit $3`,
 );
 
-/** An endpoint that reads many rows, with nothing of its own for authentication and rate limit. */
+/** An endpoint that returns many rows and leaves authentication and rate limit to the plugin. */
 const listTasks: Endpoint<{ db: Database }> = {
   description: {
     method: 'GET',
@@ -47,17 +52,17 @@ after(async () => {
   await tested.close();
 });
 
-async function list(authorization?: string): Promise<Reply> {
+async function list(authorization?: string): Promise<ParsedResponse> {
   const headers = authorization === undefined ? {} : { authorization };
-  return replyOf(await app.inject({ url: '/list/tasks', headers }));
+  return parseResponse(await app.inject({ url: '/list/tasks', headers }));
 }
 
-test('an endpoint that says nothing of authentication refuses a request without an API key', async () => {
+test('an endpoint without an admission of its own requires an API key', async () => {
   assertError(await list(), 'unauthorized');
   assertError(await list('Bearer junk'), 'unauthorized');
 });
 
-test('an endpoint that says nothing of the rate limit responds 429 to the 31st request', async () => {
+test('an endpoint without an admission of its own has the rate limit', async () => {
   const { secret } = await makeCustomer(tested.database.db, 0);
   for (let count = 0; count < 30; count += 1) {
     assert.equal((await list(`Bearer ${secret}`)).status, 200);
@@ -65,7 +70,7 @@ test('an endpoint that says nothing of the rate limit responds 429 to the 31st r
   assertError(await list(`Bearer ${secret}`), 'rate_limited');
 });
 
-test('a list endpoint returns the rows of its caller only', async () => {
+test('a list endpoint returns only the rows of its caller', async () => {
   const [first, second, third] = await Promise.all([
     tested.customer(1000),
     tested.customer(1000),
@@ -74,7 +79,7 @@ test('a list endpoint returns the rows of its caller only', async () => {
   const prompts = ['one', 'two', 'three'];
   const own: string[] = [];
   for (const prompt of prompts) own.push((await first.create({ prompt })).body.id);
-  await second.create({ prompt: 'of somebody else' });
+  await second.create({ prompt: 'of another account' });
   const { status, body } = await list(await first.authorization());
   assert.equal(status, 200);
   assert.deepEqual(

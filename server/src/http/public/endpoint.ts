@@ -3,17 +3,17 @@ import { type Caller, type CallerRead, openAdmission } from '../../accounts/admi
 import type { Queryable } from '../../database/database.ts';
 
 /**
- * An operation of the public API, in a file of its own and listed in public-api.ts. Authentication
- * and the rate limit need no line in it: {@link callerOf} says which account asks.
+ * An operation of the public API: one file, and one row in `ENDPOINTS` of public-api.ts. The plugin
+ * authenticates its requests and limits their rate; {@link callerOf} returns the caller.
  */
 export interface Endpoint<Deps> {
-  /** Everything that openapi.json is written from. */
+  /** The operation's part of openapi.json. */
   readonly description: { method: 'GET' | 'POST'; url: string; schema: FastifySchema };
   /** Registers the route. */
   serve(api: FastifyInstance, deps: Deps): void;
 }
 
-/** Any route of the public API; a parameter of its path is missing if the path does not have it. */
+/** Any route of the public API, whatever parameters its path has. */
 export interface PublicRoute {
   Params: Record<string, string | undefined>;
 }
@@ -27,18 +27,18 @@ export type Admit = (request: PublicRequest, surface: string) => Promise<Caller>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Admits the requests of this route; without it, the public API's own statement does. */
+    /** Admits the requests of this route instead of the statement that all others share. */
     admit?: Admit;
   }
   interface FastifyRequest {
-    /** Set in the public API, before the body is read. */
+    /** Set by the public API before the body is read. */
     caller?: Caller;
   }
 }
 
-/** Who sent an admitted request. */
+/** The caller of an admitted request. */
 export function callerOf({ caller }: Pick<FastifyRequest, 'caller'>): Caller {
-  if (!caller) throw new Error('the route is not in the public API');
+  if (!caller) throw new Error('this route is not in the public API');
   return caller;
 }
 
@@ -74,7 +74,7 @@ export function fusedRead<Row extends object>(
     },
     rowOf(request) {
       const row = rows.get(request);
-      if (!row) throw new Error('the route does not have this read in its config');
+      if (!row) throw new Error('this read is not in the config of the route');
       return row;
     },
   };

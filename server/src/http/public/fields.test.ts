@@ -5,7 +5,7 @@ import { openTestApp, type TestApp, type TestCustomer } from '../../../test/app.
 import { assertError } from '../../../test/envelope.ts';
 
 let api: TestApp;
-/** Without credits: a valid request is answered 402, and nothing is ever created. */
+/** Has no credits: a valid request gets 402, and no task is ever created. */
 let poor: TestCustomer;
 before(async () => {
   api = await openTestApp();
@@ -20,17 +20,17 @@ const MODELS = ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'];
 const RATIOS = ['1:1', '21:9', '4:3', '3:4', '16:9', '9:16', 'adaptive'];
 const RESOLUTIONS = ['480p', '720p', '1080p', '4k'];
 
-/** A field of the contract: values that may be sent in it, which of them are valid, and the rest of the body. */
+/** A field of the contract: values to send in it, whether each is valid, and the rest of the body. */
 interface Field {
   values: fc.Arbitrary<unknown>;
   isValid(value: unknown): boolean;
-  /** Values that are always tried: the last that are valid and the first that are not. */
+  /** Values that are always tried: the last valid and the first invalid ones. */
   edges?: unknown[] | undefined;
   /** A body that is valid with a valid value of the field. */
   rest(value: unknown): Record<string, unknown>;
 }
 
-/** Values of every JSON type, so that each field is tried with what it is not. */
+/** Values of every JSON type, so that each field also gets values of wrong types. */
 const anything: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(null, true, false, 0, '', '5', 'true', 'null', [], {}, [[]], [null], { a: 1 }),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -99,7 +99,7 @@ function isListOf(
   return Array.isArray(value) && value.length >= min && value.length <= max && value.every(isEntry);
 }
 
-/** Reference videos with a duration each, so many as the value has entries. */
+/** As many entries in the other field of reference videos as the value has. */
 function videosFor(value: unknown, field: string, filler: unknown): Record<string, unknown> {
   const count = Array.isArray(value) ? value.length : 1;
   if (count === 0 && field === 'reference_video_durations') {
@@ -175,13 +175,13 @@ const FIELDS: Record<string, Field> = {
 };
 
 for (const [name, field] of Object.entries(FIELDS)) {
-  test(`${name} takes the values of the contract and no others, without coercion`, async () => {
+  test(`${name} accepts exactly the values of the contract, without coercion`, async () => {
     await fc.assert(
       fc.asyncProperty(field.values, async (value) => {
-        const reply = await poor.create({ ...field.rest(value), [name]: value });
+        const response = await poor.create({ ...field.rest(value), [name]: value });
         const sent = JSON.parse(JSON.stringify({ value })).value; // -0 is sent as 0
-        if (field.isValid(sent)) assertError(reply, 'insufficient_credits');
-        else assertError(reply, 'invalid_request', { field: name });
+        if (field.isValid(sent)) assertError(response, 'insufficient_credits');
+        else assertError(response, 'invalid_request', { field: name });
       }),
       { numRuns: 40, examples: (field.edges ?? []).map((edge) => [edge]) },
     );
@@ -194,7 +194,7 @@ const unknownNames = fc.oneof(
   fc.string({ unit: 'grapheme' }),
 );
 
-test('an unknown property is refused by its name, whatever its value', async () => {
+test('an unknown property is refused and named, whatever its value', async () => {
   await fc.assert(
     fc.asyncProperty(unknownNames, anything, async (name, value) => {
       fc.pre(!KNOWN.has(name));
@@ -202,31 +202,31 @@ test('an unknown property is refused by its name, whatever its value', async () 
         ['prompt', 'abc'],
         [name, value],
       ]);
-      const reply = await poor.create(body);
-      assertError(reply, 'invalid_request', { field: name, reason: 'unknown_property' });
+      const response = await poor.create(body);
+      assertError(response, 'invalid_request', { field: name, reason: 'unknown_property' });
     }),
     { numRuns: 40 },
   );
 });
 
-test('the prompt is required, and its length is told in the words of the contract', async () => {
+test('the prompt is required, and a wrong length gets the message of the contract', async () => {
   const words = 'prompt must contain between 3 and 4000 characters.';
   for (const prompt of ['', 'ab', '😀😀', 'x'.repeat(4001), '😀'.repeat(4001)]) {
-    const reply = await poor.create({ prompt });
-    assertError(reply, 'invalid_request', { field: 'prompt' });
-    assert.equal(reply.body.error.message, words);
+    const response = await poor.create({ prompt });
+    assertError(response, 'invalid_request', { field: 'prompt' });
+    assert.equal(response.body.error.message, words);
   }
   const missing = await poor.create({ seed: 1 });
   assertError(missing, 'invalid_request', { field: 'prompt', reason: 'required' });
 });
 
-test('astral characters count once', async () => {
+test('a character outside the basic plane counts once', async () => {
   for (const prompt of ['😀😀😀', '😀'.repeat(4000)]) {
     assertError(await poor.create({ prompt }), 'insufficient_credits');
   }
 });
 
-test('the details of a refusal tell the reason, the limit and the entry of a list', async () => {
+test('the details of a 400 have the reason, the limit and the index in a list', async () => {
   const frames = { prompt: 'abc', mode: 'image-to-video' };
   const references = { prompt: 'abc', mode: 'media-to-video' };
   const ten = Array.from({ length: 9 }, () => IMAGE);

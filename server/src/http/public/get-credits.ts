@@ -7,7 +7,7 @@ interface Balance {
   available_credits: number;
 }
 
-/** GET /credits: the paid balance that the API may spend. */
+/** GET /credits: the paid credits that the API can spend. */
 export const getCredits: Endpoint<{ db: Database }> = {
   description: {
     method: 'GET',

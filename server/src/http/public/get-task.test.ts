@@ -28,13 +28,13 @@ async function moveOn(id: string, to: Phase, changes: Changes = {}): Promise<voi
   await moveNow(api.database.db, await readTask(api.database.db, id), { to, changes });
 }
 
-test('a task reads as it was created', async () => {
+test('a new task reads as its create returned it', async () => {
   const created = await customer.create({ prompt: 'a lighthouse at dawn' });
   const { status, body } = await read(created.body.id);
   assert.deepEqual([status, body], [200, created.body]);
 });
 
-test('a task is processing in every phase until it has ended, held included', async () => {
+test('a task is processing in every phase until it ends, also when held', async () => {
   const id = await createTask();
   for (const phase of ['ingesting', 'submitting', 'held', 'generating', 'archiving'] as const) {
     await moveOn(id, phase, phase === 'held' ? { heldCause: 'acceptance' } : {});
@@ -45,7 +45,7 @@ test('a task is processing in every phase until it has ended, held included', as
   }
 });
 
-test('a completed task has a delivery link, made afresh at each read', async () => {
+test('each read of a completed task returns a new delivery link', async () => {
   const id = await createTask();
   for (const phase of ['submitting', 'generating', 'archiving'] as const) await moveOn(id, phase);
   await moveOn(id, 'completed', { outputObjectId: newId('object') });
@@ -61,7 +61,7 @@ test('a completed task has a delivery link, made afresh at each read', async () 
   assert.ok(Number(later.searchParams.get('expires')) > Number(url.searchParams.get('expires')));
 });
 
-test('a failed task tells code and message, and that all credits came back', async () => {
+test('a failed task has an error with code and message, and a full refund', async () => {
   const id = await createTask();
   const error = { code: 'provider_failed', message: 'It failed.', details: { secret: 1 } } as const;
   await moveOn(id, 'failed', { error });
@@ -73,7 +73,7 @@ test('a failed task tells code and message, and that all credits came back', asy
 
 const OTHER_SURFACE = statement('test_surface', `update tasks set surface = 'web' where id = $1`);
 
-test('a task of another account or another surface is 404, as one that never was', async () => {
+test('a task of another account or surface is 404, like an unknown one', async () => {
   const id = await createTask();
   const other = await api.customer(0);
   const url = `/api/v1/tasks/${id}`;
@@ -86,7 +86,7 @@ test('a task of another account or another surface is 404, as one that never was
   assertError(await read(id), 'not_found');
 });
 
-test('an id of up to 120 characters is looked up, a longer one is 400', async () => {
+test('an id of up to 120 characters gets 404, a longer one 400', async () => {
   for (const character of ['a', '😀', 'é', '\u0000', '%', '/', ' ', "'", '\\']) {
     assertError(await read(character.repeat(120)), 'not_found');
     const details = { field: 'id', reason: 'too_long' };
@@ -95,7 +95,7 @@ test('an id of up to 120 characters is looked up, a longer one is 400', async ()
   assertError(await read('x'.repeat(8000)), 'invalid_request', { field: 'id' });
 });
 
-test('an id is the whole id, in its own case', async () => {
+test('an id must match exactly, and its case matters', async () => {
   const id = await createTask();
   for (const near of [id.toUpperCase(), `${id} `, ` ${id}`, `${id}\u0000`, id.slice(0, -1), '%']) {
     assertError(await read(near), 'not_found');
@@ -103,7 +103,7 @@ test('an id is the whole id, in its own case', async () => {
   assert.equal((await customer.send({ url: `/api/v1/tasks/task%5F${id.slice(5)}` })).status, 200);
 });
 
-test('a bad key is told before a bad id', async () => {
+test('a bad API key is reported before a bad id', async () => {
   const url = `/api/v1/tasks/${'x'.repeat(121)}`;
   const headers = { authorization: 'Bearer junk' };
   assertError(await customer.send({ url, headers }), 'unauthorized');

@@ -46,7 +46,8 @@ export const getTask: Endpoint<{ db: Database; links: Links }> = {
       config: { admit },
       handler: async (request, reply) => {
         const row = rowOf(request);
-        if (row.id === null) throw new ApiError('not_found', 'There is no such task.');
+        if (row.id === null)
+          throw new ApiError('not_found', 'This account has no task with this id.');
         return reply.send(videoTask(row, links));
       },
     });

@@ -8,19 +8,19 @@ import { OPENAPI_FILE, openApiText } from '../../write-openapi.ts';
 const text = await readFile(OPENAPI_FILE, 'utf8');
 const api = JSON.parse(text);
 
-test('openapi.json is what the routes say today (npm run openapi writes it)', async () => {
+test('openapi.json is fresh (npm run openapi writes it)', async () => {
   assert.equal(text, await openApiText());
   assert.equal(text, await openApiText(), 'the same text each time');
 });
 
-test('/openapi.json serves it, to anybody', async () => {
+test('/openapi.json serves it without an API key', async () => {
   const served = await openTestApp();
   const response = await send(`${served.url}/openapi.json`, {}).finally(served.close);
   assert.equal(response.status, 200);
   assert.deepEqual(response.body, api);
 });
 
-test('it is OpenAPI 3.1 of version 1.0.0, and every operation wants a bearer key', () => {
+test('it is OpenAPI 3.1 of version 1.0.0, and every operation requires a bearer key', () => {
   assert.match(api.openapi, /^3\.1\.\d+$/);
   assert.equal(api.info.version, '1.0.0');
   const [required, ...others] = api.security;
@@ -46,7 +46,7 @@ test('it has exactly the operations of the contract, with their statuses', () =>
   ]);
 });
 
-/** The rules of a schema, without the words that explain it. */
+/** A schema without its descriptions. */
 function rulesOf(schema: Record<string, unknown>): Record<string, unknown> {
   const { description: _, items, ...rules } = schema;
   return items === undefined ? rules : { ...rules, items: rulesOf(Object(items)) };
@@ -106,7 +106,7 @@ test('the Idempotency-Key and the task id are required, with their limits', () =
   assert.deepEqual(others, [id]);
 });
 
-test('the answers have the fields of the contract, all of them required', () => {
+test('the responses have the fields of the contract, all of them required', () => {
   const { post } = api.paths['/api/v1/video/generations'];
   const { get } = api.paths['/api/v1/credits'];
   const schemaOf = (response: { content: Record<string, { schema: Record<string, unknown> }> }) =>

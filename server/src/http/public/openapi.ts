@@ -20,7 +20,7 @@ function refuseToServe(): never {
   throw new Error('this app only describes the API');
 }
 
-/** What openapi.json says beside the routes' own schemas. */
+/** The parts of openapi.json that are not in the schemas of the endpoints. */
 export function openApiOptions(): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
@@ -49,22 +49,26 @@ const REQUEST_ID = {
   'X-Request-Id': {
     type: 'string',
     pattern: '^req_[0-9A-Za-z]+$',
-    description: 'Of this request alone. Name it to the operator when something is wrong.',
+    description: 'Unique to this request. Give it to the operator when you report a problem.',
   },
 };
 const CHALLENGE = { 'WWW-Authenticate': { type: 'string', enum: ['Bearer'] } };
 const RETRY_AFTER = {
-  'Retry-After': { type: 'integer', minimum: 1, description: 'Whole seconds to wait.' },
+  'Retry-After': {
+    type: 'integer',
+    minimum: 1,
+    description: 'Whole seconds to wait before the next request.',
+  },
 };
 const REPLAYED = {
   'Idempotent-Replayed': {
     type: 'string',
     enum: ['true'],
-    description: 'An earlier request with this Idempotency-Key made the task.',
+    description: 'An earlier request with this Idempotency-Key created the task.',
   },
 };
 
-/** A route's schema as it is described: each answer with the headers that clients may rely on. */
+/** Adds to each response of a schema the headers that clients can rely on. */
 function withResponseHeaders(schema: FastifySchema): FastifySchema {
   if (schema.response === undefined) return schema;
   const isCreate = schema.operationId === 'createGeneration';

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, type Reply, type TestApp, type TestCustomer } from '../../../test/app.ts';
+import {
+  openTestApp,
+  type ParsedResponse,
+  type TestApp,
+  type TestCustomer,
+} from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 
-/** A request that is to be wrong in some ways, and the account that sends it. */
+/** A request before it gets its faults, and the account that sends it. */
 interface Draft {
   account: 'rich' | 'poor';
   isLimited: boolean;
@@ -23,7 +28,7 @@ interface Fault {
   details?: Record<string, unknown>;
 }
 
-/** What can be wrong with a create, in the order in which it is told (design decision 7). */
+/** What can be wrong with a create, in the order of the checks (C7). */
 const FAULTS: Fault[] = [
   {
     name: 'a bad API key',
@@ -31,12 +36,12 @@ const FAULTS: Fault[] = [
     code: 'unauthorized',
   },
   {
-    name: 'a used-up rate window',
+    name: 'a full rate window',
     spoil: (draft) => Object.assign(draft, { isLimited: true }),
     code: 'rate_limited',
   },
   {
-    name: 'a too large body',
+    name: 'a body that is too large',
     spoil: (draft) => Object.assign(draft, { isTooLarge: true }),
     code: 'payload_too_large',
   },
@@ -72,7 +77,7 @@ const FAULTS: Fault[] = [
     details: { field: 'duration', reason: 'too_small' },
   },
   {
-    name: 'a field that the mode does not take',
+    name: 'a field that the mode does not accept',
     spoil: (draft) => Object.assign(draft.body, { image_url: 'https://media.example/a.png' }),
     code: 'invalid_request',
     details: { field: 'image_url', reason: 'not_accepted_in_mode' },
@@ -93,7 +98,7 @@ const FAULTS: Fault[] = [
 
 const KNOWN_KEY = 'known';
 
-/** A customer with a task under the known key, and an API key whose window is used up. */
+/** A customer with a task under the known Idempotency-Key, and an API key whose window is full. */
 interface UsedAccount {
   customer: TestCustomer;
   limitedSecret: string;
@@ -111,7 +116,7 @@ after(() => api.close());
 async function useAccount(credits: number): Promise<UsedAccount> {
   const customer = await api.customer(credits);
   const { secret } = await createKey(api.database.db, { accountId: customer.accountId });
-  await api.database.setClock(3600); // the window stays used up for an hour
+  await api.database.setClock(3600); // the window stays full for an hour
   for (let count = 0; count < 30; count += 1) {
     const headers = { authorization: `Bearer ${secret}` };
     assert.equal((await customer.send({ url: '/api/v1/credits', headers })).status, 200);
@@ -122,7 +127,7 @@ async function useAccount(credits: number): Promise<UsedAccount> {
   return { customer, limitedSecret: secret };
 }
 
-function sendWith(faults: Fault[]): Promise<Reply> {
+function sendWith(faults: Fault[]): Promise<ParsedResponse> {
   const draft: Draft = {
     ...{ account: 'rich', key: 'fresh', contentType: 'application/json' },
     ...{ isLimited: false, isAuthorized: true, isBroken: false, isTooLarge: false },
@@ -145,33 +150,33 @@ test('a request without a fault is accepted', async () => {
   assert.equal((await sendWith([])).status, 202);
 });
 
-test('each fault alone is told as itself', async () => {
+test('each single fault is reported', async () => {
   for (const fault of FAULTS) assertError(await sendWith([fault]), fault.code, fault.details);
 });
 
-test('of any two faults the one that is checked first is told', async () => {
+test('of any two faults, the one that is checked first is reported', async () => {
   for (const [index, first] of FAULTS.entries()) {
     for (const second of FAULTS.slice(index + 1)) {
       for (const order of [
         [first, second],
         [second, first],
       ]) {
-        const reply = await sendWith(order);
-        const told = reply.body.error?.details?.field ?? reply.body.error?.code;
-        assert.equal(told, first.details?.field ?? first.code, `${first.name}, ${second.name}`);
-        assertError(reply, first.code, first.details);
+        const response = await sendWith(order);
+        const reported = response.body.error?.details?.field ?? response.body.error?.code;
+        assert.equal(reported, first.details?.field ?? first.code, `${first.name}, ${second.name}`);
+        assertError(response, first.code, first.details);
       }
     }
   }
 });
 
-test('with everything wrong at once, mending one fault after the other tells the next', async () => {
+test('with all faults at once, fixing them one by one reports the next', async () => {
   for (const [index, fault] of FAULTS.entries()) {
     assertError(await sendWith(FAULTS.slice(index)), fault.code, fault.details);
   }
 });
 
-test('a content type that is no content type is told after a too large body', async () => {
+test('a malformed content type is checked after the size of the body', async () => {
   const { customer } = accounts.rich;
   for (const contentType of ['', ';', ', application/json', 'json']) {
     const headers = { 'content-type': contentType };
@@ -181,7 +186,7 @@ test('a content type that is no content type is told after a too large body', as
   }
 });
 
-test('a missing Idempotency-Key comes after the content type and before the fields', async () => {
+test('a missing Idempotency-Key is checked after the content type and before the fields', async () => {
   const { customer } = accounts.rich;
   const wrongBody = JSON.stringify({ duration: 'x' });
   const missing = await customer.create(wrongBody, { 'idempotency-key': '' });
@@ -190,7 +195,7 @@ test('a missing Idempotency-Key comes after the content type and before the fiel
   assertError(both, 'invalid_request', { field: 'Content-Type' });
 });
 
-test('what is refused by a check binds no key: the same key then takes another body', async () => {
+test('a refused request binds no Idempotency-Key: the key can take another body', async () => {
   const { customer } = accounts.rich;
   const headers = { 'idempotency-key': crypto.randomUUID() };
   const junk = { ...headers, authorization: 'Bearer junk' };
@@ -208,7 +213,7 @@ test('what is refused by a check binds no key: the same key then takes another b
   assert.equal((await customer.create({ prompt: 'at last' }, headers)).status, 202);
 });
 
-test('a replay needs no credits, and a known key with its own body is no fault', async () => {
+test('a replay needs no credits', async () => {
   const headers = { 'idempotency-key': KNOWN_KEY };
   const body = { prompt: 'the body that the key belongs to' };
   assert.equal((await accounts.poor.customer.create(body, headers)).status, 200);

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { errorCodesOf } from '../../kernel/errors.ts';
 
-/** The error envelope (contract, "Resources and their fields") of an answer with this status. */
+/** The error envelope of a response with this status (contract, "Resources and their fields"). */
 function errorEnvelopeSchema(status: number) {
   return Type.Object({
     error: Type.Object({
@@ -10,7 +10,7 @@ function errorEnvelopeSchema(status: number) {
       details: Type.Optional(
         Type.Object(
           {},
-          { additionalProperties: true, description: 'docs/ERRORS.md has all its members.' },
+          { additionalProperties: true, description: 'docs/ERRORS.md lists the members.' },
         ),
       ),
     }),
@@ -25,10 +25,10 @@ const MEANINGS = {
   409: 'The Idempotency-Key belongs to a different body.',
   413: 'The JSON body exceeds 64 KiB.',
   429: 'Per-key rate limit exceeded; see Retry-After.',
-  503: 'Temporarily unavailable, or uncertain. Retry only with the same Idempotency-Key.',
+  503: 'Temporarily unavailable or uncertain. Retry only with the same Idempotency-Key.',
 };
 
-/** The error answers of a route, for its schema. */
+/** The error responses of a route, for its schema. */
 export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   const responses = statuses.map((status) => {
     return [status, { description: MEANINGS[status], ...errorEnvelopeSchema(status) }];
@@ -36,17 +36,20 @@ export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   return Object.fromEntries(responses);
 }
 
-/** The header of a create. The route checks it itself, after authentication and before the body. */
+/** The header of a create. The route checks it itself, because it comes before the fields (C7). */
 export const IdempotencyKeyHeader = Type.Object({
   'idempotency-key': Type.String({
     minLength: 1,
     maxLength: 160,
     pattern: '^[a-zA-Z0-9._:-]+$',
-    description: 'One per logical request; reuse only with an identical body.',
+    description: 'One per logical request. Reuse it only with an identical body.',
   }),
 });
 
 export const CreditBalanceSchema = Type.Object({
-  available_credits: Type.Integer({ minimum: 0, description: 'Paid credits available to the API' }),
+  available_credits: Type.Integer({
+    minimum: 0,
+    description: 'Paid credits that the API can spend',
+  }),
   balance_type: Type.Literal('paid'),
 });

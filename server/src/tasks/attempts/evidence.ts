@@ -4,7 +4,7 @@ import { jsonText } from '../../database/json-text.ts';
 /** Where a finding about an attempt comes from. */
 export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 
-/** Findings of finds kept per attempt: failures may differ each time, for example by a request id. */
+/** Kept per attempt. A find's failure may differ each time, for example by a request id. */
 const MAX_FINDS = 100;
 
 const NOTE = statement(

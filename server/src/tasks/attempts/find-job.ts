@@ -104,9 +104,9 @@ async function isOwnJob(
 
 /**
  * The job that a callback named, unless it belongs to another attempt. With a valid signature it is
- * adopted at once. Without one it counts only if the provider knows the job, since only the provider
- * was given the callback's address. A failure to ask about one job does not stop the others, nor the
- * provider's own find.
+ * adopted at once. Without one it counts only if the provider knows the job, since only the
+ * provider was given the callback's address. A failure to ask about one job does not stop the
+ * others, nor the provider's own find.
  * @returns the job, or the last failure
  */
 async function findNamedJob(

@@ -34,10 +34,10 @@ function waitSeconds(asked: number | undefined): number {
 
 /**
  * Continues a task when it is certain that no provider accepted it, through no fault of the client
- * (C2). If the task was not announced, it fails with its refund and its Idempotency-Key is released.
- * An announced task is submitted again until `submitRetrySeconds` have passed since the first
- * refusal, then it fails with its refund. An announced task that was held fails at once, because a
- * held task is never submitted again (C15).
+ * (C2). If the task was not announced, it fails with its refund and its Idempotency-Key is
+ * released. An announced task is submitted again until `submitRetrySeconds` have passed since the
+ * first refusal, then it fails with its refund. An announced task that was held fails at once,
+ * because a held task is never submitted again (C15).
  */
 export async function notAccepted(
   tx: Transaction,

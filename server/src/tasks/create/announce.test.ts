@@ -24,8 +24,8 @@ after(() => fixture.closeAudited());
 
 const OPTIONS = { submitRetrySeconds: 600, cause: { provider: 'busy' } };
 
-/** Waits until a statement stands behind another connection's row lock. */
-function someoneWaits(): Promise<number> {
+/** Waits until a statement waits for a row that another connection has locked. */
+function untilBlocked(): Promise<number> {
   const count = async () => {
     const [row] = await sql<{ count: number }>(
       db,
@@ -37,26 +37,26 @@ function someoneWaits(): Promise<number> {
   return until(count, (waiting) => waiting > 0);
 }
 
-test('announced first: the not-accepted transition waits for it, then tries again', async () => {
+test('a task announced first is retried, not failed, when it was not accepted', async () => {
   const { task, binding } = await makeSubmittingTask(fixture);
   let refused: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
     assert.equal((await announce(tx, task.id))?.id, task.id);
     refused = db.transaction((other) => notAccepted(other, task, OPTIONS));
-    await someoneWaits();
+    await untilBlocked();
   });
   assert.equal(await refused, 'postponed');
   assert.equal(await boundTask(binding.idempotencyKey), task.id);
 });
 
-test('not accepted first: the announcement waits for it, then there is nothing to announce', async () => {
+test('a task that failed first and whose key was released can’t be announced', async () => {
   const { task, binding } = await makeSubmittingTask(fixture);
   let announced: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
     const failed = await notAccepted(tx, task, OPTIONS);
     assert.ok(failed !== 'postponed' && failed.phase === 'failed');
     announced = announce(db, task.id);
-    await someoneWaits();
+    await untilBlocked();
   });
   assert.equal(await announced, undefined);
   assert.equal(await boundTask(binding.idempotencyKey), null);
@@ -71,7 +71,7 @@ async function boundTask(key: string): Promise<string | null | undefined> {
   return row?.task_id;
 }
 
-test('announcing again keeps the time of the first', async () => {
+test('announcing again keeps the first time', async () => {
   const { task } = await makeTask(fixture);
   const first = await announce(db, task.id);
   const second = await announce(db, task.id);
@@ -79,7 +79,7 @@ test('announcing again keeps the time of the first', async () => {
   assert.deepEqual(second?.announced_at, first.announced_at);
 });
 
-test('a task past acceptance is told as it is', async () => {
+test('a task past acceptance is returned as it is', async () => {
   const { task } = await makeTask(fixture);
   await recordAccepted(db, task.id);
   await sql(db, `update tasks set phase = 'generating' where id = $1`, [task.id]);

@@ -17,9 +17,9 @@ const READ_BOUND = statement(
 );
 
 /**
- * Records, by compare-and-set, that a live answer for the task is about to be given, so that the
- * not-accepted transition will not arm its key again (decision 2).
- * @returns the task; undefined when it failed first and its key is armed again
+ * Announces a task (C2): records, by compare-and-set, that a client is about to get a response that
+ * it may rely on, so that the task's Idempotency-Key is not released any more.
+ * @returns the task; undefined when it failed before and its key was released
  */
 export async function announce(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);

@@ -31,8 +31,8 @@ function create(binding: Binding, request = REQUEST): Promise<Created> {
   return createTask(fixture.deps, binding, request, PRICE);
 }
 
-/** Lets a task fail because nobody took it, before anybody was told of it. */
-async function rearm(taskId: string): Promise<Task> {
+/** Fails a task that no provider accepted and that was not announced: its key is released. */
+async function failAndRelease(taskId: string): Promise<Task> {
   const claimed = await claimTask(db, taskId);
   const options = { submitRetrySeconds: 600, cause: { test: true } };
   const failed = await db.transaction((tx) => notAccepted(tx, claimed, options));
@@ -59,10 +59,10 @@ function sharedTask(outcomes: Created[]): Task {
 }
 
 test('two identical creates in flight reserve once, also if the credits cover only one', async () => {
-  for (const twins of [2, 20]) {
+  for (const count of [2, 20]) {
     const { accountId } = await makeCustomer(db, PRICE.credits);
     const binding = bindingFor(accountId);
-    const outcomes = await Promise.all(Array.from({ length: twins }, () => create(binding)));
+    const outcomes = await Promise.all(Array.from({ length: count }, () => create(binding)));
     const task = sharedTask(outcomes);
     assert.deepEqual(await tasksOf(accountId), [task.id]);
     assert.deepEqual((await balances(db, accountId)).paid, {
@@ -72,7 +72,7 @@ test('two identical creates in flight reserve once, also if the credits cover on
   }
 });
 
-test('different bodies in flight under one key: one wins, the others conflict', async () => {
+test('of creates in flight with different bodies and one key, one succeeds and the others conflict', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 10);
   const key = crypto.randomUUID();
   const attempts = Array.from({ length: 10 }, (_, i) =>
@@ -81,7 +81,7 @@ test('different bodies in flight under one key: one wins, the others conflict', 
   const outcomes = await Promise.allSettled(attempts);
   const good = outcomes.filter((outcome) => outcome.status === 'fulfilled');
   sharedTask(good.map(({ value }) => value));
-  assert.equal(good.length, 2, 'the winner and its twin');
+  assert.equal(good.length, 2, 'two creates had the same body');
   for (const outcome of outcomes) {
     if (outcome.status === 'fulfilled') continue;
     assert.ok(outcome.reason instanceof ApiError);
@@ -90,7 +90,7 @@ test('different bodies in flight under one key: one wins, the others conflict', 
   assert.equal((await balances(db, accountId)).paid.reserved, PRICE.credits);
 });
 
-test('parallel creates of an account never spend more than it has', async () => {
+test('parallel creates of an account never reserve more than it has', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 4);
   const attempts = Array.from({ length: 20 }, () => create(bindingFor(accountId)));
   const outcomes = await Promise.allSettled(attempts);
@@ -102,7 +102,7 @@ test('parallel creates of an account never spend more than it has', async () => 
   assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 1000 });
 });
 
-test('a key is the account’s: two accounts use the same one apart', async () => {
+test('two accounts may use the same key', async () => {
   const [ada, grace] = [await makeCustomer(db, 250), await makeCustomer(db, 250)];
   const first = await create(bindingFor(ada.accountId, 'same-key'));
   const second = await create(bindingFor(grace.accountId, 'same-key', 'another body'));
@@ -110,7 +110,7 @@ test('a key is the account’s: two accounts use the same one apart', async () =
   assert.notEqual(first.task.id, second.task.id);
 });
 
-test('a create that can not be paid binds no key', async () => {
+test('a create that the credits do not cover binds no key', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits - 1);
   const key = crypto.randomUUID();
   const attempts = Array.from({ length: 5 }, () => create(bindingFor(accountId, key)));
@@ -123,7 +123,7 @@ test('a create that can not be paid binds no key', async () => {
   assert.equal(cheaper.kind, 'created');
 });
 
-test('a key keeps its task whatever becomes of it', async () => {
+test('a key keeps its task when the task is held', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits);
   const binding = bindingFor(accountId);
   const { task } = await create(binding);
@@ -136,9 +136,9 @@ test('a key keeps its task whatever becomes of it', async () => {
   assert.equal(replayed.task.phase, 'held');
 });
 
-test('an armed key starts a new task for the same body, and keeps refusing another', async () => {
+test('a released key starts a new task for the same body and still refuses another body', async () => {
   const { task, binding } = await makeTask(fixture);
-  const failed = await rearm(task.id);
+  const failed = await failAndRelease(task.id);
   assert.equal(failed.error_code, 'not_accepted');
   const other = { ...binding, fingerprint: Buffer.alloc(32) };
   await assert.rejects(create(other), { code: 'idempotency_conflict' });
@@ -149,10 +149,10 @@ test('an armed key starts a new task for the same body, and keeps refusing anoth
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', again.task.id]);
 });
 
-test('20 parallel creates on an armed key make exactly one task', async () => {
+test('20 parallel creates with a released key make exactly one task', async () => {
   for (let round = 0; round < 5; round += 1) {
     const { task, binding } = await makeTask(fixture);
-    await rearm(task.id);
+    await failAndRelease(task.id);
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => create(binding)));
     const fresh = sharedTask(outcomes);
     assert.deepEqual(await tasksOf(binding.accountId), [task.id, fresh.id]);
@@ -161,7 +161,7 @@ test('20 parallel creates on an armed key make exactly one task', async () => {
   }
 });
 
-test('creates that race with the arming of their key end with one live task', async () => {
+test('creates during the release of their key end with one live task', async () => {
   for (let round = 0; round < 10; round += 1) {
     const { task, binding } = await makeTask(fixture);
     const claimed = await claimTask(db, task.id);
@@ -180,7 +180,7 @@ test('creates that race with the arming of their key end with one live task', as
   }
 });
 
-test('without time to wait the task is announced from the start', async () => {
+test('with a wait of 0 the task is announced from the start', async () => {
   const { accountId } = await makeCustomer(db, 500);
   const waiting = await create(bindingFor(accountId));
   const deps = { ...fixture.deps, createWaitSeconds: 0 };
@@ -189,7 +189,7 @@ test('without time to wait the task is announced from the start', async () => {
   assert.notEqual(atOnce.task.announced_at, null);
 });
 
-test('the seed asked for is kept; -1 and none are drawn anew and recorded', async () => {
+test('a given seed is kept; for -1 and for no seed one is drawn and recorded', async () => {
   const { accountId } = await makeCustomer(db, 250 * 8);
   const seedOf = async (seed?: number) => {
     const { task } = await create(bindingFor(accountId), {
@@ -210,7 +210,7 @@ test('a task, its reservation, its key and its wake-up are committed together or
   const queue = {
     ...fixture.queue,
     enqueue: async () => {
-      throw new Error('the queue is unwell');
+      throw new Error('the queue failed');
     },
   };
   await assert.rejects(createTask({ ...fixture.deps, queue }, binding, REQUEST, PRICE), {
@@ -224,7 +224,7 @@ test('a task, its reservation, its key and its wake-up are committed together or
   assert.equal(jobs.length, 1);
 });
 
-test('when the database is away a create is service_busy, to be sent again', async () => {
+test('without the database a create is service_busy', async () => {
   const closed = openDatabase({
     url: fixture.database.url,
     connections: 1,

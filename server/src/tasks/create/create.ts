@@ -21,9 +21,9 @@ export interface CreateDeps {
   db: Database;
   queue: Queue;
   log: Log;
-  /** The provider new tasks are given to; recorded with each. */
+  /** The provider that new tasks are given to; it is recorded with each task. */
   providerName: string;
-  /** How long a POST may wait for the outcome; 0 announces the task at once. */
+  /** How long a POST may wait for the outcome; with 0 the task is announced from the start. */
   createWaitSeconds: number;
 }
 
@@ -36,13 +36,15 @@ export interface Binding {
   fingerprint: Buffer;
 }
 
-/** What is known of a key: the body it belongs to, and its task unless the key is armed again. */
+/**
+ * The row of a known key: the body that it belongs to, and its task unless the key was released.
+ */
 export interface KnownKey {
   fingerprint: Buffer;
   task_id: string | null;
 }
 
-/** For an admitting statement: what is known of the caller's Idempotency-Key. */
+/** For an admitting statement: the row of the caller's Idempotency-Key. */
 export const KEY_OF_CALLER = {
   columns: 'known.fingerprint, known.task_id',
   joins: `left join idempotency_keys known on known.account_id = caller.account_id
@@ -50,9 +52,10 @@ export const KEY_OF_CALLER = {
 } as const;
 
 /**
- * The task that a key already belongs to.
- * @returns undefined when the key is new or armed again: the request may create a task
- * @throws ApiError `idempotency_conflict` when the key was used with another body, armed or not
+ * The task that a known key belongs to. It is announced, since the client is about to get it.
+ * @returns undefined when the key was released: the request may create a task
+ * @throws ApiError `idempotency_conflict` when the key was used with another body, even if it was
+ * released since
  */
 export async function replay(
   db: Database,
@@ -70,14 +73,14 @@ export async function replay(
 
 export type Created = { kind: 'created' | 'replayed'; task: Task };
 
-/** How often a key may be armed again under our feet before we call ourselves busy. */
+/** How often a key may be released while a create waits for it, before the response is 503. */
 const ROUNDS = 5;
 
 /**
- * Creates the task of a valid request, or finds the one that its key belongs to: twins in flight at
- * once reserve once and share one task.
- * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for any failure
- * of ours, since the reserve may have been committed (decision 8)
+ * Creates the task of a valid request, or returns the task that its key belongs to: identical
+ * creates in flight reserve once and share one task.
+ * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for a failure of
+ * the service itself, since the reserve may have been committed (C8)
  */
 export async function createTask(
   deps: CreateDeps,
@@ -93,10 +96,13 @@ export async function createTask(
       const replayed = known && (await replay(deps.db, known, binding.fingerprint));
       if (replayed) return { kind: 'replayed', task: replayed };
     }
-    throw new Error('the key was armed again too often');
+    throw new Error('the key was released too often');
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
-    deps.log.error({ err: cause }, 'a create failed; its outcome is told by its key');
+    deps.log.error(
+      { err: cause },
+      'a create failed; retry with the same Idempotency-Key to learn the outcome',
+    );
     const message =
       'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
     throw new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
@@ -145,7 +151,7 @@ const BIND = namedStatement(
    returning task_id`,
 );
 
-/** Binds a new key, or one armed again; a twin in flight is waited for here. */
+/** Binds a new or released key. If another create is binding it, waits for that transaction. */
 async function bindKey(tx: Transaction, binding: Binding, taskId: string): Promise<boolean> {
   const rows = await tx.query(BIND, BIND.values({ ...binding, taskId }));
   return rows.length === 1;
@@ -201,9 +207,9 @@ async function insertTask(
   return inserted;
 }
 
-/** Reads a task that must be there. */
+/** Reads a task that must exist. */
 export async function readTask(db: Queryable, id: string): Promise<Task> {
   const [task] = await readTasks(db, [id]);
-  if (!task) throw new Error(`${id} is gone`);
+  if (!task) throw new Error(`there is no task ${id}`);
   return task;
 }

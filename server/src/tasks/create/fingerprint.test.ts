@@ -9,7 +9,7 @@ function parse(text: string): Json {
   return parseBody(Buffer.from(text));
 }
 
-/** The details of the 400 that the bytes are refused with. */
+/** The details of the 400 that these bytes get. */
 function refusal(bytes: string | Uint8Array): unknown {
   try {
     parseBody(Buffer.from(bytes));
@@ -22,7 +22,7 @@ function refusal(bytes: string | Uint8Array): unknown {
 }
 
 // RFC 8785, section 3.2.2 and its output in section 3.2.4.
-test("the example of RFC 8785 comes out as the RFC's bytes", () => {
+test("the example of RFC 8785 gives the RFC's bytes", () => {
   const text = String.raw`{
     "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
     "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -39,14 +39,14 @@ test('members are sorted by UTF-16 code units, at every level', () => {
   const text = String.raw`{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew",
     "1":"One","\ud83d\ude00":"Emoji","\u0080":"Control","\u00f6":"Latin"}`;
   const parsed = JSON.parse(canonicalJson({ nested: parse(text) }));
-  // JSON.parse itself puts "1" first, which is not told apart here; the rest keeps its order.
+  // JSON.parse puts "1" first itself, so this key does not test the sort; the others do.
   const order = ['One', 'Carriage Return', 'Control', 'Latin', 'Euro Sign', 'Emoji', 'Hebrew'];
   assert.deepEqual(Object.values(parsed.nested), order);
   assert.match(canonicalJson(parse(text)), /^\{"\\r":"Carriage Return","1":"One"/);
 });
 
 // RFC 8785, appendix B.
-test('numbers are written as the RFC wants', () => {
+test('numbers are written as the RFC requires', () => {
   const numbers = [
     ['-0', '0'],
     ['5e-324', '5e-324'],
@@ -71,7 +71,7 @@ test('a fingerprint is the SHA-256 of the canonical text', () => {
   assert.equal(fingerprintOf(parse('{"b":null, "a":[1.0,"\\u0078"]}')).toString('hex'), expected);
 });
 
-/** The same value with its members in another order, and white space of another kind. */
+/** The same value with its members in another order and other white space. */
 function otherSpelling(value: Json): Json {
   if (Array.isArray(value)) return value.map(otherSpelling);
   if (typeof value !== 'object' || value === null) return value;
@@ -85,7 +85,7 @@ const anyJson = fc
   .filter((text) => JSON.stringify(JSON.parse(text)).isWellFormed())
   .filter((text) => !/\\u0000|\\ud[89a-f]/i.test(text));
 
-test('key order and white space do not matter, whatever the body', async () => {
+test('key order and white space do not matter in any body', async () => {
   await fc.assert(
     fc.property(anyJson, (text) => {
       const value = parse(text);
@@ -95,7 +95,7 @@ test('key order and white space do not matter, whatever the body', async () => {
   );
 });
 
-test('canonical text is still the same value, so unequal bodies have unequal fingerprints', async () => {
+test('canonical text parses to the same value, so unequal bodies have unequal fingerprints', async () => {
   await fc.assert(
     fc.property(anyJson, (text) => {
       const withoutSigns = JSON.parse(text, (_key, member) => (member === 0 ? 0 : member));
@@ -104,7 +104,7 @@ test('canonical text is still the same value, so unequal bodies have unequal fin
   );
 });
 
-test('an explicit default, another type and another order of a list are other bodies', () => {
+test('an explicit default, another type and another order of a list make another body', () => {
   const bodies = [
     '{}',
     '{"seed":1}',
@@ -125,13 +125,13 @@ test('a body that is not strict UTF-8 is refused: stray bytes, overlong forms, e
   }
 });
 
-test('what is not JSON is refused: nothing, a byte order mark, comments, NaN, two values', () => {
+test('a body that is not JSON is refused: empty, a byte order mark, comments, NaN, two values', () => {
   for (const text of ['', ' ', '\ufeff{}', '{"a":1,}', "{'a':1}", '{}{}', 'NaN', '01', '{"a":1']) {
     assert.deepEqual(refusal(text), { field: 'body', reason: 'not_json' }, text);
   }
 });
 
-test('U+0000 and lone surrogates are refused wherever they stand, and the field is named', () => {
+test('U+0000 and lone surrogates are refused everywhere, and the error names the field', () => {
   const reason = 'invalid_character';
   assert.deepEqual(refusal('{"prompt":"a\\u0000b"}'), { field: 'prompt', reason });
   assert.deepEqual(refusal('{"urls":["x","\\ud800"]}'), { field: 'urls', entry: 1, reason });

@@ -3,10 +3,10 @@ import { ApiError } from '../../kernel/errors.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** Bodies may be nested this deep (design decision 5). */
+/** The most levels that a body may be nested (C5). */
 const MAX_DEPTH = 32;
 
-/** Where in the body a value stands: its field, and its place if that is a list. */
+/** Where in the body a value is: its field, and its index if the field is a list. */
 type Place = { field: string; entry?: number };
 
 const WHOLE_BODY: Place = { field: 'body' };
@@ -73,14 +73,15 @@ export function canonicalJson(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const members = Object.entries(value)
-    .sort(([a], [b]) => (a < b ? -1 : 1)) // by UTF-16 code units, as the RFC wants
+    .sort(([a], [b]) => (a < b ? -1 : 1)) // by UTF-16 code units, as the RFC requires
     .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
   return `{${members.join(',')}}`;
 }
 
 /**
- * What makes two bodies identical: the SHA-256 of the canonical JSON of the body as sent, before
- * defaults are filled in. Key order and white space do not matter; an explicit default does.
+ * The fingerprint of a body; identical bodies have the same (C5). It is the SHA-256 of the
+ * canonical JSON of the body as sent, before defaults are filled in: key order and white space do
+ * not matter, an explicit default does.
  */
 export function fingerprintOf(body: Json): Buffer {
   return createHash('sha256').update(canonicalJson(body)).digest();

@@ -26,19 +26,19 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** What the POST of a task answers; it waits at most so long. */
-function answer(task: Task, createWaitSeconds = 60): Promise<Task> {
+/** The response of a task's POST, which waits for at most `seconds`. */
+function respond(task: Task, createWaitSeconds = 60): Promise<Task> {
   return awaitResponse({ db: fixture.db, waiting, createWaitSeconds }, task);
 }
 
 async function refusal(task: Task): Promise<ApiError> {
   try {
-    await answer(task);
+    await respond(task);
   } catch (error) {
     if (error instanceof ApiError) return error;
     throw error;
   }
-  throw new Error('it answered 202');
+  throw new Error('it response 202');
 }
 
 interface Ended {
@@ -61,7 +61,7 @@ async function taskThatIs({ phase, cause, code, details }: Ended): Promise<Task>
   return task;
 }
 
-test('an accepted task is answered 202, however far it is', async () => {
+test('an accepted task is 202 in every later phase', async () => {
   const accepted: Ended[] = [
     { phase: 'generating' },
     { phase: 'archiving' },
@@ -69,19 +69,19 @@ test('an accepted task is answered 202, however far it is', async () => {
     { phase: 'held', cause: 'outcome' },
   ];
   for (const ended of accepted) {
-    const answered = await answer(await taskThatIs(ended));
-    assert.equal(answered.phase, ended.phase);
+    const response = await respond(await taskThatIs(ended));
+    assert.equal(response.phase, ended.phase);
   }
 });
 
-test('a failure after acceptance is answered 202 with the failed task', async () => {
+test('a failure after acceptance is 202 with the failed task', async () => {
   for (const code of ['provider_failed', 'generation_expired', 'output_unavailable'] as const) {
-    const answered = await answer(await taskThatIs({ phase: 'failed', code }));
-    assert.equal(answered.error_code, code);
+    const response = await respond(await taskThatIs({ phase: 'failed', code }));
+    assert.equal(response.error_code, code);
   }
 });
 
-test('media or a request that is refused is 400, with the reason, the task and its refund', async () => {
+test('refused media and a refused request are 400 with the reason, the task id and the refund', async () => {
   for (const code of ['invalid_media', 'content_refused', 'invalid_request'] as const) {
     const task = await taskThatIs({ phase: 'failed', code });
     const error = await refusal(task);
@@ -107,7 +107,7 @@ test('not accepted for now is 503 with Retry-After and the refund', async () => 
   }
 });
 
-test('uncertain acceptance is 503 with the credits held, and announced before it is said', async () => {
+test('uncertain acceptance is 503 with the credits held, and is announced first', async () => {
   const task = await taskThatIs({ phase: 'held', cause: 'acceptance' });
   const error = await refusal(task);
   assert.equal(error.code, 'service_busy');
@@ -116,27 +116,27 @@ test('uncertain acceptance is 503 with the credits held, and announced before it
   assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
 });
 
-test('when the time is over the task is announced and answered 202, still processing', async () => {
+test('when the wait is over the task is announced and is 202, still processing', async () => {
   for (const phase of ['reserved', 'ingesting', 'submitting'] as const) {
     const task = await taskThatIs({ phase });
-    const answered = await answer(task, 0.02);
-    assert.equal(answered.phase, phase);
-    assert.notEqual(answered.announced_at, null);
+    const response = await respond(task, 0.02);
+    assert.equal(response.phase, phase);
+    assert.notEqual(response.announced_at, null);
     assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
   }
 });
 
-test('at shutdown the waiting creates are announced and answered 202', async () => {
+test('at shutdown the waiting creates are announced and are 202', async () => {
   const stopping = createWaiting({ db: fixture.db, log: quiet });
   const { task } = await makeTask(fixture);
   const deps = { db: fixture.db, waiting: stopping, createWaitSeconds: 60 };
-  const answered = awaitResponse(deps, task);
+  const response = awaitResponse(deps, task);
   stopping.stop();
-  assert.equal((await answered).phase, 'reserved');
+  assert.equal((await response).phase, 'reserved');
   assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
 });
 
-test('a task that fails just when the time is over is told as what became of it', async () => {
+test('a task that fails just when the wait is over gets the response of its failure', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const options = { submitRetrySeconds: 600, cause: {} };
   await fixture.db.transaction((tx) => notAccepted(tx, task, options));
@@ -151,7 +151,7 @@ test('a task that fails just when the time is over is told as what became of it'
   );
 });
 
-test('a failure of ours after the reserve is 503; that credits are held is said of announced tasks', async () => {
+test('an internal failure after the reserve is 503, with credits held only for announced tasks', async () => {
   const { task } = await makeTask(fixture);
   const closed = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
   await closed.close();

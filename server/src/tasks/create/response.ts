@@ -5,10 +5,10 @@ import { announce } from './announce.ts';
 import { readTask } from './create.ts';
 import type { Waiting } from './waiting.ts';
 
-/** How soon a client may try again a request that was not accepted for now. */
+/** Retry-After when the provider did not ask for another wait. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Failures before acceptance, as the waiting POST tells them (decision 1). */
+/** Which error the waiting POST responds with when a task fails before acceptance (C1). */
 const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>> = {
   invalid_media: 'invalid_request',
   content_refused: 'invalid_request',
@@ -18,8 +18,8 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
 };
 
 /**
- * Waits for the outcome of a new task's acceptance and says what the POST answers (decision 1).
- * @returns the task, for 202: accepted, or the time is over and the work goes on
+ * Waits for the outcome of a new task's acceptance and decides the response of the POST (C1).
+ * @returns the task, for 202: it was accepted, or the wait is over and the work goes on
  * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and `credits` in its details
  */
 export async function awaitResponse(
@@ -37,8 +37,8 @@ export async function awaitResponse(
 }
 
 /**
- * What can be said when the task can't be read or announced: nothing of the credits of one that was
- * not announced, since it may have failed and armed its key again.
+ * The error when the task can't be read or announced. It says nothing about the credits of a task
+ * that was not announced: the task may have failed with its refund and released its key.
  */
 function unreadableTask(created: Task, cause: unknown): ApiError {
   if (created.announced_at !== null) return busy(created, 'held', { cause });
@@ -57,7 +57,10 @@ async function announceHeld(db: Database, task: Task): Promise<Task> {
   return announceOrRead(db, task);
 }
 
-/** What a task that was waited for is answered with; exported for its tests. */
+/**
+ * The task for a 202; every other response is thrown. Exported for its tests.
+ * @throws ApiError see {@link awaitResponse}
+ */
 export function responseFor(task: Task): Task {
   if (task.phase === 'held' && task.held_cause === 'acceptance') throw busy(task, 'held');
   if (task.accepted_at !== null) return task; // also when it has failed since
@@ -73,8 +76,8 @@ export function responseFor(task: Task): Task {
 function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unknown } = {}) {
   const message =
     credits === 'held'
-      ? 'It is not known yet whether the provider took it. Send it again with the same key.'
-      : 'The provider is not available for now. Send the request again with the same key.';
+      ? 'It is not known yet if the provider accepted it. Retry with the same Idempotency-Key.'
+      : 'The provider is not available for now. Retry with the same Idempotency-Key.';
   return new ApiError('service_busy', message, {
     ...options,
     details: { task_id: task.id, credits },
@@ -82,7 +85,7 @@ function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unkno
   });
 }
 
-/** What the provider asked for when it was too busy. */
+/** The wait in seconds that a busy provider asked for. */
 function providerRetryAfter({ error_details: details }: Task): number | undefined {
   const asked = details?.retry_after_seconds;
   return typeof asked === 'number' ? asked : undefined;

@@ -23,7 +23,7 @@ function setPhase(taskId: string, phase: string): Promise<unknown[]> {
 
 const PATIENCE_SECONDS = 60;
 
-test('a wait ends when the task is past acceptance, with the task as it then was', async () => {
+test('a wait ends with the task as it is when it leaves the phases before acceptance', async () => {
   const waiting = createWaiting({ db: fixture.db, log: quiet });
   for (const phase of ['generating', 'archiving', 'held']) {
     const { task } = await makeTask(fixture);
@@ -35,7 +35,7 @@ test('a wait ends when the task is past acceptance, with the task as it then was
   }
 });
 
-test('a wait ends with nothing when its time is over, or at once without any', async () => {
+test('a wait ends with undefined when its time is over; a wait of 0 ends at once', async () => {
   const waiting = createWaiting({ db: fixture.db, log: quiet });
   const { task } = await makeTask(fixture);
   assert.equal(await waiting.outcome(task.id, 0.05), undefined);
@@ -44,7 +44,7 @@ test('a wait ends with nothing when its time is over, or at once without any', a
   assert.equal((await waiting.outcome(task.id, PATIENCE_SECONDS))?.id, task.id);
 });
 
-test('stopping ends the waits under way and those to come', async () => {
+test('stopping ends the waits under way and all later ones', async () => {
   const waiting = createWaiting({ db: fixture.db, log: quiet });
   const { task } = await makeTask(fixture);
   const underWay = waiting.outcome(task.id, PATIENCE_SECONDS);
@@ -68,7 +68,7 @@ test('any number of waits hold no database connection', async () => {
   await narrow.close();
 });
 
-test('a look that fails is not the end of a wait', async () => {
+test('a wait goes on after a failed read', async () => {
   const { task } = await makeTask(fixture);
   let failures = 2;
   const shaky = {
@@ -85,7 +85,7 @@ test('a look that fails is not the end of a wait', async () => {
   assert.ok(failures < 0);
 });
 
-test('before acceptance are the phases in which nobody has the task yet', () => {
+test('the phases before acceptance are those in which no provider has the task', () => {
   const phases = ['reserved', 'ingesting', 'submitting', 'generating', 'held', 'failed'] as const;
   const open = phases.filter((phase) => isBeforeAcceptance({ phase }));
   assert.deepEqual(open, ['reserved', 'ingesting', 'submitting']);

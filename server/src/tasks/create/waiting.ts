@@ -3,21 +3,21 @@ import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { readTasks, type Task } from '../task.ts';
 
-/** How often the waiting tasks are looked at: one query a tick, however many wait. */
+/** How often the tasks of waiting requests are read: one query per tick for all of them. */
 const TICK_SECONDS = 0.03;
 
-/** Requests of this process that wait for what becomes of their task. */
+/** The requests of this process that wait for the outcome of their task's acceptance. */
 export interface Waiting {
   /**
-   * Waits until the task is past acceptance, one way or the other. No database connection is held.
-   * @returns the task as it then was; undefined when the time is over or the service is stopping
+   * Waits until the task was accepted, refused or held. It holds no database connection meanwhile.
+   * @returns the task as it was then; undefined when the time is over or the service is stopping
    */
   outcome(taskId: string, seconds: number): Promise<Task | undefined>;
-  /** Ends all waits, and those to come, with undefined. */
+  /** Ends all waits, and all later ones, with undefined. */
   stop(): void;
 }
 
-/** Whether it is still open if the provider takes the task. */
+/** True until the provider has accepted or refused the task, or that can't be known. */
 export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
   return ['reserved', 'ingesting', 'submitting'].includes(task.phase);
 }
@@ -39,7 +39,7 @@ export function createWaiting(deps: { db: Database; log: Log }): Waiting {
     while (waiters.size > 0) {
       await delay(TICK_SECONDS * 1000);
       await tick().catch((error: Error) => {
-        deps.log.warn({ err: error.message }, 'waiting requests could not look at their tasks');
+        deps.log.warn({ err: error.message }, 'the tasks of waiting requests could not be read');
       });
     }
     ticking = false;

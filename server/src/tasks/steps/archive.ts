@@ -14,7 +14,7 @@ export interface ArchiveDeps {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
-  /** Its own: what clients send may keep the one for inputs busy for long. */
+  /** Separate from the one for inputs, which clients' files may keep busy for long. */
   outputMeasurer: Measurer;
   providerOf(task: Task): Provider;
   retentionDays: number;
@@ -22,10 +22,10 @@ export interface ArchiveDeps {
 }
 
 /**
- * Copies the result home: fetched, decoded in full, compared with the request, stored, and only
- * then completed. What differs is recorded and delivered all the same, unless the provider is held
- * to exactness. What fails is tried again for as long as the provider keeps results; a result that
- * can't be had holds the task.
+ * Copies the result into the service's own storage: fetches it, decodes it in full, compares it
+ * with the request, stores it, and only then completes the task. Differences are recorded, and the
+ * video is delivered nevertheless, unless the provider promises exact output. Failures are retried
+ * for as long as the provider keeps results; then, or when the result is gone, the task is held.
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
   await markHalfWritten(deps.db, task.id, 'output');
@@ -34,7 +34,7 @@ export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult
   } catch (error) {
     if (error instanceof OutputGone) return hold(deps, task, error.message);
     if (task.phase_seconds < lifeSeconds(deps, task)) throw error;
-    return hold(deps, task, `it could not be had in time: ${error}`);
+    return hold(deps, task, `it could not be fetched in time: ${error}`);
   }
 }
 
@@ -75,7 +75,7 @@ function expectationOf(task: Task): Expectation {
   return { resolution, aspectRatio, durationSeconds: duration, audio };
 }
 
-/** The task rests before its job is read again: going on at once would only fetch the same. */
+/** The job is read again only after a while: at once it would lead to the same result. */
 async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'postponed'> {
   const changes = { heldCause: 'outcome' } as const;
   const delaySeconds = recheckDelaySeconds(deps, task);
@@ -84,7 +84,7 @@ async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'pos
 }
 
 function notExact(differences: string[]): Move {
-  const message = 'The provider delivered something else than was asked. The credits are returned.';
+  const message = 'The provider made something other than requested. The credits are refunded.';
   const error = { code: 'provider_failed', message } as const;
   return { to: 'failed', changes: { error, providerBilled: false }, cause: { differences } };
 }

@@ -23,7 +23,7 @@ import { type GenerateDeps, generate, recheck } from './generate.ts';
 import { submitTask } from './submit.ts';
 
 const RECONCILE_SECONDS = 45;
-/** The scripted provider's own limit, and the grace behind it. */
+/** The scripted provider's own limit, and the grace after it. */
 const LIMIT_SECONDS = 3600 + 60;
 let fixture: TaskFixture;
 
@@ -32,7 +32,7 @@ before(async () => {
 });
 after(() => fixture.closeAudited());
 
-function partsThatRead(status: JobStatus): GenerateDeps {
+function depsThatRead(status: JobStatus): GenerateDeps {
   const provider = scriptedProvider({ read: async () => status });
   return {
     ...{ db: fixture.db, providerOf: () => provider },
@@ -40,7 +40,7 @@ function partsThatRead(status: JobStatus): GenerateDeps {
   };
 }
 
-/** A task whose job was accepted at second 0, claimed again at the given one. */
+/** A task whose job was accepted at second 0; it is claimed again at `seconds`. */
 async function generatingTask(seconds: number): Promise<Task> {
   await freezeClock(fixture.db, 0);
   const { task } = await makeSubmittingTask(fixture);
@@ -51,7 +51,7 @@ async function generatingTask(seconds: number): Promise<Task> {
   return seconds === 0 ? readTask(fixture.db, task.id) : claimTask(fixture.db, task.id);
 }
 
-async function secondsToRest(task: Task): Promise<number> {
+async function secondsUntilDue(task: Task): Promise<number> {
   const [row] = await sql<{ seconds: number }>(
     fixture.db,
     `select extract(epoch from due_at - clock_now())::float8 as seconds from tasks where id = $1`,
@@ -60,7 +60,7 @@ async function secondsToRest(task: Task): Promise<number> {
   return row?.seconds ?? Number.NaN;
 }
 
-/** The task as a worker has it that claimed it when it was due. */
+/** Makes the task due and reads it. */
 async function dueAgain(task: Task): Promise<Task> {
   await sql(fixture.db, 'update tasks set due_at = clock_now() where id = $1', [task.id]);
   return readTask(fixture.db, task.id);
@@ -74,49 +74,49 @@ async function phaseOf(task: Task) {
 const WORKING: JobStatus = { kind: 'working' };
 const MISSING: JobStatus = { kind: 'missing' };
 
-test('a job that works within the provider’s limit is polled on', async () => {
+test('a job that works within the provider’s limit is polled again', async () => {
   const task = await generatingTask(LIMIT_SECONDS - 1);
-  assert.equal(await generate(partsThatRead(WORKING), task), 'postponed');
+  assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');
   assert.equal(await phaseOf(task), 'generating');
-  assert.equal(await secondsToRest(task), 15);
+  assert.equal(await secondsUntilDue(task), 15);
 });
 
-test('a job that goes on beyond the provider’s limit is held, and followed all the same', async () => {
+test('a job that works beyond the provider’s limit is held, and its outcome is still accepted', async () => {
   const task = await generatingTask(LIMIT_SECONDS + 1);
-  assert.equal(await generate(partsThatRead(WORKING), task), 'postponed');
+  assert.equal(await generate(depsThatRead(WORKING), task), 'postponed');
   assert.equal(await phaseOf(task), 'held (outcome)');
   const held = await readTask(fixture.db, task.id);
-  await recheck(partsThatRead({ kind: 'succeeded', output: { url: 'https://x.test/' } }), held);
+  await recheck(depsThatRead({ kind: 'succeeded', output: { url: 'https://x.test/' } }), held);
   assert.equal(await phaseOf(task), 'archiving');
 });
 
-test('a job that vanished is held, and goes on when the provider knows it again', async () => {
+test('a missing job is held, and the task goes on when the provider knows the job again', async () => {
   const task = await generatingTask(60);
-  await generate(partsThatRead(MISSING), task);
+  await generate(depsThatRead(MISSING), task);
   assert.equal(await phaseOf(task), 'held (outcome)');
-  assert.equal(await secondsToRest(task), RECONCILE_SECONDS);
+  assert.equal(await secondsUntilDue(task), RECONCILE_SECONDS);
   const held = await readTask(fixture.db, task.id);
-  assert.equal(await recheck(partsThatRead(MISSING), held), 'postponed');
+  assert.equal(await recheck(depsThatRead(MISSING), held), 'postponed');
   assert.equal(await phaseOf(task), 'held (outcome)');
-  await recheck(partsThatRead(WORKING), await readTask(fixture.db, task.id));
+  await recheck(depsThatRead(WORKING), await readTask(fixture.db, task.id));
   assert.equal(await phaseOf(task), 'generating');
 });
 
-test('each time it is held again, it rests twice as long', async () => {
+test('each time a task is held again, the pause before the next read doubles', async () => {
   const task = await generatingTask(60);
-  const rests: number[] = [];
+  const pauses: number[] = [];
   for (let times = 0; times < 3; times += 1) {
-    await generate(partsThatRead(MISSING), await dueAgain(task));
-    rests.push(await secondsToRest(task));
-    await recheck(partsThatRead(WORKING), await dueAgain(task));
+    await generate(depsThatRead(MISSING), await dueAgain(task));
+    pauses.push(await secondsUntilDue(task));
+    await recheck(depsThatRead(WORKING), await dueAgain(task));
   }
   assert.deepEqual(
-    rests,
+    pauses,
     [1, 2, 4].map((times) => times * RECONCILE_SECONDS),
   );
 });
 
-test('a callback that comes while a task is moved to rest is not slept over', async () => {
+test('a callback during a move is kept: the task is due at once', async () => {
   const task = await generatingTask(60);
   const provider = scriptedProvider({
     async read() {
@@ -125,24 +125,24 @@ test('a callback that comes while a task is moved to rest is not slept over', as
       return MISSING;
     },
   });
-  await generate({ ...partsThatRead(MISSING), providerOf: () => provider }, task);
+  await generate({ ...depsThatRead(MISSING), providerOf: () => provider }, task);
   assert.equal(await phaseOf(task), 'held (outcome)');
-  assert.ok((await secondsToRest(task)) <= 0, 'it is due at once');
+  assert.ok((await secondsUntilDue(task)) <= 0, 'it is due at once');
 });
 
 test('a poll that fails never fails the task', async () => {
   const task = await generatingTask(60);
   const provider = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 500')) });
-  const deps = { ...partsThatRead(WORKING), providerOf: () => provider };
+  const deps = { ...depsThatRead(WORKING), providerOf: () => provider };
   await assert.rejects(generate(deps, task), /HTTP 500/);
   assert.equal(await phaseOf(task), 'generating');
 });
 
-test('what the provider billed for a failed job is recorded as the operator’s loss', async () => {
+test('whether the provider billed a failed job is recorded', async () => {
   for (const billed of [true, false, null]) {
     const task = await generatingTask(60);
     const failure = { code: 'content_refused', message: 'Not that.', billed } as const;
-    await generate(partsThatRead({ kind: 'failed', ...failure }), task);
+    await generate(depsThatRead({ kind: 'failed', ...failure }), task);
     const [row] = await sql<{ provider_billed: boolean | null }>(
       fixture.db,
       'select provider_billed from tasks where id = $1',
@@ -154,18 +154,18 @@ test('what the provider billed for a failed job is recorded as the operator’s 
   }
 });
 
-test('refused after it was accepted, the waiting client gets the failed task and no 400', async () => {
+test('for a job refused after it was accepted the waiting client gets the failed task, not 400', async () => {
   const task = await generatingTask(60);
   const failure = { code: 'content_refused', message: 'Not that.', billed: false } as const;
-  await generate(partsThatRead({ kind: 'failed', ...failure }), task);
+  await generate(depsThatRead({ kind: 'failed', ...failure }), task);
   assert.equal(responseFor(await readTask(fixture.db, task.id)).phase, 'failed');
 });
 
-test('an operator who named the wrong job can name the right one', async () => {
+test('an operator can replace a wrong job id', async () => {
   await freezeClock(fixture.db, 0);
   const { held } = await makeHeldTask(fixture);
   await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-mistyped' }, 'typed');
-  await generate(partsThatRead(MISSING), await readTask(fixture.db, held.id));
+  await generate(depsThatRead(MISSING), await readTask(fixture.db, held.id));
   assert.equal(await phaseOf(held), 'held (outcome)');
   await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-typed' }, 'corrected');
   const asked: string[] = [];
@@ -175,14 +175,14 @@ test('an operator who named the wrong job can name the right one', async () => {
       return WORKING;
     },
   });
-  const deps = { ...partsThatRead(WORKING), providerOf: () => provider };
+  const deps = { ...depsThatRead(WORKING), providerOf: () => provider };
   await generate(deps, await readTask(fixture.db, held.id));
   assert.deepEqual(asked, ['job-typed']);
 });
 
-test('an operator gives up on a job whose outcome never comes: refunded, once', async () => {
+test('a task held for its outcome can be failed by an operator, but gets no other job', async () => {
   const task = await generatingTask(60);
-  await generate(partsThatRead(MISSING), task);
+  await generate(depsThatRead(MISSING), task);
   const asAccepted = reconcile(fixture.db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
   await assert.rejects(asAccepted, { message: /took .* as job-.*: use --failed/ });
   await reconcile(fixture.db, task.id, { kind: 'failed' }, 'the provider lost it');

@@ -12,13 +12,13 @@ export interface GenerateDeps {
   reconcileSeconds: number;
 }
 
-/** Room for the provider's clock and its own tidying up after a job's time is over. */
+/** For differences of the provider's clock, and its own delay in ending a job. */
 const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
 /**
- * Reads the accepted job, and moves the task on when the provider is done with it. One that
- * vanished, or that goes on beyond the provider's own limit, is held for its outcome.
+ * Reads the accepted job and moves the task when the job has ended. If the job is missing, or works
+ * beyond the provider's own limit, the task is held for its outcome.
  */
 export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const { jobId, status } = await readJob(deps, task);
@@ -28,7 +28,7 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
   return moveOn(deps, task, afterJob(status, jobId));
 }
 
-/** A task held for its outcome: the job is read again, ever more rarely, until it has one. */
+/** The step of a task held for its outcome: reads the job again, with growing pauses. */
 export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const { jobId, status } = await readJob(deps, task);
   if (status.kind === 'working' && !isOverdue(deps, task)) {
@@ -43,8 +43,8 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResul
 }
 
 /**
- * How long a task rests that is held for its outcome: twice as long each time it is, so that a
- * result which can't be had costs ever fewer calls and few lines of history.
+ * Seconds until a task held for its outcome is read again. They double each time it is held, so
+ * that a result which can't be fetched costs ever fewer calls and few rows of history.
  */
 export function recheckDelaySeconds(
   { reconcileSeconds }: Pick<GenerateDeps, 'reconcileSeconds'>,

@@ -13,10 +13,12 @@ import type { Storage } from '../../storage/storage.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { move, moveNow, type StepResult } from '../transitions.ts';
 
-/** All input media of a request together: 256 MB (decision 11). */
+/** The limit of all input media of a request together: 256 MB (C11). */
 export const INPUT_BYTES = 268_435_456;
 
-/** A reference video's short side, and its length in whole seconds (contract, "Limits"). */
+/**
+ * A reference video's short side in pixels, and its length in whole seconds (contract, "Limits").
+ */
 const SHORT_SIDE = { min: 480, max: 720 };
 const REFERENCE_SECONDS = { min: 2, max: 15 };
 
@@ -28,7 +30,7 @@ export interface IngestDeps {
   measurer: Measurer;
 }
 
-/** The client's file is not acceptable: the task fails with these public details. */
+/** The client's file is refused: the task fails with these public details. */
 class MediaRefused extends Error {
   readonly details: Record<string, unknown>;
 
@@ -39,15 +41,15 @@ class MediaRefused extends Error {
   }
 }
 
-/** Takes up a new task: one without files is ready to be submitted at once. */
+/** The first step of a new task. Without files to ingest it can be submitted at once. */
 export function startTask({ db }: IngestDeps, task: Task): Promise<StepResult> {
   if (inputsOf(task.request).length > 0) return moveNow(db, task, { to: 'ingesting' });
   return moveNow(db, task, { to: 'submitting', changes: { aspectRatio: chooseRatio(task, []) } });
 }
 
 /**
- * Copies the client's files into the service's own storage: fetched through the guarded fetch under
- * one shared budget, decoded in full, measured, stored. The first refusal stops the others, and the
+ * Copies the client's files into the service's own storage: each is fetched under one shared byte
+ * budget, decoded in full, measured and stored. The first refused file stops the others, and the
  * task fails with its refund.
  */
 export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> {
@@ -74,7 +76,7 @@ async function copyAll(deps: IngestDeps, task: Task): Promise<TaskInput[]> {
     try {
       return await copyInput(deps, { task, input, budget, signal: stop.signal });
     } catch (error) {
-      stop.abort(error); // the first failure wins; its abort is not the others' own reason
+      stop.abort(error); // only the first call counts, so this reason is the first failure
       throw error;
     }
   });
@@ -162,7 +164,10 @@ function describe(input: RequestedInput, facts: MediaFacts, objectId: string): T
   return { field, entry, role: ROLES[field], objectId, mediaType, width, height, durationSeconds };
 }
 
-/** What adaptive comes to: the first image's nearest ratio, else the first video's, else 16:9. */
+/**
+ * For `adaptive`: the ratio nearest to the first image's, else to the first video's, else 16:9
+ * (C18).
+ */
 function chooseRatio(task: Task, inputs: TaskInput[]): AspectRatio {
   if (task.request.aspect_ratio !== 'adaptive') return task.request.aspect_ratio;
   const isVideo = (input: TaskInput) => input.role === 'reference_video';

@@ -21,13 +21,13 @@ const EXACT: VideoFacts = {
   audio: { codec: 'aac', durationSeconds: 5 },
 };
 
-test('a video as it was asked for has no differences', () => {
+test('a video as requested has no differences', () => {
   assert.deepEqual(outputDifferences(ASKED, EXACT), []);
   const silent = { ...EXACT, audio: null };
   assert.deepEqual(outputDifferences({ ...ASKED, audio: false }, silent), []);
 });
 
-test('each difference is told once, with what was asked and what came', () => {
+test('each difference is listed once, with the requested and the actual value', () => {
   const facts = { ...EXACT, width: 640, durationSeconds: 4.5, audio: null };
   assert.deepEqual(outputDifferences(ASKED, facts), [
     'asked for 864x496, got 640x496 pixels',
@@ -39,7 +39,7 @@ test('each difference is told once, with what was asked and what came', () => {
   ]);
 });
 
-test('half a frame of duration, either way, is no difference; a whole one is', () => {
+test('a duration may differ by half a frame, but not by a whole one', () => {
   const halfFrameSeconds = 1 / 48;
   for (const sign of [-1, 1]) {
     const near = { ...EXACT, durationSeconds: 5 + sign * halfFrameSeconds * 0.99 };
@@ -49,11 +49,11 @@ test('half a frame of duration, either way, is no difference; a whole one is', (
   }
 });
 
-test('a portrait video is not taken for its landscape twin', () => {
+test('a portrait video differs from a landscape one of the same size', () => {
   assert.equal(outputDifferences({ ...ASKED, aspectRatio: '9:16' }, EXACT).length, 1);
 });
 
-test('a picture is no video', () => {
+test('a picture is not a video', () => {
   const picture = { kind: 'image', mediaType: 'image/png', width: 864, height: 496 } as const;
   assert.deepEqual(outputDifferences(ASKED, picture), ['it is not a video']);
 });

@@ -2,7 +2,7 @@ import { frameSize } from '../../catalog/frame-size.ts';
 import type { AspectRatio, Resolution } from '../../catalog/models.ts';
 import type { MediaFacts } from '../../media/measure.ts';
 
-/** What a request asks of its video. */
+/** The video that a request asks for. */
 export interface Expectation {
   resolution: Resolution;
   aspectRatio: AspectRatio;
@@ -13,7 +13,7 @@ export interface Expectation {
 /** Half a frame at 24 frames a second. */
 const DURATION_TOLERANCE_SECONDS = 1 / 48;
 
-/** In what the video differs from the request, one short sentence each; none when it matches. */
+/** How the video differs from the request, one short sentence each; empty when it matches. */
 export function outputDifferences(asked: Expectation, facts: MediaFacts): string[] {
   if (facts.kind !== 'video') return ['it is not a video'];
   const size = frameSize(asked.resolution, asked.aspectRatio);

@@ -10,11 +10,11 @@ import { type SubmitStepDeps, submitTask } from './submit.ts';
 
 export type StepDeps = IngestDeps & SubmitStepDeps & GenerateDeps & ArchiveDeps;
 
-/** What is done with a task in each phase of its life. */
+/** The work of each phase. */
 export interface Steps {
-  /** Does the phase's step. It may be done twice: the process can die after any statement. */
+  /** Runs the step of the task's phase. It may run twice: a process can die after any statement. */
   run(task: Task): Promise<StepResult>;
-  /** What follows when a step failed through our own fault. */
+  /** Continues after a step failed with an internal failure. */
   failed(task: Task, error: unknown): Promise<StepResult>;
 }
 
@@ -41,18 +41,19 @@ function runStep(deps: StepDeps, task: Task): Promise<StepResult> {
       return task.held_cause === 'acceptance' ? findHeldJob(deps, task) : recheck(deps, task);
     case 'completed':
     case 'failed':
-      throw new Error(`${task.id} has ended: there is no work to do`);
+      throw new Error(`${task.id} has ended: it has no next step`);
   }
 }
 
-/** Seconds to rest after the n-th failure of ours in one phase: 1, 2, 4 ... 60. */
+/** Seconds until the retry after n internal failures in one phase: 1, 2, 4 ... 60. */
 function retryDelaySeconds(internalFailures: number): number {
   return Math.min(60, 2 ** internalFailures);
 }
 
 /**
- * Before a submit it is certain that nothing was accepted, so a waiting client hears at once. From
- * the submit on the task only rests: neither a poll's nor our own failure decides its fate.
+ * Before the submit it is certain that no provider accepted the task, so the client that waits gets
+ * its response at once. From the submit on the task is only postponed: neither a failed poll nor an
+ * internal failure may fail it.
  */
 function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<StepResult> {
   if (task.phase === 'reserved' || task.phase === 'ingesting') {
@@ -66,7 +67,10 @@ function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<Step
   });
 }
 
-/** The provider that a task was given to, by the name recorded with it. */
+/**
+ * The provider whose name is recorded with the task.
+ * @throws Error when it is not configured in this process
+ */
 export function providerFor(providers: ReadonlyMap<string, Provider>, task: Task): Provider {
   const provider = providers.get(task.provider);
   if (!provider) throw new Error(`this process has no provider named ${task.provider}`);

@@ -24,7 +24,7 @@ import type { Task } from '../task.ts';
 import { type StepResult, Superseded } from '../transitions.ts';
 import { type SubmitStepDeps, submitTask } from './submit.ts';
 
-/** A submit's bytes leave within 5 seconds of its record, or not at all. */
+/** A submit's first byte is sent within 5 seconds of the attempt's record, or not at all. */
 const SEND_SECONDS = 5;
 
 let fixture: TaskFixture;
@@ -36,11 +36,11 @@ before(async () => {
 });
 after(() => fixture.closeAudited());
 
-function partsWith(provider: Provider, monotonic = () => performance.now()): SubmitStepDeps {
+function depsWith(provider: Provider, monotonic = () => performance.now()): SubmitStepDeps {
   return { ...submitDeps(fixture, provider), monotonic };
 }
 
-function thatSays(outcome: SubmitOutcome): Provider {
+function thatReturns(outcome: SubmitOutcome): Provider {
   return scriptedProvider({ submit: async () => outcome });
 }
 
@@ -49,7 +49,7 @@ function thatFinds(outcome: FindOutcome, findLagSeconds = 0): Provider {
 }
 
 function moved(next: StepResult): Task {
-  assert.ok(next !== 'postponed', 'the task rests');
+  assert.ok(next !== 'postponed', 'the task was postponed');
   return next;
 }
 
@@ -80,20 +80,20 @@ async function paid(task: Task): Promise<{ available: number; reserved: number }
 const HELD = { available: 0, reserved: PRICE.credits };
 const REFUNDED = { available: PRICE.credits, reserved: 0 };
 
-test('the provider is told what was asked, under the attempt’s id, which is on record', async () => {
+test('the provider gets the request under the id of an attempt that is on record', async () => {
   const { task } = await makeSubmittingTask(fixture);
-  let told: JobSpec | undefined;
+  let received: JobSpec | undefined;
   const provider = scriptedProvider({
     async submit(jobSpec, mayStillSend) {
-      told = jobSpec;
+      received = jobSpec;
       assert.equal(mayStillSend(), true);
       assert.equal(await stateOfAttempt(task.id), 'in_flight');
       return { kind: 'accepted', jobId: `job-${task.id}` };
     },
   });
-  await submitTask(partsWith(provider), task);
+  await submitTask(depsWith(provider), task);
   const [attempt] = await attemptsOf(task.id);
-  assert.deepEqual(told, {
+  assert.deepEqual(received, {
     attemptId: attempt?.id,
     mode: 'text-to-video',
     model: 'video-2.0-fast',
@@ -108,21 +108,21 @@ test('the provider is told what was asked, under the attempt’s id, which is on
   });
 });
 
-test('accepted: the job is recorded with its attempt and the task goes on', async () => {
+test('an accepted job is recorded with its attempt, and the task generates', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
-  const next = moved(await submitTask(partsWith(thatSays({ kind: 'accepted', jobId })), task));
+  const next = moved(await submitTask(depsWith(thatReturns({ kind: 'accepted', jobId })), task));
   assert.equal(next.phase, 'generating');
   const [attempt] = await attemptsOf(task.id);
   assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', jobId]);
   assert.deepEqual(await paid(task), HELD);
 });
 
-test('a request that the provider refuses fails with its code, message and refund', async () => {
+test('a task whose request the provider rejects fails with the code, the message and its refund', async () => {
   for (const code of ['content_refused', 'invalid_media', 'invalid_request'] as const) {
     const { task, binding } = await makeSubmittingTask(fixture);
     const refusal = { kind: 'rejected', fault: 'request', code, message: 'Not that.' } as const;
-    const next = moved(await submitTask(partsWith(thatSays(refusal)), task));
+    const next = moved(await submitTask(depsWith(thatReturns(refusal)), task));
     assert.deepEqual(
       [next.phase, next.error_code, next.error_message],
       ['failed', code, 'Not that.'],
@@ -134,16 +134,16 @@ test('a request that the provider refuses fails with its code, message and refun
   }
 });
 
-const NOT_FOR_NOW: Array<[SubmitOutcome, string]> = [
+const NOT_ACCEPTED: Array<[SubmitOutcome, string]> = [
   [{ kind: 'rejected', fault: 'busy', cause: 'queue full' }, 'rejected'],
   [{ kind: 'rejected', fault: 'operator', cause: 'wrong key' }, 'rejected'],
   [{ kind: 'not_sent', cause: 'connection refused' }, 'not_sent'],
 ];
 
-test('not accepted for now, and nobody was told: refund, and the key is armed again', async () => {
-  for (const [outcome, state] of NOT_FOR_NOW) {
+test('a task not accepted for now and not announced is refunded, and its key is released', async () => {
+  for (const [outcome, state] of NOT_ACCEPTED) {
     const { task, binding } = await makeSubmittingTask(fixture);
-    const next = moved(await submitTask(partsWith(thatSays(outcome)), task));
+    const next = moved(await submitTask(depsWith(thatReturns(outcome)), task));
     assert.equal(next.error_code, 'not_accepted');
     assert.equal(await stateOfAttempt(task.id), state);
     const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
@@ -151,30 +151,30 @@ test('not accepted for now, and nobody was told: refund, and the key is armed ag
   }
 });
 
-test('not accepted for now, but announced: the next try is a new attempt', async () => {
-  for (const [outcome] of NOT_FOR_NOW) {
+test('a task not accepted for now but announced is submitted again as a new attempt', async () => {
+  for (const [outcome] of NOT_ACCEPTED) {
     await freezeClock(db, 0);
     const { task } = await makeSubmittingTask(fixture);
     await announce(db, task.id);
-    assert.equal(await submitTask(partsWith(thatSays(outcome)), task), 'postponed');
+    assert.equal(await submitTask(depsWith(thatReturns(outcome)), task), 'postponed');
     await freezeClock(db, 1);
     const again = await claimTask(db, task.id);
     const jobId = `job-${task.id}`;
-    const next = moved(await submitTask(partsWith(thatSays({ kind: 'accepted', jobId })), again));
+    const next = moved(await submitTask(depsWith(thatReturns({ kind: 'accepted', jobId })), again));
     assert.equal(next.phase, 'generating');
     assert.equal((await attemptsOf(task.id)).length, 2);
   }
 });
 
-test('an unknown outcome and a provider that throws hold the task, its credits and its attempt', async () => {
+test('an unknown outcome holds the task, its credits and its attempt; so does an adapter that throws', async () => {
   const throwing = scriptedProvider({
     submit: async () => {
       throw new Error('socket hang up');
     },
   });
-  for (const provider of [thatSays({ kind: 'unknown', cause: 'timed out' }), throwing]) {
+  for (const provider of [thatReturns({ kind: 'unknown', cause: 'timed out' }), throwing]) {
     const { task } = await makeSubmittingTask(fixture);
-    const next = moved(await submitTask(partsWith(provider), task));
+    const next = moved(await submitTask(depsWith(provider), task));
     assert.deepEqual([next.phase, next.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     assert.deepEqual(await paid(task), HELD);
@@ -195,7 +195,7 @@ test('nothing is sent once the time to send is over', async () => {
   });
   const next = moved(
     await submitTask(
-      partsWith(provider, () => now),
+      depsWith(provider, () => now),
       task,
     ),
   );
@@ -218,12 +218,12 @@ test('the time to send runs from before the attempt is on record', async () => {
       return { kind: 'not_sent', cause: 'too late' };
     },
   });
-  await submitTask({ ...partsWith(provider, () => now), db: slow }, task);
+  await submitTask({ ...depsWith(provider, () => now), db: slow }, task);
   assert.equal(await stateOfAttempt(task.id), 'not_sent');
 });
 
-/** A task whose attempt a dead worker left open, now under the lease of another worker. */
-async function taskLeftOpen(): Promise<Task> {
+/** A task whose worker died with an attempt in flight, now leased by another worker. */
+async function taskInFlight(): Promise<Task> {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);
   await db.transaction((tx) => insertAttempt(tx, task, 'test'));
@@ -231,54 +231,58 @@ async function taskLeftOpen(): Promise<Task> {
   return claimTask(db, task.id);
 }
 
-test('an attempt left open is looked up, never sent again: found, the task goes on', async () => {
-  const task = await taskLeftOpen();
+test('for an attempt in flight the provider is asked; when its job is found, the task generates', async () => {
+  const task = await taskInFlight();
   const jobId = `job-${task.id}`;
   const next = moved(
-    await submitTask(partsWith(thatFinds({ kind: 'found', jobId, by: 'mark' })), task),
+    await submitTask(depsWith(thatFinds({ kind: 'found', jobId, by: 'mark' })), task),
   );
   assert.equal(next.phase, 'generating');
   assert.equal(await stateOfAttempt(task.id), 'accepted');
 });
 
-test('an attempt left open that is absent for good ends as not accepted', async () => {
-  const task = await taskLeftOpen();
+test('an attempt in flight whose absence is final ends as not accepted', async () => {
+  const task = await taskInFlight();
   const next = moved(
-    await submitTask(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task),
+    await submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'final' })), task),
   );
   assert.equal(next.error_code, 'not_accepted');
   assert.equal(await stateOfAttempt(task.id), 'absent');
   assert.deepEqual(await paid(task), REFUNDED);
 });
 
-test('strong absence counts only once no submit can be on its way any more', async () => {
+test('strong absence counts only when no submit can be under way', async () => {
   const lagSeconds = 7;
   const settled = SEND_SECONDS + SUBMIT_TIMEOUT_SECONDS + lagSeconds;
   const states = { [settled]: 'unknown', [settled + 0.001]: 'absent' };
   for (const [seconds, state] of Object.entries(states)) {
-    const task = await taskLeftOpen();
+    const task = await taskInFlight();
     await freezeClock(db, Number(seconds));
-    await submitTask(partsWith(thatFinds({ kind: 'absent', proof: 'strong' }, lagSeconds)), task);
+    await submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'strong' }, lagSeconds)), task);
     assert.equal(await stateOfAttempt(task.id), state);
     const { phase } = await readTask(db, task.id);
-    assert.equal(phase, state === 'absent' ? 'submitting' : 'held', 'announced: it is tried again');
+    assert.equal(
+      phase,
+      state === 'absent' ? 'submitting' : 'held',
+      'announced: it is submitted again',
+    );
   }
 });
 
-test('weak absence and several jobs prove nothing, however late', async () => {
+test('weak absence and ambiguous finds prove nothing, however late', async () => {
   const hints: FindOutcome[] = [
     { kind: 'absent', proof: 'weak' },
     { kind: 'ambiguous', jobIds: ['job-a', 'job-b'] },
   ];
   for (const hint of hints) {
-    const task = await taskLeftOpen();
+    const task = await taskInFlight();
     await freezeClock(db, 100_000);
-    const held = moved(await submitTask(partsWith(thatFinds(hint)), task));
+    const held = moved(await submitTask(depsWith(thatFinds(hint)), task));
     assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
     const attempt = await liveAttempt(db, task.id);
     assert.ok(attempt);
-    assert.equal(await findJobOf(partsWith(thatFinds(hint)), held, attempt), 'postponed');
+    assert.equal(await findJobOf(depsWith(thatFinds(hint)), held, attempt), 'postponed');
     assert.deepEqual(await paid(task), HELD);
   }
 });
@@ -287,23 +291,23 @@ test('weak absence and several jobs prove nothing, however late', async () => {
 async function heldTask() {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture);
-  const unknown = thatSays({ kind: 'unknown', cause: 'timed out' });
-  const held = moved(await submitTask(partsWith(unknown), task));
+  const unknown = thatReturns({ kind: 'unknown', cause: 'timed out' });
+  const held = moved(await submitTask(depsWith(unknown), task));
   const attempt = await liveAttempt(db, task.id);
   assert.ok(attempt);
   return { held, attempt, binding };
 }
 
-test('a held task goes on when its job is found', async () => {
+test('a held task generates when its job is found', async () => {
   const { held, attempt } = await heldTask();
-  const deps = partsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
+  const deps = depsWith(thatFinds({ kind: 'found', jobId: `job-${held.id}`, by: 'mark' }));
   assert.equal(moved(await findJobOf(deps, held, attempt)).phase, 'generating');
 });
 
-test('a held task that was announced fails when there is no job, and its key keeps it', async () => {
+test('an announced held task fails when there is no job, and keeps its key', async () => {
   const { held, attempt, binding } = await heldTask();
   await announce(db, held.id);
-  const deps = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
   const next = moved(await findJobOf(deps, held, attempt));
   assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
   assert.deepEqual(await paid(held), REFUNDED);
@@ -311,14 +315,14 @@ test('a held task that was announced fails when there is no job, and its key kee
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', held.id]);
 });
 
-test('a held task that nobody was told of fails when there is no job, and arms its key', async () => {
+test('a held task that was not announced fails when there is no job, and releases its key', async () => {
   const { held, attempt, binding } = await heldTask();
-  const deps = partsWith(thatFinds({ kind: 'absent', proof: 'final' }));
+  const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
   assert.equal(moved(await findJobOf(deps, held, attempt)).error_code, 'not_accepted');
   assert.equal((await createTask(fixture.deps, binding, REQUEST, PRICE)).kind, 'created');
 });
 
-test('a second attempt is impossible while one is open, unknown or accepted', async () => {
+test('a second attempt is impossible while one is in flight, unknown or accepted', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const attempt = await db.transaction((tx) => insertAttempt(tx, task, 'test'));
   for (const state of ['in_flight', 'unknown', 'accepted']) {
@@ -335,8 +339,8 @@ test('a second attempt is impossible while one is open, unknown or accepted', as
   ]);
 });
 
-test('a worker that lost its lease opens no attempt', async () => {
-  const task = await taskLeftOpen();
+test('a worker that lost its lease records no attempt', async () => {
+  const task = await taskInFlight();
   const earlier = { ...task, lease: task.lease - 1 };
   await assert.rejects(
     db.transaction((tx) => insertAttempt(tx, earlier, 'test')),
@@ -344,7 +348,7 @@ test('a worker that lost its lease opens no attempt', async () => {
   );
 });
 
-/** What the submit of a worker says only after another worker has taken the task over. */
+/** Submits a task; the outcome comes after `takeOver` ran in a worker that leased the task. */
 async function outcomeAfterTakeOver(
   outcome: SubmitOutcome,
   takeOver: (task: Task) => Promise<unknown>,
@@ -358,22 +362,22 @@ async function outcomeAfterTakeOver(
       return outcome;
     },
   });
-  return { task, next: await submitTask(partsWith(provider), task) };
+  return { task, next: await submitTask(depsWith(provider), task) };
 }
 
 const holdIt = (task: Task) =>
-  submitTask(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), task);
+  submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'weak' })), task);
 
-test('an acceptance that comes late, after the task is held, is still evidence', async () => {
+test('a late acceptance of a held task is applied', async () => {
   const { task, next } = await outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-1' }, holdIt);
-  assert.equal(next, 'postponed', 'whoever has the lease goes on');
+  assert.equal(next, 'postponed', 'the worker with the lease goes on');
   assert.equal((await readTask(db, task.id)).phase, 'generating');
   const [attempt] = await attemptsOf(task.id);
   assert.deepEqual([attempt?.state, attempt?.job_id], ['accepted', 'late-1']);
-  assert.equal((await claimTask(db, task.id)).phase, 'generating', 'it is free for any worker');
+  assert.equal((await claimTask(db, task.id)).phase, 'generating', 'any worker may claim it');
 });
 
-test('an acceptance that comes while another worker still looks is recorded once', async () => {
+test('an acceptance during another worker’s find is recorded once', async () => {
   let look = async (): Promise<unknown> => undefined;
   const { task } = await outcomeAfterTakeOver(
     { kind: 'accepted', jobId: 'late-2' },
@@ -381,14 +385,14 @@ test('an acceptance that comes while another worker still looks is recorded once
       const attempt = await liveAttempt(db, taken.id);
       assert.ok(attempt);
       look = () =>
-        findJobOf(partsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
+        findJobOf(depsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
     },
   );
   await assert.rejects(look, Superseded);
   assert.equal((await readTask(db, task.id)).phase, 'generating');
 });
 
-test('a refusal that comes late ends a held task with its refund', async () => {
+test('a late rejection ends a held task with its refund', async () => {
   const message = 'Not that.';
   const outcomes: Array<[SubmitOutcome, string]> = [
     [{ kind: 'rejected', fault: 'request', code: 'content_refused', message }, 'content_refused'],
@@ -402,9 +406,9 @@ test('a refusal that comes late ends a held task with its refund', async () => {
   }
 });
 
-test('an outcome that comes after the attempt is resolved changes nothing', async () => {
+test('an outcome after the attempt has another one changes nothing, and its job is an orphan', async () => {
   const unheld = (task: Task) =>
-    submitTask(partsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
+    submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
   const late = outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-3' }, unheld);
   await assert.rejects(late, Superseded);
   const orphans = await sql(
@@ -414,14 +418,14 @@ test('an outcome that comes after the attempt is resolved changes nothing', asyn
   );
   assert.deepEqual(orphans, [{ provider: 'scripted', state: 'confirmed', source: 'sender' }]);
   const known = (task: Task) =>
-    submitTask(partsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })), task);
+    submitTask(depsWith(thatFinds({ kind: 'found', jobId: `job-${task.id}`, by: 'mark' })), task);
   await assert.rejects(
     outcomeAfterTakeOver({ kind: 'not_sent', cause: 'too late' }, known),
     Superseded,
   );
 });
 
-test('an answer is recorded although the database is away when it comes', async () => {
+test('an outcome is recorded when the database is back', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   let isAway = false;
@@ -443,45 +447,45 @@ test('an answer is recorded although the database is away when it comes', async 
     pauses += 1;
     isAway = pauses < 3;
   };
-  const next = await submitTask({ ...partsWith(provider), db: unsteady, pause }, task);
+  const next = await submitTask({ ...depsWith(provider), db: unsteady, pause }, task);
   assert.equal(moved(next).phase, 'generating');
   assert.equal(pauses, 3);
 });
 
-test('files are brought ahead of the attempt, and what fails is left to the submit', async () => {
+test('files are uploaded before the attempt is recorded, and a failed upload is ignored', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const attemptsThen: number[] = [];
   const provider: Provider = {
-    ...thatSays({ kind: 'accepted', jobId: `job-${task.id}` }),
+    ...thatReturns({ kind: 'accepted', jobId: `job-${task.id}` }),
     async prepare() {
       attemptsThen.push((await attemptsOf(task.id)).length);
       throw new Error('the upload broke off');
     },
   };
-  assert.equal(moved(await submitTask(partsWith(provider), task)).phase, 'generating');
+  assert.equal(moved(await submitTask(depsWith(provider), task)).phase, 'generating');
   assert.deepEqual(attemptsThen, [0]);
 });
 
-test('a process without the task’s provider sends nothing and leaves no attempt behind', async () => {
+test('a process without the task’s provider sends nothing and records no attempt', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const providerOf = () => {
     throw new Error('this process has no provider named scripted');
   };
-  const deps = { ...partsWith(scriptedProvider({})), providerOf };
+  const deps = { ...depsWith(scriptedProvider({})), providerOf };
   assert.equal(moved(await submitTask(deps, task)).error_code, 'not_accepted');
   assert.deepEqual(await attemptsOf(task.id), []);
 });
 
-test('a job that another attempt has is not taken: the task is held', async () => {
+test('an accepted job of another attempt holds the task', async () => {
   const first = await makeSubmittingTask(fixture);
-  const same = thatSays({ kind: 'accepted', jobId: 'job-twice' });
-  await submitTask(partsWith(same), first.task);
+  const same = thatReturns({ kind: 'accepted', jobId: 'job-twice' });
+  await submitTask(depsWith(same), first.task);
   const second = await makeSubmittingTask(fixture);
-  assert.equal(moved(await submitTask(partsWith(same), second.task)).phase, 'held');
+  assert.equal(moved(await submitTask(depsWith(same), second.task)).phase, 'held');
   assert.equal(await stateOfAttempt(second.task.id), 'unknown');
 });
 
-test('a busy provider’s own wait is told to the client', async () => {
+test('the wait that a busy provider asks for is passed to the client', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const outcome: SubmitOutcome = {
     kind: 'rejected',
@@ -489,10 +493,10 @@ test('a busy provider’s own wait is told to the client', async () => {
     cause: 'queue full',
     retryAfterSeconds: 41.5,
   };
-  const failed = moved(await submitTask(partsWith(thatSays(outcome)), task));
+  const failed = moved(await submitTask(depsWith(thatReturns(outcome)), task));
   assert.deepEqual(failed.error_details, { retry_after_seconds: 42 });
 });
 
-test('an unknown outcome that comes late does not disturb who took the task over', async () => {
+test('a late unknown outcome changes nothing for the worker that has the lease', async () => {
   await assert.rejects(outcomeAfterTakeOver({ kind: 'unknown', cause: 'cut off' }, holdIt));
 });

@@ -24,17 +24,18 @@ export interface SubmitStepDeps extends FindDeps {
   log: Log;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
-  /** Waits before the next try to record something. */
+  /** Waits before the next attempt to record an outcome. */
   pause(seconds: number): Promise<void>;
 }
 
 /**
- * Hands a task to its provider, once. An attempt that another worker left behind is never sent
- * again: it is looked up first, and held when the look-up can't tell.
+ * Submits a task to its provider, once. If another worker died with an attempt in flight, nothing
+ * is sent again: the provider is asked for the attempt's job, and an inconclusive find holds the
+ * task.
  */
 export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
-  const left = await liveAttempt(deps.db, task.id);
-  if (left) return findJobOf(deps, task, left);
+  const inFlight = await liveAttempt(deps.db, task.id);
+  if (inFlight) return findJobOf(deps, task, inFlight);
   let provider: Provider;
   try {
     provider = deps.providerOf(task);
@@ -43,11 +44,12 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
     const cause = { failure: String(error) };
     return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
   }
-  await provider.prepare?.(inputsFor(deps, task)).catch(() => {}); // the submit will tell
-  const askedAt = deps.monotonic();
+  // A failure is ignored here: the submit runs into it again and says so.
+  await provider.prepare?.(inputsFor(deps, task)).catch(() => {});
+  const startedAt = deps.monotonic();
   const attempt = await deps.db.transaction((tx) => insertAttempt(tx, task, provider.identity));
-  // Counted from before the record was made, so this clock runs out no later than send_before.
-  const mayStillSend = () => deps.monotonic() - askedAt < SEND_WITHIN_SECONDS * 1000;
+  // Counted from before the record is made, so this time is over no later than `send_before`.
+  const mayStillSend = () => deps.monotonic() - startedAt < SEND_WITHIN_SECONDS * 1000;
   const jobSpec = jobSpecOf(deps, task, attempt);
   const outcome = await submitOnce(provider, jobSpec, mayStillSend);
   logOutcome(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
@@ -66,17 +68,23 @@ async function submitOnce(
   }
 }
 
-/** What an operator should know of at once. */
-function logOutcome(log: Log, outcome: SubmitOutcome, who: object): void {
+/** Logs the outcomes that an operator should know at once. */
+function logOutcome(log: Log, outcome: SubmitOutcome, ids: object): void {
   if (outcome.kind === 'unknown') {
-    log.warn({ ...who, cause: outcome.cause }, 'it is not known whether the provider took a task');
+    log.warn(
+      { ...ids, cause: outcome.cause },
+      'it is not known whether the provider accepted a task',
+    );
   }
   if (outcome.kind === 'rejected' && outcome.fault === 'operator') {
-    log.error({ ...who, cause: outcome.cause }, 'the provider takes no tasks until this is mended');
+    log.error(
+      { ...ids, cause: outcome.cause },
+      'the provider rejected a task: fix the API key, balance or model',
+    );
   }
 }
 
-/** Makes sure that an answer is not forgotten: it can't be had again. */
+/** Records the outcome, even if the database is away: the provider does not repeat it. */
 async function record(
   deps: SubmitStepDeps,
   task: Task,
@@ -92,14 +100,17 @@ async function record(
     if (failure instanceof Superseded || outcome.kind !== 'accepted') throw failure;
     const { jobId } = outcome;
     if (violatedConstraint(failure) === 'one_attempt_per_job') {
-      return record(deps, task, attempt, { kind: 'unknown', cause: `${jobId} is taken already` });
+      return record(deps, task, attempt, {
+        kind: 'unknown',
+        cause: `${jobId} belongs to another attempt already`,
+      });
     }
-    const words = `job ${jobId} of ${attempt.id} was accepted and could not be recorded`;
-    throw new Error(words, { cause: failure });
+    const message = `job ${jobId} of ${attempt.id} was accepted and could not be recorded`;
+    throw new Error(message, { cause: failure });
   }
 }
 
-/** How long the record of an answer is tried while the database is away. */
+/** How long recording an outcome is retried while the database is away. */
 const RECORD_SECONDS = 120;
 const RECORD_PAUSE_SECONDS = 0.5;
 
@@ -117,8 +128,8 @@ async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): P
 }
 
 /**
- * The task is past the question; what the sender knows is evidence all the same. A job was found
- * already, or it is an orphan.
+ * The task has moved on: records the late outcome as evidence. An accepted job that is not the
+ * task's is an orphan.
  */
 async function recordLateOutcome(
   deps: SubmitStepDeps,

@@ -1,38 +1,38 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** One answer of the deployment. A body that is no JSON is kept as text. */
-export interface Answer {
+/** A response of the deployment. A body that is not JSON is kept as text. */
+export interface ApiResponse {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: a black-box suite looks into bodies of every shape
   body: any;
 }
 
-export interface Ask {
+interface RequestOptions {
   method?: string;
   body?: string | Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
-  /** Another key than those of the account under test; `null` sends none. */
+  /** Instead of a key of the account under test; with `null` no key is sent. */
   key?: string | null | undefined;
 }
 
-/** Tasks and credits are asked for as long as this before a test gives up. */
+/** How long a test waits for a task to end. */
 const PATIENCE_SECONDS = Number(process.env.FRAMEWRIGHT_PATIENCE_SECONDS ?? 600);
 
 const url = required('FRAMEWRIGHT_URL').replace(/\/+$/, '');
 
-/** Keys of the one account under test. The last of several is kept for the test of the rate limit. */
+/** Keys of the account under test. The last of several is used only to test the rate limit. */
 const keys = (process.env.FRAMEWRIGHT_KEYS ?? required('FRAMEWRIGHT_KEY')).split(',');
 export const rateKey = keys.at(-1) ?? '';
-const ring = keys.length > 1 ? keys.slice(0, -1) : keys;
-let turn = process.pid; // files run side by side and begin with different keys
+const sharedKeys = keys.length > 1 ? keys.slice(0, -1) : keys;
+let turn = process.pid; // test files run in parallel and begin with different keys
 
-/** A key of an account without credits; of an account of somebody else; a host with `media/`. */
+/** A key of an account without credits, a key of another account, and the URL of `media/`. */
 export const poorKey = process.env.FRAMEWRIGHT_POOR_KEY;
 export const otherKey = process.env.FRAMEWRIGHT_OTHER_KEY;
 export const mediaBase = process.env.FRAMEWRIGHT_MEDIA?.replace(/\/+$/, '');
 
-/** For the `skip` option of a test: the reason, when something that it needs was not given. */
+/** For the `skip` option of a test: the reason if a variable that it needs is not set. */
 export function needs(name: string): false | string {
   return process.env[name] ? false : `${name} is not set`;
 }
@@ -43,10 +43,13 @@ function required(name: string): string {
   return value;
 }
 
-/** Sends one request, once, whatever comes back. `path` begins after `/api/v1`, unless it is a URL. */
-export async function askOnce(path: string, ask: Ask = {}): Promise<Answer> {
-  const { method = ask.body === undefined ? 'GET' : 'POST', body, key = nextKey() } = ask;
-  const headers = { ...(key === null ? {} : { authorization: `Bearer ${key}` }), ...ask.headers };
+/** Sends a request once. `path` begins after `/api/v1`, unless it is a URL. */
+export async function sendOnce(path: string, options: RequestOptions = {}): Promise<ApiResponse> {
+  const { method = options.body === undefined ? 'GET' : 'POST', body, key = nextKey() } = options;
+  const headers = {
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    ...options.headers,
+  };
   const target = path.startsWith('http') ? path : `${url}/api/v1${path}`;
   const response = await fetch(target, {
     method,
@@ -67,50 +70,50 @@ function readBody(text: string): unknown {
 
 function nextKey(): string {
   turn += 1;
-  return ring[turn % ring.length] ?? '';
+  return sharedKeys[turn % sharedKeys.length] ?? '';
 }
 
 /**
- * Sends one request. Where a key's 30 requests are used up, the next key is taken; when all are,
- * the shortest time that the answers name is waited for.
+ * Sends a request. After a 429 it is sent again with the next key, or, when all keys got a 429, after
+ * the shortest Retry-After.
  */
-export async function ask(path: string, request: Ask = {}): Promise<Answer> {
-  const tries = request.key === undefined ? ring.length : 1;
+export async function send(path: string, options: RequestOptions = {}): Promise<ApiResponse> {
+  const tries = options.key === undefined ? sharedKeys.length : 1;
   for (;;) {
     let waitSeconds = Number.POSITIVE_INFINITY;
     for (let count = 0; count < tries; count += 1) {
-      const answer = await askOnce(path, request);
-      if (answer.status !== 429) return answer;
-      waitSeconds = Math.min(waitSeconds, Number(answer.headers.get('retry-after')));
+      const response = await sendOnce(path, options);
+      if (response.status !== 429) return response;
+      waitSeconds = Math.min(waitSeconds, Number(response.headers.get('retry-after')));
     }
     await delay(waitSeconds * 1000);
   }
 }
 
 /** POST /video/generations with a fresh Idempotency-Key unless the headers name one. */
-export function create(body: unknown, request: Ask = {}): Promise<Answer> {
+export function create(body: unknown, options: RequestOptions = {}): Promise<ApiResponse> {
   const headers = {
     'content-type': 'application/json',
     'idempotency-key': crypto.randomUUID(),
-    ...request.headers,
+    ...options.headers,
   };
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return ask('/video/generations', { ...request, method: 'POST', body: text, headers });
+  return send('/video/generations', { ...options, method: 'POST', body: text, headers });
 }
 
 /** The available paid credits. */
 export async function availableCredits(): Promise<number> {
-  return (await ask('/credits')).body.available_credits;
+  return (await send('/credits')).body.available_credits;
 }
 
 /** Reads a task about once a second until it is completed or failed. */
-export async function ended(id: string): Promise<Answer> {
+export async function untilEnded(id: string): Promise<ApiResponse> {
   const end = performance.now() + PATIENCE_SECONDS * 1000;
   for (;;) {
-    const answer = await ask(`/tasks/${id}`);
-    if (answer.body.status !== 'processing') return answer;
+    const response = await send(`/tasks/${id}`);
+    if (response.body.status !== 'processing') return response;
     if (performance.now() > end)
-      throw new Error(`${id} did not end: ${JSON.stringify(answer.body)}`);
+      throw new Error(`${id} did not end: ${JSON.stringify(response.body)}`);
     await delay(1000);
   }
 }

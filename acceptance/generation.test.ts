@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertError, assertVideoTask } from './answers.ts';
+import { assertError, assertVideoTask } from './assertions.ts';
 import {
-  type Answer,
-  ask,
+  type ApiResponse,
   availableCredits,
   create,
-  ended,
   mediaBase,
   needs,
   otherKey,
+  send,
+  untilEnded,
 } from './deployment.ts';
 
-// Everything that moves credits is in this one file, one test after the other, so that each can
-// read the balance before and after.
+// All tests that move credits are in this file. They run one after the other, so that each can read
+// the balance before and after.
 
 const CHEAPEST = { model: 'video-2.0-mini', resolution: '480p', duration: 4 };
 const CHEAPEST_CREDITS = 4 * 15;
@@ -42,7 +42,7 @@ test('a task of defaults costs 250 credits, reserved at once, and is delivered',
   assert.equal(again.headers.get('idempotent-replayed'), 'true');
   assertVideoTask(again);
 
-  const done = await ended(id);
+  const done = await untilEnded(id);
   assertVideoTask(done);
   assert.equal(done.body.status, 'completed', JSON.stringify(done.body));
   assert.deepEqual(
@@ -54,19 +54,19 @@ test('a task of defaults costs 250 credits, reserved at once, and is delivered',
 
 let video = '';
 
-test('twins in flight reserve once and share one task, which 200 tells to all but one', async () => {
+test('equal creates in flight reserve once and share one task: one gets 202, the others 200', async () => {
   const before = await availableCredits();
-  const wish = { ...CHEAPEST, prompt: 'a red kite over dunes', generate_audio: false, seed: 7 };
+  const request = { ...CHEAPEST, prompt: 'a red kite over dunes', generate_audio: false, seed: 7 };
   const key = crypto.randomUUID();
-  const twins = await Promise.all([1, 2, 3, 4].map(() => create(wish, keyed(key))));
-  assert.deepEqual(twins.map((twin) => twin.status).sort(), [200, 200, 200, 202]);
-  assert.equal(new Set(twins.map((twin) => twin.body.id)).size, 1);
+  const creates = await Promise.all([1, 2, 3, 4].map(() => create(request, keyed(key))));
+  assert.deepEqual(creates.map((create) => create.status).sort(), [200, 200, 200, 202]);
+  assert.equal(new Set(creates.map((create) => create.body.id)).size, 1);
   assert.equal(before - (await availableCredits()), CHEAPEST_CREDITS);
 
-  const done = await ended(twins[0]?.body.id);
+  const done = await untilEnded(creates[0]?.body.id);
   assert.equal(done.body.status, 'completed', JSON.stringify(done.body));
   video = done.body.output.video_url;
-  const late = await create(wish, keyed(key));
+  const late = await create(request, keyed(key));
   assert.deepEqual([late.status, late.body.status], [200, 'completed']);
 });
 
@@ -76,7 +76,7 @@ async function download(link: string, headers: Record<string, string> = {}, meth
   return { status: response.status, headers: response.headers, bytes };
 }
 
-test('the MP4 is downloaded without a key, whole or in part, and HEAD tells its size', async () => {
+test('the MP4 is downloaded without a key, in full or in part, and HEAD returns its size', async () => {
   const whole = await download(video);
   assert.equal(whole.status, 200);
   assert.equal(whole.bytes.subarray(4, 8).toString(), 'ftyp');
@@ -98,7 +98,7 @@ test('the MP4 is downloaded without a key, whole or in part, and HEAD tells its 
   assert.equal(beyond.headers.get('content-range'), `bytes */${size}`);
 });
 
-test('a link that was altered is 403', async () => {
+test('an altered link gets 403', async () => {
   const last = video.at(-1);
   const altered = ['A', 'B', 'w', '0', '_'].filter((character) => character !== last);
   const forged = altered.map((character) => video.slice(0, -1) + character);
@@ -112,19 +112,19 @@ test('a link that was altered is 403', async () => {
   }
 });
 
-test("another account sees neither the task nor its key's", {
+test('another account can not read the task', {
   skip: needs('FRAMEWRIGHT_OTHER_KEY'),
 }, async () => {
   const { body } = await create({ ...CHEAPEST, prompt: 'mine alone' });
-  assertError(await ask(`/tasks/${body.id}`, { key: otherKey }), 'not_found');
-  assert.equal((await ask(`/tasks/${body.id}`)).status, 200);
+  assertError(await send(`/tasks/${body.id}`, { key: otherKey }), 'not_found');
+  assert.equal((await send(`/tasks/${body.id}`)).status, 200);
 });
 
 const skip = needs('FRAMEWRIGHT_MEDIA');
 const picture = `${mediaBase}/picture.png`;
 const clip = `${mediaBase}/clip-3s.mp4`;
 
-test('image-to-video and media-to-video take what the host serves, and cost what the tables say', {
+test('image-to-video and media-to-video accept media of the host, and cost what the tables say', {
   skip,
 }, async () => {
   const before = await availableCredits();
@@ -137,18 +137,18 @@ test('image-to-video and media-to-video take what the host serves, and cost what
     reference_video_urls: [clip],
     reference_video_durations: [3],
   };
-  const created: Answer[] = [];
-  for (const [wish, credits] of [
+  const created: ApiResponse[] = [];
+  for (const [request, credits] of [
     [frames, 4 * 15],
     [references, (4 + 3) * 10],
   ] as const) {
-    const answer = await create({ ...CHEAPEST, ...wish, prompt });
-    assert.equal(answer.status, 202, JSON.stringify(answer.body));
-    assert.deepEqual([answer.body.mode, answer.body.credits_used], [wish.mode, credits]);
-    created.push(answer);
+    const response = await create({ ...CHEAPEST, ...request, prompt });
+    assert.equal(response.status, 202, JSON.stringify(response.body));
+    assert.deepEqual([response.body.mode, response.body.credits_used], [request.mode, credits]);
+    created.push(response);
   }
-  for (const answer of created) {
-    const done = await ended(answer.body.id);
+  for (const response of created) {
+    const done = await untilEnded(response.body.id);
     assertVideoTask(done);
     assert.equal(done.body.status, 'completed', JSON.stringify(done.body));
   }
@@ -158,7 +158,7 @@ test('image-to-video and media-to-video take what the host serves, and cost what
 const FRAME = { ...CHEAPEST, prompt: 'unfit', mode: 'image-to-video' };
 const REFERENCE = { ...CHEAPEST, prompt: 'unfit', mode: 'media-to-video' };
 
-/** Requests whose media is refused after the reserve: with field, entry and reason. */
+/** Requests whose media is refused after the reserve, with the field, entry and reason. */
 const UNFIT: Array<[object, object]> = [
   [
     { ...FRAME, image_url: `${mediaBase}/missing.png` },
@@ -185,19 +185,19 @@ const UNFIT: Array<[object, object]> = [
   ],
 ];
 
-test('unfit media is 400 and refunded; its task reads as failed, also by its key', {
+test('unfit media gets 400 and a refund; its task reads as failed, also by its key', {
   skip,
 }, async () => {
   const before = await availableCredits();
-  for (const [wish, details] of UNFIT) {
+  for (const [request, details] of UNFIT) {
     const key = crypto.randomUUID();
-    const refused = await create(wish, keyed(key));
+    const refused = await create(request, keyed(key));
     assertError(refused, 'invalid_request');
     assert.partialDeepStrictEqual(refused.body.error.details, { ...details, credits: 'refunded' });
-    const task = await ask(`/tasks/${refused.body.error.details.task_id}`);
+    const task = await send(`/tasks/${refused.body.error.details.task_id}`);
     assertVideoTask(task);
     assert.deepEqual([task.body.status, task.body.error.code], ['failed', 'invalid_media']);
-    const again = await create(wish, keyed(key));
+    const again = await create(request, keyed(key));
     assert.deepEqual([again.status, again.body], [200, task.body]);
   }
   assert.equal(await availableCredits(), before);

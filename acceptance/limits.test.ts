@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertError } from './answers.ts';
-import { ask, create, needs, poorKey } from './deployment.ts';
+import { assertError } from './assertions.ts';
+import { create, needs, poorKey, send } from './deployment.ts';
 
-// An account without credits is told 402 once a request has passed every other check: so what is
-// still valid can be seen without a task being made.
+// An account without credits gets 402 once a request has passed every other check. So these tests see
+// what is still valid, and create no task.
 
 const IMAGE = 'https://media.example/a.png';
 const VIDEO = 'https://media.example/a.mp4';
 const longUrl = `${IMAGE}?`.padEnd(2048, 'x');
 
 const VALID: Record<string, object> = {
-  'only a prompt, of three astral characters': { prompt: '😀😀😀' },
+  'only a prompt, of three characters outside the BMP': { prompt: '😀😀😀' },
   'the largest of everything': {
     prompt: '😀'.repeat(4000),
     mode: 'media-to-video',
@@ -65,33 +65,33 @@ const VALID: Record<string, object> = {
 const skip = needs('FRAMEWRIGHT_POOR_KEY');
 
 for (const [name, body] of Object.entries(VALID)) {
-  test(`valid, but for the credits: ${name}`, { skip }, async () => {
+  test(`valid, except for the credits: ${name}`, { skip }, async () => {
     assertError(await create(body, { key: poorKey }), 'insufficient_credits');
   });
 }
 
-test('a body of exactly 64 KiB is read', { skip }, async () => {
+test('a body of exactly 64 KiB is accepted', { skip }, async () => {
   const text = JSON.stringify({ prompt: 'abc' }).padEnd(65_536);
   assertError(await create(text, { key: poorKey }), 'insufficient_credits');
 });
 
-test('an Idempotency-Key of 160 characters is taken, and 402 does not bind it', {
+test('an Idempotency-Key of 160 characters is accepted, and 402 does not bind it', {
   skip,
 }, async () => {
   const headers = { 'idempotency-key': `${crypto.randomUUID()}._:-`.padEnd(160, 'Z') };
   const content = { 'content-type': 'application/json; charset=utf-8', ...headers };
   for (const prompt of ['first', 'second']) {
-    const answer = await create({ prompt }, { key: poorKey, headers: content });
-    assertError(answer, 'insufficient_credits');
+    const response = await create({ prompt }, { key: poorKey, headers: content });
+    assertError(response, 'insufficient_credits');
   }
 });
 
-test('an invalid field is told before the missing credits', { skip }, async () => {
-  const answer = await create({ prompt: 'abc', duration: 3 }, { key: poorKey });
-  assertError(answer, 'invalid_request', 'duration');
+test('an invalid field is reported before missing credits', { skip }, async () => {
+  const response = await create({ prompt: 'abc', duration: 3 }, { key: poorKey });
+  assertError(response, 'invalid_request', 'duration');
 });
 
-test('an account without credits reads 0', { skip }, async () => {
-  const { status, body } = await ask('/credits', { key: poorKey });
+test('an account without credits has a balance of 0', { skip }, async () => {
+  const { status, body } = await send('/credits', { key: poorKey });
   assert.deepEqual([status, body], [200, { available_credits: 0, balance_type: 'paid' }]);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertError } from './answers.ts';
-import { ask, create } from './deployment.ts';
+import { assertError } from './assertions.ts';
+import { create, send } from './deployment.ts';
 
 const PROMPT = { prompt: 'a lighthouse at dawn' };
 const IMAGE = 'https://media.example/a.png';
@@ -9,7 +9,7 @@ const VIDEO = 'https://media.example/a.mp4';
 const FRAMES = { ...PROMPT, mode: 'image-to-video' };
 const REFERENCES = { ...PROMPT, mode: 'media-to-video' };
 
-/** Bodies that break one rule of the contract each, and the field that the refusal names. */
+/** Bodies that break one rule of the contract each, and the field that the error names. */
 const INVALID: Array<[object, string]> = [
   [{}, 'prompt'],
   [{ prompt: 'ab' }, 'prompt'],
@@ -67,29 +67,29 @@ for (const [body, field] of INVALID) {
   });
 }
 
-test('the prompt length is told in the words of the contract', async () => {
-  const answer = await create({ prompt: '' });
-  assertError(answer, 'invalid_request', 'prompt');
-  assert.match(answer.body.error.message, /prompt must contain between 3 and 4000 characters/);
+test('an invalid prompt length gives the message of the contract', async () => {
+  const response = await create({ prompt: '' });
+  assertError(response, 'invalid_request', 'prompt');
+  assert.match(response.body.error.message, /prompt must contain between 3 and 4000 characters/);
 });
 
-test('a list entry that is refused is named by its place', async () => {
-  const answer = await create({
+test('a refused list entry is named by its index', async () => {
+  const response = await create({
     ...REFERENCES,
     reference_image_urls: [IMAGE, 'http://x.example/'],
   });
-  assertError(answer, 'invalid_request', 'reference_image_urls');
-  assert.equal(answer.body.error.details.entry, 1);
+  assertError(response, 'invalid_request', 'reference_image_urls');
+  assert.equal(response.body.error.details.entry, 1);
 });
 
-test('the Idempotency-Key is required and has 1 to 160 of its characters', async () => {
+test('the Idempotency-Key is required and has 1 to 160 allowed characters', async () => {
   for (const key of ['', 'x'.repeat(161), 'a b', 'a/b']) {
     const headers = { 'idempotency-key': key };
     assertError(await create(PROMPT, { headers }), 'invalid_request', 'Idempotency-Key');
   }
 });
 
-test('a body that is no JSON object, or not sent as JSON, is 400', async () => {
+test('a body that is not a JSON object, or not sent as JSON, gets 400', async () => {
   for (const text of ['', '{"prompt":', '[]', 'null', `\ufeff${JSON.stringify(PROMPT)}`]) {
     assertError(await create(text), 'invalid_request');
   }
@@ -97,48 +97,48 @@ test('a body that is no JSON object, or not sent as JSON, is 400', async () => {
   assertError(await create(PROMPT, { headers }), 'invalid_request', 'Content-Type');
 });
 
-test('a body of more than 64 KiB is 413, even when it is wrong in other ways', async () => {
+test('a body of more than 64 KiB gets 413, even if it is invalid in other ways', async () => {
   const headers = { 'content-type': 'text/plain', 'idempotency-key': '' };
   assertError(await create('x'.repeat(65_537), { headers }), 'payload_too_large');
 });
 
-test('a bad key is 401 before anything else is looked at', async () => {
+test('an invalid API key gets 401 before anything else is checked', async () => {
   for (const key of [null, 'junk', `fw_live_${'0'.repeat(38)}`]) {
     assertError(
       await create('x'.repeat(65_537), { key, headers: { 'content-type': 'a/b' } }),
       'unauthorized',
     );
-    assertError(await ask('/credits', { key }), 'unauthorized');
-    assertError(await ask(`/tasks/${'x'.repeat(121)}`, { key }), 'unauthorized');
+    assertError(await send('/credits', { key }), 'unauthorized');
+    assertError(await send(`/tasks/${'x'.repeat(121)}`, { key }), 'unauthorized');
   }
   assertError(
-    await ask('/credits', { key: null, headers: { authorization: 'Basic abc' } }),
+    await send('/credits', { key: null, headers: { authorization: 'Basic abc' } }),
     'unauthorized',
   );
 });
 
-test('a task that never was is 404, and an id of more than 120 characters is 400', async () => {
-  assertError(await ask(`/tasks/${'x'.repeat(120)}`), 'not_found');
-  assertError(await ask(`/tasks/${encodeURIComponent('😀'.repeat(120))}`), 'not_found');
-  assertError(await ask('/tasks/%00'), 'not_found');
-  assertError(await ask(`/tasks/${'x'.repeat(121)}`), 'invalid_request', 'id');
+test('an unknown task gets 404, and an id of more than 120 characters 400', async () => {
+  assertError(await send(`/tasks/${'x'.repeat(120)}`), 'not_found');
+  assertError(await send(`/tasks/${encodeURIComponent('😀'.repeat(120))}`), 'not_found');
+  assertError(await send('/tasks/%00'), 'not_found');
+  assertError(await send(`/tasks/${'x'.repeat(121)}`), 'invalid_request', 'id');
 });
 
-test('an unknown address and an unknown method answer with the envelope', async () => {
+test('an unknown path and an unknown method get the error envelope', async () => {
   for (const [path, method] of [
     ['/nowhere', 'GET'],
     ['/credits', 'DELETE'],
     ['/video/generations', 'GET'],
     ['/%zz', 'POST'],
   ] as const) {
-    assertError(await ask(path, { method, key: null }), 'not_found');
+    assertError(await send(path, { method, key: null }), 'not_found');
   }
 });
 
-test('media that a public service must not fetch is refused before a task is made', async () => {
+test('media on a host that is not public is refused before a task is created', async () => {
   for (const host of ['localhost:1', '127.0.0.1', '0x7f.1', '169.254.169.254', '[fd00::1]']) {
-    const answer = await create({ ...FRAMES, image_url: `https://${host}/a.png` });
-    assertError(answer, 'invalid_request', 'image_url');
-    assert.equal(answer.body.error.details.task_id, undefined);
+    const response = await create({ ...FRAMES, image_url: `https://${host}/a.png` });
+    assertError(response, 'invalid_request', 'image_url');
+    assert.equal(response.body.error.details.task_id, undefined);
   }
 });

@@ -10,7 +10,7 @@ import { OPENAPI_FILE } from '../../src/write-openapi.ts';
 const catalogue = await readFile(new URL('../../../docs/ERRORS.md', import.meta.url), 'utf8');
 const api = JSON.parse(await readFile(OPENAPI_FILE, 'utf8'));
 
-/** The rows of the tables under a heading, as their cells; the heads of the tables left out. */
+/** The rows of the tables under a heading, as lists of cells, without the table heads. */
 function rowsUnder(heading: string): string[][] {
   const [, section = ''] = catalogue.split(new RegExp(`^#+ ${heading}$`, 'm'));
   const [own = ''] = section.split(/^#/m);
@@ -24,7 +24,7 @@ function rowsUnder(heading: string): string[][] {
   );
 }
 
-/** The names that a cell has in code type. */
+/** The names in code type of a cell. */
 function namesIn(cell = ''): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
 }
@@ -33,20 +33,22 @@ function sorted(names: Iterable<string>): string[] {
   return [...new Set(names)].sort();
 }
 
-const ANSWERS = rowsUnder('Responses of the API');
+const RESPONSES = rowsUnder('Responses of the API');
 const LINKS = rowsUnder('Delivery links');
 const FAILURES = rowsUnder('Failed tasks');
 const MEMBERS = rowsUnder('Members of details');
 const REASONS = rowsUnder('reason');
 
 test('the catalogue has every error code with its status, and no other', () => {
-  const told = [...ANSWERS, ...LINKS].map(([code, status]) => `${namesIn(code)[0]} ${status}`);
+  const documented = [...RESPONSES, ...LINKS].map(
+    ([code, status]) => `${namesIn(code)[0]} ${status}`,
+  );
   const known = Object.entries(ERROR_STATUS).map(([code, status]) => `${code} ${status}`);
-  assert.deepEqual(sorted(told), sorted(known));
+  assert.deepEqual(sorted(documented), sorted(known));
 });
 
-test('each row says what it cost, whether and with which key to send it again, and how soon', () => {
-  for (const [code = '', status = '', when, credits = '', again, key = '', wait] of ANSWERS) {
+test('each row says what it costs, whether and with which key to retry, and how soon', () => {
+  for (const [code = '', status = '', when, credits = '', again, key = '', wait] of RESPONSES) {
     assert.ok(when && again, code);
     assert.match(credits, /reserved|held/, code);
     assert.match(key, /^(same|new|free|—)$/, code);
@@ -58,8 +60,8 @@ test('each row says what it cost, whether and with which key to send it again, a
   }
 });
 
-test('after an uncertain answer no row ever asks for a new key', () => {
-  const uncertain = ANSWERS.filter(([, status]) => Number(status) >= 500);
+test('after an uncertain response no row asks for a new key', () => {
+  const uncertain = RESPONSES.filter(([, status]) => Number(status) >= 500);
   assert.deepEqual(sorted(uncertain.map((row) => row[5] ?? '')), ['same']);
   const held = uncertain.find(([, , when]) => namesIn(when).includes('held'));
   assert.match(held?.[3] ?? '', /^held/);
@@ -72,13 +74,13 @@ test('the catalogue has every code of a failed task, and no other', () => {
   );
 });
 
-const ROOMS = ['http', 'catalog', 'tasks', 'outbound', 'media'];
-const sources = (await Promise.all(ROOMS.map(readRoom))).flat().join('\n');
+const FOLDERS = ['http', 'catalog', 'tasks', 'outbound', 'media'];
+const sources = (await Promise.all(FOLDERS.map(readFolder))).flat().join('\n');
 /** The ledger gives members of `details` too; its own `reason` is that of a transfer. */
-const givingDetails = [sources, ...(await readRoom('ledger'))].join('\n');
+const givingDetails = [sources, ...(await readFolder('ledger'))].join('\n');
 
-async function readRoom(fixture: string): Promise<string[]> {
-  const folder = new URL(`../../src/${fixture}/`, import.meta.url);
+async function readFolder(name: string): Promise<string[]> {
+  const folder = new URL(`../../src/${name}/`, import.meta.url);
   const names = await readdir(folder, { recursive: true });
   const product = names.filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   return Promise.all(product.map((name) => readFile(new URL(name, folder), 'utf8')));
@@ -103,12 +105,12 @@ function* reasonsInSource(): Generator<string> {
 }
 
 test('the catalogue has every value of details.reason that the source gives, and no other', () => {
-  const told = REASONS.flatMap(([reason]) => namesIn(reason));
-  assert.deepEqual(sorted(told), sorted(reasonsInSource()));
+  const documented = REASONS.flatMap(([reason]) => namesIn(reason));
+  assert.deepEqual(sorted(documented), sorted(reasonsInSource()));
 });
 
-/** Kept with the task's error until it is told, as the Retry-After header. */
-const TOLD_OTHERWISE = ['retry_after_seconds'];
+/** Kept with the task's error, and sent as the Retry-After header instead. */
+const SENT_OTHERWISE = ['retry_after_seconds'];
 
 /** The members that the source puts into `details` by name. */
 function membersInSource(): string[] {
@@ -116,17 +118,18 @@ function membersInSource(): string[] {
   const members = objects.flatMap(([, text = '']) =>
     [...text.matchAll(/(?:^|,)\s*(\w+)/g)].map(([, member = '']) => member),
   );
-  return members.filter((member) => !TOLD_OTHERWISE.includes(member));
+  return members.filter((member) => !SENT_OTHERWISE.includes(member));
 }
 
-test('the catalogue has every member of details, and none that the source does not have', () => {
-  const told = MEMBERS.flatMap(([member]) => namesIn(member));
-  assert.equal(new Set(told).size, told.length, 'each once');
+test('the catalogue has every member of details that the source gives, and no other', () => {
+  const documented = MEMBERS.flatMap(([member]) => namesIn(member));
+  assert.equal(new Set(documented).size, documented.length, 'each once');
   const mentioned = REASONS.flatMap((row) => namesIn(row.at(-1)));
   for (const member of [...membersInSource(), ...mentioned]) {
-    assert.ok(told.includes(member), `${member} is not among the members of details`);
+    assert.ok(documented.includes(member), `${member} is not among the members of details`);
   }
-  for (const member of told) assert.match(givingDetails, new RegExp(`\\b${member}\\b`), member);
+  for (const member of documented)
+    assert.match(givingDetails, new RegExp(`\\b${member}\\b`), member);
 });
 
 interface Response {
@@ -156,17 +159,17 @@ const schemaOf = ({ response }: Described) => response.content['application/json
 
 test('openapi.json has for each error status of a route the codes with that status', () => {
   const errors = described.filter(({ status }) => status >= 400);
-  for (const { status, ...answer } of errors) {
-    const { code } = schemaOf({ status, ...answer }).properties.error.properties;
+  for (const { status, ...error } of errors) {
+    const { code } = schemaOf({ status, ...error }).properties.error.properties;
     assert.deepEqual(code, { type: 'string', enum: errorCodesOf(status) });
   }
   const inRoutes = sorted(errors.flatMap(({ status }) => errorCodesOf(status)));
-  const inCatalogue = sorted(ANSWERS.flatMap(([code]) => namesIn(code)));
-  // A fault of ours is no answer of a route's own: the contract lists it for none.
+  const inCatalogue = sorted(RESPONSES.flatMap(([code]) => namesIn(code)));
+  // An internal error can follow any request; the contract lists it for no route.
   assert.deepEqual([...inRoutes, 'internal_error'].sort(), inCatalogue);
 });
 
-test('openapi.json has the codes of a failed task wherever a task is told', () => {
+test('openapi.json has the codes of a failed task wherever a task is returned', () => {
   const tasks = described.filter(
     ({ operation, status }) => status < 300 && operation !== 'getCredits',
   );
@@ -178,7 +181,7 @@ test('openapi.json has the codes of a failed task wherever a task is told', () =
   }
 });
 
-test('openapi.json has the headers that a client acts on, where they are sent', () => {
+test('openapi.json has the headers that a client uses, where they are sent', () => {
   for (const { operation, status, response } of described) {
     const expected = ['X-Request-Id'];
     if (operation === 'createGeneration' && status === 200) expected.push('Idempotent-Replayed');
@@ -192,12 +195,12 @@ test('openapi.json has the headers that a client acts on, where they are sent', 
 async function sent(response: object, status: number, body: object): Promise<unknown> {
   const app = fastify();
   app.get('/', { schema: { response } }, (_request, reply) => reply.code(status).send(body));
-  const answer = await app.inject({ url: '/' });
+  const sentResponse = await app.inject({ url: '/' });
   await app.close();
-  return answer.json();
+  return sentResponse.json();
 }
 
-test('a failed task is told whole, also with a code that only a newer process knows', async () => {
+test('a failed task is sent in full, also with a code that only a newer process knows', async () => {
   for (const code of [...FAILURE_CODES, 'from_tomorrow']) {
     const task = {
       ...{ id: 'task_1', status: 'failed', model: 'video-2.0', mode: 'text-to-video' },
@@ -211,7 +214,7 @@ test('a failed task is told whole, also with a code that only a newer process kn
   }
 });
 
-test('an error is told whole, with whatever its details have', async () => {
+test('an error is sent in full, with any members of its details', async () => {
   const details = { reason: 'new', entry: 0, nested: { list: [1, null] }, task_id: 'task_1' };
   for (const status of [400, 503] as const) {
     const body = { error: { code: 'from_tomorrow', message: 'Something.', details } };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Answer } from './deployment.ts';
+import type { ApiResponse } from './deployment.ts';
 
 const STATUS: Record<string, number> = {
   unauthorized: 401,
@@ -14,8 +14,8 @@ const STATUS: Record<string, number> = {
 };
 
 /** Asserts the contract's error envelope with this code, its status, and the headers that go with it. */
-export function assertError(answer: Answer, code: string, field?: string): void {
-  const { status, headers, body } = answer;
+export function assertError(response: ApiResponse, code: string, field?: string): void {
+  const { status, headers, body } = response;
   assert.equal(body?.error?.code, code, JSON.stringify(body));
   assert.equal(status, STATUS[code]);
   assert.deepEqual(Object.keys(body), ['error']);
@@ -24,13 +24,13 @@ export function assertError(answer: Answer, code: string, field?: string): void 
   assert.ok(typeof message === 'string' && message !== '');
   if (details !== undefined) assert.ok(typeof details === 'object' && !Array.isArray(details));
   if (field !== undefined) assert.equal(details?.field, field, JSON.stringify(body));
-  assertCommonHeaders(answer);
+  assertCommonHeaders(response);
   if (status === 401) assert.match(headers.get('www-authenticate') ?? '', /^Bearer\b/);
   if (status === 429) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d*$/);
 }
 
-/** Asserts what every answer of the API carries. */
-export function assertCommonHeaders({ headers }: Answer): void {
+/** Asserts the headers that every response of the API has. */
+export function assertCommonHeaders({ headers }: ApiResponse): void {
   assert.match(headers.get('content-type') ?? '', /^application\/json\b/);
   assert.equal(headers.get('cache-control'), 'no-store');
   assert.match(headers.get('x-request-id') ?? '', /^\S+$/);
@@ -41,9 +41,9 @@ const FIELDS = [
   ...['status', 'updated_at'],
 ];
 
-/** Asserts that the body is a VideoTask in full, whose parts agree with its status. */
-export function assertVideoTask(answer: Answer): void {
-  const task = answer.body;
+/** Asserts that the body is a complete VideoTask whose fields agree with its status. */
+export function assertVideoTask(response: ApiResponse): void {
+  const task = response.body;
   assert.deepEqual(Object.keys(task).sort(), FIELDS, JSON.stringify(task));
   assert.ok(typeof task.id === 'string' && task.id.length > 0 && task.id.length <= 120);
   assert.ok(['processing', 'completed', 'failed'].includes(task.status));
@@ -60,5 +60,5 @@ export function assertVideoTask(answer: Answer): void {
   if (task.output !== null) assert.deepEqual(Object.keys(task.output), ['video_url']);
   if (task.error !== null) assert.deepEqual(Object.keys(task.error).sort(), ['code', 'message']);
   assert.equal(task.credits_refunded, task.status === 'failed' ? task.credits_used : 0);
-  assertCommonHeaders(answer);
+  assertCommonHeaders(response);
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { quiet } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
@@ -13,7 +14,7 @@ import {
   submitDeps,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
-import type { Database } from '../../database/database.ts';
+import { type Database, openDatabase } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
 import { insertAttempt, liveAttempt } from '../attempts/attempts.ts';
@@ -450,6 +451,24 @@ test('an outcome is recorded when the database is back', async () => {
   const next = await submitTask({ ...depsWith(provider), db: unsteady, pause }, task);
   assert.equal(moved(next).phase, 'generating');
   assert.equal(pauses, 3);
+});
+
+test('recording an outcome ends when the process has closed the database', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const own = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
+  let pauses = 0;
+  const provider = scriptedProvider({
+    submit: async () => {
+      await own.close();
+      return { kind: 'accepted', jobId: `job-${task.id}` };
+    },
+  });
+  const pause = async () => {
+    pauses += 1;
+  };
+  const deps = { ...depsWith(provider), db: own, pause };
+  await assert.rejects(submitTask(deps, task), /could not be recorded/);
+  assert.equal(pauses, 0);
 });
 
 test('files are uploaded before the attempt is recorded, and a failed upload is ignored', async () => {

@@ -1,4 +1,5 @@
 import {
+  DatabaseClosed,
   isDatabaseUnavailable,
   type Transaction,
   violatedConstraint,
@@ -121,7 +122,8 @@ async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): P
       return await work();
     } catch (error) {
       const isLate = deps.monotonic() - startedAt > RECORD_SECONDS * 1000;
-      if (isLate || !isDatabaseUnavailable(error)) throw error;
+      const isClosed = error instanceof DatabaseClosed; // the process shuts down
+      if (isLate || isClosed || !isDatabaseUnavailable(error)) throw error;
       await deps.pause(RECORD_PAUSE_SECONDS);
     }
   }

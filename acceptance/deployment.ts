@@ -17,7 +17,7 @@ interface RequestOptions {
 }
 
 /** How long a test waits for a task to end. */
-export const PATIENCE_SECONDS = Number(process.env.FRAMEWRIGHT_PATIENCE_SECONDS ?? 600);
+const PATIENCE_SECONDS = Number(process.env.FRAMEWRIGHT_PATIENCE_SECONDS ?? 600);
 
 const url = required('FRAMEWRIGHT_URL').replace(/\/+$/, '');
 

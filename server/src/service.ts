@@ -32,14 +32,14 @@ import { createWaiting } from './tasks/create/waiting.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 
-/** Milliseconds that never go back. */
+/** Milliseconds of a clock that never goes back. */
 const monotonic = () => performance.now();
 
 const DELETE_SECONDS = 2;
 const MAINTAIN_SECONDS = 60;
 
 export interface Service {
-  /** Where the API listens; undefined without the api role. */
+  /** The address that the API listens on; undefined without the api role. */
   url: string | undefined;
   /** Drains and closes everything, in the reverse order of the start. */
   stop(): Promise<void>;
@@ -48,7 +48,7 @@ export interface Service {
 /** Settings of the guarded fetch that are not configuration: timeouts, DNS lookup, trusted CAs. */
 export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
-/** Builds and joins all parts and starts the roles that are configured. */
+/** Builds and joins all parts of the service and starts the configured roles. */
 export async function startService(
   config: Config,
   opened: OpenedDatabase,
@@ -63,7 +63,7 @@ export async function startService(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await startDeps(config, { ...opened, log, guardedFetch }, closers);
+    const url = await startRoles(config, { ...opened, log, guardedFetch }, closers);
     return { url, stop };
   } catch (error) {
     await stop();
@@ -73,8 +73,8 @@ export async function startService(
 
 type Closers = Array<() => Promise<unknown>>;
 
-/** Everything is built first, then the API listens, and last of all the worker begins. */
-async function startDeps(
+/** Builds everything first, then listens, and starts the worker last. */
+async function startRoles(
   config: Config,
   opened: OpenedDatabase & { log: Log; guardedFetch: GuardedFetchSettings },
   closers: Closers,
@@ -94,12 +94,12 @@ async function startDeps(
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
   const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, allow: config.outboundAllow });
   closers.push(() => guardedFetch.close());
-  const basis = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
-  const providers = await openProviders(config, basis, closers);
-  const worker = works ? buildWorker(config, { ...basis, providers }, closers) : undefined;
+  const shared = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
+  const providers = await openProviders(config, shared, closers);
+  const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
   let url: string | undefined;
   if (config.roles.has('api')) {
-    url = await listenForClients(config, { ...basis, providers }, closers);
+    url = await listenForClients(config, { ...shared, providers }, closers);
     publicUrl ||= url;
   }
   closers.push(async () => worker?.stopClaiming());
@@ -110,10 +110,10 @@ async function startDeps(
 
 async function listenForClients(
   config: Config,
-  basis: Basis & { providers: Map<string, Provider> },
+  shared: SharedDeps & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, queue, storage, links, log, metrics, providers } = basis;
+  const { db, queue, storage, links, log, metrics, providers } = shared;
   const waiting = createWaiting({ db, log });
   const app = await createApp({
     ...{ db, queue, storage, links, log, providers, waiting },
@@ -170,8 +170,8 @@ async function isReachable(db: Database): Promise<boolean> {
   );
 }
 
-/** What most parts are built on. */
-interface Basis {
+/** What several parts of the service are built on. */
+interface SharedDeps {
   db: Database;
   queue: Queue;
   storage: Storage;
@@ -184,10 +184,10 @@ interface Basis {
 
 async function openProviders(
   config: Pick<Config, 'configuredProviders' | 'submitTimeoutSeconds'>,
-  basis: Basis,
+  shared: SharedDeps,
   closers: Closers,
 ): Promise<Map<string, Provider>> {
-  const { db, storage, scratch, log, guardedFetch, metrics } = basis;
+  const { db, storage, scratch, log, guardedFetch, metrics } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());
   const now = await followDatabaseClock({ db, log, signal: following.signal });
@@ -203,17 +203,17 @@ async function openProviders(
   return providers;
 }
 
-/** @returns a worker whose start begins everything that is done in the background, too */
+/** @returns a worker whose start also starts the providers and the upkeep in the background */
 function buildWorker(
   config: Config,
-  basis: Basis & { providers: Map<string, Provider> },
+  shared: SharedDeps & { providers: Map<string, Provider> },
   closers: Closers,
 ): Pick<Worker, 'start' | 'stopClaiming'> {
-  const { db, storage, log, scratch, providers } = basis;
+  const { db, storage, log, scratch, providers } = shared;
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
   const { pollMinSeconds, pollMaxSeconds, retentionDays } = config;
   const steps = createSteps({
-    ...{ db, storage, log, scratch, links: basis.links, guardedFetch: basis.guardedFetch },
+    ...{ db, storage, log, scratch, links: shared.links, guardedFetch: shared.guardedFetch },
     ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
     ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
     measurer: createMeasurer(),
@@ -223,7 +223,7 @@ function buildWorker(
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({ db, queue: basis.queue, log, steps });
+  const worker = createWorker({ db, queue: shared.queue, log, steps });
   closers.push(() => worker.stop(config.shutdownSeconds));
   const upkeep = new AbortController();
   const { signal } = upkeep;

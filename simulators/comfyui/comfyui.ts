@@ -6,7 +6,7 @@ import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.
 import type { SimulatorOptions } from '../kit/options.ts';
 import { createOutputs } from '../kit/outputs.ts';
 import { type JobRecord, openRecord } from '../kit/record.ts';
-import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/server.ts';
+import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { isListed } from '../kit/stage.ts';
 import { type GraphError, readGraph, type Workload } from './graph.ts';
 import {

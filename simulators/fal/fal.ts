@@ -7,7 +7,7 @@ import { type Fault, PASSING_FAULTS, quirk, SUBMIT_FAULTS } from '../kit/faults.
 import type { SimulatorOptions } from '../kit/options.ts';
 import { createOutputs, type Outputs } from '../kit/outputs.ts';
 import { type JobRecord, openRecord } from '../kit/record.ts';
-import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/server.ts';
+import type { SimulatedCall, SimulatedRequest, Simulation } from '../kit/simulation.ts';
 import { failedResult, notFound, refuse, unauthorized } from './errors.ts';
 import { historyPage } from './history.ts';
 import { endingOf, type FalJob, outputSpecOf, parseJob, wordOf } from './job.ts';

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import type { SimulatedResponse } from './exchange.ts';
 import { type FaultSource, PlanSchema } from './faults.ts';
 import type { BaseJob } from './record.ts';
-import type { SimulatedCall, Simulation } from './server.ts';
+import type { SimulatedCall, Simulation } from './simulation.ts';
 
 /** A request that arrived, including one that was reset before its body was read. */
 export const RequestLineSchema = Type.Object({

@@ -1,6 +1,7 @@
 import { readOptions, type SimulatorOptions } from './options.ts';
 import type { BaseJob } from './record.ts';
-import { type Simulation, serveSimulation } from './server.ts';
+import { serveSimulation } from './server.ts';
+import type { Simulation } from './simulation.ts';
 
 /**
  * The main program of a simulator: reads the command line, prints one line with its address and

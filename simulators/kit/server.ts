@@ -1,47 +1,11 @@
 import { once } from 'node:events';
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { controlCalls, type RequestLine } from './control.ts';
 import { reset, respond, type SimulatedResponse } from './exchange.ts';
 import { createFaultSource, type Fault, isExchangeFault } from './faults.ts';
 import type { SimulatorOptions } from './options.ts';
-import type { BaseJob, JobRecord } from './record.ts';
-
-/** A request to one call, read in full. */
-export interface SimulatedRequest {
-  url: URL;
-  /** What the groups of the call's path pattern matched. */
-  groups: string[];
-  headers: IncomingHttpHeaders;
-  body: Buffer;
-  /** Job faults to store with the job that this request creates. */
-  quirks: Fault[];
-}
-
-export interface SimulatedCall {
-  /** Its name in plans and in the list of requests: submit, read, find, cancel, output, ... */
-  name: string;
-  method: string;
-  /** Matched against the whole path. */
-  path: RegExp;
-  work(request: SimulatedRequest): SimulatedResponse | Promise<SimulatedResponse>;
-}
-
-/** One provider, simulated. */
-export interface Simulation<Job extends BaseJob> {
-  record: JobRecord<Job>;
-  /** Checks a job that a control call changed. */
-  parse(value: unknown): Job;
-  calls: SimulatedCall[];
-  /** The provider's error response for `fault.code`, or for `fault.status` alone. */
-  refuse(fault: Fault): SimulatedResponse;
-  /** The faults that `--fault-rate` draws from, by call. */
-  drawn: Record<string, Fault[]>;
-}
+import type { BaseJob } from './record.ts';
+import type { SimulatedCall, Simulation } from './simulation.ts';
 
 export interface RunningSimulator {
   url: string;

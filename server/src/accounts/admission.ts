@@ -42,9 +42,9 @@ export interface AdmissionRequest {
 const INVALID_KEY = 'The API key is unknown, revoked or expired, or its account is disabled.';
 
 /** Requests that share a statement, at most. */
-const MAX_TOGETHER = 64;
+const MAX_REQUESTS = 64;
 /** Statements in flight at once, per route and process. */
-const TURNS = 3;
+const MAX_STATEMENTS = 3;
 
 /**
  * Opens a function that authenticates a request, counts it in the rate window of its API key and
@@ -64,21 +64,21 @@ export function openAdmission<Row extends object>(
   read?: CallerRead,
 ): (request: AdmissionRequest) => Promise<Admitted<Row>> {
   const sql = admittingStatement(name, read);
-  const ask = batch({
-    maxItems: MAX_TOGETHER,
-    concurrency: TURNS,
-    keyOf: (asked: Asked) => asked.secret,
-    work: (together) => askTogether<Row>(db, sql, together),
+  const admit = batch({
+    maxItems: MAX_REQUESTS,
+    concurrency: MAX_STATEMENTS,
+    keyOf: ({ secret }: Batched) => secret,
+    work: (requests) => admitTogether<Row>(db, sql, requests),
   });
   return async ({ authorization, surface, argument = '' }) => {
-    const row = await ask({ secret: secretOf(authorization), surface, argument });
+    const row = await admit({ secret: secretOf(authorization), surface, argument });
     if (!row) throw unauthorized(INVALID_KEY);
     if (!row.admitted) throw await rateLimited(db, row.key_id);
     return { caller: { accountId: row.account_id, keyId: row.key_id, surface }, row };
   };
 }
 
-interface Asked {
+interface Batched {
   secret: string;
   surface: string;
   argument: string;
@@ -90,10 +90,10 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
   return statement(
     name,
     `with caller as (
-       select asked.place, asked.surface, asked.argument, k.id as key_id, k.account_id
+       select batched.ordinal, batched.surface, batched.argument, k.id as key_id, k.account_id
        from unnest($1::bytea[], $2::text[], $3::text[])
-         with ordinality as asked (secret_hash, surface, argument, place)
-       join api_keys k on k.secret_hash = asked.secret_hash
+         with ordinality as batched (secret_hash, surface, argument, ordinal)
+       join api_keys k on k.secret_hash = batched.secret_hash
        join accounts a on a.id = k.account_id
        where k.revoked_at is null and a.disabled_at is null
          and (k.expires_at is null or k.expires_at > clock_now())),
@@ -106,26 +106,30 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
          where cardinality(w.hits) < ${REQUESTS_PER_WINDOW}
            or w.hits[cardinality(w.hits) - ${REQUESTS_PER_WINDOW - 1}] <= clock_now() - ${WINDOW}
        returning key_id)
-     select caller.place::int as place, caller.key_id, caller.account_id,
+     select caller.ordinal::int as ordinal, caller.key_id, caller.account_id,
        admitted.key_id is not null as admitted ${read ? `, ${read.columns}` : ''}
      from caller left join admitted on admitted.key_id = caller.key_id ${read?.joins ?? ''}`,
   );
 }
 
-type Answered<Row> = Row & {
-  place: number;
+type ResultRow<Row> = Row & {
+  ordinal: number;
   key_id: string;
   account_id: string;
   admitted: boolean;
 };
 
-async function askTogether<Row extends object>(db: Queryable, sql: Statement, asked: Asked[]) {
-  const hashes = asked.map(({ secret }) => hashSecret(secret));
-  const surfaces = asked.map(({ surface }) => surface);
-  const texts = asked.map(({ argument }) => argument);
-  const rows = await db.query<Answered<Row>>(sql, [hashes, surfaces, texts]);
-  const byPlace = new Map(rows.map((row) => [row.place, row]));
-  return asked.map((_, i) => byPlace.get(i + 1));
+async function admitTogether<Row extends object>(
+  db: Queryable,
+  sql: Statement,
+  requests: Batched[],
+) {
+  const hashes = requests.map(({ secret }) => hashSecret(secret));
+  const surfaces = requests.map(({ surface }) => surface);
+  const texts = requests.map(({ argument }) => argument);
+  const rows = await db.query<ResultRow<Row>>(sql, [hashes, surfaces, texts]);
+  const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
+  return requests.map((_, i) => byOrdinal.get(i + 1));
 }
 
 const RETRY_AFTER = statement(

@@ -13,7 +13,7 @@ import { type AllowList, parseAllowList } from '../outbound/addresses.ts';
 import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
 import { PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 
-export type Role = 'api' | 'worker';
+type Role = 'api' | 'worker';
 
 /** The validated configuration of the service. Seconds and days may be fractions. */
 export interface Config {

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
 import { type FastifyInstance, fastify } from 'fastify';
-import { ApiError, errorEnvelope } from '../kernel/errors.ts';
+import { errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
 import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts';
 import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
-import { handleError, malformed } from './errors.ts';
+import { handleError, malformed, noSuchPath } from './errors.ts';
 import { healthRoutes } from './operations/health.ts';
 import { openApiOptions } from './public/openapi.ts';
 import { PUBLIC_API, type PublicApiDeps, publicApi } from './public/public-api.ts';
@@ -44,7 +44,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   );
   setResponseHeaders(app, deps);
   refuseUnroutable(app);
-  noteRequests(app);
+  trackRequests(app);
   await app.register(swagger, openApiOptions());
   healthRoutes(app, deps);
   await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
@@ -73,8 +73,7 @@ function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps):
 function refuseUnroutable(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw malformed();
-    if (request.is404)
-      throw new ApiError('not_found', 'There is no such path, or not with this method.');
+    if (request.is404) throw noSuchPath();
   });
   app.server.on('checkExpectation', (request, response) => {
     app.server.emit('request', request, response); // an expectation does not change the response
@@ -95,12 +94,12 @@ function wellFormed(url: string): string {
 /** The newest request of each connection. */
 const newest = new WeakMap<Socket, { received(): boolean; responded: boolean }>();
 
-function noteRequests(app: FastifyInstance): void {
+function trackRequests(app: FastifyInstance): void {
   app.server.on('request', (request, response) => {
-    const note = { received: () => request.complete, responded: false };
-    newest.set(request.socket, note);
+    const state = { received: () => request.complete, responded: false };
+    newest.set(request.socket, state);
     response.once('close', () => {
-      note.responded = true;
+      state.responded = true;
     });
   });
 }
@@ -111,8 +110,8 @@ function noteRequests(app: FastifyInstance): void {
  * connection is closed instead.
  */
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  const note = newest.get(socket);
-  const isAwaited = note?.received() === true && !note.responded;
+  const state = newest.get(socket);
+  const isAwaited = state?.received() === true && !state.responded;
   if (error.code === 'ECONNRESET' || !socket.writable || isAwaited) {
     socket.destroy();
     return;

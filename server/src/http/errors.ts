@@ -4,7 +4,7 @@ import { ApiError, errorEnvelope } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 
 /** Sends the error envelope with the headers that belong to the error. */
-export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', error.retryAfterSeconds);
   if (error.code === 'unauthorized') reply.header('www-authenticate', 'Bearer');
   return reply
@@ -28,7 +28,7 @@ export function handleError(
 }
 
 /** The public form of any error. Its private cause is never sent to the client. */
-export function asApiError(error: FastifyError | ApiError | Error): ApiError {
+function asApiError(error: FastifyError | ApiError | Error): ApiError {
   if (error instanceof ApiError) return error;
   if ('validation' in error && error.validation) return fromValidation(error);
   if ('statusCode' in error && error.statusCode !== undefined && error.statusCode < 500) {
@@ -55,6 +55,11 @@ function fromFramework(error: FastifyError): ApiError {
 export function malformed(cause?: unknown): ApiError {
   const details = { field: 'request', reason: 'malformed' };
   return new ApiError('invalid_request', 'The request is not valid HTTP.', { details, cause });
+}
+
+/** The error of a request to a path, or with a method, that has no route. */
+export function noSuchPath(): ApiError {
+  return new ApiError('not_found', 'There is no such path, or not with this method.');
 }
 
 type FailedRule = NonNullable<FastifyError['validation']>[number];

@@ -28,7 +28,7 @@ async function phaseOf(db: Database, key: string): Promise<string | undefined> {
 /** Sends SIGTERM and waits until the service has begun to stop. */
 async function askToStop(service: ServiceProcess): Promise<void> {
   service.process.kill('SIGTERM');
-  await until(async () => service.output().includes('"msg":"stopping'), Boolean);
+  await until(async () => service.output().includes('"msg":"shutting down'), Boolean);
 }
 
 function warnings(service: ServiceProcess): string[] {

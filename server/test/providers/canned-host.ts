@@ -9,7 +9,7 @@ export interface CannedResponse {
   text?: string;
 }
 
-export interface CannedRequest {
+interface CannedRequest {
   method: string;
   url: URL;
   headers: IncomingHttpHeaders;

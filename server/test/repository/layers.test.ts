@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { test } from 'node:test';
 import { importsOf, product, sources, WORKSPACES } from './sources.ts';
 
@@ -76,6 +77,66 @@ test('a workspace does not import the server by its package name', () => {
   );
   assert.deepEqual(
     wrong.map(({ name }) => name),
+    [],
+  );
+});
+
+/**
+ * Drops files that import no other file that is left, or that no other file imports, until each
+ * one that is left does both: these are the circles, and what connects two of them.
+ */
+function filesOfCircles(imports: Map<string, string[]>): string[] {
+  const rest = new Map(imports);
+  for (let before = -1; before !== rest.size; ) {
+    before = rest.size;
+    const imported = new Set([...rest.values()].flat());
+    for (const [name, targets] of rest) {
+      if (!imported.has(name) || !targets.some((target) => rest.has(target))) rest.delete(name);
+    }
+  }
+  return [...rest.keys()];
+}
+
+test('no files import each other in a circle, tests and types included', () => {
+  const imports = new Map(sources.map((source) => [source.name, importsOf(source)]));
+  assert.deepEqual(filesOfCircles(imports), []);
+});
+
+test('the search for circles finds a circle without the files around it', () => {
+  const imports = { a: ['b'], b: ['c'], c: ['b', 'd'], d: [] };
+  assert.deepEqual(filesOfCircles(new Map(Object.entries(imports))), ['b', 'c']);
+});
+
+const MAX_FILES = 15;
+
+test(`a folder has at most ${MAX_FILES} files, tests aside`, () => {
+  const counts = new Map<string, number>();
+  for (const { name } of sources.filter((source) => !source.name.endsWith('.test.ts'))) {
+    const folder = path.posix.dirname(name);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  assert.deepEqual(
+    [...counts].filter(([, files]) => files > MAX_FILES),
+    [],
+  );
+});
+
+/** The names that a file exports by a declaration. */
+function exportsOf(text: string): string[] {
+  const declared =
+    /^export (?:declare )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm;
+  return [...text.matchAll(declared)].map(([, name = '']) => name);
+}
+
+test('no two files of the product export the same name', () => {
+  const owners = new Map<string, string[]>();
+  for (const { name: file, text } of product) {
+    for (const name of new Set(exportsOf(text))) {
+      owners.set(name, [...(owners.get(name) ?? []), file]);
+    }
+  }
+  assert.deepEqual(
+    [...owners].filter(([, files]) => files.length > 1),
     [],
   );
 });

@@ -1,5 +1,5 @@
 /** One entry of `packages` in a package-lock.json of version 3; its key is the folder it is for. */
-export interface LockedPackage {
+interface LockedPackage {
   version?: string;
   resolved?: string;
   integrity?: string;

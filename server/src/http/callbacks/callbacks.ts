@@ -6,6 +6,7 @@ import {
   receiveCallback,
 } from '../../tasks/attempts/callback.ts';
 import { readBodiesAsBytes } from '../body-bytes.ts';
+import { noSuchPath } from '../errors.ts';
 
 /** A callback may repeat the whole job with its input. */
 const BODY_BYTES = 2 ** 20;
@@ -45,8 +46,9 @@ export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDep
       });
       deps.onCallback?.(provider, result);
       if (result === 'no_such_path') throw noSuchPath();
-      if (result === 'forged')
+      if (result === 'forged') {
         throw new ApiError('invalid_request', 'The callback could not be verified.');
+      }
       return { received: true };
     },
   );
@@ -60,8 +62,4 @@ function receiveRequest(
   const headers = Object.fromEntries(entries.map(([name, value]) => [name, value?.toString()]));
   const body = Buffer.isBuffer(request.body) ? request.body : new Uint8Array();
   return receiveCallback(deps, { ...request.params, body, headers });
-}
-
-function noSuchPath(): ApiError {
-  return new ApiError('not_found', 'There is no such path, or not with this method.');
 }

@@ -18,7 +18,7 @@ import { arkJob, statusOf } from './job.ts';
 import { createBody, modelsFor } from './request.ts';
 import { createScans, listPage, type Page } from './scan.ts';
 
-export interface ArkOptions {
+interface ArkOptions {
   /**
    * The base URL with the API version, for example
    * `https://ark.ap-southeast.bytepluses.com/api/v3`.

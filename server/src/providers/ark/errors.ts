@@ -17,7 +17,7 @@ export type ArkError = Static<typeof ArkErrorSchema>;
 const ErrorBodySchema = Type.Object({ error: ArkErrorSchema });
 
 /** Why Ark refused something. `busy` and `operator` as in `SubmitOutcome`. */
-export type Refusal = 'content_refused' | 'invalid_media' | 'invalid_request' | 'busy' | 'operator';
+type Refusal = 'content_refused' | 'invalid_media' | 'invalid_request' | 'busy' | 'operator';
 
 type Rule = [codes: RegExp, refusal: Refusal];
 

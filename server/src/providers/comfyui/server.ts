@@ -14,7 +14,7 @@ export interface ServerAddress {
   call: CallOnce;
 }
 
-export interface ServerRequest {
+interface ServerRequest {
   method: 'GET' | 'HEAD' | 'POST';
   /** With the query. */
   path: string;

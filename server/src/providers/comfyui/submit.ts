@@ -18,7 +18,7 @@ import {
 } from './values.ts';
 import { fillWorkflow, type Workflow } from './workflow.ts';
 
-export interface ComfyuiDeps {
+interface ComfyuiDeps {
   server: ServerAddress;
   workflows: Workflow[];
   frameRules: FrameRules;

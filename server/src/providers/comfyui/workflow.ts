@@ -10,7 +10,7 @@ const GraphSchema = Type.Record(
     inputs: Type.Record(Type.String(), Type.Unknown()),
   }),
 );
-export type Graph = Static<typeof GraphSchema>;
+type Graph = Static<typeof GraphSchema>;
 
 /** The placeholders that are not files. Numbers stay numbers, booleans stay booleans. */
 export const PLACEHOLDERS = [

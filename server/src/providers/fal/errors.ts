@@ -17,7 +17,7 @@ const ErrorSchema = Type.Object({
   ]),
   error_type: Type.Optional(Type.String()),
 });
-export type FalError = Static<typeof ErrorSchema>;
+type FalError = Static<typeof ErrorSchema>;
 
 /** The error in a body; undefined if the body is not in fal's format (a proxy's page). */
 export function falErrorIn(body: unknown): FalError | undefined {

@@ -4,7 +4,7 @@ import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
 import { MAX_LINE_SECONDS, type RateBudget, takeTurn } from './rate-budget.ts';
 
 /** A quota at a provider. All processes on one database share its budgets. */
-export interface Quota {
+interface Quota {
   db: Database;
   /** The provider and, if it has API keys, a hash of the key; no secret. */
   quota: string;

@@ -1,5 +1,5 @@
 /** The keys that a provider signs its callbacks with. */
-export interface SigningKeys<Key> {
+interface SigningKeys<Key> {
   /**
    * Whether one of the keys passes the check. Keys are fetched again when they are too old, and
    * when no key passes and they are older than 5 minutes: the provider may have changed them.

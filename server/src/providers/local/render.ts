@@ -2,12 +2,9 @@ import type { RenderSpec } from 'local-renderer';
 import { type ChildOutcome, runChild } from '../../kernel/child.ts';
 import type { RenderJob } from './render-child.ts';
 
-export type RenderOutcome =
-  | { kind: 'rendered' }
-  | { kind: 'failed'; cause: string }
-  | { kind: 'aborted' };
+type RenderOutcome = { kind: 'rendered' } | { kind: 'failed'; cause: string } | { kind: 'aborted' };
 
-export interface RenderOptions {
+interface RenderOptions {
   signal?: AbortSignal | undefined;
   timeoutSeconds?: number;
   memoryBytes?: number;

@@ -13,7 +13,7 @@ const ErrorSchema = Type.Object({
   title: Type.Optional(Type.String()),
   invalid_fields: Type.Optional(Type.Array(Type.Object({ field: Type.String() }))),
 });
-export type ReplicateError = Static<typeof ErrorSchema>;
+type ReplicateError = Static<typeof ErrorSchema>;
 
 /** The error in a body; undefined if the body is not in Replicate's format. */
 export function replicateErrorIn(body: unknown): ReplicateError | undefined {

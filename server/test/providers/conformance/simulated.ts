@@ -9,7 +9,7 @@ import type { Provider } from '../../../src/providers/provider.ts';
 import type { ProviderSubject } from './subject.ts';
 
 /** What an adapter of a simulated host is created with. */
-export interface SimulatedHost {
+interface SimulatedHost {
   url: string;
   options: {
     call: CallOnce;

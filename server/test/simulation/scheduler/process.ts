@@ -4,7 +4,7 @@ import type { Lifetime, Scheduler, Thread } from './scheduler.ts';
 import type { Trace } from './trace.ts';
 
 /** What goes wrong with a unit of work: it may not begin, or its result may get lost. */
-export type UnitFault = 'none' | 'crash_before' | 'refused' | 'response_lost' | 'crash_after';
+type UnitFault = 'none' | 'crash_before' | 'refused' | 'response_lost' | 'crash_after';
 
 export type FaultRates = Record<Exclude<UnitFault, 'none'>, number>;
 

@@ -65,15 +65,15 @@ export async function insertAttempt(
   return attempt;
 }
 
-const LIVE = statement(
-  'attempt_live',
+const CURRENT = statement(
+  'attempt_current',
   `select ${COLUMNS} from attempts
    where task_id = $1 and state in ('in_flight', 'unknown', 'accepted')`,
 );
 
 /** The task's only attempt that is in flight, unknown or accepted. */
-export async function liveAttempt(db: Queryable, taskId: string): Promise<Attempt | undefined> {
-  const [attempt] = await db.query<Attempt>(LIVE, [taskId]);
+export async function currentAttempt(db: Queryable, taskId: string): Promise<Attempt | undefined> {
+  const [attempt] = await db.query<Attempt>(CURRENT, [taskId]);
   return attempt;
 }
 

@@ -22,7 +22,7 @@ import {
 import { reconcile } from '../../operator/reconcile.ts';
 import { announce } from '../create/announce.ts';
 import { readTask } from '../create/create.ts';
-import { liveAttempt } from './attempts.ts';
+import { currentAttempt } from './attempts.ts';
 import { receiveCallback } from './callback.ts';
 import { recordEvidence } from './evidence.ts';
 import { findJobOf } from './find-job.ts';
@@ -176,7 +176,7 @@ test('strong absence counts only where the attempt was sent, and only by the pro
   await freezeClock(fixture.db, 41_000);
   assert.equal((await findAgain(fixture, held, elsewhere)).phase, 'held');
   const jumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
-  const late = await liveAttempt(fixture.db, held.id);
+  const late = await currentAttempt(fixture.db, held.id);
   assert.ok(late);
   await findJobOf(jumped, await readTask(fixture.db, held.id), late);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'held');

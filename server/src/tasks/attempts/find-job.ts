@@ -3,7 +3,7 @@ import type { FindOutcome, Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { postpone, type StepResult } from '../transitions.ts';
 import { type AttemptOutcome, applyOutcome } from './apply-outcome.ts';
-import { type Attempt, hasOverlappingAttempt, liveAttempt, takenJobs } from './attempts.ts';
+import { type Attempt, currentAttempt, hasOverlappingAttempt, takenJobs } from './attempts.ts';
 import {
   type EvidenceSource,
   isNamedElsewhere,
@@ -32,7 +32,7 @@ interface Finding {
 
 /** The step of a task that is held because its acceptance is not known. */
 export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResult> {
-  const attempt = await liveAttempt(deps.db, task.id);
+  const attempt = await currentAttempt(deps.db, task.id);
   if (!attempt) throw new Error(`${task.id} is held without an attempt`);
   return findJobOf(deps, task, attempt);
 }

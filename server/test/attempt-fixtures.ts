@@ -46,8 +46,8 @@ export function callBack(
 }
 
 /** A callback that names a job; `verified` if its signature is valid. */
-export function news(jobId: string | null, verified = false): Callback {
-  return { kind: 'news', jobId, verified };
+export function report(jobId: string | null, verified = false): Callback {
+  return { kind: 'report', jobId, verified };
 }
 
 /** Asks the provider for the job of the task's attempt. */

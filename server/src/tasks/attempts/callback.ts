@@ -56,7 +56,7 @@ export async function receiveCallback(
 async function readCallback(deps: CallbackDeps, incoming: IncomingCallback): Promise<Callback> {
   const provider = deps.providers.get(incoming.provider);
   if (!provider) throw new Error(`this process has no provider named ${incoming.provider}`);
-  if (!provider.readCallback) return { kind: 'news', jobId: null, verified: false };
+  if (!provider.readCallback) return { kind: 'report', jobId: null, verified: false };
   return provider.readCallback({ body: incoming.body, headers: incoming.headers });
 }
 
@@ -76,7 +76,7 @@ const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for u
 async function record(
   db: Database,
   { attemptId, taskId }: { attemptId: string; taskId: string },
-  { jobId, verified }: Extract<Callback, { kind: 'news' }>,
+  { jobId, verified }: Extract<Callback, { kind: 'report' }>,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query(LOCK, [attemptId]);

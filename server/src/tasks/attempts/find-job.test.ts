@@ -6,8 +6,8 @@ import {
   callbackDeps,
   detailsOf,
   findAgain,
-  news,
   providerWith,
+  report,
 } from '../../../test/attempt-fixtures.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
@@ -38,7 +38,7 @@ test('a callback wakes its task, and the job it names is adopted when the provid
   await freezeClock(fixture.db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
-  assert.equal(await callBack(fixture, attempt.id, news('job-1')), 'received');
+  assert.equal(await callBack(fixture, attempt.id, report('job-1')), 'received');
   const woken = await claimTask(fixture.db, held.id);
   assert.equal(
     (await findAgain(fixture, woken, providerWith({ 'job-1': 'working' }))).phase,
@@ -55,7 +55,7 @@ test('a callback during a find is kept: the task is due at once', async () => {
   await freezeClock(fixture.db, 1);
   const callsBackMeanwhile = scriptedProvider({
     find: async () => {
-      await callBack(fixture, attempt.id, news('job-meanwhile'));
+      await callBack(fixture, attempt.id, report('job-meanwhile'));
       return ABSENT;
     },
   });
@@ -65,31 +65,31 @@ test('a callback during a find is kept: the task is due at once', async () => {
 
 test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, news('job-invented'));
+  await callBack(fixture, attempt.id, report('job-invented'));
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
 });
 
 test('a job that a signed callback named is adopted without asking the provider', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, news('job-signed', true));
+  await callBack(fixture, attempt.id, report('job-signed', true));
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
 });
 
 test('a callback does not adopt a job of another attempt', async () => {
   const first = await makeHeldTask(fixture);
-  await callBack(fixture, first.attempt.id, news('job-owned', true));
+  await callBack(fixture, first.attempt.id, report('job-owned', true));
   assert.equal((await findAgain(fixture, first.held, providerWith({}))).phase, 'generating');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, news('job-owned', true));
+  await callBack(fixture, second.attempt.id, report('job-owned', true));
   assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
 });
 
 test('a callback does not adopt a confirmed orphan job', async () => {
   const first = await makeHeldTask(fixture);
-  await callBack(fixture, first.attempt.id, news('job-orphan', true));
+  await callBack(fixture, first.attempt.id, report('job-orphan', true));
   await reconcile(fixture.db, first.held.id, { kind: 'failed' }, 'the customer can’t wait');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, news('job-orphan', true));
+  await callBack(fixture, second.attempt.id, report('job-orphan', true));
   assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
 });
 
@@ -99,7 +99,7 @@ test('forged callbacks and unknown addresses change nothing', async () => {
     await callBack(fixture, attempt.id, { kind: 'forged', cause: 'bad signature' }),
     'forged',
   );
-  assert.equal(await callBack(fixture, 'att_unknown', news('job-x', true)), 'no_such_path');
+  assert.equal(await callBack(fixture, 'att_unknown', report('job-x', true)), 'no_such_path');
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
 });
 
@@ -130,7 +130,7 @@ test('a job that a callback named for another attempt is not adopted by likeness
   const { held } = await makeHeldTask(fixture);
   await freezeClock(fixture.db, 30_000);
   const other = await makeHeldTask(fixture);
-  await callBack(fixture, other.attempt.id, news('job-named'));
+  await callBack(fixture, other.attempt.id, report('job-named'));
   assert.equal((await findAgain(fixture, held, providerWith({}, found))).phase, 'held');
 });
 
@@ -140,7 +140,7 @@ test('a callback is recorded however many different failures of finds there are'
     await recordEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
   }
   await recordEvidence(fixture.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
-  await callBack(fixture, attempt.id, news('job-recorded', true));
+  await callBack(fixture, attempt.id, report('job-recorded', true));
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
   const { evidence } = (await detailsOf(fixture, held.id)).attempts[0] ?? { evidence: [] };
   assert.equal(evidence.length, 1 + 100 + 1, 'the sender’s, the finds’ and the callback’s');
@@ -149,13 +149,13 @@ test('a callback is recorded however many different failures of finds there are'
 
 test('a named job that can’t be read does not stop the provider’s find', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, news('job-unreadable'));
+  await callBack(fixture, attempt.id, report('job-unreadable'));
   const unreadable = { read: () => Promise.reject(new Error('HTTP 500')) };
   const found = { kind: 'found', jobId: 'job-listed', by: 'mark' } as const;
   const lists = scriptedProvider({ ...unreadable, find: async () => found });
   assert.equal((await findAgain(fixture, held, lists)).phase, 'generating');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, news('job-unreadable-2'));
+  await callBack(fixture, second.attempt.id, report('job-unreadable-2'));
   const absent = scriptedProvider({
     ...unreadable,
     find: async () => ({ ...ABSENT, proof: 'final' }),
@@ -190,14 +190,14 @@ test('text that Postgres can’t store is replaced in evidence, and the evidence
   const failure = `cut ${'🎬'.slice(0, 1)}, ended \0`;
   const failing = scriptedProvider({ find: () => Promise.reject(new Error(failure)) });
   await assert.rejects(findAgain(fixture, held, failing), { message: failure });
-  await callBack(fixture, attempt.id, news('job-odd', true));
+  await callBack(fixture, attempt.id, report('job-odd', true));
   const [{ evidence } = { evidence: [] }] = (await detailsOf(fixture, held.id)).attempts;
   assert.match(JSON.stringify(evidence), /cut �, ended �/);
 });
 
 test('a process without the provider rejects its callback, so that it is sent again', async () => {
   const { attempt } = await makeHeldTask(fixture);
-  const deps = { ...callbackDeps(fixture, news('job-x')), providers: new Map() };
+  const deps = { ...callbackDeps(fixture, report('job-x')), providers: new Map() };
   const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
   await assert.rejects(
     receiveCallback(deps, { ...incoming, body: new Uint8Array() }),
@@ -209,7 +209,7 @@ test('the evidence has counts, bytes sent and each different finding once', asyn
   const { held, attempt } = await makeHeldTask(fixture);
   await findAgain(fixture, held, providerWith({}));
   await findAgain(fixture, await readTask(fixture.db, held.id), providerWith({}));
-  await callBack(fixture, attempt.id, news(null));
+  await callBack(fixture, attempt.id, report(null));
   const [one] = (await detailsOf(fixture, held.id)).attempts;
   const evidence = one?.evidence.map((row) => {
     const { source, finding, times } = row as { source: string; finding: object; times: number };

@@ -106,8 +106,8 @@ async function applyDecided(
   attempt: Attempt,
   decided: { outcome: AttemptOutcome; cause: Record<string, unknown> },
 ): Promise<string> {
-  const known = { ...decided, by: 'operator', submitRetrySeconds: 0 } as const;
-  const result = await applyOutcome(tx, task, attempt, known);
+  const reported = { ...decided, by: 'operator', submitRetrySeconds: 0 } as const;
+  const result = await applyOutcome(tx, task, attempt, reported);
   return result === 'postponed' ? task.phase : result.phase;
 }
 

@@ -49,17 +49,17 @@ test('a callback wakes its task, and the job it names is adopted when the provid
   assert.equal(shownAttempt?.job_id, 'job-1');
 });
 
-test('a callback during a find is kept: the task is due at once', async () => {
+test('a callback that arrives during a find is not lost: the task is due at once', async () => {
   await freezeClock(fixture.db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
   await freezeClock(fixture.db, 1);
-  const callsBackMeanwhile = scriptedProvider({
+  const callsBackDuringFind = scriptedProvider({
     find: async () => {
       await callBack(fixture, attempt.id, report('job-meanwhile'));
       return ABSENT;
     },
   });
-  assert.equal((await findAgain(fixture, held, callsBackMeanwhile)).phase, 'held');
+  assert.equal((await findAgain(fixture, held, callsBackDuringFind)).phase, 'held');
   assert.equal((await claimTask(fixture.db, held.id)).phase, 'held', 'it is due at once');
 });
 
@@ -109,6 +109,7 @@ test('a job found by likeness is adopted only if no other attempt can own it', a
   const first = await makeHeldTask(fixture);
   await freezeClock(fixture.db, 10_100);
   const second = await makeHeldTask(fixture);
+  // The mode differs, but job specs are not compared.
   const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
   await sql(fixture.db, other, [second.held.id]);
   assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');
@@ -134,7 +135,7 @@ test('a job that a callback named for another attempt is not adopted by likeness
   assert.equal((await findAgain(fixture, held, providerWith({}, found))).phase, 'held');
 });
 
-test('a callback is recorded however many different failures of finds there are', async () => {
+test('a callback is recorded even after the limit of 100 different find failures', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   for (let n = 0; n < 101; n += 1) {
     await recordEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
@@ -143,7 +144,11 @@ test('a callback is recorded however many different failures of finds there are'
   await callBack(fixture, attempt.id, report('job-recorded', true));
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
   const { evidence } = (await detailsOf(fixture, held.id)).attempts[0] ?? { evidence: [] };
-  assert.equal(evidence.length, 1 + 100 + 1, 'the sender’s, the finds’ and the callback’s');
+  assert.equal(
+    evidence.length,
+    1 + 100 + 1,
+    'one from the sender, 100 from finds, one from the callback',
+  );
   assert.match(JSON.stringify(evidence), /"times": ?2/, 'a repeated failure is still counted');
 });
 
@@ -163,11 +168,11 @@ test('a named job that can’t be read does not stop the provider’s find', asy
   await assert.rejects(
     findAgain(fixture, second.held, absent),
     /HTTP 500/,
-    'the unreadable job may be the one',
+    'the unreadable job may be the attempt’s own',
   );
 });
 
-test('strong absence counts only where the attempt was sent, and only by the process’s own clock too', async () => {
+test('strong absence counts only at the identity that the attempt was sent with, and only if the process’s own clock confirms that the submit is over', async () => {
   const strong = providerWith({}, { kind: 'absent', proof: 'strong' });
   const elsewhere = { ...strong, identity: 'another account' };
   await freezeClock(fixture.db, 40_000);
@@ -175,10 +180,10 @@ test('strong absence counts only where the attempt was sent, and only by the pro
   await announce(fixture.db, held.id);
   await freezeClock(fixture.db, 41_000);
   assert.equal((await findAgain(fixture, held, elsewhere)).phase, 'held');
-  const jumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
+  const clockJumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
   const late = await currentAttempt(fixture.db, held.id);
   assert.ok(late);
-  await findJobOf(jumped, await readTask(fixture.db, held.id), late);
+  await findJobOf(clockJumped, await readTask(fixture.db, held.id), late);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
   await findAgain(fixture, await readTask(fixture.db, held.id), strong);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'failed');
@@ -195,7 +200,7 @@ test('text that Postgres can’t store is replaced in evidence, and the evidence
   assert.match(JSON.stringify(evidence), /cut �, ended �/);
 });
 
-test('a process without the provider rejects its callback, so that it is sent again', async () => {
+test('a process that has not configured the provider rejects its callback, so that the provider sends it again', async () => {
   const { attempt } = await makeHeldTask(fixture);
   const deps = { ...callbackDeps(fixture, report('job-x')), providers: new Map() };
   const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };

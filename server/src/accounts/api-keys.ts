@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { type Queryable, statement } from '../database/database.ts';
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
 
@@ -33,10 +33,11 @@ export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');
 }
 
-const INSERT = statement(
+const INSERT = namedStatement(
   'key_insert',
+  ['id', 'accountId', 'name', 'secretHash', 'expiresAt'],
   `insert into api_keys (id, account_id, name, secret_hash, expires_at)
-   values ($1, $2, $3, $4, $5)`,
+   values (:id, :accountId, :name, :secretHash, :expiresAt)`,
 );
 
 /**
@@ -55,7 +56,14 @@ export async function createKey(
   const keyId = newId('apiKey');
   const secret = newSecret();
   const expiresAt = key.expiresAt === undefined ? null : new Date(key.expiresAt);
-  await db.query(INSERT, [keyId, key.accountId, key.name ?? null, hashSecret(secret), expiresAt]);
+  const values = INSERT.values({
+    id: keyId,
+    accountId: key.accountId,
+    name: key.name ?? null,
+    secretHash: hashSecret(secret),
+    expiresAt,
+  });
+  await db.query(INSERT, values);
   return { keyId, secret };
 }
 

@@ -83,14 +83,10 @@ test('a statement name is used once', () => {
   );
 });
 
-/** Files whose statements still have five positional parameters or more. */
-const STILL_POSITIONAL = ['server/src/accounts/api-keys.ts', 'server/src/providers/local/jobs.ts'];
-
 test('no statement has more than four positional parameters', () => {
   const wrong = product.filter(({ text }) => /(?<!-)\$([5-9]|[1-9]\d)\b/.test(text));
-  const names = wrong.map(({ name }) => name);
   assert.deepEqual(
-    names.filter((name) => !STILL_POSITIONAL.includes(name)),
+    wrong.map(({ name }) => name),
     [],
   );
 });

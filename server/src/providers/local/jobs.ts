@@ -1,4 +1,4 @@
-import { type Database, statement } from '../../database/database.ts';
+import { type Database, namedStatement, statement } from '../../database/database.ts';
 import type { JobSpec } from '../provider.ts';
 
 export interface LocalJob {
@@ -45,11 +45,12 @@ const LOSE = statement(
   'local_job_lose',
   `update local_jobs set state = 'failed', cause = $2 where id = $1 and state = 'succeeded'`,
 );
-const FINISH = statement(
+const FINISH = namedStatement(
   'local_job_finish',
-  `update local_jobs set state = $3, object_id = $4, cause = $5, leased_until = null,
-     updated_at = clock_now()
-   where id = $1 and renders = $2 and state = 'rendering' returning id`,
+  ['id', 'renders', 'state', 'objectId', 'cause'],
+  `update local_jobs set state = :state, object_id = :objectId, cause = :cause,
+     leased_until = null, updated_at = clock_now()
+   where id = :id and renders = :renders and state = 'rendering' returning id`,
 );
 
 export async function readJob(db: Database, id: string): Promise<LocalJob | undefined> {
@@ -99,6 +100,8 @@ export async function finishJob(
   job: LocalJob,
   end: { state: 'succeeded' | 'failed' | 'queued'; objectId?: string; cause?: string },
 ): Promise<boolean> {
-  const values = [job.id, job.renders, end.state, end.objectId ?? null, end.cause ?? null];
+  const { id, renders } = job;
+  const { state, objectId = null, cause = null } = end;
+  const values = FINISH.values({ id, renders, state, objectId, cause });
   return (await db.query(FINISH, values)).length === 1;
 }

@@ -17,7 +17,7 @@ import {
 import { type Database, openDatabase } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
-import { insertAttempt, liveAttempt } from '../attempts/attempts.ts';
+import { currentAttempt, insertAttempt } from '../attempts/attempts.ts';
 import { findJobOf } from '../attempts/find-job.ts';
 import { announce } from '../create/announce.ts';
 import { createTask, readTask } from '../create/create.ts';
@@ -281,7 +281,7 @@ test('weak absence and ambiguous finds prove nothing, however late', async () =>
     const held = moved(await submitTask(depsWith(thatFinds(hint)), task));
     assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
-    const attempt = await liveAttempt(db, task.id);
+    const attempt = await currentAttempt(db, task.id);
     assert.ok(attempt);
     assert.equal(await findJobOf(depsWith(thatFinds(hint)), held, attempt), 'postponed');
     assert.deepEqual(await paid(task), HELD);
@@ -294,7 +294,7 @@ async function heldTask() {
   const { task, binding } = await makeSubmittingTask(fixture);
   const unknown = thatReturns({ kind: 'unknown', cause: 'timed out' });
   const held = moved(await submitTask(depsWith(unknown), task));
-  const attempt = await liveAttempt(db, task.id);
+  const attempt = await currentAttempt(db, task.id);
   assert.ok(attempt);
   return { held, attempt, binding };
 }
@@ -383,7 +383,7 @@ test('an acceptance during another worker’s find is recorded once', async () =
   const { task } = await outcomeAfterTakeOver(
     { kind: 'accepted', jobId: 'late-2' },
     async (taken) => {
-      const attempt = await liveAttempt(db, taken.id);
+      const attempt = await currentAttempt(db, taken.id);
       assert.ok(attempt);
       look = () =>
         findJobOf(depsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);

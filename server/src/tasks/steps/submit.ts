@@ -9,8 +9,8 @@ import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.
 import { applyOutcome } from '../attempts/apply-outcome.ts';
 import {
   type Attempt,
+  currentAttempt,
   insertAttempt,
-  liveAttempt,
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
 import { recordEvidence } from '../attempts/evidence.ts';
@@ -35,7 +35,7 @@ export interface SubmitStepDeps extends FindDeps {
  * task.
  */
 export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
-  const inFlight = await liveAttempt(deps.db, task.id);
+  const inFlight = await currentAttempt(deps.db, task.id);
   if (inFlight) return findJobOf(deps, task, inFlight);
   let provider: Provider;
   try {

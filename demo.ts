@@ -1,5 +1,5 @@
-// npm run demo: the whole service once through, in a temporary folder, with nothing left behind but
-// demo.mp4 beside this file.
+// npm run demo: makes one video with the whole service, in a temporary folder. Only demo.mp4 beside
+// this file remains.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -48,7 +48,7 @@ async function startService(env: NodeJS.ProcessEnv): Promise<Demo> {
   const service = spawn(process.execPath, [CLI, 'serve'], {
     env,
     stdio: ['ignore', 'ignore', 'inherit'],
-    detached: true, // Ctrl-C reaches this script alone, which then stops the service in good order
+    detached: true, // Ctrl-C reaches this script only, which then stops the service in an orderly way
   });
   const url = `http://127.0.0.1:${env.PORT}`;
   while (!(await isReady(url))) {
@@ -111,7 +111,7 @@ async function call<Result>(api: Api, route: string, init: RequestInit = {}): Pr
   const response = await fetch(`${api.url}/api/v1${route}`, { ...init, headers });
   const body = (await response.json()) as Result;
   if (!response.ok)
-    throw new Error(`${route} answered ${response.status}: ${JSON.stringify(body)}`);
+    throw new Error(`${route} returned ${response.status}: ${JSON.stringify(body)}`);
   return body;
 }
 
@@ -123,7 +123,7 @@ async function generate(api: Api): Promise<VideoTask> {
   });
   say(`task ${task.id} is ${task.status}, ${task.credits_used} credits are reserved`);
   while (task.status === 'processing') {
-    await delay(2500); // 30 requests a minute and key are allowed
+    await delay(2500); // an API key may send 30 requests a minute
     task = await call<VideoTask>(api, `/tasks/${task.id}`);
     say(task.status === 'processing' ? 'still processing ...' : `the task is ${task.status}`);
   }
@@ -133,7 +133,7 @@ async function generate(api: Api): Promise<VideoTask> {
 async function download(task: VideoTask): Promise<void> {
   if (!task.output) throw new Error(`the task failed: ${task.error?.code} ${task.error?.message}`);
   const response = await fetch(task.output.video_url);
-  if (!response.ok) throw new Error(`the download answered ${response.status}`);
+  if (!response.ok) throw new Error(`the download returned ${response.status}`);
   const bytes = new Uint8Array(await response.arrayBuffer());
   await writeFile(VIDEO, bytes);
   say(`downloaded ${VIDEO} (${Math.round(bytes.length / 1024)} KiB)`);
@@ -142,7 +142,7 @@ async function download(task: VideoTask): Promise<void> {
 async function check(): Promise<void> {
   const measured = await createMeasurer().measure(VIDEO, 'video');
   if (measured.kind !== 'measured' || measured.facts.kind !== 'video') {
-    throw new Error(`the file is no good: ${JSON.stringify(measured)}`);
+    throw new Error(`the video is damaged: ${JSON.stringify(measured)}`);
   }
   const { width, height, durationSeconds, frames, videoCodec, audio } = measured.facts;
   const sound = audio ? `${audio.codec} sound` : 'no sound';
@@ -160,8 +160,8 @@ async function tour(demo: Demo): Promise<void> {
   const secret = await makeKey(demo);
   const api = { url: demo.url, secret };
   const before = await call<Balance>(api, '/credits');
-  say(`made account ${EMAIL} with an API key and ${before.available_credits} paid credits`);
-  say(`asking for: ${JSON.stringify(REQUEST)}`);
+  say(`created account ${EMAIL} with an API key and ${before.available_credits} paid credits`);
+  say(`sending: ${JSON.stringify(REQUEST)}`);
   const task = await generate(api);
   await download(task);
   await check();
@@ -169,13 +169,13 @@ async function tour(demo: Demo): Promise<void> {
   const { ok } = await framewright<{ ok: boolean }>(demo, 'audit');
   say(
     `credits: ${before.available_credits} before, ${task.credits_used} spent (5 s x 50), ` +
-      `${after.available_credits} left; the books are ${ok ? 'right' : 'WRONG'}`,
+      `${after.available_credits} left; the audit found ${ok ? 'no problem' : 'PROBLEMS'}`,
   );
   if (!ok) throw new Error('the audit found problems');
 }
 
 const NEXT = `
-The video is a test pattern: the local renderer needs no key and no network, and is no AI model.
+The video is a test pattern: the local renderer is not an AI model, and needs no key and no network.
 
 Next:
   open demo.mp4                      look at it

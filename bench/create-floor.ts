@@ -1,4 +1,4 @@
-/** A program: the same create transactions as the service's, with no HTTP around them. */
+/** A program that runs the service's create transactions without HTTP. */
 
 import { priceOf } from '../server/src/catalog/price.ts';
 import type { GenerationRequest } from '../server/src/catalog/request.ts';
@@ -7,7 +7,7 @@ import { createLog } from '../server/src/kernel/log.ts';
 import { openQueue } from '../server/src/queue/queue.ts';
 import { createTask } from '../server/src/tasks/create/create.ts';
 import { fingerprintOf } from '../server/src/tasks/create/fingerprint.ts';
-import { answerQuestions } from './program.ts';
+import { serveRequests } from './program.ts';
 import { measure, type Sample } from './sample.ts';
 
 export interface CreateFloorSetup {
@@ -29,7 +29,7 @@ const REQUEST: GenerationRequest = {
   generate_audio: true,
 };
 
-answerQuestions<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
+serveRequests<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
   const log = createLog({ level: 'warn' });
   const { databaseUrl: url, connections, accountIds } = setup;
   const db = openDatabase({ url, connections, log });
@@ -47,7 +47,7 @@ answerQuestions<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => 
     await createTask(deps, binding, REQUEST, price);
   };
   return {
-    answer: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),
+    handle: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),
     close: async () => {
       await queue.close();
       await db.close();

@@ -1,6 +1,6 @@
-/** A program: clients of the API, each on a keep-alive connection of its own. */
+/** A program that runs clients of the API, each on a keep-alive connection of its own. */
 import { type HttpConnection, openHttpConnection } from './http-connection.ts';
-import { answerQuestions } from './program.ts';
+import { serveRequests } from './program.ts';
 import { measure, type Sample } from './sample.ts';
 
 /** An API key, and a task that it may read. */
@@ -17,10 +17,10 @@ export interface HttpClientsSetup {
   targets: Target[];
 }
 
-/** Every answer must have this status, or the round counts for nothing. */
+/** Every response must have this status; another one ends the round with an error. */
 const EXPECTED = { create: 202, read: 200 };
 
-answerQuestions<HttpClientsSetup, { seconds: number }, Sample>(async (setup) => {
+serveRequests<HttpClientsSetup, { seconds: number }, Sample>(async (setup) => {
   const url = new URL(setup.url);
   const connections = await Promise.all(
     Array.from({ length: setup.clients }, () => openHttpConnection(url)),
@@ -29,10 +29,10 @@ answerQuestions<HttpClientsSetup, { seconds: number }, Sample>(async (setup) => 
   const nextTarget = inTurn(setup.targets);
   const act = async (client: number) => {
     const status = await pick(connections, client).send(requestFor(url, nextTarget()));
-    if (status !== EXPECTED[setup.act]) throw new Error(`a ${setup.act} was answered ${status}`);
+    if (status !== EXPECTED[setup.act]) throw new Error(`a ${setup.act} got ${status}`);
   };
   return {
-    answer: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),
+    handle: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),
     close: async () => {
       for (const connection of connections) connection.close();
     },
@@ -49,7 +49,7 @@ function inTurn<T>(values: T[]): () => T {
   let turn = 0;
   return () => {
     const value = values[turn % values.length];
-    if (value === undefined) throw new Error('there is nothing to take turns');
+    if (value === undefined) throw new Error('there are no targets');
     turn += 1;
     return value;
   };

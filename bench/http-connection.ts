@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 
 /**
- * One keep-alive connection that costs its machine as little as possible, for the clients share the
- * cores with what is measured: one request at a time, answers with a content-length only.
+ * One keep-alive connection that uses little CPU time, since the clients share the cores with what is
+ * measured: one request at a time, and only responses with a content-length.
  */
 export interface HttpConnection {
-  /** Sends a whole request and resolves with the status of its answer, once all of it is here. */
+  /** Sends a whole request and resolves with the status once the whole response has arrived. */
   send(request: string): Promise<number>;
   close(): void;
 }
@@ -19,7 +19,9 @@ export async function openHttpConnection(url: URL): Promise<HttpConnection> {
   let received = '';
   let waiting: PromiseWithResolvers<number> | undefined;
   const fail = (error: Error) => waiting?.reject(error);
-  socket.on('error', fail).once('close', () => fail(new Error('the service hung up')));
+  socket
+    .on('error', fail)
+    .once('close', () => fail(new Error('the service closed the connection')));
   socket.setEncoding('latin1').on('data', (text: string) => {
     received += text;
     const status = statusOfWhole(received);
@@ -37,12 +39,12 @@ export async function openHttpConnection(url: URL): Promise<HttpConnection> {
   };
 }
 
-/** undefined until all of the answer is here. */
-function statusOfWhole(answer: string): number | undefined {
-  const headEnd = answer.indexOf(HEAD_END);
+/** undefined until the whole response has arrived. */
+function statusOfWhole(response: string): number | undefined {
+  const headEnd = response.indexOf(HEAD_END);
   if (headEnd < 0) return undefined;
-  const length = /\r\ncontent-length: *(\d+)/i.exec(answer)?.[1];
-  if (length === undefined) throw new Error('an answer without content-length');
-  if (answer.length < headEnd + HEAD_END.length + Number(length)) return undefined;
-  return Number(answer.slice(9, 12)); // after "HTTP/1.1 "
+  const length = /\r\ncontent-length: *(\d+)/i.exec(response)?.[1];
+  if (length === undefined) throw new Error('a response without content-length');
+  if (response.length < headEnd + HEAD_END.length + Number(length)) return undefined;
+  return Number(response.slice(9, 12)); // after "HTTP/1.1 "
 }

@@ -2,12 +2,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Resident memory of a process in bytes, now and at its peak (Linux's /proc; see proc(5)). */
-export interface ResidentMemory {
+interface ResidentMemory {
   nowBytes: number;
   peakBytes: number;
 }
 
-/** @returns zeros when there is no such process any more */
+/** @returns zeros when the process has ended */
 export async function residentMemory(pid: number): Promise<ResidentMemory> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const bytes = (name: string) =>
@@ -15,12 +15,12 @@ export async function residentMemory(pid: number): Promise<ResidentMemory> {
   return { nowBytes: bytes('VmRSS'), peakBytes: bytes('VmHWM') };
 }
 
-/** Forgets a process's peak: the next one counts from its memory of now. */
+/** Resets the peak of a process to its present memory. */
 export async function forgetPeak(pid: number): Promise<void> {
   await writeFile(`/proc/${pid}/clear_refs`, '5');
 }
 
-/** The largest peak of any one child that a process has while `work` goes on. */
+/** The largest peak of any single child process while `work` is under way. */
 export async function peakOfChildren(pid: number, work: Promise<unknown>): Promise<number> {
   let peakBytes = 0;
   let isOver = false;

@@ -8,14 +8,17 @@ const VIDEO_SECONDS = 2;
 /** The signature and the header chunk of a PNG; other chunks may follow (third edition, 5.6). */
 const PNG_HEAD_BYTES = 33;
 
-export interface PaddedMedia {
+interface PaddedMedia {
   image: Buffer;
   video: Buffer;
   videoSeconds: number;
 }
 
-/** A valid picture and a valid video, each padded to a size by what decoders skip. */
-export async function makePaddedMedia(bytes: { image: number; video: number }) {
+/** A valid picture and a valid video, each padded to a size with data that decoders skip. */
+export async function makePaddedMedia(bytes: {
+  image: number;
+  video: number;
+}): Promise<PaddedMedia> {
   await using folder = await temporaryFolder();
   const imagePath = path.join(folder.path, 'image.png');
   const videoPath = path.join(folder.path, 'video.mp4');
@@ -28,7 +31,7 @@ export async function makePaddedMedia(bytes: { image: number; video: number }) {
   };
 }
 
-/** Puts one private ancillary chunk behind the header. */
+/** Inserts one private ancillary chunk after the header. */
 function padPng(png: Buffer, sizeBytes: number): Buffer {
   const typed = Buffer.alloc(sizeBytes - png.length - 8);
   typed.write('paDd', 'latin1');
@@ -40,7 +43,7 @@ function padPng(png: Buffer, sizeBytes: number): Buffer {
   return Buffer.concat([head, length, typed, checksum, rest]);
 }
 
-/** Puts one `free` box behind the last box. */
+/** Appends one `free` box. */
 function padMp4(mp4: Buffer, sizeBytes: number): Buffer {
   const box = Buffer.alloc(sizeBytes - mp4.length);
   box.writeUInt32BE(box.length);

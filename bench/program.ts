@@ -1,32 +1,32 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
-/** One of this folder's programs in a process of its own: it answers one question at a time. */
-export interface Program<Question, Answer> extends AsyncDisposable {
-  ask(question: Question): Promise<Answer>;
+/** One of this folder's programs in a process of its own; it handles one request at a time. */
+export interface Program<Request, Result> extends AsyncDisposable {
+  send(request: Request): Promise<Result>;
 }
 
-type Reply = { answer: unknown } | { failure: string };
+type Reply = { result: unknown } | { failure: string };
 
 /**
- * Starts a program that calls {@link answerQuestions} and waits until it is set up.
+ * Starts a program that calls {@link serveRequests} and waits until it is set up.
  * @param script its file name in this folder
  */
-export async function startProgram<Setup extends object, Question extends object, Answer>(
+export async function startProgram<Setup extends object, Request extends object, Result>(
   script: string,
   setup: Setup,
-): Promise<Program<Question, Answer>> {
+): Promise<Program<Request, Result>> {
   const child = fork(new URL(script, import.meta.url), { execArgv: ['--no-warnings'] });
-  const ask = async (question: object): Promise<unknown> => {
-    child.send(question);
-    const [reply] = await Promise.race([once(child, 'message'), endOf(child, script)]);
-    const told = reply as Reply;
-    if ('failure' in told) throw new Error(`${script}: ${told.failure}`);
-    return told.answer;
+  const send = async (request: object): Promise<unknown> => {
+    child.send(request);
+    const [message] = await Promise.race([once(child, 'message'), endOf(child, script)]);
+    const reply = message as Reply;
+    if ('failure' in reply) throw new Error(`${script}: ${reply.failure}`);
+    return reply.result;
   };
-  await ask(setup);
+  await send(setup);
   return {
-    ask: async (question) => (await ask(question)) as Answer,
+    send: async (request) => (await send(request)) as Result,
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null) return;
       child.disconnect();
@@ -40,21 +40,24 @@ async function endOf(child: ReturnType<typeof fork>, script: string): Promise<ne
   throw new Error(`${script} ended with ${code}`);
 }
 
-/** The program's side: sets up by the first message, answers the others, ends with its parent. */
-export function answerQuestions<Setup, Question, Answer>(
+/**
+ * The program's side: the first message is its set-up, all others are requests. The program ends
+ * with its parent.
+ */
+export function serveRequests<Setup, Request, Result>(
   open: (setup: Setup) => Promise<{
-    answer: (question: Question) => Promise<Answer>;
+    handle: (request: Request) => Promise<Result>;
     close: () => Promise<void>;
   }>,
 ): void {
   let opened: ReturnType<typeof open> | undefined;
   process.on('message', (message) => {
-    const reply: Promise<unknown> | undefined = opened?.then(({ answer }) =>
-      answer(message as Question),
+    const reply: Promise<unknown> | undefined = opened?.then(({ handle }) =>
+      handle(message as Request),
     );
     opened ??= open(message as Setup);
     (reply ?? opened.then(() => 'ready')).then(
-      (answer) => process.send?.({ answer }),
+      (result) => process.send?.({ result }),
       (error: Error) => process.send?.({ failure: error.stack ?? error.message }),
     );
   });

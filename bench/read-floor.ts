@@ -1,8 +1,8 @@
-/** A program: a bare Fastify route that reads one row by its primary key. Its answer is its URL. */
+/** A program with a bare Fastify route that reads one row by its primary key; it returns its URL. */
 import { fastify } from 'fastify';
 import { openDatabase, statement } from '../server/src/database/database.ts';
 import { createLog } from '../server/src/kernel/log.ts';
-import { answerQuestions } from './program.ts';
+import { serveRequests } from './program.ts';
 
 export interface ReadFloorSetup {
   databaseUrl: string;
@@ -15,7 +15,7 @@ const READ = statement(
    from tasks where id = $1`,
 );
 
-answerQuestions<ReadFloorSetup, object, string>(async ({ databaseUrl, connections }) => {
+serveRequests<ReadFloorSetup, object, string>(async ({ databaseUrl, connections }) => {
   const log = createLog({ level: 'warn' });
   const db = openDatabase({ url: databaseUrl, connections, log });
   const app = fastify();
@@ -25,7 +25,7 @@ answerQuestions<ReadFloorSetup, object, string>(async ({ databaseUrl, connection
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
-    answer: async () => url,
+    handle: async () => url,
     close: async () => {
       await app.close();
       await db.close();

@@ -1,11 +1,11 @@
 import type { Program } from './program.ts';
 import { median, type Sample } from './sample.ts';
 
-/** How two sides compare that were measured in turns. */
+/** The service and its floor, measured in turns. */
 export interface Comparison {
   service: Sample;
   floor: Sample;
-  /** Of the rates, round by round: what disturbs a moment disturbs both sides. */
+  /** Of the rates of each round, since a disturbance of the machine affects both sides alike. */
   ratio: { median: number; lowest: number; highest: number };
 }
 
@@ -13,17 +13,17 @@ type Load = Program<{ seconds: number }, Sample>;
 
 export const ROUNDS = 7;
 export const ROUND_SECONDS = 2.5;
-/** Connections are opened, statements prepared and code compiled before anything counts. */
+/** Connections are opened, statements prepared and code compiled before the first round. */
 const WARM_UP_SECONDS = 2;
 
 /** Loads the service and its floor in turns, never both at once. */
 export async function compare(service: Load, floor: Load): Promise<Comparison> {
-  await service.ask({ seconds: WARM_UP_SECONDS });
-  await floor.ask({ seconds: WARM_UP_SECONDS });
+  await service.send({ seconds: WARM_UP_SECONDS });
+  await floor.send({ seconds: WARM_UP_SECONDS });
   const rounds: Array<{ service: Sample; floor: Sample }> = [];
   while (rounds.length < ROUNDS) {
     const seconds = ROUND_SECONDS;
-    rounds.push({ service: await service.ask({ seconds }), floor: await floor.ask({ seconds }) });
+    rounds.push({ service: await service.send({ seconds }), floor: await floor.send({ seconds }) });
   }
   const ratios = rounds.map((round) => round.service.perSecond / round.floor.perSecond);
   return {

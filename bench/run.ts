@@ -9,8 +9,8 @@ import { measureWaitingCreate, WAITING_CLIENTS } from './waiting.ts';
 const TARGETS = { create: 0.5, read: 0.7, growthMegabytes: 100 };
 
 print(`${availableParallelism()} cores, shared by the clients, the service and its database;`);
-print(`Node ${process.version}; ${ROUNDS} rounds of ${ROUND_SECONDS} s on each side, in turns;`);
-print(`${CLIENTS} clients; figures are medians of the rounds\n`);
+print(`Node ${process.version}; ${ROUNDS} rounds of ${ROUND_SECONDS} s per side, in turns;`);
+print(`${CLIENTS} clients; all numbers are medians of the rounds\n`);
 print(row(['', 'service/s', 'floor/s', 'ratio', '(range)', 'target', 'p50 ms', 'p99 ms']));
 const { create, read } = await compareThroughput();
 print(comparisonRow('create', create, TARGETS.create));
@@ -34,28 +34,28 @@ function comparisonRow(name: string, compared: Comparison, target: number): stri
     floor.perSecond.toFixed(0),
     ratio.median.toFixed(2),
     `${ratio.lowest.toFixed(2)}-${ratio.highest.toFixed(2)}`,
-    verdict(ratio.median >= target, `>= ${target}`),
+    targetCell(ratio.median >= target, `>= ${target}`),
     service.p50Milliseconds.toFixed(1),
     service.p99Milliseconds.toFixed(1),
   ]);
 }
 
-function verdict(isMet: boolean, target: string): string {
+function targetCell(isMet: boolean, target: string): string {
   return `${target} ${isMet ? 'met' : 'MISSED'}`;
 }
 
 function waitingLine({ p50Milliseconds: p50, p99Milliseconds: p99 }: Sample): string {
-  const what = `${WAITING_CLIENTS} clients, earlier tasks rendering meanwhile`;
+  const what = `${WAITING_CLIENTS} clients, while earlier tasks are rendered`;
   const times = `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms from the POST to its 202`;
   return `\nwaiting create, ${what}: ${times}`;
 }
 
 function ingestLine(memory: IngestMemory | undefined): string {
-  if (!memory) return 'ingest: memory is measured on Linux only';
+  if (!memory) return 'ingest: memory can be measured on Linux only';
   const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
   const { ingestedBytes, seconds, restBytes, peakBytes, childPeakBytes } = memory;
   const growth = megabytes(peakBytes - restBytes);
-  const target = verdict(
+  const target = targetCell(
     growth < TARGETS.growthMegabytes,
     `target < ${TARGETS.growthMegabytes} MB`,
   );

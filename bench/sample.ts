@@ -1,11 +1,11 @@
-/** What one round of load showed. */
+/** The result of one round of load. */
 export interface Sample {
   perSecond: number;
   p50Milliseconds: number;
   p99Milliseconds: number;
 }
 
-/** Lets `clients` act again and again, each as soon as its last act is over, for `seconds`. */
+/** Runs clients for `seconds`, each of which acts again as soon as its previous act is over. */
 export async function measure(
   load: { clients: number; seconds: number },
   act: (client: number) => Promise<void>,
@@ -26,8 +26,8 @@ export async function measure(
   return summarize(milliseconds, elapsedSeconds);
 }
 
-/** The rate and the spread of acts that took these times, all of them within `elapsedSeconds`. */
-export function summarize(milliseconds: number[], elapsedSeconds: number): Sample {
+/** The rate and the quantiles of acts that took these times, all within `elapsedSeconds`. */
+function summarize(milliseconds: number[], elapsedSeconds: number): Sample {
   return {
     perSecond: milliseconds.length / elapsedSeconds,
     p50Milliseconds: quantile(milliseconds, 0.5),
@@ -36,7 +36,7 @@ export function summarize(milliseconds: number[], elapsedSeconds: number): Sampl
 }
 
 /** The smallest value that at least this share of the values does not exceed. */
-export function quantile(values: number[], share: number): number {
+function quantile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }

@@ -1,11 +1,11 @@
 import { client } from '../server/test/client.ts';
+import { makeFundedKeys, openBenchSetup } from './bench-setup.ts';
 import { measure, type Sample } from './sample.ts';
-import { makeCustomers, openStage } from './stage.ts';
 
 export const WAITING_CLIENTS = 2;
 const SECONDS = 8;
-/** A create every 30 ms or slower: no key comes near its 30 requests. */
-const CUSTOMERS = { accounts: 10, keysEach: 10 };
+/** At a create per 30 ms or more, no key comes near its 30 requests in 60 seconds. */
+const KEY_COUNTS = { accounts: 10, keysEach: 10 };
 const REQUEST = {
   prompt: 'A lighthouse at dawn, waves below',
   model: 'video-2.0-mini',
@@ -14,16 +14,16 @@ const REQUEST = {
   generate_audio: false,
 };
 
-/** The create as clients meet it by default: answered when the provider has taken the job. */
+/** The default create, whose response comes once the provider has accepted the job. */
 export async function measureWaitingCreate(): Promise<Sample> {
-  await using stage = await openStage();
-  const customers = await makeCustomers(stage.db, CUSTOMERS);
-  await using service = await stage.startService({ ROLES: 'api,worker' });
-  const clients = customers.map(({ secret }) => client(service.url, secret));
+  await using bench = await openBenchSetup();
+  const keys = await makeFundedKeys(bench.db, KEY_COUNTS);
+  await using service = await bench.startService({ ROLES: 'api,worker' });
+  const clients = keys.map(({ secret }) => client(service.url, secret));
   let turn = 0;
   const create = async () => {
-    const answer = await clients[turn++ % clients.length]?.create(REQUEST);
-    if (answer?.status !== 202) throw new Error(`a create was answered ${answer?.status}`);
+    const response = await clients[turn++ % clients.length]?.create(REQUEST);
+    if (response?.status !== 202) throw new Error(`a create got ${response?.status}`);
   };
   await create();
   return await measure({ clients: WAITING_CLIENTS, seconds: SECONDS }, create);

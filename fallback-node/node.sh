@@ -6,6 +6,9 @@
 
 oldest=24 # as "engines" in package.json
 
+# The search below may find this script too. It does not search again: that would never end.
+[ -n "$FRAMEWRIGHT_SEEKS_NODE" ] && exit 127
+
 set -f # no file name patterns: the loops below split words only
 modules=${0%/*}/.. # the same from node_modules/.bin and from node_modules/fallback-node
 from_npm=$modules/node/bin/node
@@ -18,8 +21,7 @@ complaint=$(echo $complaint) # on one line
 own='not found'
 IFS=:
 for folder in $PATH; do
-  case $folder in */node_modules/.bin) continue ;; esac # this script, or the like of it
-  version=$("$folder/node" --version 2>/dev/null) || continue
+  version=$(FRAMEWRIGHT_SEEKS_NODE=yes "$folder/node" --version 2>/dev/null) || continue
   major=${version#v}
   major=${major%%.*}
   if [ "$major" -ge "$oldest" ] 2>/dev/null; then

@@ -1,8 +1,4 @@
-import {
-  type EmbeddedDatabase,
-  EmbeddedPostgresError,
-  openEmbeddedDatabase,
-} from 'embedded-postgres';
+import { EmbeddedPostgresError, openEmbeddedDatabase } from 'embedded-postgres';
 import pg from 'pg';
 import type { DatabaseConfig } from './config/config.ts';
 import { type Database, openDatabase } from './database/database.ts';
@@ -35,7 +31,11 @@ export async function openConfiguredDatabase(
   log: Log,
 ): Promise<OpenedDatabase> {
   const { databaseUrl, dataDir } = config;
-  const embedded = databaseUrl === undefined ? await openEmbedded(dataDir, log) : undefined;
+  const embedded =
+    databaseUrl === undefined
+      ? await withUsageErrors(() => openEmbeddedDatabase({ dataDir, log }))
+      : undefined;
+  const closeEmbedded = () => withUsageErrors(async () => embedded?.close());
   const url = databaseUrl ?? embedded?.url ?? '';
   try {
     await reach(url);
@@ -49,19 +49,19 @@ export async function openConfiguredDatabase(
       onExit: (listener) => embedded?.onExit(listener),
       close: async () => {
         await db.close();
-        await embedded?.close();
+        await closeEmbedded();
       },
     };
   } catch (error) {
-    await embedded?.close();
+    await closeEmbedded();
     throw error;
   }
 }
 
-/** @throws UsageError, one line, for what an operator can fix */
-async function openEmbedded(dataDir: string, log: Log): Promise<EmbeddedDatabase> {
+/** @throws UsageError, one line, for what an operator can fix in the embedded database */
+async function withUsageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await openEmbeddedDatabase({ dataDir, log });
+    return await work();
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw new UsageError(error.message);
     throw error;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { showTask } from '../src/operator/task-listing.ts';
 import type { Callback, FindOutcome, JobStatus, Provider } from '../src/providers/provider.ts';
-import { liveAttempt } from '../src/tasks/attempts/attempts.ts';
+import { currentAttempt } from '../src/tasks/attempts/attempts.ts';
 import {
   type CallbackDeps,
   type CallbackResult,
@@ -46,13 +46,13 @@ export function callBack(
 }
 
 /** A callback that names a job; `verified` if its signature is valid. */
-export function news(jobId: string | null, verified = false): Callback {
-  return { kind: 'news', jobId, verified };
+export function report(jobId: string | null, verified = false): Callback {
+  return { kind: 'report', jobId, verified };
 }
 
 /** Asks the provider for the job of the task's attempt. */
 export async function findAgain(fixture: TaskFixture, task: Task, by: Provider): Promise<Task> {
-  const attempt = await liveAttempt(fixture.db, task.id);
+  const attempt = await currentAttempt(fixture.db, task.id);
   assert.ok(attempt);
   await findJobOf(submitDeps(fixture, by), task, attempt);
   return readTask(fixture.db, task.id);

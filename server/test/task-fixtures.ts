@@ -4,7 +4,7 @@ import { type Database, type Queryable, statement } from '../src/database/databa
 import { audit } from '../src/operator/audit.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
-import { liveAttempt } from '../src/tasks/attempts/attempts.ts';
+import { currentAttempt } from '../src/tasks/attempts/attempts.ts';
 import { type Binding, type CreateDeps, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
 import { claim } from '../src/tasks/lease.ts';
@@ -128,7 +128,7 @@ export async function makeHeldTask(fixture: TaskFixture, changes: Partial<Create
     submit: async () => ({ kind: 'unknown', cause: 'timed out', bytesSent: 700 }),
   });
   const held = await submitTask(submitDeps(fixture, provider), task);
-  const attempt = await liveAttempt(fixture.db, task.id);
+  const attempt = await currentAttempt(fixture.db, task.id);
   if (held === 'postponed' || !attempt) throw new Error(`${task.id} is not held`);
   return { held, attempt, binding };
 }

@@ -113,12 +113,12 @@ const SNAPSHOT = 'begin isolation level repeatable read read only; set local sta
 /** Connections that broke: a statement that fails on one of them is not the cause. */
 const broken = new WeakSet<pg.PoolClient>();
 
-/** @throws DatabaseUnavailable */
+/** @throws DatabaseUnavailable; DatabaseClosed after `close` */
 async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
     return await pool.connect();
   } catch (error) {
-    throw new DatabaseUnavailable(error);
+    throw pool.ending ? new DatabaseClosed(error) : new DatabaseUnavailable(error);
   }
 }
 
@@ -210,6 +210,11 @@ export class DatabaseUnavailable extends Error {
   constructor(cause: unknown) {
     super(`the database is unavailable: ${textOf(cause)}`, { cause });
   }
+}
+
+/** This process has closed its pool, so a retry can't succeed. */
+export class DatabaseClosed extends DatabaseUnavailable {
+  override name = 'DatabaseClosed';
 }
 
 /** Node's error for a host with several addresses has a code, but no message. */

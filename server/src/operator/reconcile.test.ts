@@ -5,8 +5,8 @@ import {
   callBack,
   detailsOf,
   findAgain,
-  news,
   providerWith,
+  report,
 } from '../../test/attempt-fixtures.ts';
 import { quiet } from '../../test/database.ts';
 import {
@@ -56,8 +56,8 @@ test('not accepted by an operator decision: refunded, and a job that shows up la
   await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'not in the console');
   const refunded = { available: PRICE.credits, reserved: 0 };
   assert.deepEqual((await balances(fixture.db, held.account_id)).paid, refunded);
-  await callBack(fixture, attempt.id, news('job-late'));
-  await callBack(fixture, attempt.id, news('job-false'));
+  await callBack(fixture, attempt.id, report('job-late'));
+  await callBack(fixture, attempt.id, report('job-false'));
   const providers = new Map([['scripted', providerWith({ 'job-late': 'working' })]]);
   await checkOrphans({ db: fixture.db, log: quiet, providers });
   const { orphan_jobs: orphans } = await detailsOf(fixture, held.id);
@@ -82,7 +82,7 @@ test('suspected orphans of a provider that is not configured do not stop the che
      from generate_series(1, 30) n`,
     [attempt.id, held.id],
   );
-  await callBack(fixture, attempt.id, news('job-asked'));
+  await callBack(fixture, attempt.id, report('job-asked'));
   const providers = new Map([['scripted', providerWith({ 'job-asked': 'working' })]]);
   const logged: unknown[] = [];
   const log = { ...quiet, error: (fields: unknown) => logged.push(fields) } as unknown as Log;
@@ -95,7 +95,7 @@ test('suspected orphans of a provider that is not configured do not stop the che
 
 test('failed by an operator decision: refunded, and the job that a callback named is an orphan', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, news('job-doubtful', true));
+  await callBack(fixture, attempt.id, report('job-doubtful', true));
   await reconcile(fixture.db, held.id, { kind: 'failed' }, 'the customer can’t wait');
   assert.equal((await readTask(fixture.db, held.id)).error_code, 'provider_unavailable');
   const { orphan_jobs: orphans } = await detailsOf(fixture, held.id);

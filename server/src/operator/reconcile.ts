@@ -6,7 +6,7 @@ import {
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type AttemptOutcome, applyOutcome } from '../tasks/attempts/apply-outcome.ts';
-import { type Attempt, correctJob, liveAttempt } from '../tasks/attempts/attempts.ts';
+import { type Attempt, correctJob, currentAttempt } from '../tasks/attempts/attempts.ts';
 import { recordEvidence } from '../tasks/attempts/evidence.ts';
 import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
@@ -59,7 +59,7 @@ const LOCK = statement(
 /** Locks the attempt before the task, like every transaction that records an outcome. */
 async function lockAttempt(tx: Transaction, taskId: string): Promise<Attempt | undefined> {
   await tx.query(LOCK, [taskId]);
-  return liveAttempt(tx, taskId);
+  return currentAttempt(tx, taskId);
 }
 
 async function notHeldError(tx: Transaction, taskId: string): Promise<UsageError> {
@@ -106,8 +106,8 @@ async function applyDecided(
   attempt: Attempt,
   decided: { outcome: AttemptOutcome; cause: Record<string, unknown> },
 ): Promise<string> {
-  const known = { ...decided, by: 'operator', submitRetrySeconds: 0 } as const;
-  const result = await applyOutcome(tx, task, attempt, known);
+  const reported = { ...decided, by: 'operator', submitRetrySeconds: 0 } as const;
+  const result = await applyOutcome(tx, task, attempt, reported);
   return result === 'postponed' ? task.phase : result.phase;
 }
 

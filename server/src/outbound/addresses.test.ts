@@ -4,7 +4,7 @@ import { UsageError } from '../kernel/errors.ts';
 import { checkAddresses, checkUrl, isPublicAddress, parseAllowList } from './addresses.ts';
 import { OutboundError } from './refusal.ts';
 
-const NOTHING = parseAllowList('');
+const EMPTY_ALLOW_LIST = parseAllowList('');
 
 /** Hosts as a client may spell them, including octal, hexadecimal, decimal and short forms. */
 const PRIVATE_HOSTS = [
@@ -54,16 +54,16 @@ function refusal(check: () => unknown): string {
 
 test(`each of ${PRIVATE_HOSTS.length} spellings of private hosts is refused without DNS`, () => {
   for (const host of PRIVATE_HOSTS) {
-    const reason = refusal(() => checkUrl(`https://${host}/a.png`, NOTHING));
+    const reason = refusal(() => checkUrl(`https://${host}/a.png`, EMPTY_ALLOW_LIST));
     assert.equal(reason, 'not_public', host);
-    const onPort = refusal(() => checkUrl(`https://${host}:8443/a.png`, NOTHING));
+    const onPort = refusal(() => checkUrl(`https://${host}:8443/a.png`, EMPTY_ALLOW_LIST));
     assert.equal(onPort, 'not_public', host);
   }
 });
 
 test(`each of ${PUBLIC_HOSTS.length} public addresses and plain names passes`, () => {
   for (const host of PUBLIC_HOSTS) {
-    assert.equal(checkUrl(`https://${host}/`, NOTHING).protocol, 'https:', host);
+    assert.equal(checkUrl(`https://${host}/`, EMPTY_ALLOW_LIST).protocol, 'https:', host);
   }
 });
 
@@ -101,7 +101,7 @@ test('a text that is not a usable URL is refused as malformed_url', () => {
   );
   for (const text of texts) {
     assert.equal(
-      refusal(() => checkUrl(text, NOTHING)),
+      refusal(() => checkUrl(text, EMPTY_ALLOW_LIST)),
       'malformed_url',
       text,
     );
@@ -116,7 +116,7 @@ test('a scheme other than https is refused, also for public hosts', () => {
     'data:,x',
   ]) {
     assert.equal(
-      refusal(() => checkUrl(text, NOTHING)),
+      refusal(() => checkUrl(text, EMPTY_ALLOW_LIST)),
       'not_https',
       text,
     );
@@ -130,7 +130,7 @@ test('a user name or a password in the URL is refused', () => {
     'https://:p@example.com/',
   ]) {
     assert.equal(
-      refusal(() => checkUrl(text, NOTHING)),
+      refusal(() => checkUrl(text, EMPTY_ALLOW_LIST)),
       'credentials_in_url',
       text,
     );
@@ -138,7 +138,10 @@ test('a user name or a password in the URL is refused', () => {
 });
 
 test('the checked URL has no trailing dot and no fragment', () => {
-  assert.equal(checkUrl('https://Example.COM./a?b=c#d', NOTHING).href, 'https://example.com/a?b=c');
+  assert.equal(
+    checkUrl('https://Example.COM./a?b=c#d', EMPTY_ALLOW_LIST).href,
+    'https://example.com/a?b=c',
+  );
 });
 
 test('a host on the allow list passes on its own port only', () => {

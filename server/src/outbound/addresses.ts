@@ -33,9 +33,9 @@ function parseEntry(entry: string): string {
 }
 
 /**
- * Checks a URL as far as possible without resolving its host, so that a request can be validated
- * with it. Plain http passes only with `plainHttpWhereAllowed`, and only for a `host:port` on the
- * list.
+ * Checks everything about a URL that needs no DNS, so that a client's request can be validated
+ * without network access. Plain http passes only with `plainHttpWhereAllowed`, and only for a
+ * `host:port` on the list.
  * @returns the URL as it will be requested: no trailing dot in the host, no fragment
  * @throws OutboundError malformed_url, not_https, credentials_in_url or not_public
  */
@@ -80,9 +80,9 @@ function isKnownPrivate(url: URL): boolean {
  */
 export function checkAddresses(url: URL, addresses: string[], allow: AllowList): void {
   if (allow.has(hostAndPort(url))) return;
-  const reachable = (address: string) =>
+  const isAllowed = (address: string) =>
     isPublicAddress(address) || allow.has(`${bracketed(address)}:${portOf(url)}`);
-  if (!addresses.every(reachable)) throw notPublic();
+  if (!addresses.every(isAllowed)) throw notPublic();
 }
 
 /** The IP address that is a URL's host, without brackets; undefined when its host is a name. */
@@ -92,11 +92,11 @@ export function literalAddress(url: URL): string | undefined {
 }
 
 /**
- * Whether an IP address belongs to the public internet: ipaddr.js calls it unicast (its table is
- * IANA's special-purpose registries), and an IPv6 address is within 2000::/3, the only block that
- * IANA has allocated so far. Of an IPv4-mapped or NAT64 address (RFC 6052, 64:ff9b::/96) the
- * embedded IPv4 address is checked. All other embeddings (6to4, Teredo, IPv4-compatible) are not
- * public.
+ * Whether an IP address belongs to the public internet: ipaddr.js classifies it as unicast (its
+ * table comes from IANA's special-purpose registries), and an IPv6 address is within 2000::/3, the
+ * only block that IANA has allocated so far. For an IPv4-mapped or NAT64 address (RFC 6052,
+ * 64:ff9b::/96), the embedded IPv4 address is checked. Addresses with any other embedding (6to4,
+ * Teredo, IPv4-compatible) are not public.
  */
 export function isPublicAddress(address: string): boolean {
   // ipaddr.js reads `::8.8.8.8` as `::ffff:8.8.8.8`; the URL standard's spelling is unambiguous
@@ -115,6 +115,7 @@ function isPublicIPv4(address: ipaddr.IPv4): boolean {
 
 function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
   const range = address.range();
+  // ipaddr.js puts the local-use NAT64 prefix 64:ff9b:1::/48 (RFC 8215) into this range too.
   const wellKnownNat64 = range === 'rfc6052' && address.parts[2] === 0;
   if (range !== 'ipv4Mapped' && !wellKnownNat64) return undefined;
   return new ipaddr.IPv4(address.toByteArray().slice(12));

@@ -15,13 +15,13 @@ const DECODERS = {
 /**
  * The decoded body of a response. Requests ask for no content encoding; a host may use one anyway,
  * and its body is then decoded while it is read.
- * @throws OutboundError not_reachable for an unknown encoding or several ones; too_large when the
+ * @throws OutboundError not_reachable for an unknown encoding or more than one; too_large when the
  *   content length is more than the budget has left
  */
 export function openBody(response: PinnedResponse, budget: ByteBudget): Readable {
   const encoding = String(response.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity' || encoding === '') {
-    budget.requireRoomFor(Number(response.headers['content-length'] ?? 0));
+    budget.requireRemaining(Number(response.headers['content-length'] ?? 0));
     return response.body;
   }
   if (!isDecodable(encoding)) {

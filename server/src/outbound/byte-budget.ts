@@ -26,13 +26,16 @@ export class ByteBudget {
     if (this.#usedBytes > this.limitBytes) throw this.#exceeded();
   }
 
-  /** @throws OutboundError too_large when so many bytes would exceed the limit; counts nothing */
-  requireRoomFor(bytes: number): void {
+  /**
+   * Does not count the bytes.
+   * @throws OutboundError too_large when this many more bytes would exceed the limit
+   */
+  requireRemaining(bytes: number): void {
     if (bytes > this.remainingBytes) throw this.#exceeded();
   }
 
   #exceeded(): OutboundError {
-    const message = `More than ${this.limitBytes} bytes were sent`;
+    const message = `The files have more than ${this.limitBytes} bytes together`;
     return new OutboundError('too_large', message, { details: { limit_bytes: this.limitBytes } });
   }
 }

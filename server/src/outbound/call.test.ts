@@ -20,8 +20,8 @@ interface Host {
   /** All bytes that arrived, of all connections. */
   received(): string;
   connectionCount(): number;
-  /** Resolves once this many connections have ended. */
-  left(count: number): Promise<void>;
+  /** Resolves when this many connections have ended. */
+  connectionsEnded(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ async function startHost(
     });
     socket.once('close', () => {
       ended += 1;
-      server.emit('left');
+      server.emit('ended');
     });
     behave(socket);
   });
@@ -54,9 +54,9 @@ async function startHost(
     url: `${scheme}://127.0.0.1:${port}/tasks?kind=video`,
     received: () => received,
     connectionCount: () => count,
-    async left(wanted) {
+    async connectionsEnded(wanted) {
       const signal = AbortSignal.timeout(10_000);
-      while (ended < wanted) await once(server, 'left', { signal });
+      while (ended < wanted) await once(server, 'ended', { signal });
     },
     async close() {
       for (const socket of sockets) socket.destroy();
@@ -118,7 +118,7 @@ test('two calls use two connections, which are closed afterwards', async () => {
   );
   await post(host.url);
   await post(host.url);
-  await host.left(2);
+  await host.connectionsEnded(2);
   assert.equal(host.connectionCount(), 2);
 });
 
@@ -199,19 +199,19 @@ test('a connection closed without a response is an unknown outcome', async () =>
   expectUnknown(await post(host.url), /ECONNRESET|hang up/);
 });
 
-test('without headers in time the outcome is unknown', async () => {
+test('when the response headers do not arrive in time, the outcome is unknown', async () => {
   const host = await startHost(() => {});
   const outcome = await post(host.url, { timeoutSeconds: 0.3 });
   expectUnknown(outcome, /^no complete response within 0\.3 s$/);
-  await host.left(1);
+  await host.connectionsEnded(1);
 });
 
 // If the timeout did not work, these calls would never return.
-const interim = { timeout: 30_000 };
+const testTimeout = { timeout: 30_000 };
 
 test(
   'when the host switches protocols, the outcome is unknown after the timeout',
-  interim,
+  testTimeout,
   async () => {
     const response =
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n';
@@ -220,13 +220,13 @@ test(
       await post(host.url, { timeoutSeconds: 0.3 }),
       /^no complete response within 0\.3 s$/,
     );
-    await host.left(1);
+    await host.connectionsEnded(1);
   },
 );
 
 test(
   'after only an interim response the outcome is unknown after the timeout',
-  interim,
+  testTimeout,
   async () => {
     const response = 'HTTP/1.1 100 Continue\r\n\r\n';
     const host = await startHost(onRequest((socket) => socket.write(response)));
@@ -237,7 +237,7 @@ test(
   },
 );
 
-test('interim responses are skipped, and the one after them counts', interim, async () => {
+test('interim responses are skipped, and the final response is returned', testTimeout, async () => {
   const hints = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: <x>\r\n\r\n';
   const response = 'HTTP/1.1 202 Accepted\r\nContent-Length: 2\r\n\r\n{}';
   const host = await startHost(onRequest((socket) => socket.write(hints + response)));
@@ -263,7 +263,7 @@ test('the timeout ends a body that arrives byte by byte', async () => {
   expectUnknown(await post(host.url, { timeoutSeconds: 0.4 }), /^HTTP 200, but no complete/);
 });
 
-test('a body that ends early is an unknown outcome, by length and by chunks', async () => {
+test('a body that ends early is an unknown outcome, with a content length and with chunked encoding', async () => {
   for (const framing of ['Content-Length: 99', 'Transfer-Encoding: chunked']) {
     const start = `HTTP/1.1 503 Busy\r\n${framing}\r\n\r\n`;
     const host = await startHost(onRequest((socket) => socket.end(`${start}5\r\nhello`)));
@@ -287,7 +287,7 @@ test('a response that is too large is an unknown outcome and is not read to its 
   );
   const outcome = await post(host.url, { maxResponseBytes: 1000 });
   expectUnknown(outcome, /^HTTP 200, but its body is larger than 1000 bytes$/);
-  await host.left(1);
+  await host.connectionsEnded(1);
 });
 
 test('a response that is not HTTP is an unknown outcome', async () => {
@@ -303,7 +303,7 @@ test('when the time to send is over, no byte is sent on the open connection', as
     return false;
   };
   expectNotSent(await post(host.url, { mayStillSend }), /time to send was over/);
-  await host.left(1);
+  await host.connectionsEnded(1);
   assert.equal(asked, 1);
   assert.equal(host.connectionCount(), 1);
   assert.equal(host.received(), '');
@@ -324,7 +324,7 @@ test('mayStillSend is called once, after the connection is open', async () => {
   assert.equal(asked, 1);
 });
 
-test('after an abort of the caller, a call is not sent or, once bytes were sent, unknown', async () => {
+test('when the caller aborts, the outcome is not_sent before the first byte and unknown after it', async () => {
   const stop = new AbortController();
   const host = await startHost(onRequest(() => stop.abort(new Error('enough'))));
   expectUnknown(await post(host.url, { signal: stop.signal }), /enough/);

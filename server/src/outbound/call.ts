@@ -13,7 +13,10 @@ export interface Call {
   timeoutSeconds: number;
   /** For DNS, connect and TLS together. 10 when not given, at most `timeoutSeconds`. */
   connectTimeoutSeconds?: number | undefined;
-  /** Called once the connection is open, right before the first byte is sent. */
+  /**
+   * Called one time, when the connection is open and before the first byte is sent. If it returns
+   * false, nothing is sent and the outcome is `not_sent`.
+   */
   mayStillSend?: (() => boolean) | undefined;
   /** 1 MB when not given. */
   maxResponseBytes?: number | undefined;
@@ -59,9 +62,10 @@ export async function callOnce(call: Call): Promise<CallOutcome> {
   } catch (failure) {
     return notSent(failure);
   }
-  // A dead connection fails only after a write, and then the outcome would be unknown.
+  // A write to a closed connection fails only afterwards, with an unknown outcome. So this is
+  // checked before the write.
   if (socket.destroyed || !socket.writable)
-    return notSent('the host closed the connection at once');
+    return notSent('the host closed the connection before the request was sent');
   if (call.mayStillSend?.() === false) {
     socket.destroy();
     return notSent('the time to send was over');
@@ -74,7 +78,8 @@ async function connect(url: URL, call: Call): Promise<Socket> {
   const seconds = Math.min(call.connectTimeoutSeconds ?? CONNECT_SECONDS, call.timeoutSeconds);
   const deadline = startDeadline(`not connected within ${seconds} s`, seconds, call.signal);
   const socket = url.protocol === 'https:' ? tlsSocket(url, call.ca) : openTcp(addressOf(url));
-  socket.on('error', () => {}); // once() reports the first; later ones must not end the process
+  // once() reports the first error; without a listener, a later one would end the process
+  socket.on('error', () => {});
   try {
     const event = url.protocol === 'https:' ? 'secureConnect' : 'connect';
     await once(socket, event, { signal: deadline.signal });
@@ -92,7 +97,7 @@ function tlsSocket(url: URL, ca: string | undefined): Socket {
   return openTls({
     ...address,
     ca,
-    rejectUnauthorized: true, // also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise
+    rejectUnauthorized: true, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
     servername: isIP(address.host) ? '' : address.host,
     ALPNProtocols: ['http/1.1'],
   });
@@ -136,8 +141,10 @@ async function send(
     headers: { 'accept-encoding': 'identity', ...call.headers, host: url.host },
     maxHeaderSize: HEADERS_BYTES,
   });
-  request.on('error', () => {}); // a failure after the headers is thrown where the body is read
-  const responded = once(request, 'response', { signal }); // a 101 ends it without an error
+  // Without a listener an error would end the process. It is thrown below or by readBody.
+  request.on('error', () => {});
+  // The signal is needed: a 101 closes the connection without a 'response' or 'error' event.
+  const responded = once(request, 'response', { signal });
   request.end(call.body);
   const [response] = await responded;
   return response;
@@ -160,7 +167,10 @@ function headersOf(response: IncomingMessage): Record<string, string> {
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value ?? '')]));
 }
 
-/** Aborts when the time is over or the caller aborts. Call `end` to stop the timer. */
+/**
+ * Returns a signal that aborts when the time is over or the caller aborts, and `end`, which stops
+ * the timer.
+ */
 function startDeadline(message: string, seconds: number, caller: AbortSignal | undefined) {
   const timeOver = new AbortController();
   const timer = setTimeout(() => timeOver.abort(new Error(message)), seconds * 1000);

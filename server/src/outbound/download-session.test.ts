@@ -36,7 +36,7 @@ function optionsWith(options: Partial<DownloadOptions> = {}): DownloadOptions {
   return { budget: new ByteBudget(Number.POSITIVE_INFINITY), ...options };
 }
 
-async function drain(body: AsyncIterable<Uint8Array>): Promise<void> {
+async function readToEnd(body: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const _ of body);
 }
 
@@ -52,8 +52,8 @@ test('leaving the body early closes the connection', async () => {
 test('an abort before the headers rejects with its reason and closes the connection', async () => {
   const stop = new AbortController();
   const path = '/stall?abort';
-  const attempt = guardedFetch.download(host.url(path), optionsWith({ signal: stop.signal }));
-  const outcome = assert.rejects(attempt, new Error('enough'));
+  const download = guardedFetch.download(host.url(path), optionsWith({ signal: stop.signal }));
+  const outcome = assert.rejects(download, new Error('enough'));
   await host.requested(path);
   stop.abort(new Error('enough'));
   await outcome;
@@ -76,8 +76,8 @@ test('an abort in the body rejects the read with its reason and closes the conne
 test('an abort before the start opens no connection', async () => {
   const before = host.connectionCount();
   const signal = AbortSignal.abort(new Error('enough'));
-  const attempt = guardedFetch.download(host.url('/endless'), optionsWith({ signal }));
-  await assert.rejects(attempt, new Error('enough'));
+  const download = guardedFetch.download(host.url('/endless'), optionsWith({ signal }));
+  await assert.rejects(download, new Error('enough'));
   assert.equal(host.connectionCount(), before);
 });
 
@@ -89,8 +89,8 @@ test('an abort while the host is resolved rejects at once', async () => {
     return new Promise<never>(() => {});
   };
   const waiting = createGuardedFetch({ allow: parseAllowList(''), resolve });
-  const attempt = waiting.download('https://media.test/', optionsWith({ signal: stop.signal }));
-  const outcome = assert.rejects(attempt, new Error('enough'));
+  const download = waiting.download('https://media.test/', optionsWith({ signal: stop.signal }));
+  const outcome = assert.rejects(download, new Error('enough'));
   await asked.promise;
   stop.abort(new Error('enough'));
   await outcome;
@@ -102,8 +102,9 @@ test('at the deadline the connection of an unread body is closed, and a late rea
     optionsWith({ deadlineSeconds: 1.5 }),
   );
   await host.idle();
-  const late = (error: unknown) => error instanceof OutboundError && error.reason === 'too_slow';
-  await assert.rejects(drain(body), late);
+  const isTooSlow = (error: unknown) =>
+    error instanceof OutboundError && error.reason === 'too_slow';
+  await assert.rejects(readToEnd(body), isTooSlow);
 });
 
 test('a finished download leaves no listener on the caller’s signal', async () => {
@@ -120,7 +121,7 @@ test('a finished download leaves no listener on the caller’s signal', async ()
     listened.pop();
     remove(type, listener);
   };
-  await drain((await guardedFetch.download(url, optionsWith({ signal }))).body);
+  await readToEnd((await guardedFetch.download(url, optionsWith({ signal }))).body);
   assert.deepEqual(listened, []);
 });
 
@@ -132,12 +133,12 @@ test('close ends every download and refuses new ones', async () => {
   await host.requested('/stall?close');
   await closing.close();
   await outcome;
-  await assert.rejects(drain(unread.body), { name: 'AbortError' });
+  await assert.rejects(readToEnd(unread.body), { name: 'AbortError' });
   await assert.rejects(closing.download(host.url('/stall'), optionsWith()), { name: 'AbortError' });
   await host.idle();
 });
 
-test('the connection is read only as fast as the body', async (t) => {
+test('the connection is read only as fast as the caller reads the body', async (t) => {
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
   const url = plain.serve('/endless', { kind: 'endless' });
@@ -166,16 +167,17 @@ test('memory stays flat over a body of 50 MB', async () => {
   const { body } = await guardedFetch.download(host.url('/endless'), optionsWith({ budget }));
   const start = await retainedBytes();
   let most = 0;
-  let looked = 0;
+  let nextMeasureBytes = 0;
   const reading = (async () => {
     for await (const _ of body) {
-      if (budget.usedBytes < looked) continue;
-      looked += 5_000_000;
+      if (budget.usedBytes < nextMeasureBytes) continue;
+      nextMeasureBytes += 5_000_000;
       most = Math.max(most, await retainedBytes());
     }
   })();
-  const over = (error: unknown) => error instanceof OutboundError && error.reason === 'too_large';
-  await assert.rejects(reading, over);
+  const isTooLarge = (error: unknown) =>
+    error instanceof OutboundError && error.reason === 'too_large';
+  await assert.rejects(reading, isTooLarge);
   assert.ok(budget.usedBytes < 50_100_000);
   assert.ok(most - start < 8_000_000, `${most - start} more bytes are in memory`);
 });

@@ -1,7 +1,7 @@
 import type { Client } from 'undici';
 import { OutboundError, refusalFor } from './refusal.ts';
 
-/** One download, from DNS to the last byte, with everything that must end with it. */
+/** One download, from DNS to the last byte, with its timer and its connections. */
 export interface DownloadSession {
   /** Aborts when the caller aborts, the deadline passes or the guarded fetch closes. */
   signal: AbortSignal;

@@ -17,8 +17,8 @@ import {
 } from './guarded-fetch.ts';
 import { OutboundError } from './refusal.ts';
 
-/** A second loopback address that acts as a private one. */
-const ELSEWHERE = process.platform === 'linux' ? '127.0.0.2' : '::1';
+/** A second loopback address, used as a private host that is not allowed. */
+const PRIVATE_ADDRESS = process.platform === 'linux' ? '127.0.0.2' : '::1';
 const BYTES = Buffer.from('not really a picture');
 
 let host: MediaHost;
@@ -58,7 +58,7 @@ function refused(reason: string, details: Record<string, unknown> = {}) {
   };
 }
 
-test('a download has the bytes, the claimed type and the final URL; the request has few headers', async () => {
+test('a download has the bytes, the host’s content type and the final URL; the request has only the necessary headers', async () => {
   const url = host.url('/a.png?x=1#y');
   const got = await get(guardedFetch(`localhost:${host.port}`), url);
   assert.deepEqual(got.bytes, BYTES);
@@ -77,8 +77,8 @@ test('without the allow list no connection to a private host is opened', async (
   const before = host.connectionCount();
   const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
   for (const name of ['localhost', '127.0.0.1', 'media.test']) {
-    const attempt = get(guardedFetch('', { resolve }), host.url('/a.png', name));
-    await assert.rejects(attempt, refused('not_public'), name);
+    const download = get(guardedFetch('', { resolve }), host.url('/a.png', name));
+    await assert.rejects(download, refused('not_public'), name);
   }
   assert.equal(host.connectionCount(), before);
 });
@@ -91,13 +91,13 @@ test('names that resolve to an allowed address pass, on its port only', async ()
   await assert.rejects(get(other, host.url('/a.png', 'media.test')), refused('not_public'));
 });
 
-test('when DNS changes between check and connect, the checked address is connected to', async (t) => {
-  const inner = await startMediaHost({ address: ELSEWHERE, port: host.port });
+test('when DNS changes between check and connect, the connection goes to the checked address', async (t) => {
+  const inner = await startMediaHost({ address: PRIVATE_ADDRESS, port: host.port });
   t.after(inner.close);
   inner.serve('/a.png', { kind: 'bytes', bytes: Buffer.from('secret') });
   host.serve('/again', { kind: 'redirect', to: '/a.png' });
-  const responses = ['127.0.0.1', ELSEWHERE, ELSEWHERE];
-  const resolve = async () => [{ address: responses.shift() ?? ELSEWHERE, family: 4 }];
+  const responses = ['127.0.0.1', PRIVATE_ADDRESS, PRIVATE_ADDRESS];
+  const resolve = async () => [{ address: responses.shift() ?? PRIVATE_ADDRESS, family: 4 }];
   const rebound = guardedFetch(`127.0.0.1:${host.port}`, { resolve });
   assert.deepEqual((await get(rebound, host.url('/a.png', 'media.test'))).bytes, BYTES);
   await assert.rejects(get(rebound, host.url('/a.png', 'media.test')), refused('not_public'));
@@ -123,7 +123,7 @@ test('a host with one private address is refused without a connection', async ()
 
 test('when a checked address does not connect, the next one is tried', async () => {
   const resolve = async () => [
-    { address: ELSEWHERE, family: ELSEWHERE.includes(':') ? 6 : 4 },
+    { address: PRIVATE_ADDRESS, family: PRIVATE_ADDRESS.includes(':') ? 6 : 4 },
     { address: '127.0.0.1', family: 4 },
   ];
   const allowed = guardedFetch(`media.test:${host.port}`, { resolve });
@@ -165,13 +165,13 @@ test('each redirect is checked like the first URL: scheme, credentials, address'
     ['https://[', 'malformed_url'],
   ];
   for (const [to, reason] of targets) {
-    const attempt = get(allowed, host.serve('/away', { kind: 'redirect', to }));
-    await assert.rejects(attempt, refused(reason, { redirects: 1 }), to);
+    const download = get(allowed, host.serve('/away', { kind: 'redirect', to }));
+    await assert.rejects(download, refused(reason, { redirects: 1 }), to);
   }
   assert.equal(plain.connectionCount() + inner.connectionCount(), 0);
 });
 
-test('plain http is used only for an allowed host, with permission', async (t) => {
+test('plain http is used only for a host on the allow list, and only with plainHttpWhereAllowed', async (t) => {
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
   const url = plain.serve('/a.png', { kind: 'bytes', bytes: BYTES });
@@ -221,7 +221,7 @@ test('several downloads share one budget', async () => {
   await assert.rejects(get(allowed, url, { budget }), refused('too_large', { limit_bytes: 25 }));
 });
 
-test('the test authority is trusted only by NODE_EXTRA_CA_CERTS', async () => {
+test('the test CA is trusted only if NODE_EXTRA_CA_CERTS names it', async () => {
   const script = `
     import { createGuardedFetch } from '${new URL('./guarded-fetch.ts', import.meta.url)}';
     import { ByteBudget } from '${new URL('./byte-budget.ts', import.meta.url)}';

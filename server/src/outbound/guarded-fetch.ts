@@ -18,13 +18,19 @@ export interface GuardedFetchOptions {
   resolve?: Resolve | undefined;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
-  /** For resolving the host name, and again for connect and TLS. 10 when not given. */
+  /**
+   * For resolving the host name; the same time again for connect and TLS together. 10 when not
+   * given.
+   */
   connectTimeoutSeconds?: number | undefined;
   /** From the request to the end of the response's headers. 20 when not given. */
   headersTimeoutSeconds?: number | undefined;
-  /** At most so long between two chunks of the body. 20 when not given. */
+  /** The longest time between two chunks of the body. 20 when not given. */
   idleTimeoutSeconds?: number | undefined;
-  /** The slowest that a host may send. 16 KiB a second after 10 seconds when not given. */
+  /**
+   * The lowest average speed at which a host may send. 16 KiB a second after 10 seconds when not
+   * given.
+   */
   pace?: Pace | undefined;
   /** For a whole download. 300 when not given. */
   deadlineSeconds?: number | undefined;
@@ -56,7 +62,8 @@ export interface GuardedFetch {
   /**
    * Gets a file by https from a public host. Follows at most 5 redirects and checks each target
    * like the first URL. At the deadline the connection is closed, also if the body was never read.
-   * @throws OutboundError, here or while the body is read; the signal's reason once it aborts
+   * @throws OutboundError, here or while the body is read; the signal's reason after it aborted;
+   *   AbortError after close
    */
   download(url: string, options: DownloadOptions): Promise<Download>;
   /** Aborts every download; resolves when their sockets are closed. */
@@ -122,9 +129,9 @@ async function startDownload(
       body: countedChunks(body, options.budget, session, rules.pace),
     };
   } catch (failure) {
-    const failureOf = session.failureOf(failure);
+    const error = session.failureOf(failure);
     await session.end();
-    throw failureOf;
+    throw error;
   }
 }
 

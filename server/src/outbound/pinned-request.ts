@@ -34,8 +34,8 @@ const HEADERS_BYTES = 16 * 1024;
 
 /**
  * Requests one checked URL, without following a redirect, on a new connection. The host is resolved
- * once, its addresses are checked, and the connection is made to one of these addresses: a DNS
- * answer that changes between check and connect (rebinding) has no effect.
+ * once, its addresses are checked, and the connection is made to one of these addresses: if DNS
+ * gives other addresses at the connect than at the check (DNS rebinding), that has no effect.
  * @throws OutboundError not_public; Node's and undici's own errors for network failures, which the
  *   session turns into refusals
  */
@@ -55,7 +55,8 @@ export async function requestPinned(
     reset: true,
     signal: session.signal,
   });
-  // The reader gets the error. Without this listener, an unread body would end the process.
+  // The reader gets the error. Without this listener, an error of an unread body would end the
+  // process.
   response.body.on('error', () => {});
   return {
     status: response.statusCode,
@@ -110,7 +111,7 @@ function connectTo(url: URL, addresses: LookupAddress[], rules: RequestRules): C
     maxCachedSessions: 0,
     connect: {
       ca: rules.ca,
-      rejectUnauthorized: true, // also where NODE_TLS_REJECT_UNAUTHORIZED says otherwise
+      rejectUnauthorized: true, // also if NODE_TLS_REJECT_UNAUTHORIZED is 0
       lookup: pinned(addresses),
       autoSelectFamily: true,
     },

@@ -50,7 +50,7 @@ async function failure(through: GuardedFetch, url: string, deadlineSeconds?: num
     if (error instanceof OutboundError) return error;
     throw error;
   }
-  return assert.fail(`nothing was refused at ${url}`);
+  return assert.fail(`the download of ${url} was not refused`);
 }
 
 type Expected = [reason: string, words: RegExp, details?: Record<string, unknown>];
@@ -121,7 +121,7 @@ for (const [title, behaviour, expected] of FAILURES) {
   });
 }
 
-test('missing headers and a body that stops are too slow', async () => {
+test('a response whose headers do not arrive, or whose body stops, is refused as too_slow', async () => {
   const noHeaders = openGuardedFetch({ headersTimeoutSeconds: 0.3 });
   const stalled = await failure(noHeaders, host.serve('/file', { kind: 'stall' }));
   expect(stalled, ['too_slow', /begin its response/]);
@@ -132,13 +132,13 @@ test('missing headers and a body that stops are too slow', async () => {
   await host.idle();
 });
 
-test('every status without a whole file is refused, and its number reported', async () => {
+test('every status without a whole file is refused, with the status in the details', async () => {
   for (const status of [204, 205, 206, 300, 304, 400, 401, 403, 404, 410, 429, 500, 503]) {
     const error = await failure(guardedFetch, host.serve('/status', bytes({}, status)));
     expect(error, [UNREACHED, new RegExp(`status ${status}`), { http_status: status }]);
   }
-  const lost = await failure(guardedFetch, host.serve('/status', bytes({}, 302)));
-  expect(lost, [UNREACHED, /status 302/, { http_status: 302 }]);
+  const withoutLocation = await failure(guardedFetch, host.serve('/status', bytes({}, 302)));
+  expect(withoutLocation, [UNREACHED, /status 302/, { http_status: 302 }]);
 });
 
 test('the body of a refused response or a redirect is not read', async () => {
@@ -161,7 +161,7 @@ test('a body longer than its content length ends at that length', async () => {
   assert.equal(Buffer.concat(await Array.fromAsync(body)).toString(), 'eleven');
 });
 
-test('the deadline ends a body that arrives slowly without a long pause', async () => {
+test('the deadline ends a slow body whose pauses are shorter than the idle timeout', async () => {
   const url = host.serve('/drip', { kind: 'drip', chunkBytes: 3, everySeconds: 0.02 });
   const error = await failure(guardedFetch, url, 0.4);
   expect(error, ['too_slow', /longer than 0.4 seconds/, { deadline_seconds: 0.4 }]);
@@ -190,7 +190,7 @@ test('the deadline covers redirects, DNS and headers', async () => {
   expect(lookUp, ['too_slow', /longer than/, { deadline_seconds: 0.1 }]);
 });
 
-test('a name that is not resolved in time is too slow, one that does not resolve not reachable', async () => {
+test('a host name that is not resolved in time is refused as too_slow, and one without an address as not_reachable', async () => {
   const never = openGuardedFetch({
     resolve: () => new Promise(() => {}),
     connectTimeoutSeconds: 0.3,
@@ -198,8 +198,8 @@ test('a name that is not resolved in time is too slow, one that does not resolve
   expect(await failure(never, 'https://media.test/'), ['too_slow', /not resolved in time/]);
   const none = openGuardedFetch({ resolve: async () => [] });
   expect(await failure(none, 'https://media.test/'), [UNREACHED, /no address/]);
-  const tooLongALabel = `https://${'a'.repeat(64)}.test/`; // fails without asking the network
-  const unknown = await failure(openGuardedFetch(), tooLongALabel);
+  const overlongLabel = `https://${'a'.repeat(64)}.test/`; // fails without asking the network
+  const unknown = await failure(openGuardedFetch(), overlongLabel);
   expect(unknown, [UNREACHED, /could not be resolved/]);
 });
 
@@ -210,7 +210,7 @@ test('a closed port is not reachable', async () => {
   expect(error, [UNREACHED, /refused the connection/]);
 });
 
-test('a host without a TLS handshake in time is too slow, one without TLS not reachable', async (t) => {
+test('a host that does not finish the TLS handshake in time is refused as too_slow, and one without TLS as not_reachable', async (t) => {
   const silent = createServer((socket) => socket.resume());
   t.after(() => silent.close());
   const silentPort = await listen(silent);
@@ -221,8 +221,8 @@ test('a host without a TLS handshake in time is too slow, one without TLS not re
   expect(waiting, ['too_slow', /did not connect in time/]);
   const plain = await startMediaHost({ tls: false });
   t.after(plain.close);
-  const spoken = await failure(guardedFetchTo(plain.port), `https://localhost:${plain.port}/`);
-  expect(spoken, [UNREACHED, /TLS/]);
+  const withoutTls = await failure(guardedFetchTo(plain.port), `https://localhost:${plain.port}/`);
+  expect(withoutTls, [UNREACHED, /TLS/]);
 });
 
 test('a certificate for another name or of an unknown authority is refused', async () => {
@@ -250,24 +250,24 @@ test('the deadline ends a response whose headers never end', async (t) => {
   });
   t.after(() => trickling.close());
   const port = await listen(trickling);
-  const http = { budget: new ByteBudget(9), plainHttpWhereAllowed: true, deadlineSeconds: 1 };
-  const attempt = guardedFetchTo(port).download(`http://localhost:${port}/`, http);
+  const options = { budget: new ByteBudget(9), plainHttpWhereAllowed: true, deadlineSeconds: 1 };
+  const download = guardedFetchTo(port).download(`http://localhost:${port}/`, options);
   await assert.rejects(
-    attempt,
+    download,
     (error) => error instanceof OutboundError && error.reason === 'too_slow',
   );
 });
 
 test('a bug of the service is not reported as a failure of the host', async () => {
-  const fault = new TypeError('x is not a function');
-  assert.equal(refusalFor(fault), fault);
+  const bug = new TypeError('x is not a function');
+  assert.equal(refusalFor(bug), bug);
   const resolve = async () => {
-    throw fault;
+    throw bug;
   };
-  const attempt = openGuardedFetch({ resolve }).download('https://media.test/', {
+  const download = openGuardedFetch({ resolve }).download('https://media.test/', {
     budget: new ByteBudget(1),
   });
-  await assert.rejects(attempt, fault);
+  await assert.rejects(download, bug);
 });
 
 function guardedFetchTo(port: number, connectTimeoutSeconds?: number): GuardedFetch {

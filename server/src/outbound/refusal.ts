@@ -1,6 +1,9 @@
 import { errors } from 'undici';
 
-/** Why the guarded fetch refused a download. The first four can be decided by the URL alone. */
+/**
+ * Why the guarded fetch refused a download. The first four may follow from the URL alone, before
+ * any network access.
+ */
 export type OutboundRefusal =
   | 'malformed_url'
   | 'not_https'
@@ -13,7 +16,8 @@ export type OutboundRefusal =
 
 /**
  * A download that failed because of its host or URL. Message and details may be sent to a client:
- * they never contain an IP address that the host name resolved to. The private reason is `cause`.
+ * they never contain an IP address that the host name resolved to. `cause` is the original error;
+ * it is never sent to a client.
  */
 export class OutboundError extends Error {
   override name = 'OutboundError';
@@ -40,7 +44,7 @@ export class OutboundError extends Error {
 
 type CodeRefusal = [codes: RegExp, reason: OutboundRefusal, message: string];
 
-/** By error codes of Node, OpenSSL, undici and zlib. The first match counts. */
+/** Refusals by error code of Node, OpenSSL, undici and zlib. The first match counts. */
 const REFUSALS: CodeRefusal[] = [
   [/^UND_ERR_CONNECT_TIMEOUT$|^ETIMEDOUT$/, 'too_slow', 'The host did not connect in time'],
   [/^UND_ERR_HEADERS_TIMEOUT$/, 'too_slow', 'The host did not begin its response in time'],
@@ -63,8 +67,8 @@ const REFUSALS: CodeRefusal[] = [
 ];
 
 /**
- * The refusal for a network failure. A failure without a code is not the network's but a bug of the
- * service, and is returned unchanged.
+ * The refusal for a network failure. A failure without a code is not a network failure but a bug of
+ * the service, and is returned unchanged.
  */
 export function refusalFor(failure: unknown): unknown {
   if (failure instanceof OutboundError || !(failure instanceof Error)) return failure;

@@ -96,10 +96,10 @@ export type JobStatus =
   /** The provider does not know the job, or does not know it any more. */
   | { kind: 'missing' };
 
-/** What a callback says. Without a valid signature it is only a hint where to look. */
+/** What a callback says. Without a valid signature it is only a hint which job to read. */
 export type Callback =
   /** `jobId`: if the body names one. `verified`: its signature proves that the provider sent it. */
-  { kind: 'news'; jobId: string | null; verified: boolean } | { kind: 'forged'; cause: string };
+  { kind: 'report'; jobId: string | null; verified: boolean } | { kind: 'forged'; cause: string };
 
 export interface Capabilities {
   /** Whether an output that differs from the request in size, length or tracks is a failure. */

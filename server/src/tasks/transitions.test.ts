@@ -153,6 +153,12 @@ test('a live task always has a due time, an ended one never', async () => {
   }
 });
 
+test('a move may be delayed by a fraction of a second', async () => {
+  const task = await taskIn('submitting', (await makeCustomer(database.db, 100)).accountId);
+  const moved = await moveNow(database.db, task, { to: 'generating', delaySeconds: 0.6 });
+  assert.equal(moved.phase, 'generating');
+});
+
 test('a postponed task has no lease and is due later', async () => {
   const { accountId } = await makeCustomer(database.db, 100);
   const postponed = { has_work: true, is_postponed: true, is_leased: false };

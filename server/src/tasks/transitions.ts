@@ -97,9 +97,9 @@ const MOVE = namedStatement(
          else accepted_at end,
        outcome_holds = outcome_holds + case when :heldCause = 'outcome' then 1 else 0 end,
        due_at = case when :to in ('completed', 'failed') then null
-         when :delaySeconds > 0 and due_at > to_timestamp(:seenAt) then due_at
-         else clock_now() + :delaySeconds * interval '1 second' end,
-       leased_until = case when :delaySeconds = 0 and :to not in ('completed', 'failed')
+         when :delaySeconds::float8 > 0 and due_at > to_timestamp(:seenAt) then due_at
+         else clock_now() + :delaySeconds::float8 * interval '1 second' end,
+       leased_until = case when :delaySeconds::float8 = 0 and :to not in ('completed', 'failed')
          then leased_until end,
        internal_failures = 0, refused_at = null, updated_at = clock_now()
      where id = :id and phase = :from and lease = :lease

@@ -25,7 +25,7 @@ export interface CrashFixture extends AsyncDisposable {
   expireLeases(): Promise<void>;
 }
 
-export type CrashMode = 'text-to-video' | 'image-to-video';
+type CrashMode = 'text-to-video' | 'image-to-video';
 
 export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
   const database = await createTestDatabase();

@@ -1,7 +1,7 @@
 import type { Database, Queryable, Statement, Transaction } from '../../src/database/database.ts';
 
 /** At which point a process kills or pauses itself. */
-export interface CrashPlan {
+interface CrashPlan {
   /** Points are counted from the first statement that has this among its values. */
   key: string;
   /** The number of the point, from 1, or a name: then the first point of that name. */

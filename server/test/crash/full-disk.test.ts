@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
-import { FRAMES } from '../media/assert-refused.ts';
 import { betweenRenderAndArchive, imageBytes, openMediaFixture } from '../media/media-fixture.ts';
+import { FRAMES } from '../media/refused-media.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';

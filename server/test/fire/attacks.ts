@@ -4,7 +4,7 @@ import type { Random } from '../random.ts';
 import { until } from '../until.ts';
 import type { Deployment } from './deployment.ts';
 
-export type Attack = 'worker' | 'api' | 'simulator' | 'database' | 'disk';
+type Attack = 'worker' | 'api' | 'simulator' | 'database' | 'disk';
 
 /** How many of each: one for this many tasks, but never less than this. */
 const COUNTS: Record<Attack, { atLeast: number; oneForTasks: number }> = {

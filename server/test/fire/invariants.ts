@@ -96,10 +96,10 @@ async function problemsOfRequest(
   load: Load,
   request: ClientRequest,
 ): Promise<string[]> {
-  const isAnswered = await sendOnce(load, request, deployment.url);
+  const isConfirmed = await sendOnce(load, request, deployment.url);
   const read = await readOnce(load, request, deployment.url);
   const view = load.observations.get(request)?.lastView;
-  if (!isAnswered || read?.status !== 200 || !view)
+  if (!isConfirmed || read?.status !== 200 || !view)
     return [`${request.key}: no response at the end`];
   if (view.status === 'failed') {
     const isRefunded =

@@ -4,8 +4,8 @@ import { after, test } from 'node:test';
 import { audit } from '../../src/operator/audit.ts';
 import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
-import { FRAMES } from './assert-refused.ts';
 import { betweenRenderAndArchive, deleted, openMediaFixture, videoBytes } from './media-fixture.ts';
+import { FRAMES } from './refused-media.ts';
 
 const DAY_SECONDS = 86_400;
 const RECONCILE_SECONDS = 600;

@@ -12,9 +12,9 @@ import {
 } from '../../../local-renderer/test/media-samples.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { FRAMES, REFERENCES } from './assert-refused.ts';
 import { makeImage } from './media-files.ts';
 import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
+import { FRAMES, REFERENCES } from './refused-media.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 const fixture = await openMediaFixture();

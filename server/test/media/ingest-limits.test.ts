@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { INPUT_BYTES } from '../../src/tasks/steps/ingest.ts';
-import { assertRefused, FRAMES, REFERENCES } from './assert-refused.ts';
 import { deleted, imageBytes, openMediaFixture } from './media-fixture.ts';
+import { assertMediaRefused, FRAMES, REFERENCES } from './refused-media.ts';
 
 const tooLarge = { reason: 'too_large', limit_bytes: INPUT_BYTES };
 
@@ -28,7 +28,7 @@ test('a host slower than the timeouts of the guarded fetch is refused as too slo
   const tests = cases.map(([title, image_url, more]) =>
     t.test(title, async () => {
       const expected = { field: 'image_url', reason: 'too_slow', ...more };
-      await deleted(fixture, await assertRefused(fixture, { ...FRAMES, image_url }, expected));
+      await deleted(fixture, await assertMediaRefused(fixture, { ...FRAMES, image_url }, expected));
       await host.idle();
     }),
   );
@@ -41,7 +41,11 @@ test('all inputs of a request share 256 MB, counted as they arrive', async (t) =
   t.after(() => fixture.close());
   const { host } = fixture;
   const refused = async (image_url: string) => {
-    await assertRefused(fixture, { ...FRAMES, image_url }, { field: 'image_url', ...tooLarge });
+    await assertMediaRefused(
+      fixture,
+      { ...FRAMES, image_url },
+      { field: 'image_url', ...tooLarge },
+    );
     await host.idle();
   };
   await t.test('a host that announces more', async () => {

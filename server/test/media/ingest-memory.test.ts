@@ -8,9 +8,9 @@ import { createTestDatabase } from '../database.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { FRAMES } from './assert-refused.ts';
 import { imageBytes } from './media-fixture.ts';
 import { startMediaHost } from './media-host.ts';
+import { FRAMES } from './refused-media.ts';
 
 const GROWTH_BYTES = 100 * 2 ** 20;
 const skip = process.platform === 'linux' ? false : 'memory is read from /proc';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sql } from '../task-fixtures.ts';
 import { until } from '../until.ts';
-import { assertRefused, FRAMES, REFERENCES } from './assert-refused.ts';
 import { pngOfClaimedSize } from './media-files.ts';
 import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
+import { assertMediaRefused, FRAMES, REFERENCES } from './refused-media.ts';
 
 const fixture = await openMediaFixture();
 after(() => fixture.close());
@@ -20,7 +20,7 @@ const missing = host.url('/missing.png');
 
 async function assertRefusedAll(t: test.TestContext, table: [string, object, object][]) {
   const cases = table.map(([title, body, details]) =>
-    t.test(title, async () => void (await assertRefused(fixture, body, details))),
+    t.test(title, async () => void (await assertMediaRefused(fixture, body, details))),
   );
   await Promise.all(cases);
 }
@@ -170,9 +170,9 @@ test('the first refusal is reported, whatever happens to the other inputs', asyn
   });
   const reason = { reason: 'not_reachable', http_status: 503 };
   const endFails = { ...FRAMES, image_url: never, end_image_url: later };
-  await assertRefused(fixture, endFails, { field: 'end_image_url', ...reason });
+  await assertMediaRefused(fixture, endFails, { field: 'end_image_url', ...reason });
   const firstFails = { ...FRAMES, image_url: later, end_image_url: never };
-  await assertRefused(fixture, firstFails, { field: 'image_url', ...reason });
+  await assertMediaRefused(fixture, firstFails, { field: 'image_url', ...reason });
 });
 
 test('one bad reference of eight refunds the task and deletes the good ones', async () => {
@@ -185,7 +185,7 @@ test('one bad reference of eight refunds the task and deletes the good ones', as
   const urls = Array.from({ length: 8 }, (_, entry) => (entry === 5 ? bad : picture));
   const body = { ...REFERENCES, reference_image_urls: urls };
   const expected = { field: 'reference_image_urls', entry: 5, reason: 'not_an_image' };
-  const refused = assertRefused(fixture, body, expected);
+  const refused = assertMediaRefused(fixture, body, expected);
   await until(
     fixture.storedFiles,
     (files) => files.filter((name) => name.startsWith('obj_')).length === 7,

@@ -30,7 +30,7 @@ insert into delivery_secrets (id, secret) values (1, 'secret');
 
 insert into tasks (id, account_id, surface, idempotency_key, phase, held_cause, request, seed, credits,
   price_version, provider, wait_until, due_at, stumbles, output_object_id, error_code, provider_billed)
-select id, 'acct_ada', 'v1', 'of ' || id, phase, held_cause, '{"mode": "text-to-video"}', 1, credits,
+select id, 'acct_ada', 'api', 'of ' || id, phase, held_cause, '{"mode": "text-to-video"}', 1, credits,
   1, 'ark', clock_now(), case when phase not in ('completed', 'failed') then clock_now() end, stumbles,
   output, error, case when phase = 'failed' then true end
 from (values

@@ -99,7 +99,7 @@ export function jobSpecOf(inputs: ProviderInput[] = []): JobSpec {
 }
 
 /** What the host passes to a find of this job spec, sent so many seconds ago. */
-export function findJobInput(jobSpec: JobSpec, ageSeconds = 0): FindJobInput {
+export function agedFindInput(jobSpec: JobSpec, ageSeconds = 0): FindJobInput {
   const to = Date.now();
   const from = to - ageSeconds * 1000;
   return { jobSpec, sentBetween: { from, to }, takenJobIds: async () => new Set() };

@@ -60,7 +60,12 @@ function run(command: string, args: string[], cwd: string, searched: string[]): 
 }
 
 /** Runs `node first second*` where npm's Node and the machine's own are these shell scripts. */
-async function runNode(t: TestContext, fromNpm: string | null, machine: string[]): Promise<Ended> {
+async function runNode(
+  t: TestContext,
+  fromNpm: string | null,
+  machine: string[],
+  pathEnds = '',
+): Promise<Ended> {
   const folder = await temporaryFolder(t);
   const modules = path.join(folder, 'node_modules');
   const bin = path.join(modules, '.bin');
@@ -73,7 +78,7 @@ async function runNode(t: TestContext, fromNpm: string | null, machine: string[]
   const own = machine.map((_, i) => path.join(folder, `own ${i}`));
   for (const [i, body] of machine.entries())
     await writeScript(path.join(own[i] ?? '', 'node'), body);
-  return run(path.join(bin, 'node'), ['first', 'second *'], folder, [bin, ...own]);
+  return run(path.join(bin, 'node'), ['first', 'second *'], folder, [bin + pathEnds, ...own]);
 }
 
 test("npm's Node runs when it can", async (t) => {
@@ -90,6 +95,11 @@ for (const [title, fromNpm] of [
     assert.deepEqual(ended, { code: 0, stdout: 'own\nfirst\nsecond *\n', stderr: '' });
   });
 }
+
+test('the script does not run itself for ever when it finds itself on the PATH', async (t) => {
+  const ended = await runNode(t, BROKEN, [printing('own', 'v24.0.0')], '/');
+  assert.deepEqual(ended, { code: 0, stdout: 'own\nfirst\nsecond *\n', stderr: '' });
+});
 
 test('an old Node on the PATH does not hide a newer one', async (t) => {
   const machine = [printing('old', 'v20.20.2'), BROKEN, printing('new', 'v26.1.0')];

@@ -128,15 +128,20 @@ function exportsOf(text: string): string[] {
   return [...text.matchAll(declared)].map(([, name = '']) => name);
 }
 
-test('no two files of the product export the same name', () => {
-  const owners = new Map<string, string[]>();
-  for (const { name: file, text } of product) {
-    for (const name of new Set(exportsOf(text))) {
-      owners.set(name, [...(owners.get(name) ?? []), file]);
+for (const [title, files] of [
+  ['the product', product],
+  ['the test kit', sources.filter(({ name }) => name.startsWith('server/test/'))],
+] as const) {
+  test(`no two files of ${title} export the same name`, () => {
+    const owners = new Map<string, string[]>();
+    for (const { name: file, text } of files) {
+      for (const name of new Set(exportsOf(text))) {
+        owners.set(name, [...(owners.get(name) ?? []), file]);
+      }
     }
-  }
-  assert.deepEqual(
-    [...owners].filter(([, files]) => files.length > 1),
-    [],
-  );
-});
+    assert.deepEqual(
+      [...owners].filter(([, exporters]) => exporters.length > 1),
+      [],
+    );
+  });
+}

@@ -209,5 +209,5 @@ function readCallback({ profile }: ProviderState, body: Uint8Array): Callback {
   const { job, isGenuine } = JSON.parse(Buffer.from(body).toString());
   const isSigned = profile.callbacks === 'signed';
   if (isSigned && !isGenuine) return { kind: 'forged', cause: 'the signature is wrong' };
-  return { kind: 'news', jobId: job, verified: isSigned };
+  return { kind: 'report', jobId: job, verified: isSigned };
 }

@@ -17,7 +17,7 @@ const provider: Provider = scriptedProvider({
     if (headers.signature === 'unreadable') throw new Error('the public keys can not be fetched');
     received = { body: Buffer.from(body).toString(), signature: headers.signature };
     return headers.signature === 'good'
-      ? { kind: 'news', jobId: 'job-1', verified: true }
+      ? { kind: 'report', jobId: 'job-1', verified: true }
       : { kind: 'forged', cause: 'bad signature' };
   },
 });

@@ -174,5 +174,5 @@ async function pageOf(api: Api, query: string): Promise<Page> {
  */
 function readCallback(json: unknown): Callback {
   if (typeof json !== 'object' || json === null) return { kind: 'forged', cause: 'not JSON' };
-  return { kind: 'news', jobId: jobIdIn(json), verified: false };
+  return { kind: 'report', jobId: jobIdIn(json), verified: false };
 }

@@ -51,6 +51,6 @@ test('a callback with such an id names no job', async () => {
   for (const id of BAD_IDS) {
     const body = Buffer.from(JSON.stringify({ id, status: 'running' }));
     const callback = await ark().readCallback?.({ body, headers: {} });
-    assert.deepEqual(callback, { kind: 'news', jobId: null, verified: false });
+    assert.deepEqual(callback, { kind: 'report', jobId: null, verified: false });
   }
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { after, before, beforeEach, test } from 'node:test';
 import {
+  agedFindInput,
   countsFor,
-  findJobInput,
   jobSpecOf,
   type Rig,
   startRig,
@@ -208,7 +208,7 @@ test('absence is weak if the server sends no Date header', async () => {
       response.end(JSON.stringify(isList ? { jobs } : { error: 'Job not found' }));
     },
     async (options) => {
-      const found = await createComfyuiProvider(options).find(findJobInput(jobSpecOf()));
+      const found = await createComfyuiProvider(options).find(agedFindInput(jobSpecOf()));
       assert.deepEqual(found, { kind: 'absent', proof: 'weak' });
     },
   );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import {
-  findJobInput,
+  agedFindInput,
   jobSpecOf,
   type Rig,
   startRig,
@@ -47,7 +47,7 @@ async function rememberOldJob(): Promise<void> {
 
 test('absence is weak if the server remembers no job from before the attempt', async () => {
   await rig.restart();
-  const input = findJobInput(jobSpecOf(), 3600);
+  const input = agedFindInput(jobSpecOf(), 3600);
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
   await acceptedJob();
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
@@ -57,13 +57,13 @@ test('absence is strong if the server remembers a job from before the attempt', 
   await rememberOldJob();
   await acceptedJob();
   const strong = { kind: 'absent', proof: 'strong' };
-  assert.deepEqual(await rig.provider.find(findJobInput(jobSpecOf(), 3600)), strong);
+  assert.deepEqual(await rig.provider.find(agedFindInput(jobSpecOf(), 3600)), strong);
 });
 
 test('a job that is only a little older than the attempt proves nothing', async () => {
   await rig.restart();
   await rememberOldJob();
-  const input = findJobInput(jobSpecOf(), 2 * 3600 - 30);
+  const input = agedFindInput(jobSpecOf(), 2 * 3600 - 30);
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
@@ -74,13 +74,13 @@ test('after a restart absence is weak, even if the attempt had a job', async () 
   assert.equal(outcome.kind, 'accepted');
   await rig.restart();
   await acceptedJob();
-  const input = findJobInput(jobSpec, 3600);
+  const input = agedFindInput(jobSpec, 3600);
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 
 test('the memory’s age is read after the job: a restart in between makes absence weak', async () => {
   const seen = (await rig.simulator.requests()).length;
-  await rig.provider.find(findJobInput(jobSpecOf()));
+  await rig.provider.find(agedFindInput(jobSpecOf()));
   const calls = (await rig.simulator.requests()).slice(seen).map(({ call }) => call);
   assert.deepEqual(calls, ['read', 'find']);
 });
@@ -96,7 +96,7 @@ for (const [on, fault] of [
   test(`a find throws when it meets ${fault.kind} at ${on}`, async () => {
     await rememberOldJob();
     await rig.simulator.plan({ on, faults: [fault] });
-    const input = findJobInput(jobSpecOf(), 3600);
+    const input = agedFindInput(jobSpecOf(), 3600);
     await assert.rejects(rig.provider.find(input), { name: 'ServerError' });
     assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'strong' });
   });
@@ -107,7 +107,7 @@ test('a job is found and read on a server without /api/jobs', async () => {
   const jobSpec = jobSpecOf();
   const jobId = promptIdOf(jobSpec.attemptId);
   assert.deepEqual(await rig.provider.submit(jobSpec, () => true), { kind: 'accepted', jobId });
-  const found = await rig.provider.find(findJobInput(jobSpec));
+  const found = await rig.provider.find(agedFindInput(jobSpec));
   assert.deepEqual(found, { kind: 'found', jobId, by: 'mark' });
   for (const { word, kind } of STATUSES) {
     await rig.simulator.changeJob(jobId, { forcedStatus: word });
@@ -118,7 +118,7 @@ test('a job is found and read on a server without /api/jobs', async () => {
 test('absence is weak on a server without /api/jobs, because its memory’s age is unknown', async () => {
   await rememberOldJob();
   await becomeOld();
-  const input = findJobInput(jobSpecOf(), 3600);
+  const input = agedFindInput(jobSpecOf(), 3600);
   assert.deepEqual(await rig.provider.find(input), { kind: 'absent', proof: 'weak' });
 });
 

@@ -356,29 +356,34 @@ function receive(
   return provider.readCallback({ ...delivery, body: Buffer.from(delivery.body) });
 }
 
-const NEWS = { request_id: ID, gateway_request_id: 'another', status: 'OK', payload: { seed: 1 } };
+const REPORT = {
+  request_id: ID,
+  gateway_request_id: 'another',
+  status: 'OK',
+  payload: { seed: 1 },
+};
 
 test('a signed webhook names its request, each time it is delivered', async () => {
   host.respond(JWKS, { json: jwks() });
-  const delivery = signedDelivery(NEWS, { signedAt: NOW });
-  const news = { kind: 'news', jobId: ID, verified: true };
+  const delivery = signedDelivery(REPORT, { signedAt: NOW });
+  const report = { kind: 'report', jobId: ID, verified: true };
   const provider = fal({ userId: USER_ID });
   const again = { ...delivery, body: Buffer.from(delivery.body) };
-  assert.deepEqual(await provider.readCallback?.(again), news);
-  assert.deepEqual(await provider.readCallback?.(again), news);
+  assert.deepEqual(await provider.readCallback?.(again), report);
+  assert.deepEqual(await provider.readCallback?.(again), report);
   assert.equal(host.requests.length, 1);
 });
 
 test('a signed webhook with a malformed id names no request', async () => {
   host.respond(JWKS, { json: jwks() });
-  const news = { ...NEWS, request_id: '../../other' };
-  const callback = await receive(signedDelivery(news, { signedAt: NOW }));
-  assert.deepEqual(callback, { kind: 'news', jobId: null, verified: true });
+  const report = { ...REPORT, request_id: '../../other' };
+  const callback = await receive(signedDelivery(report, { signedAt: NOW }));
+  assert.deepEqual(callback, { kind: 'report', jobId: null, verified: true });
 });
 
 test('a webhook is forged if its body, time, user or signature was changed', async () => {
   host.respond(JWKS, { json: jwks() });
-  const good = signedDelivery(NEWS, { signedAt: NOW });
+  const good = signedDelivery(REPORT, { signedAt: NOW });
   const header = (name: string, value: string) => ({
     ...good,
     headers: { ...good.headers, [name]: value },
@@ -389,9 +394,9 @@ test('a webhook is forged if its body, time, user or signature was changed', asy
     header('x-fal-webhook-timestamp', String(NOW / 1000 + 1)),
     header('x-fal-webhook-user-id', 'another'),
     header('x-fal-webhook-signature', 'no hex'),
-    signedDelivery(NEWS, { signedAt: NOW, forged: true }),
-    signedDelivery(NEWS, { signedAt: NOW - 301_000 }),
-    signedDelivery(NEWS, { signedAt: NOW + 301_000 }),
+    signedDelivery(REPORT, { signedAt: NOW, forged: true }),
+    signedDelivery(REPORT, { signedAt: NOW - 301_000 }),
+    signedDelivery(REPORT, { signedAt: NOW + 301_000 }),
   ];
   for (const delivery of bad) assert.equal((await receive(delivery)).kind, 'forged');
   const another = await receive(good, { userId: 'configured user' });
@@ -400,5 +405,5 @@ test('a webhook is forged if its body, time, user or signature was changed', asy
 
 test('a webhook throws while the keys can not be read', async () => {
   host.respond(JWKS, { status: 503, text: '' });
-  await assert.rejects(receive(signedDelivery(NEWS, { signedAt: NOW })), /keys can't be read/);
+  await assert.rejects(receive(signedDelivery(REPORT, { signedAt: NOW })), /keys can't be read/);
 });

@@ -62,7 +62,7 @@ function signatureIn({ body, headers }: Delivery) {
 function newsIn(body: Uint8Array): Callback {
   const json = parseJson(body);
   const jobId = Value.Check(BodySchema, json) ? json.request_id : null;
-  return { kind: 'news', jobId, verified: true };
+  return { kind: 'report', jobId, verified: true };
 }
 
 function forged(cause: string): Callback {

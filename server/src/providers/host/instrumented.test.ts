@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findJobInput, jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
+import { agedFindInput, jobSpecOf } from '../../../test/providers/comfyui-rig.ts';
 import { scriptedProvider } from '../../../test/task-fixtures.ts';
 import { type FindOutcome, type JobStatus, OutputGone, type SubmitOutcome } from '../provider.ts';
 import { instrumented, type ProviderCall } from './instrumented.ts';
@@ -45,7 +45,7 @@ test('each call is reported with its outcome and returns what the provider retur
     read: async () => working,
     openOutput: async () => output,
   });
-  assert.equal(await seen.provider.find(findJobInput(jobSpecOf())), absent);
+  assert.equal(await seen.provider.find(agedFindInput(jobSpecOf())), absent);
   assert.equal(await seen.provider.read('job'), working);
   assert.equal(await seen.provider.openOutput({}), output);
   assert.deepEqual(outcomes(seen.calls), ['find absent', 'read working', 'open_output opened']);

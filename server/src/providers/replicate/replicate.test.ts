@@ -200,12 +200,12 @@ async function receive(delivery: Delivery, changes: Partial<ReplicateOptions> = 
   return callback;
 }
 
-const NEWS = { id: ID, status: 'processing', output: null };
-const VERIFIED = { kind: 'news', jobId: ID, verified: true };
+const REPORT = { id: ID, status: 'processing', output: null };
+const VERIFIED = { kind: 'report', jobId: ID, verified: true };
 
 test('a signed webhook names its prediction, and the secret is fetched once', async () => {
   host.respond(SECRET, { json: { key: secretKey() } });
-  const { body, headers } = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const { body, headers } = signedDelivery('msg_1', REPORT, { signedAt: NOW });
   const provider = replicate();
   const delivery = { body: Buffer.from(body), headers };
   assert.deepEqual(await provider.readCallback?.(delivery), VERIFIED);
@@ -215,7 +215,7 @@ test('a signed webhook names its prediction, and the secret is fetched once', as
 });
 
 test('a configured secret is used, and no secret is fetched', async () => {
-  const delivery = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const delivery = signedDelivery('msg_1', REPORT, { signedAt: NOW });
   const good = await receive(delivery, { webhookSecret: secretKey() });
   assert.deepEqual(good, VERIFIED);
   const bad = await receive(delivery, { webhookSecret: 'whsec_b3RoZXI=' });
@@ -224,20 +224,20 @@ test('a configured secret is used, and no secret is fetched', async () => {
 });
 
 test('one good signature among several is enough: the secret may just be renewed', async () => {
-  const { body, headers } = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const { body, headers } = signedDelivery('msg_1', REPORT, { signedAt: NOW });
   const several = `v1,b2xk v2,eA== ${headers['webhook-signature']}`;
   const delivery = { body, headers: { ...headers, 'webhook-signature': several } };
   assert.deepEqual(await receive(delivery, { webhookSecret: secretKey() }), VERIFIED);
 });
 
 test('a signed webhook with a malformed id names no prediction', async () => {
-  const delivery = signedDelivery('msg_1', { ...NEWS, id: '../x' }, { signedAt: NOW });
+  const delivery = signedDelivery('msg_1', { ...REPORT, id: '../x' }, { signedAt: NOW });
   const callback = await receive(delivery, { webhookSecret: secretKey() });
-  assert.deepEqual(callback, { kind: 'news', jobId: null, verified: true });
+  assert.deepEqual(callback, { kind: 'report', jobId: null, verified: true });
 });
 
 test('a webhook is forged if its body, id, time or signature was changed', async () => {
-  const good = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const good = signedDelivery('msg_1', REPORT, { signedAt: NOW });
   const header = (name: string, value: string) => ({
     ...good,
     headers: { ...good.headers, [name]: value },
@@ -250,8 +250,8 @@ test('a webhook is forged if its body, id, time or signature was changed', async
     header('webhook-timestamp', String(NOW / 1000 + 1)),
     header('webhook-signature', 'v1,'),
     header('webhook-signature', unsigned),
-    signedDelivery('msg_1', NEWS, { signedAt: NOW, forged: true }),
-    signedDelivery('msg_1', NEWS, { signedAt: NOW - 301_000 }),
+    signedDelivery('msg_1', REPORT, { signedAt: NOW, forged: true }),
+    signedDelivery('msg_1', REPORT, { signedAt: NOW - 301_000 }),
   ];
   for (const delivery of bad) {
     const callback = await receive(delivery, { webhookSecret: secretKey() });
@@ -261,6 +261,6 @@ test('a webhook is forged if its body, id, time or signature was changed', async
 
 test('a webhook throws while the secret can not be read', async () => {
   host.respond(SECRET, { status: 500, text: '' });
-  const delivery = signedDelivery('msg_1', NEWS, { signedAt: NOW });
+  const delivery = signedDelivery('msg_1', REPORT, { signedAt: NOW });
   await assert.rejects(receive(delivery), /secret of the webhooks can't be read/);
 });

@@ -71,7 +71,7 @@ function isAmong(signatures: string, expected: Buffer): boolean {
 
 function newsIn(body: Uint8Array): Callback {
   const json = parseJson(body);
-  return { kind: 'news', jobId: Value.Check(BodySchema, json) ? json.id : null, verified: true };
+  return { kind: 'report', jobId: Value.Check(BodySchema, json) ? json.id : null, verified: true };
 }
 
 function forged(cause: string): Callback {

@@ -9,8 +9,8 @@ import { notAccepted } from './not-accepted.ts';
 import { recordOrphans } from './orphans.ts';
 
 /**
- * What became of an attempt, whether its sender, a find, a callback or an operator learned it.
- * `absent`: there is no job of it and none can appear.
+ * The outcome of an attempt, as the sender, a find, a callback or an operator reported it.
+ * `absent`: the attempt has no job, and no job of it can appear any more.
  */
 export type AttemptOutcome =
   | { kind: 'accepted'; jobId: string }
@@ -20,7 +20,7 @@ export type AttemptOutcome =
   | { kind: 'absent' }
   | { kind: 'unknown' };
 
-interface KnownOutcome {
+interface ReportedOutcome {
   outcome: AttemptOutcome;
   by: EvidenceSource;
   /** For operators: kept in the task's history and, unless a job was accepted, with the attempt. */
@@ -29,27 +29,30 @@ interface KnownOutcome {
 }
 
 /**
- * The one place that records an attempt's outcome, by compare-and-set, and makes its task follow:
- * accepted, it generates; unknown, it is held; a faulty request fails; otherwise see
- * {@link notAccepted}. The attempt is locked before the task, as everywhere.
+ * The only function that records an attempt's outcome, by compare-and-set, and moves its task.
+ * `accepted`: the task is moved to `generating`. `unknown`: it is moved to `held`. `rejected` with
+ * fault `request`: it fails. Otherwise see {@link notAccepted}. All code locks the attempt before
+ * the task, so that two transactions can't deadlock.
  *
- * The sender is certain of every outcome but `unknown`, so its outcome applies even after another
- * worker has leased the task; that worker's own change is then refused.
- * @throws Superseded when the attempt has another outcome already, or somebody else has the task
+ * The sender is certain of every outcome except `unknown`, so its outcome applies even after
+ * another worker has leased the task; that worker's own change is then refused.
+ * @throws Superseded when the attempt has another outcome already, or another worker has leased the
+ *   task
  */
 export async function applyOutcome(
   tx: Transaction,
   task: Task,
   attempt: Attempt,
-  known: KnownOutcome,
+  reported: ReportedOutcome,
 ): Promise<StepResult> {
-  const { outcome, by } = known;
+  const { outcome, by } = reported;
   if (outcome.kind !== 'unknown' || attempt.state === 'in_flight') {
-    await recordOutcome(tx, attempt.id, known);
+    await recordOutcome(tx, attempt.id, reported);
   }
-  if (by !== 'sender' || outcome.kind === 'unknown') return followOutcome(tx, task, known);
+  if (by !== 'sender' || outcome.kind === 'unknown') return moveByOutcome(tx, task, reported);
   const current = await reclaimLease(tx, task);
-  const result = await followOutcome(tx, current, known);
+  const result = await moveByOutcome(tx, current, reported);
+  // Another worker's lease was replaced by an expired one: this worker must not run the next step.
   return current === task ? result : 'postponed';
 }
 
@@ -61,11 +64,14 @@ const RECORD = namedStatement(
    where id = :attempt and state in ('in_flight', 'unknown') returning id`,
 );
 
-/** Jobs that were named for the attempt and are not its own are orphans from now on. */
+/**
+ * Records the outcome. Unless it is `unknown`, also records as orphan jobs the jobs that the sender
+ * or a callback named for the attempt and that belong to no attempt.
+ */
 async function recordOutcome(
   tx: Transaction,
   attemptId: string,
-  { outcome, by, cause }: KnownOutcome,
+  { outcome, by, cause }: ReportedOutcome,
 ): Promise<void> {
   const isAccepted = outcome.kind === 'accepted';
   const values = RECORD.values({
@@ -80,10 +86,10 @@ async function recordOutcome(
   if (outcome.kind !== 'unknown') await recordOrphans(tx, attemptId);
 }
 
-function followOutcome(
+function moveByOutcome(
   tx: Transaction,
   task: Task,
-  { outcome, cause, submitRetrySeconds }: KnownOutcome,
+  { outcome, cause, submitRetrySeconds }: ReportedOutcome,
 ): Promise<StepResult> {
   switch (outcome.kind) {
     case 'accepted':

@@ -17,20 +17,28 @@ export interface Attempt {
   state: 'in_flight' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
   outcome_by: EvidenceSource | null;
-  /** See {@link Provider.identity}; null for attempts from before this column existed. */
+  /**
+   * See {@link Provider.identity}; null for attempts that were recorded before this column existed.
+   */
   provider_identity: string | null;
-  /** Seconds since `send_before`, by the database's clock. No byte is sent after that moment. */
-  seconds_past_sending: number;
+  /**
+   * Seconds since `send_before`, by the database's clock; negative before it. After `send_before`
+   * the submit is not started any more.
+   */
+  seconds_past_send_before: number;
   /** Milliseconds since 1970, by the database's clock. */
   created_at_ms: number;
   now_ms: number;
 }
 
-/** A submit's first byte is sent within this time of the attempt's record, or not at all. */
+/**
+ * The first byte of a submit is sent within this time after the attempt was recorded, or never. So
+ * a find can know when no new job can appear any more.
+ */
 export const SEND_WITHIN_SECONDS = 5;
 
 const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
-  extract(epoch from clock_now() - send_before)::float8 as seconds_past_sending,
+  extract(epoch from clock_now() - send_before)::float8 as seconds_past_send_before,
   extract(epoch from created_at)::float8 * 1000 as created_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 
@@ -44,8 +52,8 @@ const INSERT = namedStatement(
 );
 
 /**
- * Records a new attempt, before any byte of it is sent. A unique index refuses a second attempt of
- * the task that is in flight, unknown or accepted.
+ * Records a new attempt, before any byte of it is sent. A unique index ensures that at most one
+ * attempt of a task is in flight, unknown or accepted.
  * @throws Superseded when this worker no longer has the task's lease
  */
 export async function insertAttempt(
@@ -61,19 +69,22 @@ export async function insertAttempt(
     sendWithinSeconds: SEND_WITHIN_SECONDS,
   });
   const [attempt] = await tx.query<Attempt>(INSERT, values);
-  if (!attempt) throw new Superseded(`${task.id} is no longer submitted by this worker`);
+  if (!attempt) {
+    const reason = 'it lost the lease, or the task has another phase';
+    throw new Superseded(`this worker can't submit ${task.id} any more: ${reason}`);
+  }
   return attempt;
 }
 
-const LIVE = statement(
-  'attempt_live',
+const CURRENT = statement(
+  'attempt_current',
   `select ${COLUMNS} from attempts
    where task_id = $1 and state in ('in_flight', 'unknown', 'accepted')`,
 );
 
 /** The task's only attempt that is in flight, unknown or accepted. */
-export async function liveAttempt(db: Queryable, taskId: string): Promise<Attempt | undefined> {
-  const [attempt] = await db.query<Attempt>(LIVE, [taskId]);
+export async function currentAttempt(db: Queryable, taskId: string): Promise<Attempt | undefined> {
+  const [attempt] = await db.query<Attempt>(CURRENT, [taskId]);
   return attempt;
 }
 
@@ -84,7 +95,10 @@ const TAKEN = statement(
      where provider = $1 and job_id = any($2) and state = 'confirmed'`,
 );
 
-/** Those of a provider's jobs that belong to an attempt already or are confirmed orphans. */
+/**
+ * Which of these jobs of a provider are taken: they belong to an attempt already, or are confirmed
+ * orphan jobs.
+ */
 export async function takenJobs(db: Queryable, provider: string, jobIds: string[]) {
   const rows = await db.query<{ job_id: string }>(TAKEN, [provider, jobIds]);
   return new Set(rows.map((row) => row.job_id));
@@ -100,13 +114,14 @@ const OVERLAPPING = statement(
    where mine.id = $1 limit 1`,
 );
 
-/** More than the difference that any adapter allows between a provider's clock and ours. */
-const CLOCK_SECONDS = 150;
+/** Every adapter allows a provider's clock to differ from the database's by less than this. */
+const MAX_CLOCK_DIFFERENCE_SECONDS = 150;
 
 /**
- * Whether another attempt at the same provider and of the same time is uncertain too, or absent
- * only by an operator decision: then a job that looks like this attempt's may be the other's. Their
- * job specs are not compared, since each provider has its own way of comparing jobs.
+ * Whether another attempt was sent to the same provider at about the same time and may own a job
+ * that looks like this attempt's. Such an attempt is in flight or unknown, or is absent only
+ * because an operator decided so. The job specs are not compared, because each adapter compares
+ * jobs in its own way.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still create a job
  */
 export async function hasOverlappingAttempt(
@@ -114,7 +129,7 @@ export async function hasOverlappingAttempt(
   attemptId: string,
   submitTimeoutSeconds: number,
 ): Promise<boolean> {
-  const values = [attemptId, submitTimeoutSeconds + CLOCK_SECONDS];
+  const values = [attemptId, submitTimeoutSeconds + MAX_CLOCK_DIFFERENCE_SECONDS];
   return (await db.query(OVERLAPPING, values)).length > 0;
 }
 

@@ -24,15 +24,16 @@ interface IncomingCallback {
 
 /**
  * The result of a callback. `no_such_path`: its address does not belong to an attempt. `forged`:
- * the address is right, but the signature or the body is not.
+ * the address is valid, but the signature or the body is not valid.
  */
 export type CallbackResult = 'received' | 'no_such_path' | 'forged';
 
 /**
- * Receives a provider's callback: records it as evidence and wakes the task. Nothing it says is
- * trusted here, because the task's next step asks the provider itself. For a task that has ended or
- * has another job, the callback is late evidence (C16).
- * @throws Error when the signature can't be checked now: the provider should send it again
+ * Receives a provider's callback: records it as evidence and wakes the task. It does not adopt the
+ * named job: the task's next step decides what the callback proves (find-job.ts). For a task that
+ * has ended or has another job, the callback is late evidence (C16).
+ * @throws Error if the signature can't be checked now, so that the provider sends the callback
+ *   again
  */
 export async function receiveCallback(
   deps: CallbackDeps,
@@ -45,38 +46,44 @@ export async function receiveCallback(
   if (taskId === undefined) return 'no_such_path';
   const callback = await readCallback(deps, incoming);
   if (callback.kind === 'forged') {
-    log.warn({ task: taskId, attempt: attemptId, cause: callback.cause }, 'a callback was forged');
+    log.warn(
+      { task: taskId, attempt: attemptId, cause: callback.cause },
+      'rejected a forged callback',
+    );
     return 'forged';
   }
   await record(db, { attemptId, taskId }, callback);
   return 'received';
 }
 
-/** @throws Error when the provider is not configured in this process: another one may have it */
+/** @throws Error if this process has not configured the provider; another process may have */
 async function readCallback(deps: CallbackDeps, incoming: IncomingCallback): Promise<Callback> {
   const provider = deps.providers.get(incoming.provider);
   if (!provider) throw new Error(`this process has no provider named ${incoming.provider}`);
-  if (!provider.readCallback) return { kind: 'news', jobId: null, verified: false };
+  if (!provider.readCallback) return { kind: 'report', jobId: null, verified: false };
   return provider.readCallback({ body: incoming.body, headers: incoming.headers });
 }
 
-const READ = statement(
-  'attempt_called_back',
+const TASK_OF = statement(
+  'attempt_task_of',
   'select task_id from attempts where id = $1 and provider = $2',
 );
 
 async function readTaskOf(db: Database, provider: string, attemptId: string) {
-  const [attempt] = await db.query<{ task_id: string }>(READ, [attemptId, provider]);
+  const [attempt] = await db.query<{ task_id: string }>(TASK_OF, [attemptId, provider]);
   return attempt?.task_id;
 }
 
 const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for update');
 
-/** Locks the attempt, so that of this finding and the outcome the later one sees the earlier. */
+/**
+ * Locks the attempt, so that this finding and an outcome are recorded one after the other. The
+ * second transaction then sees the first, so no orphan job is missed.
+ */
 async function record(
   db: Database,
   { attemptId, taskId }: { attemptId: string; taskId: string },
-  { jobId, verified }: Extract<Callback, { kind: 'news' }>,
+  { jobId, verified }: Extract<Callback, { kind: 'report' }>,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.query(LOCK, [attemptId]);

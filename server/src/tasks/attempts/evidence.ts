@@ -4,10 +4,13 @@ import { jsonText } from '../../database/json-text.ts';
 /** Where a finding about an attempt comes from. */
 export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
 
-/** Kept per attempt. A find's failure may differ each time, for example by a request id. */
+/**
+ * At most this many different findings of finds are kept per attempt. Failures may differ each
+ * time, for example by a request id, and would otherwise fill the table.
+ */
 const MAX_FINDS = 100;
 
-const NOTE = statement(
+const RECORD = statement(
   'evidence_record',
   `insert into evidence as e (attempt_id, source, finding, digest)
    select $1, $2, $3::jsonb, md5($3::jsonb::text)
@@ -26,13 +29,13 @@ export async function recordEvidence(
   source: EvidenceSource,
   finding: object,
 ): Promise<void> {
-  await db.query(NOTE, [attemptId, source, jsonText(finding)]);
+  await db.query(RECORD, [attemptId, source, jsonText(finding)]);
 }
 
-/** A job that was named by a callback to the attempt's own address. */
+/** A job that a callback to the attempt's callback URL named. */
 export interface NamedJob {
   job_id: string;
-  /** Whether a callback with the provider's valid signature named it. */
+  /** Whether at least one of these callbacks was verified. */
   verified: boolean;
 }
 
@@ -43,22 +46,22 @@ const NAMED = statement(
    group by 1 order by verified desc, min(first_at)`,
 );
 
-/** The jobs that callbacks named for an attempt, those with a valid signature first. */
+/** The jobs that callbacks named for an attempt, verified ones first. */
 export function namedJobs(db: Queryable, attemptId: string): Promise<NamedJob[]> {
   return db.query<NamedJob>(NAMED, [attemptId]);
 }
 
-const NAMED_ELSEWHERE = statement(
-  'evidence_named_elsewhere',
+const NAMED_FOR_OTHER = statement(
+  'evidence_named_for_other',
   `select from evidence e join attempts a on a.id = e.attempt_id and a.provider = $2
    where e.source = 'callback' and e.finding->>'job' = $3 and e.attempt_id <> $1 limit 1`,
 );
 
-/** Whether a callback to another attempt's address named the job. */
-export async function isNamedElsewhere(
+/** Whether a callback to another attempt's callback URL named the job. */
+export async function isNamedForOtherAttempt(
   db: Queryable,
   attempt: { id: string; provider: string },
   jobId: string,
 ): Promise<boolean> {
-  return (await db.query(NAMED_ELSEWHERE, [attempt.id, attempt.provider, jobId])).length > 0;
+  return (await db.query(NAMED_FOR_OTHER, [attempt.id, attempt.provider, jobId])).length > 0;
 }

@@ -6,8 +6,8 @@ import {
   callbackDeps,
   detailsOf,
   findAgain,
-  news,
   providerWith,
+  report,
 } from '../../../test/attempt-fixtures.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
@@ -22,7 +22,7 @@ import {
 import { reconcile } from '../../operator/reconcile.ts';
 import { announce } from '../create/announce.ts';
 import { readTask } from '../create/create.ts';
-import { liveAttempt } from './attempts.ts';
+import { currentAttempt } from './attempts.ts';
 import { receiveCallback } from './callback.ts';
 import { recordEvidence } from './evidence.ts';
 import { findJobOf } from './find-job.ts';
@@ -38,7 +38,7 @@ test('a callback wakes its task, and the job it names is adopted when the provid
   await freezeClock(fixture.db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
-  assert.equal(await callBack(fixture, attempt.id, news('job-1')), 'received');
+  assert.equal(await callBack(fixture, attempt.id, report('job-1')), 'received');
   const woken = await claimTask(fixture.db, held.id);
   assert.equal(
     (await findAgain(fixture, woken, providerWith({ 'job-1': 'working' }))).phase,
@@ -49,47 +49,47 @@ test('a callback wakes its task, and the job it names is adopted when the provid
   assert.equal(shownAttempt?.job_id, 'job-1');
 });
 
-test('a callback during a find is kept: the task is due at once', async () => {
+test('a callback that arrives during a find is not lost: the task is due at once', async () => {
   await freezeClock(fixture.db, 0);
   const { held, attempt } = await makeHeldTask(fixture);
   await freezeClock(fixture.db, 1);
-  const callsBackMeanwhile = scriptedProvider({
+  const callsBackDuringFind = scriptedProvider({
     find: async () => {
-      await callBack(fixture, attempt.id, news('job-meanwhile'));
+      await callBack(fixture, attempt.id, report('job-meanwhile'));
       return ABSENT;
     },
   });
-  assert.equal((await findAgain(fixture, held, callsBackMeanwhile)).phase, 'held');
+  assert.equal((await findAgain(fixture, held, callsBackDuringFind)).phase, 'held');
   assert.equal((await claimTask(fixture.db, held.id)).phase, 'held', 'it is due at once');
 });
 
 test('an unsigned callback about a job that the provider does not know changes nothing', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, news('job-invented'));
+  await callBack(fixture, attempt.id, report('job-invented'));
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
 });
 
 test('a job that a signed callback named is adopted without asking the provider', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, news('job-signed', true));
+  await callBack(fixture, attempt.id, report('job-signed', true));
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
 });
 
 test('a callback does not adopt a job of another attempt', async () => {
   const first = await makeHeldTask(fixture);
-  await callBack(fixture, first.attempt.id, news('job-owned', true));
+  await callBack(fixture, first.attempt.id, report('job-owned', true));
   assert.equal((await findAgain(fixture, first.held, providerWith({}))).phase, 'generating');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, news('job-owned', true));
+  await callBack(fixture, second.attempt.id, report('job-owned', true));
   assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
 });
 
 test('a callback does not adopt a confirmed orphan job', async () => {
   const first = await makeHeldTask(fixture);
-  await callBack(fixture, first.attempt.id, news('job-orphan', true));
+  await callBack(fixture, first.attempt.id, report('job-orphan', true));
   await reconcile(fixture.db, first.held.id, { kind: 'failed' }, 'the customer can’t wait');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, news('job-orphan', true));
+  await callBack(fixture, second.attempt.id, report('job-orphan', true));
   assert.equal((await findAgain(fixture, second.held, providerWith({}))).phase, 'held');
 });
 
@@ -99,7 +99,7 @@ test('forged callbacks and unknown addresses change nothing', async () => {
     await callBack(fixture, attempt.id, { kind: 'forged', cause: 'bad signature' }),
     'forged',
   );
-  assert.equal(await callBack(fixture, 'att_unknown', news('job-x', true)), 'no_such_path');
+  assert.equal(await callBack(fixture, 'att_unknown', report('job-x', true)), 'no_such_path');
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'held');
 });
 
@@ -109,6 +109,7 @@ test('a job found by likeness is adopted only if no other attempt can own it', a
   const first = await makeHeldTask(fixture);
   await freezeClock(fixture.db, 10_100);
   const second = await makeHeldTask(fixture);
+  // The mode differs, but job specs are not compared.
   const other = `update tasks set request = request || '{"mode": "image-to-video"}' where id = $1`;
   await sql(fixture.db, other, [second.held.id]);
   assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');
@@ -130,32 +131,36 @@ test('a job that a callback named for another attempt is not adopted by likeness
   const { held } = await makeHeldTask(fixture);
   await freezeClock(fixture.db, 30_000);
   const other = await makeHeldTask(fixture);
-  await callBack(fixture, other.attempt.id, news('job-named'));
+  await callBack(fixture, other.attempt.id, report('job-named'));
   assert.equal((await findAgain(fixture, held, providerWith({}, found))).phase, 'held');
 });
 
-test('a callback is recorded however many different failures of finds there are', async () => {
+test('a callback is recorded even after the limit of 100 different find failures', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   for (let n = 0; n < 101; n += 1) {
     await recordEvidence(fixture.db, attempt.id, 'find', { failure: `HTTP 500, request ${n}` });
   }
   await recordEvidence(fixture.db, attempt.id, 'find', { failure: 'HTTP 500, request 7' });
-  await callBack(fixture, attempt.id, news('job-recorded', true));
+  await callBack(fixture, attempt.id, report('job-recorded', true));
   assert.equal((await findAgain(fixture, held, providerWith({}))).phase, 'generating');
   const { evidence } = (await detailsOf(fixture, held.id)).attempts[0] ?? { evidence: [] };
-  assert.equal(evidence.length, 1 + 100 + 1, 'the sender’s, the finds’ and the callback’s');
+  assert.equal(
+    evidence.length,
+    1 + 100 + 1,
+    'one from the sender, 100 from finds, one from the callback',
+  );
   assert.match(JSON.stringify(evidence), /"times": ?2/, 'a repeated failure is still counted');
 });
 
 test('a named job that can’t be read does not stop the provider’s find', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
-  await callBack(fixture, attempt.id, news('job-unreadable'));
+  await callBack(fixture, attempt.id, report('job-unreadable'));
   const unreadable = { read: () => Promise.reject(new Error('HTTP 500')) };
   const found = { kind: 'found', jobId: 'job-listed', by: 'mark' } as const;
   const lists = scriptedProvider({ ...unreadable, find: async () => found });
   assert.equal((await findAgain(fixture, held, lists)).phase, 'generating');
   const second = await makeHeldTask(fixture);
-  await callBack(fixture, second.attempt.id, news('job-unreadable-2'));
+  await callBack(fixture, second.attempt.id, report('job-unreadable-2'));
   const absent = scriptedProvider({
     ...unreadable,
     find: async () => ({ ...ABSENT, proof: 'final' }),
@@ -163,11 +168,11 @@ test('a named job that can’t be read does not stop the provider’s find', asy
   await assert.rejects(
     findAgain(fixture, second.held, absent),
     /HTTP 500/,
-    'the unreadable job may be the one',
+    'the unreadable job may be the attempt’s own',
   );
 });
 
-test('strong absence counts only where the attempt was sent, and only by the process’s own clock too', async () => {
+test('strong absence counts only at the identity that the attempt was sent with, and only if the process’s own clock confirms that the submit is over', async () => {
   const strong = providerWith({}, { kind: 'absent', proof: 'strong' });
   const elsewhere = { ...strong, identity: 'another account' };
   await freezeClock(fixture.db, 40_000);
@@ -175,10 +180,10 @@ test('strong absence counts only where the attempt was sent, and only by the pro
   await announce(fixture.db, held.id);
   await freezeClock(fixture.db, 41_000);
   assert.equal((await findAgain(fixture, held, elsewhere)).phase, 'held');
-  const jumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
-  const late = await liveAttempt(fixture.db, held.id);
+  const clockJumped = { ...submitDeps(fixture, strong), firstSeen: { secondsAgo: () => 0 } };
+  const late = await currentAttempt(fixture.db, held.id);
   assert.ok(late);
-  await findJobOf(jumped, await readTask(fixture.db, held.id), late);
+  await findJobOf(clockJumped, await readTask(fixture.db, held.id), late);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
   await findAgain(fixture, await readTask(fixture.db, held.id), strong);
   assert.equal((await readTask(fixture.db, held.id)).phase, 'failed');
@@ -190,14 +195,14 @@ test('text that Postgres can’t store is replaced in evidence, and the evidence
   const failure = `cut ${'🎬'.slice(0, 1)}, ended \0`;
   const failing = scriptedProvider({ find: () => Promise.reject(new Error(failure)) });
   await assert.rejects(findAgain(fixture, held, failing), { message: failure });
-  await callBack(fixture, attempt.id, news('job-odd', true));
+  await callBack(fixture, attempt.id, report('job-odd', true));
   const [{ evidence } = { evidence: [] }] = (await detailsOf(fixture, held.id)).attempts;
   assert.match(JSON.stringify(evidence), /cut �, ended �/);
 });
 
-test('a process without the provider rejects its callback, so that it is sent again', async () => {
+test('a process that has not configured the provider rejects its callback, so that the provider sends it again', async () => {
   const { attempt } = await makeHeldTask(fixture);
-  const deps = { ...callbackDeps(fixture, news('job-x')), providers: new Map() };
+  const deps = { ...callbackDeps(fixture, report('job-x')), providers: new Map() };
   const incoming = { provider: 'scripted', segment: `${attempt.id}.token`, headers: {} };
   await assert.rejects(
     receiveCallback(deps, { ...incoming, body: new Uint8Array() }),
@@ -209,7 +214,7 @@ test('the evidence has counts, bytes sent and each different finding once', asyn
   const { held, attempt } = await makeHeldTask(fixture);
   await findAgain(fixture, held, providerWith({}));
   await findAgain(fixture, await readTask(fixture.db, held.id), providerWith({}));
-  await callBack(fixture, attempt.id, news(null));
+  await callBack(fixture, attempt.id, report(null));
   const [one] = (await detailsOf(fixture, held.id)).attempts;
   const evidence = one?.evidence.map((row) => {
     const { source, finding, times } = row as { source: string; finding: object; times: number };

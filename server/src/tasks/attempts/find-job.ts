@@ -3,10 +3,10 @@ import type { FindOutcome, Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { postpone, type StepResult } from '../transitions.ts';
 import { type AttemptOutcome, applyOutcome } from './apply-outcome.ts';
-import { type Attempt, hasOverlappingAttempt, liveAttempt, takenJobs } from './attempts.ts';
+import { type Attempt, currentAttempt, hasOverlappingAttempt, takenJobs } from './attempts.ts';
 import {
   type EvidenceSource,
-  isNamedElsewhere,
+  isNamedForOtherAttempt,
   type NamedJob,
   namedJobs,
   recordEvidence,
@@ -26,20 +26,22 @@ export interface FindDeps extends JobSpecDeps {
 interface Finding {
   outcome: Extract<AttemptOutcome, { kind: 'accepted' | 'absent' | 'unknown' }>;
   by: EvidenceSource;
-  /** The callback or the provider's result behind it, kept as evidence. */
+  /**
+   * The callback or the provider's find result that the outcome is based on. Kept as evidence.
+   */
   found: object;
 }
 
 /** The step of a task that is held because its acceptance is not known. */
 export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResult> {
-  const attempt = await liveAttempt(deps.db, task.id);
+  const attempt = await currentAttempt(deps.db, task.id);
   if (!attempt) throw new Error(`${task.id} is held without an attempt`);
   return findJobOf(deps, task, attempt);
 }
 
 /**
- * Finds the job of an attempt whose outcome is not known: one that was in flight when its worker
- * died, or the one of a held task. It never guesses and never submits again.
+ * Finds the job of an attempt whose outcome is not known: the attempt was in flight when its worker
+ * died, or its task is held. Adopts a job only on evidence and never submits again.
  */
 export async function findJobOf(deps: FindDeps, task: Task, attempt: Attempt): Promise<StepResult> {
   if (attempt.state === 'accepted') throw new Error(`${attempt.id} has a job already`);
@@ -68,7 +70,10 @@ function applyFinding(
   return applyOutcome(tx, task, attempt, { outcome, by, cause, submitRetrySeconds });
 }
 
-/** Finds use up a shared rate budget, so they become rarer in time; a callback wakes the task. */
+/**
+ * Seconds until the next find: 1/60 of the time in this phase, but at least `reconcileSeconds`.
+ * Finds use a shared rate budget, so the interval grows. A callback wakes the task earlier.
+ */
 function delaySeconds(reconcileSeconds: number, task: Task): number {
   return Math.max(reconcileSeconds, task.phase_seconds / 60);
 }
@@ -84,6 +89,7 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
   if (found.kind === 'found' && (await isOwnJob(deps, attempt, found))) {
     return { outcome: { kind: 'accepted', jobId: found.jobId }, by: 'find', found };
   }
+  // The job that could not be read may be the attempt's own, so absence is not concluded.
   if (failure !== undefined) throw failure;
   const isAbsent = provesAbsence(deps, task, { attempt, found, observedSeconds });
   return { outcome: { kind: isAbsent ? 'absent' : 'unknown' }, by: 'find', found };
@@ -91,22 +97,25 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
 
 type Found = Extract<FindOutcome, { kind: 'found' }>;
 
-/** Whether a found job is this attempt's: one found by likeness must not be another's. */
+/**
+ * Whether a found job is this attempt's. A job found by likeness counts only if it can't belong to
+ * another attempt.
+ */
 async function isOwnJob(
   { db, submitTimeoutSeconds }: FindDeps,
   attempt: Attempt,
   { jobId, by }: Found,
 ): Promise<boolean> {
   if (by === 'mark') return true;
-  if (await isNamedElsewhere(db, attempt, jobId)) return false;
+  if (await isNamedForOtherAttempt(db, attempt, jobId)) return false;
   return !(await hasOverlappingAttempt(db, attempt.id, submitTimeoutSeconds));
 }
 
 /**
- * The job that a callback named, unless it belongs to another attempt. With a valid signature it is
- * adopted at once. Without one it counts only if the provider knows the job, since only the
- * provider was given the callback's address. A failure to ask about one job does not stop the
- * others, nor the provider's own find.
+ * Returns the first job that a callback named and that is not taken. A verified callback is proof.
+ * After a callback without a signature, the provider is asked whether it knows the job; that is
+ * proof too, because the callback URL was given only to the provider. If reading one job fails, the
+ * other jobs and the provider's find are still tried.
  * @returns the job, or the last failure
  */
 async function findNamedJob(
@@ -141,9 +150,10 @@ interface FindResult {
 }
 
 /**
- * Whether a find that did not find the job proves that there is no job. Strong absence counts only
- * where the attempt was sent to, and only when the submit can't be under way any more: by the
- * database's clock and, in case that clock has jumped, by the clock of this process too.
+ * Whether a find without a result proves that the attempt has no job. Strong absence is proof only
+ * if the provider's identity is still the one that the attempt was sent with, and if the submit
+ * can't be under way any more. The second is checked by the database's clock and also by this
+ * process's clock, because the database's clock may have jumped.
  */
 function provesAbsence(
   deps: FindDeps,
@@ -153,11 +163,11 @@ function provesAbsence(
   if (found.kind !== 'absent') return false;
   if (found.proof === 'final') return true;
   const { identity, capabilities } = deps.providerOf(task);
-  const settledSeconds = deps.submitTimeoutSeconds + capabilities.findLagSeconds;
+  const submitOverSeconds = deps.submitTimeoutSeconds + capabilities.findLagSeconds;
   return (
     found.proof === 'strong' &&
     attempt.provider_identity === identity &&
-    attempt.seconds_past_sending > settledSeconds &&
-    observedSeconds > settledSeconds
+    attempt.seconds_past_send_before > submitOverSeconds &&
+    observedSeconds > submitOverSeconds
   );
 }

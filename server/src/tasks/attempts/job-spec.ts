@@ -11,7 +11,10 @@ export interface JobSpecDeps {
   links: Pick<Links, 'inputLinkTo' | 'callbackTo'>;
 }
 
-/** The task's copied files, each with a link that stays valid for as long as a job may wait. */
+/**
+ * The task's copied files, each with a link that stays valid as long as a provider may wait before
+ * it fetches the file.
+ */
 export function inputsFor({ links }: Pick<JobSpecDeps, 'links'>, task: Task): ProviderInput[] {
   const urlOf = ({ objectId, mediaType }: TaskInput) =>
     links.inputLinkTo(objectId, task.now_seconds, mediaType);

@@ -71,7 +71,7 @@ test('an announced task is submitted again later, its credits stay reserved', as
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
 });
 
-test('a task counts as announced when its wait is over on the database clock', async () => {
+test('a task counts as announced when the wait of its create is over by the database’s clock', async () => {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);
   await freezeClock(db, WAIT_SECONDS);
@@ -97,7 +97,7 @@ test('the pause before the next submit grows from 1 to 30 seconds', async () => 
   }
 });
 
-test('when the retry time is over the task fails, and its key returns this task for ever', async () => {
+test('after `submitRetrySeconds` the task fails, and its key is never released: a repeated create returns it', async () => {
   await freezeClock(db, 0);
   const { task, binding } = await makeSubmittingTask(fixture, { createWaitSeconds: 0 });
   assert.equal(await refuse(task), 'postponed');
@@ -116,6 +116,7 @@ test('when the retry time is over the task fails, and its key returns this task 
 
 test('a worker that lost its lease neither fails the task nor releases its key', async () => {
   await freezeClock(db, 0);
+  // 0: already announced; WAIT_SECONDS: not announced yet
   for (const createWaitSeconds of [0, WAIT_SECONDS]) {
     await freezeClock(db, 0);
     const { task } = await makeSubmittingTask(fixture, { createWaitSeconds });
@@ -123,6 +124,6 @@ test('a worker that lost its lease neither fails the task nor releases its key',
     const taken = await claimTask(db, task.id);
     await assert.rejects(refuse(task), Superseded);
     assert.equal((await balances(db, task.account_id)).paid.reserved, 250);
-    assert.ok(await refuse(taken), 'the worker with the lease may');
+    assert.ok(await refuse(taken), 'the worker that has the lease is not superseded');
   }
 });

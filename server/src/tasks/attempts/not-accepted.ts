@@ -2,6 +2,7 @@ import { statement, type Transaction } from '../../database/database.ts';
 import type { Task } from '../task.ts';
 import { move, postpone, type StepResult, Superseded } from '../transitions.ts';
 
+// Once its wait is over, a create responds with 202 at any moment, so the task counts as announced.
 const LOCK = statement(
   'task_lock_refused',
   `update tasks set refused_at = coalesce(refused_at, clock_now())
@@ -16,28 +17,30 @@ const RELEASE_KEY = statement(
    where account_id = $1 and surface = $2 and key = $3 and task_id = $4`,
 );
 
-/** The longest wait that a provider may ask for. */
+/** A longer Retry-After of a provider is shortened to this. */
 const MAX_WAIT_SECONDS = 300;
 
 /**
- * Seconds until the next submit: a quarter of the time since the first refusal, between 1 and 30
- * seconds, or the provider's Retry-After if that is longer.
+ * Seconds until the next submit: a quarter of the time since the first attempt that was not
+ * accepted, between 1 and 30 seconds, or the provider's Retry-After if that is longer (at most
+ * 300 s).
  */
-function backoffSeconds(refusedSeconds: number, asked: number | undefined): number {
-  const ours = Math.min(30, Math.max(1, refusedSeconds / 4));
-  return Math.max(ours, waitSeconds(asked));
+function backoffSeconds(refusedSeconds: number, retryAfterSeconds: number | undefined): number {
+  const ownSeconds = Math.min(30, Math.max(1, refusedSeconds / 4));
+  return Math.max(ownSeconds, waitSeconds(retryAfterSeconds));
 }
 
-function waitSeconds(asked: number | undefined): number {
-  return Math.min(MAX_WAIT_SECONDS, Math.ceil(asked ?? 0));
+function waitSeconds(retryAfterSeconds: number | undefined): number {
+  return Math.min(MAX_WAIT_SECONDS, Math.ceil(retryAfterSeconds ?? 0));
 }
 
 /**
- * Continues a task when it is certain that no provider accepted it, through no fault of the client
- * (C2). If the task was not announced, it fails with its refund and its Idempotency-Key is
- * released. An announced task is submitted again until `submitRetrySeconds` have passed since the
- * first refusal, then it fails with its refund. An announced task that was held fails at once,
- * because a held task is never submitted again (C15).
+ * Continues a task when it is certain that no provider accepted it and the client's request is not
+ * the cause (C2). If the task was not announced, it fails, its credits are refunded and its
+ * Idempotency-Key is released. An announced task is submitted again until `submitRetrySeconds` have
+ * passed since the first attempt that was not accepted; then it fails and its credits are refunded.
+ * An announced task that was held fails at once, because a held task is never submitted again
+ * (C15).
  */
 export async function notAccepted(
   tx: Transaction,
@@ -45,7 +48,7 @@ export async function notAccepted(
   options: {
     submitRetrySeconds: number;
     cause: Record<string, unknown>;
-    /** The wait that the provider asked for. */
+    /** From the provider's Retry-After. */
     retryAfterSeconds?: number | undefined;
   },
 ): Promise<StepResult> {
@@ -57,7 +60,7 @@ export async function notAccepted(
   const { cause } = options;
   if (!lock.announced) {
     const message =
-      'The request was not accepted for now. Send it again with the same Idempotency-Key.';
+      'No provider accepted the request. Send it again later with the same Idempotency-Key.';
     const wait = waitSeconds(options.retryAfterSeconds);
     const details = wait > 0 ? { details: { retry_after_seconds: wait } } : {};
     const error = { code: 'not_accepted', message, ...details } as const;

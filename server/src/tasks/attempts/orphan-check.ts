@@ -37,7 +37,7 @@ interface OrphanCheckDeps {
 
 /**
  * Asks providers whether suspected orphan jobs exist, and logs each confirmed one once as an error.
- * Suspected are jobs that only unsigned callbacks named.
+ * A job is suspected if only callbacks without a valid signature named it.
  */
 export async function checkOrphans(deps: OrphanCheckDeps): Promise<void> {
   const names = [...deps.providers.keys()];

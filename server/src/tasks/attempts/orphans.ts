@@ -1,9 +1,14 @@
 import { statement, type Transaction } from '../../database/database.ts';
 
-/** `suspected`: only an unsigned callback named the job, and no provider was asked about it yet. */
+/**
+ * `suspected`: only callbacks without a valid signature named the job, and the provider has not yet
+ * said whether it knows the job. `confirmed`: a verified callback, or the provider, shows that it
+ * exists. `unknown_there`: the provider does not know it.
+ */
 export type OrphanState = 'suspected' | 'confirmed' | 'unknown_there';
 
-// A job that belongs to any attempt is not an orphan.
+// A job that belongs to any attempt is not an orphan job. A task without `due_at` has ended, so its
+// attempt can't adopt a job any more.
 const RECORD = statement(
   'orphan_record',
   `insert into orphan_jobs as o (provider, job_id, attempt_id, task_id, source, state)
@@ -21,7 +26,7 @@ const RECORD = statement(
 
 /**
  * Records the jobs that were named for an attempt and that it can't adopt any more (C16). They are
- * not cancelled: at some providers that deletes a finished result.
+ * not cancelled, because at some providers a cancel deletes a finished result.
  */
 export async function recordOrphans(tx: Transaction, attemptId: string): Promise<void> {
   await tx.query(RECORD, [attemptId]);
@@ -32,7 +37,7 @@ const REMOVE = statement(
   'delete from orphan_jobs where provider = $1 and job_id = $2',
 );
 
-/** Removes a job from the orphans: an operator decision gave it to a task. */
+/** Removes a job from the orphan jobs, because an operator decision gave it to a task. */
 export async function removeOrphan(
   tx: Transaction,
   provider: string,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { quiet } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
@@ -13,10 +14,10 @@ import {
   submitDeps,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
-import type { Database } from '../../database/database.ts';
+import { type Database, openDatabase } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
-import { insertAttempt, liveAttempt } from '../attempts/attempts.ts';
+import { currentAttempt, insertAttempt } from '../attempts/attempts.ts';
 import { findJobOf } from '../attempts/find-job.ts';
 import { announce } from '../create/announce.ts';
 import { createTask, readTask } from '../create/create.ts';
@@ -280,7 +281,7 @@ test('weak absence and ambiguous finds prove nothing, however late', async () =>
     const held = moved(await submitTask(depsWith(thatFinds(hint)), task));
     assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
     assert.equal(await stateOfAttempt(task.id), 'unknown');
-    const attempt = await liveAttempt(db, task.id);
+    const attempt = await currentAttempt(db, task.id);
     assert.ok(attempt);
     assert.equal(await findJobOf(depsWith(thatFinds(hint)), held, attempt), 'postponed');
     assert.deepEqual(await paid(task), HELD);
@@ -293,7 +294,7 @@ async function heldTask() {
   const { task, binding } = await makeSubmittingTask(fixture);
   const unknown = thatReturns({ kind: 'unknown', cause: 'timed out' });
   const held = moved(await submitTask(depsWith(unknown), task));
-  const attempt = await liveAttempt(db, task.id);
+  const attempt = await currentAttempt(db, task.id);
   assert.ok(attempt);
   return { held, attempt, binding };
 }
@@ -382,7 +383,7 @@ test('an acceptance during another worker’s find is recorded once', async () =
   const { task } = await outcomeAfterTakeOver(
     { kind: 'accepted', jobId: 'late-2' },
     async (taken) => {
-      const attempt = await liveAttempt(db, taken.id);
+      const attempt = await currentAttempt(db, taken.id);
       assert.ok(attempt);
       look = () =>
         findJobOf(depsWith(thatFinds({ kind: 'absent', proof: 'weak' })), taken, attempt);
@@ -450,6 +451,24 @@ test('an outcome is recorded when the database is back', async () => {
   const next = await submitTask({ ...depsWith(provider), db: unsteady, pause }, task);
   assert.equal(moved(next).phase, 'generating');
   assert.equal(pauses, 3);
+});
+
+test('recording an outcome ends when the process has closed the database', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const own = openDatabase({ url: fixture.database.url, connections: 1, log: quiet });
+  let pauses = 0;
+  const provider = scriptedProvider({
+    submit: async () => {
+      await own.close();
+      return { kind: 'accepted', jobId: `job-${task.id}` };
+    },
+  });
+  const pause = async () => {
+    pauses += 1;
+  };
+  const deps = { ...depsWith(provider), db: own, pause };
+  await assert.rejects(submitTask(deps, task), /could not be recorded/);
+  assert.equal(pauses, 0);
 });
 
 test('files are uploaded before the attempt is recorded, and a failed upload is ignored', async () => {

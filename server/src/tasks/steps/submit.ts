@@ -1,4 +1,5 @@
 import {
+  DatabaseClosed,
   isDatabaseUnavailable,
   type Transaction,
   violatedConstraint,
@@ -8,8 +9,8 @@ import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.
 import { applyOutcome } from '../attempts/apply-outcome.ts';
 import {
   type Attempt,
+  currentAttempt,
   insertAttempt,
-  liveAttempt,
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
 import { recordEvidence } from '../attempts/evidence.ts';
@@ -34,7 +35,7 @@ export interface SubmitStepDeps extends FindDeps {
  * task.
  */
 export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
-  const inFlight = await liveAttempt(deps.db, task.id);
+  const inFlight = await currentAttempt(deps.db, task.id);
   if (inFlight) return findJobOf(deps, task, inFlight);
   let provider: Provider;
   try {
@@ -121,7 +122,8 @@ async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): P
       return await work();
     } catch (error) {
       const isLate = deps.monotonic() - startedAt > RECORD_SECONDS * 1000;
-      if (isLate || !isDatabaseUnavailable(error)) throw error;
+      const isClosed = error instanceof DatabaseClosed; // the process shuts down
+      if (isLate || isClosed || !isDatabaseUnavailable(error)) throw error;
       await deps.pause(RECORD_PAUSE_SECONDS);
     }
   }

@@ -19,9 +19,9 @@ export function callbackTests(suite: Suite): void {
     const jobId = await submitAccepted(suite, jobSpec);
     const [callback] = await host().arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
-    const news = { kind: 'news', jobId, verified: isSigned() };
-    assert.deepEqual(await read(callback), news);
-    assert.deepEqual(await read(callback), news, 'read again');
+    const report = { kind: 'report', jobId, verified: isSigned() };
+    assert.deepEqual(await read(callback), report);
+    assert.deepEqual(await read(callback), report, 'read again');
   });
 
   test('a callback names the job of a submit whose response was lost', async () => {
@@ -30,8 +30,8 @@ export function callbackTests(suite: Suite): void {
     const [callback] = await host().arrived(jobSpec.attemptId, 1);
     assert.ok(callback);
     const [jobId] = await jobsFor(suite, jobSpec);
-    const news = { kind: 'news', jobId, verified: isSigned() };
-    assert.deepEqual(await read(callback), news);
+    const report = { kind: 'report', jobId, verified: isSigned() };
+    assert.deepEqual(await read(callback), report);
   });
 
   test('a callback can come before the response and names the same job', async (t) => {
@@ -41,8 +41,8 @@ export function callbackTests(suite: Suite): void {
     const outcome = await suite.provider().submit(jobSpec, sendNow);
     const [callback] = host().received(jobSpec.attemptId);
     assert.ok(callback && outcome.kind === 'accepted');
-    const news = await read(callback);
-    assert.equal(news.kind === 'news' && news.jobId, outcome.jobId);
+    const report = await read(callback);
+    assert.equal(report.kind === 'report' && report.jobId, outcome.jobId);
   });
 
   test('if a job has forged callbacks, only the provider’s own callback is verified', async () => {
@@ -53,7 +53,7 @@ export function callbackTests(suite: Suite): void {
     const [forged, genuine] = await Promise.all(received.slice(0, 2).map(read));
     assert.ok(forged?.kind === 'forged' || forged?.verified === false);
     if (isSigned()) assert.equal(forged.kind, 'forged');
-    assert.deepEqual(genuine, { kind: 'news', jobId, verified: isSigned() });
+    assert.deepEqual(genuine, { kind: 'report', jobId, verified: isSigned() });
   });
 }
 
@@ -84,7 +84,7 @@ export function forgeryTests(suite: Suite): void {
     ]) {
       const callback = await read({ body: Buffer.from(text), headers: {} });
       assert.ok(callback.kind === 'forged' || !callback.verified, text);
-      if (callback.kind === 'news') assert.equal(callback.jobId, null, text);
+      if (callback.kind === 'report') assert.equal(callback.jobId, null, text);
     }
   });
 }

@@ -21,7 +21,7 @@ export const REFERENCES = { ...FRAMES, mode: 'media-to-video' };
  * `task_id` and `credits`), a full refund, a failed task, and that a replay returns this task.
  * @returns the task's id
  */
-export async function assertRefused(fixture: MediaFixture, body: object, expected: object) {
+export async function assertMediaRefused(fixture: MediaFixture, body: object, expected: object) {
   const customer = await fixture.customer(CREDITS);
   const key = crypto.randomUUID();
   const refusal = await customer.create(body, key);

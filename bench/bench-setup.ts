@@ -9,8 +9,8 @@ import { openConfiguredDatabase } from '../server/src/open-database.ts';
 import { startServiceProcess } from '../server/test/service/service-process.ts';
 import { temporaryFolder } from '../server/test/temporary-folder.ts';
 
-/** An embedded database in a data folder of its own, for services to be started on. */
-export interface Stage extends AsyncDisposable {
+/** An embedded database in a temporary data folder, and the services that run on it. */
+export interface BenchSetup extends AsyncDisposable {
   db: Database;
   databaseUrl: string;
   startService(env: Record<string, string>): Promise<RunningService>;
@@ -21,8 +21,8 @@ export interface RunningService extends AsyncDisposable {
   pid: number;
 }
 
-/** Makes a fresh stage; it goes away with `await using`, after what was started on it. */
-export async function openStage(): Promise<Stage> {
+/** Opens an empty database; `await using` removes it, after the services that were started on it. */
+export async function openBenchSetup(): Promise<BenchSetup> {
   const folder = await temporaryFolder();
   const log = createLog({ level: 'warn' });
   const database = await openConfiguredDatabase(readConfig({ DATA_DIR: folder.path }), log);
@@ -34,7 +34,7 @@ export async function openStage(): Promise<Stage> {
       return {
         url: service.url,
         pid: service.process.pid ?? 0,
-        // At once: what it still works on is of no use to anybody.
+        // SIGKILL: the results of its remaining work are not needed.
         [Symbol.asyncDispose]: async () => void (await service.kill('SIGKILL')),
       };
     },
@@ -45,7 +45,8 @@ export async function openStage(): Promise<Stage> {
   };
 }
 
-export interface Customer {
+/** An API key of an account that can pay for every request. */
+export interface FundedKey {
   accountId: string;
   secret: string;
 }
@@ -58,20 +59,20 @@ const INSERT_KEYS = statement(
    select * from unnest($1::text[], $2::text[], $3::bytea[])`,
 );
 
-/** Makes accounts that can pay for everything, each with as many keys; one entry for each key. */
-export async function makeCustomers(
+/** Makes accounts with `keysEach` API keys each. @returns all keys */
+export async function makeFundedKeys(
   db: Database,
   count: { accounts: number; keysEach: number },
-): Promise<Customer[]> {
+): Promise<FundedKey[]> {
   const accountIds = await Promise.all(Array.from({ length: count.accounts }, () => fund(db)));
   const rounds = Array.from({ length: count.keysEach }, () => accountIds);
-  const customers = rounds.flat().map((accountId) => ({ accountId, secret: newSecret() }));
+  const keys = rounds.flat().map((accountId) => ({ accountId, secret: newSecret() }));
   await db.query(INSERT_KEYS, [
-    customers.map(() => newId('apiKey')),
-    customers.map(({ accountId }) => accountId),
-    customers.map(({ secret }) => hashSecret(secret)),
+    keys.map(() => newId('apiKey')),
+    keys.map(({ accountId }) => accountId),
+    keys.map(({ secret }) => hashSecret(secret)),
   ]);
-  return customers;
+  return keys;
 }
 
 async function fund(db: Database): Promise<string> {

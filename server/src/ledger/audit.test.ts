@@ -54,34 +54,34 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
   {
     title: 'a grant was deleted',
     damage: `delete from ledger_transfers where account_id = $1 and reason = 'grant'`,
-    found: [/paid available/, /paid granted/, /notes a wrong paid balance/],
+    found: [/paid available/, /paid granted/, /stores a wrong paid balance/],
   },
   {
-    title: 'the sum of a reservation was changed',
+    title: 'the amount of a reservation was changed',
     damage: `update ledger_transfers set credits = 90 where account_id = $1 and reference = 'reserve:reserved'`,
-    found: [/paid available/, /paid reserved/, /notes a wrong paid balance/],
+    found: [/paid available/, /paid reserved/, /stores a wrong paid balance/],
   },
   {
-    title: 'the available balance that a transfer notes was changed',
+    title: 'the available balance stored with a transfer was changed',
     damage: `update ledger_transfers set available_after = 7 where account_id = $1 and reason = 'grant'`,
-    found: [/^\$1: transfer \d+ notes a wrong paid balance$/],
+    found: [/^\$1: transfer \d+ stores a wrong paid balance$/],
   },
   {
-    title: 'the reserved balance that a transfer notes was changed',
+    title: 'the reserved balance stored with a transfer was changed',
     damage: `update ledger_transfers set reserved_after = 7 where account_id = $1 and reason = 'grant'`,
-    found: [/^\$1: transfer \d+ notes a wrong paid balance$/],
+    found: [/^\$1: transfer \d+ stores a wrong paid balance$/],
   },
   {
     title: 'a transfer was moved to another account',
     damage: `update ledger_transfers set account_id = $2 where account_id = $1
       and reference = 'settle:refunded'`,
-    found: [/^\$1: paid reserved/, /^\$2: paid reserved/, /^refunded: settled for another/],
+    found: [/^\$1: paid reserved/, /^\$2: paid reserved/, /^refunded: settled with another/],
   },
   {
-    title: 'a reservation was settled for less than was reserved',
+    title: 'a settlement has a smaller amount than its reservation',
     damage: `update ledger_transfers set credits = 40 where account_id = $1
       and reference = 'settle:captured'`,
-    found: [/^captured: settled for another sum or account than was reserved$/, /paid spent/],
+    found: [/^captured: settled with another account, kind or amount than reserved$/, /paid spent/],
   },
   {
     title: 'a settlement has no reservation',
@@ -92,17 +92,19 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp[] }> = [
     title: 'a refund has the target of a capture',
     damage: `update ledger_transfers set target = 'spent' where account_id = $1
       and reference = 'settle:refunded'`,
-    found: [/^settle:refunded: a refund, paid, from reserved to spent$/],
+    found: [/^settle:refunded: refund must not move paid credits from reserved to spent$/],
   },
   {
     title: 'a reservation was taken from promotional credits',
     damage: `update ledger_transfers set kind = 'promotional' where account_id = $1
       and reference = 'reserve:reserved'`,
-    found: [/^reserve:reserved: a reserve, promotional, from available to reserved$/],
+    found: [
+      /^reserve:reserved: reserve must not move promotional credits from available to reserved$/,
+    ],
   },
 ];
 
-test('the audit finds no problem in what only the ledger wrote', async (t) => {
+test('the audit finds no problem if only the ledger changed the tables', async (t) => {
   const database = await createTestDatabase();
   t.after(() => database.close());
   await makeLedger(database.db);

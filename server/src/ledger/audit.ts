@@ -14,8 +14,8 @@ const UNBALANCED = statement(
    where s.balance <> s.total`,
 );
 
-const DRIFTED = statement(
-  'audit_drifted',
+const WRONG_STORED_BALANCE = statement(
+  'audit_wrong_stored_balance',
   `select account_id, kind, id from (
      select account_id, kind, id, available_after, reserved_after,
        sum(case when target = 'available' then credits when source = 'available' then -credits
@@ -26,8 +26,8 @@ const DRIFTED = statement(
    where available <> available_after or reserved <> reserved_after`,
 );
 
-const MISDIRECTED = statement(
-  'audit_misdirected',
+const WRONG_DIRECTION = statement(
+  'audit_wrong_direction',
   `select reference, reason, kind, source, target from ledger_transfers
    where (reason, source, target) not in (
        ('grant', 'granted', 'available'),
@@ -37,47 +37,50 @@ const MISDIRECTED = statement(
      or (kind <> 'paid' and reason in ('reserve', 'capture', 'refund'))`,
 );
 
-const MISSETTLED = statement(
-  'audit_missettled',
+const WRONG_SETTLEMENT = statement(
+  'audit_wrong_settlement',
   `select substr(r.reference, 9) as task_id from ledger_transfers r
    join ledger_transfers s on s.reference = 'settle:' || substr(r.reference, 9)
    where r.reason = 'reserve'
      and (s.account_id, s.kind, s.credits) <> (r.account_id, r.kind, r.credits)`,
 );
 
-const UNRESERVED = statement(
-  'audit_unreserved',
+const WITHOUT_RESERVATION = statement(
+  'audit_without_reservation',
   `select reference from ledger_transfers where reference like 'settle:%'
    and not exists (select from task_reservations r where r.task_id = substr(reference, 8))`,
 );
 
 /**
- * Checks the ledger within the caller's snapshot: the transfers sum to every balance, the balances
- * noted with each transfer follow from the transfers before it, each transfer has the source and
- * target of its reason, and each settlement has the account and sum of its reservation.
- * @returns one sentence per problem; an empty array when the ledger is right
+ * Checks the ledger within the caller's snapshot: the transfers add up to every balance; the
+ * balances stored with each transfer result from it and the earlier transfers; each transfer has
+ * the source and target of its reason; each settlement has the account, kind and amount of its
+ * reservation.
+ * @returns one sentence per problem; an empty array if there is no problem
  */
 export async function auditLedger(tx: Queryable): Promise<string[]> {
   const unbalanced = await tx.query<Record<string, string>>(UNBALANCED);
-  const drifted = await tx.query<Record<string, string>>(DRIFTED);
-  const misdirected = await tx.query<Record<string, string>>(MISDIRECTED);
-  const missettled = await tx.query<{ task_id: string }>(MISSETTLED);
-  const unreserved = await tx.query<{ reference: string }>(UNRESERVED);
+  const wronglyStored = await tx.query<Record<string, string>>(WRONG_STORED_BALANCE);
+  const wrongDirections = await tx.query<Record<string, string>>(WRONG_DIRECTION);
+  const wrongSettlements = await tx.query<{ task_id: string }>(WRONG_SETTLEMENT);
+  const withoutReservation = await tx.query<{ reference: string }>(WITHOUT_RESERVATION);
   return [
     ...unbalanced.map(
       (row) =>
-        `${row.account_id}: ${row.kind} ${row.side} is ${row.balance}, transfers say ${row.total}`,
+        `${row.account_id}: ${row.kind} ${row.side} is ${row.balance}, ` +
+        `but its transfers add up to ${row.total}`,
     ),
-    ...drifted.map(
-      (row) => `${row.account_id}: transfer ${row.id} notes a wrong ${row.kind} balance`,
+    ...wronglyStored.map(
+      (row) => `${row.account_id}: transfer ${row.id} stores a wrong ${row.kind} balance`,
     ),
-    ...misdirected.map(
+    ...wrongDirections.map(
       (row) =>
-        `${row.reference}: a ${row.reason}, ${row.kind}, from ${row.source} to ${row.target}`,
+        `${row.reference}: ${row.reason} must not move ${row.kind} credits ` +
+        `from ${row.source} to ${row.target}`,
     ),
-    ...missettled.map(
-      (row) => `${row.task_id}: settled for another sum or account than was reserved`,
+    ...wrongSettlements.map(
+      (row) => `${row.task_id}: settled with another account, kind or amount than reserved`,
     ),
-    ...unreserved.map((row) => `${row.reference}: settled without a reservation`),
+    ...withoutReservation.map((row) => `${row.reference}: settled without a reservation`),
   ];
 }

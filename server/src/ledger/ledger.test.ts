@@ -104,13 +104,13 @@ const commands: fc.Arbitrary<LedgerCommand> = fc.oneof(
   fc.record({ type: fc.constantFrom('capture' as const, 'refund' as const), task: references }),
 );
 
-test('any sequence of movements leaves the balances of a single-threaded model', async () => {
+test('after any sequence of transfers the balances equal those of a single-threaded model', async () => {
   const sequences = fc.array(fc.oneof(commands, repeatsOf(commands)), { maxLength: 40 });
   await fc.assert(
-    fc.asyncProperty(sequences, async (movements) => {
+    fc.asyncProperty(sequences, async (sequence) => {
       const accountId = await openAccount();
       const model = new LedgerModel();
-      for (const command of movements.flat()) {
+      for (const command of sequence.flat()) {
         const result = await carryOut(accountId, command, (task) => model.reservedFor(task));
         assert.equal(result, model.apply(command), JSON.stringify(command));
         assert.deepEqual(await balances(db, accountId), model.balances);
@@ -151,19 +151,23 @@ async function bookedCommands(accountId: string): Promise<LedgerCommand[]> {
   });
 }
 
-test('parallel movements add up to the model’s result', async () => {
+test('parallel transfers give the model’s balances', async () => {
   const reserves = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 6, maxLength: 6 });
-  const rushes = fc.array(commands, { minLength: 10, maxLength: 30 });
+  const batches = fc.array(commands, { minLength: 10, maxLength: 30 });
   await fc.assert(
-    fc.asyncProperty(reserves, rushes, async (sums, rush) => {
+    fc.asyncProperty(reserves, batches, async (amounts, batch) => {
       const accountId = await openAccount();
-      const fixed = rush.map((command) =>
-        command.type === 'reserve' ? { ...command, credits: sums[command.task] ?? 1 } : command,
+      // As in the service, a task always reserves the same amount. Only tasks 0 and 1 are settled,
+      // because only their reservations are known before the batch runs.
+      const commandsWithFixedReserves = batch.map((command) =>
+        command.type === 'reserve' ? { ...command, credits: amounts[command.task] ?? 1 } : command,
       );
       const first: LedgerCommand = { type: 'grant', kind: 'paid', credits: 60, reference: 9 };
-      const reserved = await reserveSome(accountId, first, sums.slice(0, 2));
+      const reserved = await reserveSome(accountId, first, amounts.slice(0, 2));
       const results = await Promise.all(
-        fixed.map((command) => carryOut(accountId, command, (task) => reserved[task])),
+        commandsWithFixedReserves.map((command) =>
+          carryOut(accountId, command, (task) => reserved[task]),
+        ),
       );
       const booked = await bookedCommands(accountId);
       const model = new LedgerModel();
@@ -177,15 +181,15 @@ test('parallel movements add up to the model’s result', async () => {
   assert.deepEqual(await db.snapshot(auditLedger), []);
 });
 
-/** Grants credits and reserves them for tasks 0 and 1, as far as they suffice. */
+/** Grants credits and reserves them for tasks 0 and 1, as long as enough credits are available. */
 async function reserveSome(
   accountId: string,
   first: LedgerCommand,
-  sums: number[],
+  amounts: number[],
 ): Promise<number[]> {
   await carryOut(accountId, first, () => undefined);
   const reserved: number[] = [];
-  for (const [task, credits] of sums.entries()) {
+  for (const [task, credits] of amounts.entries()) {
     const result = await carryOut(accountId, { type: 'reserve', task, credits }, () => undefined);
     if (result !== 'booked') break;
     reserved.push(credits);
@@ -209,9 +213,10 @@ test('parallel reserves never exceed the available credits, and the others fail 
   assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 1000 });
 });
 
-test('of a capture and a refund at the same time exactly one is booked', async () => {
+test('when a capture and a refund run at the same time, exactly one is booked', async () => {
   for (let round = 0; round < 10; round += 1) {
     const accountId = await customerWith(300);
+    // Keeps enough credits reserved, so that only the reference can refuse the second settlement.
     const other = { accountId, taskId: crypto.randomUUID(), credits: 150 };
     const reservation = { accountId, taskId: crypto.randomUUID(), credits: 150 };
     await inTransaction((tx) => reserve(tx, other));
@@ -248,7 +253,7 @@ test('a repeated grant is booked once, also when the repeats are parallel', asyn
   assert.equal((await balances(db, accountId)).paid.available, 70);
 });
 
-test('a reference is refused with another account, sum, kind, direction or reason', async () => {
+test('a reference is refused with another account, amount, kind, direction or note', async () => {
   const [accountId, other] = [await customerWith(100), await openAccount()];
   const reference = crypto.randomUUID();
   const given = { accountId, credits: 10, kind: 'paid', reference, note: 'goodwill' } as const;
@@ -302,9 +307,9 @@ test('a transaction that fails after its reserve rolls the reserve back', async 
   const reservation = { accountId, taskId: crypto.randomUUID(), credits: 100 };
   const failing = db.transaction(async (tx) => {
     await reserve(tx, reservation);
-    throw new Error('the process met a failure');
+    throw new Error('the process failed');
   });
-  await assert.rejects(failing, /met a failure/);
+  await assert.rejects(failing, /the process failed/);
   assert.deepEqual((await balances(db, accountId)).paid, { available: 100, reserved: 0 });
   assert.equal(await inTransaction((tx) => reserve(tx, reservation)), true);
 });
@@ -334,11 +339,11 @@ test('checks of the database refuse negative balances and one-sided changes', as
 });
 
 test('an account without balances can neither get nor reserve credits', async () => {
-  const nobody = { accountId: 'acct_nobody', credits: 5 };
-  const given = { ...nobody, kind: 'paid', reference: crypto.randomUUID() } as const;
+  const withoutBalances = { accountId: 'acct_without_balances', credits: 5 };
+  const given = { ...withoutBalances, kind: 'paid', reference: crypto.randomUUID() } as const;
   await assert.rejects(grant(db, given), /no paid balance/);
   await assert.rejects(
-    inTransaction((tx) => reserve(tx, { ...nobody, taskId: crypto.randomUUID() })),
+    inTransaction((tx) => reserve(tx, { ...withoutBalances, taskId: crypto.randomUUID() })),
     /no paid balance/,
   );
 });

@@ -11,14 +11,14 @@ import { ApiError, UsageError } from '../kernel/errors.ts';
 /** The API spends paid credits only. It never changes promotional ones. */
 export type CreditKind = 'paid' | 'promotional';
 
-type LedgerSide = 'granted' | 'available' | 'reserved' | 'spent';
+type BalanceName = 'granted' | 'available' | 'reserved' | 'spent';
 type Reason = 'grant' | 'adjust' | 'reserve' | 'capture' | 'refund';
 
 interface Transfer {
   accountId: string;
   kind: CreditKind;
-  source: LedgerSide;
-  target: LedgerSide;
+  source: BalanceName;
+  target: BalanceName;
   credits: number;
   reason: Reason;
   /** Unique in the whole ledger: the same transfer can't be booked twice. */
@@ -64,8 +64,8 @@ export async function openBalances(tx: Transaction, accountId: string): Promise<
 }
 
 /**
- * Reserves paid credits for a task. A check of the database keeps `available` from going below zero
- * when several reserves run at once.
+ * Reserves paid credits for a task. A check constraint of the database keeps `available` from going
+ * below zero when several reserves run at once.
  * @throws ApiError `insufficient_credits`; the transaction is then aborted and can't commit
  */
 export async function reserve(
@@ -139,12 +139,13 @@ export function grant(db: Database, given: Grant): Promise<boolean> {
 
 /**
  * Corrects a balance up or down, once per reference; returns the same as {@link grant}.
- * @throws UsageError when the reference was used with other values, or the balance can't cover it
+ * @throws UsageError when the reference was used with other values, or the account has fewer
+ *   available credits than the adjustment takes
  */
 export async function adjust(db: Database, change: Grant & { note: string }): Promise<boolean> {
   const { credits, reference } = change;
   if (!Number.isSafeInteger(credits) || credits === 0) {
-    throw new UsageError('CREDITS must be a whole number such as +50 or -50');
+    throw new UsageError('CREDITS must be a whole number other than 0, such as +50 or -50');
   }
   const sides =
     credits > 0
@@ -155,12 +156,12 @@ export async function adjust(db: Database, change: Grant & { note: string }): Pr
     return await bookOnce(db, { ...change, ...sides, ...size, reason: 'adjust' });
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
-    throw new UsageError('the account has fewer available credits than that');
+    throw new UsageError('the account has fewer available credits than the adjustment takes');
   }
 }
 
-const FIND = statement(
-  'ledger_find',
+const READ = statement(
+  'ledger_read',
   `select account_id, kind, source, target, credits, coalesce(note, '') as note
    from ledger_transfers where reference = $1`,
 );
@@ -170,7 +171,8 @@ async function bookOnce(db: Database, move: Transfer): Promise<boolean> {
     await transfer(db, move);
     return true;
   } catch (error) {
-    // Any constraint: a repeated transfer may violate the balance before the unique reference.
+    // Every violated constraint is looked at, because a repeated transfer may violate the check of
+    // the balance before the unique reference.
     if (violatedConstraint(error) === undefined || !(await isBooked(db, move))) throw error;
     return false;
   }
@@ -178,7 +180,7 @@ async function bookOnce(db: Database, move: Transfer): Promise<boolean> {
 
 /** @throws UsageError when the reference was used with other values */
 async function isBooked(db: Database, move: Transfer): Promise<boolean> {
-  const [found] = await db.query(FIND, [move.reference]);
+  const [found] = await db.query(READ, [move.reference]);
   const wanted = {
     account_id: move.accountId,
     kind: move.kind,
@@ -192,7 +194,7 @@ async function isBooked(db: Database, move: Transfer): Promise<boolean> {
 }
 
 /** Available and reserved credits of one kind. */
-export interface Balance {
+export interface KindBalances {
   available: number;
   reserved: number;
 }
@@ -202,22 +204,25 @@ const BALANCES = statement(
   'select kind, available, reserved from ledger_balances where account_id = $1',
 );
 
-/** The balances of an account, zero when it has none. */
+/** The balances of an account; zero if it has no balances. */
 export async function balances(
   db: Queryable,
   accountId: string,
-): Promise<Record<CreditKind, Balance>> {
-  const rows = await db.query<Balance & { kind: CreditKind }>(BALANCES, [accountId]);
-  const of = (kind: CreditKind): Balance => {
+): Promise<Record<CreditKind, KindBalances>> {
+  const rows = await db.query<KindBalances & { kind: CreditKind }>(BALANCES, [accountId]);
+  const balancesOf = (kind: CreditKind): KindBalances => {
     const row = rows.find((candidate) => candidate.kind === kind);
     return { available: row?.available ?? 0, reserved: row?.reserved ?? 0 };
   };
-  return { paid: of('paid'), promotional: of('promotional') };
+  return { paid: balancesOf('paid'), promotional: balancesOf('promotional') };
 }
 
-/** The caller's paid balance, for the statement that admits a request (accounts/admission.ts). */
+/**
+ * SQL parts that add the paid balance of the requesting account to the statement that admits a
+ * request (accounts/admission.ts).
+ */
 export const PAID_BALANCE_OF_CALLER = {
-  columns: 'books.available as available_credits',
-  joins: `join ledger_balances books
-       on books.account_id = caller.account_id and books.kind = 'paid'`,
+  columns: 'paid.available as available_credits',
+  joins: `join ledger_balances paid
+       on paid.account_id = caller.account_id and paid.kind = 'paid'`,
 } as const;

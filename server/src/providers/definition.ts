@@ -13,7 +13,7 @@ export interface NeededVariable {
   wanted: string;
 }
 
-/** What an adapter can be built on; each takes what it uses. */
+/** What an adapter may use. Each adapter takes only what it needs. */
 export interface AdapterDeps {
   db: Database;
   storage: Storage;
@@ -24,20 +24,23 @@ export interface AdapterDeps {
   /** Milliseconds since 1970, by the database's clock. */
   now(): number;
   submitTimeoutSeconds: number;
-  /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
+  /**
+   * Waits for a turn of the `find` budget. An adapter awaits it before it reads each page of a
+   * list, also the first.
+   */
   nextListTurn(): Promise<void>;
 }
 
 /**
- * Everything that shared code knows about one provider. Each provider's folder exports one from its
- * `index.ts`, and `registry.ts` lists it.
+ * Everything that shared code knows about one provider. Each provider's folder exports its
+ * definition from `index.ts`, and `registry.ts` lists it.
  */
 export interface ProviderDefinition<Settings> {
   /** The value of PROVIDER. It is stored with each task, so it never changes. */
   name: string;
   /**
-   * The provider is configured if the first of these is set; then the others must be set too.
-   * Empty: always configured.
+   * The provider is configured when the first of these variables is set; then the others must be
+   * set too. Empty: always configured.
    */
   registeredBy: NeededVariable[];
   /**
@@ -50,8 +53,8 @@ export interface ProviderDefinition<Settings> {
   /** The key whose rate limits apply; undefined if there are no rate limits. */
   apiKey(settings: Settings): string | undefined;
   /**
-   * The URLs that the API key is sent to, by the variable that sets each. They must be https. The
-   * first takes jobs. undefined: the https default of the adapter.
+   * The URLs that the API key is sent to, by the variable that sets each. They must be https. Jobs
+   * are submitted to the first. undefined: the adapter's default URL, which is https.
    */
   baseUrls(settings: Settings): Record<string, string | undefined>;
   /** Whether the provider fetches inputs from PUBLIC_URL and calls back there. */

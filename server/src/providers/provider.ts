@@ -3,7 +3,7 @@ import type { AspectRatio, Mode, Model, Resolution } from '../catalog/models.ts'
 /** A copied client file, as an adapter gets it. */
 export interface ProviderInput {
   role: 'first_frame' | 'last_frame' | 'reference_image' | 'reference_video';
-  /** The service's own copy. */
+  /** The object that holds the service's own copy. */
   objectId: string;
   mediaType: string;
   /**
@@ -58,7 +58,7 @@ export type SubmitOutcome =
 /** What is known of an attempt whose job is to be found. Times are milliseconds since 1970. */
 export interface FindJobInput {
   jobSpec: JobSpec;
-  /** The submit was sent after `from`, and the wait for its response ended before `to`. */
+  /** The submit was sent after `from`. It ended before `to`, or `to` is now. */
   sentBetween: { from: number; to: number };
   /** Which of these ids (as `find` returns them) already belong to other attempts. */
   takenJobIds(jobIds: string[]): Promise<Set<string>>;
@@ -66,16 +66,16 @@ export interface FindJobInput {
 
 /**
  * Whether the provider has a job of an attempt. A job found by its `mark` is this attempt's. A job
- * found by `likeness` only looks like it, and no other attempt has it yet. Absence is `final` if no
- * job of the attempt can appear any more, `strong` if it counts once the submit can't be under way
- * any more, `weak` if it is only a hint.
+ * found by `likeness` only looks like what was sent, and no other attempt has adopted it yet.
+ * Absence is `final` if no job of the attempt can appear any more, `strong` if it counts once the
+ * submit can't be under way any more, `weak` if it is only a hint.
  */
 export type FindOutcome =
   | { kind: 'found'; jobId: string; by: 'mark' | 'likeness' }
   | { kind: 'absent'; proof: 'final' | 'strong' | 'weak' }
   | { kind: 'ambiguous'; jobIds: string[] };
 
-/** Where the result can be fetched, in terms of the provider. Stored with the task as JSON. */
+/** Where the result can be fetched, in the provider's own format. Stored with the task as JSON. */
 export type OutputReference = Record<string, string>;
 
 export type JobStatus =
@@ -93,7 +93,7 @@ export type JobStatus =
        */
       billed: boolean | null;
     }
-  /** The provider does not know the job, or no longer does. */
+  /** The provider does not know the job, or does not know it any more. */
   | { kind: 'missing' };
 
 /** What a callback says. Without a valid signature it is only a hint which job to read. */
@@ -106,7 +106,7 @@ export interface Capabilities {
   exactOutput: boolean;
   /** How long after the end of a submit its job may still be missing from a find. */
   findLagSeconds: number;
-  /** When the provider gives up on a job, counted from acceptance. */
+  /** How long after acceptance the provider ends an unfinished job. */
   jobLimitSeconds: number;
   /** How long after success the result can be fetched. */
   outputLifeSeconds: number;
@@ -115,9 +115,9 @@ export interface Capabilities {
 }
 
 /**
- * A generation provider. The host owns time: a provider never waits, retries or schedules by
- * itself. A call may throw for a temporary failure, except `submit`, which must say how certain it
- * is.
+ * A generation provider. The calling code (`providers/host` and the steps) decides when calls are
+ * made: an adapter never waits, retries or schedules by itself. A call may throw for a temporary
+ * failure. `submit` must not throw: its outcome says whether the job may have been accepted.
  */
 export interface Provider {
   readonly name: string;
@@ -128,8 +128,8 @@ export interface Provider {
   readonly identity: string;
   readonly capabilities: Capabilities;
   /**
-   * Uploads files before the submit, which must begin within seconds of its record. May be called
-   * again. A file that did not arrive is reported by the submit.
+   * Uploads files before the attempt is recorded, because the submit must begin within 5 s after
+   * that. May be called again. A file that did not arrive is reported by the submit.
    */
   prepare?(inputs: ProviderInput[]): Promise<void>;
   /**
@@ -152,7 +152,10 @@ export interface Provider {
   stop?(): Promise<void>;
 }
 
-/** The provider no longer has the result. */
+/**
+ * The result can't be fetched any more: the provider no longer has it, or the guarded fetch refuses
+ * it for good.
+ */
 export class OutputGone extends Error {
   override name = 'OutputGone';
 }

@@ -7,14 +7,14 @@ import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { createProviders } from './host/configured-provider.ts';
 import { neededVariables, PROVIDER_NAMES, readProviders } from './registry.ts';
 
-/** A value that every needed variable takes: an address, a key, a path. */
+/** A value that is valid for every needed variable: an address, a key, a path. */
 const VALUE = 'http://10.0.0.5:8188';
 
 function variablesOf(provider: string): string[] {
   return neededVariables(provider).map(({ variable }) => variable);
 }
 
-test('every configured provider is created, whichever gets the new tasks', async () => {
+test('all configured providers are created, not only the one for new tasks', async () => {
   await using folder = await temporaryFolder();
   const file = path.join(folder.path, 'workflow.json');
   const inputs = { text: '{{prompt}}' };
@@ -38,7 +38,7 @@ test('only the local provider is configured without variables', () => {
   );
 });
 
-test('the chosen provider needs all its variables, and so does one that is registered', () => {
+test('the chosen provider needs all its variables, and so does every other configured provider', () => {
   for (const provider of PROVIDER_NAMES) {
     const env: Record<string, string> = {};
     for (const [index, variable] of variablesOf(provider).entries()) {
@@ -52,11 +52,11 @@ test('the chosen provider needs all its variables, and so does one that is regis
   }
 });
 
-test('a malformed value stops the start, whichever provider is chosen', () => {
+test('a malformed value is an error, also of a provider that is not chosen', () => {
   assert.throws(() => readProviders({ FAL_QUEUE_URL: 'ftp://x' }, 'local'), /FAL_QUEUE_URL/);
 });
 
-test('the first needed variable of a provider is the one that registers it', () => {
+test('a provider is configured by its first needed variable', () => {
   assert.equal(variablesOf('replicate')[0], 'REPLICATE_API_TOKEN');
   assert.equal(variablesOf('comfyui')[0], 'COMFYUI_BASE_URL');
   assert.deepEqual(variablesOf('openai'), []);

@@ -17,7 +17,7 @@ interface Row {
   configure(env: Environment): ConfiguredProvider | undefined;
 }
 
-/** Keeps a definition together with the settings of its type. */
+/** Hides the type of a definition's settings, so that all definitions fit in one list. */
 function row<Settings>(definition: ProviderDefinition<Settings>): Row {
   const { name, registeredBy } = definition;
   return {
@@ -33,7 +33,10 @@ function row<Settings>(definition: ProviderDefinition<Settings>): Row {
 /** The values of PROVIDER. */
 export const PROVIDER_NAMES: readonly string[] = REGISTRY.map(({ name }) => name);
 
-/** The variables that a provider needs; the first registers it. Empty for unknown names. */
+/**
+ * The variables that a provider needs. It is configured if the first is set. Empty for unknown
+ * names.
+ */
 export function neededVariables(provider: string): NeededVariable[] {
   return REGISTRY.find(({ name }) => name === provider)?.registeredBy ?? [];
 }
@@ -42,8 +45,8 @@ export function neededVariables(provider: string): NeededVariable[] {
  * Reads the variables of all providers.
  * @param chosen the provider of new tasks, which must be configured
  * @returns the providers that are configured
- * @throws UsageError, one line that names the variable, when a value is malformed, whether or not
- *   its provider is configured, or when one is missing
+ * @throws UsageError, one line that names the variable, when a needed variable is missing, or when
+ *   a value is malformed, also of a provider that is not configured
  */
 export function readProviders(env: Environment, chosen: string): ConfiguredProvider[] {
   const configured = REGISTRY.flatMap(({ configure }) => configure(env) ?? []);

@@ -5,7 +5,7 @@ import { ObjectMissing, type Storage } from './storage.ts';
 /**
  * Stores objects as files under `folder`, in subfolders named by the last two characters of their
  * random ids. A file appears completely or not at all: it is synced, renamed, then its folder is
- * synced.
+ * synced. `put` renames the file, so it must be on the same file system as `folder`.
  */
 export function diskStorage(folder: string): Storage {
   const pathOf = (objectId: string) => path.join(folder, objectId.slice(-2), objectId);

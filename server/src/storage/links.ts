@@ -5,10 +5,14 @@ import { fileEnding } from '../kernel/file-endings.ts';
 
 /** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */
 export interface Links {
-  /** A link to an output. It expires after the delivery time, counted from the database's now. */
+  /**
+   * A link to an output. It expires after the delivery time, counted from the database's current
+   * time.
+   */
   linkTo(objectId: string, nowSeconds: number): string;
   /**
-   * A link to an input, for the provider, which may fetch it only hours after the submit.
+   * A link to an input, for the provider. It is valid for two days or more, because a provider may
+   * fetch the input hours after the submit.
    * @param mediaType decides the file name extension, which some providers check
    */
   inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): string;
@@ -24,8 +28,8 @@ export interface Links {
   attemptOf(provider: string, segment: string): string | undefined;
 }
 
-const PUBLISH = statement(
-  'delivery_secret_publish',
+const CREATE = statement(
+  'delivery_secret_create',
   'insert into delivery_secrets (id, secret) values (1, $1) on conflict do nothing',
 );
 const READ = statement(
@@ -42,14 +46,14 @@ export async function openLinks(options: {
   publicUrl(): string;
   deliverySeconds: number;
 }): Promise<Links> {
-  await options.db.query(PUBLISH, [randomBytes(32)]);
+  await options.db.query(CREATE, [randomBytes(32)]);
   const secrets = (await options.db.query<{ secret: Buffer }>(READ)).map((row) => row.secret);
   const [newest] = secrets;
   if (!newest) throw new Error('there is no delivery secret in the database');
-  const link = (objectId: string, of: { mediaType: string; expires: number }) => {
-    const expires = Math.floor(of.expires);
+  const link = (objectId: string, file: { mediaType: string; expires: number }) => {
+    const expires = Math.floor(file.expires);
     const query = `expires=${expires}&signature=${sign(newest, objectId, expires)}`;
-    return `${options.publicUrl()}/media/${objectId}.${fileEnding(of.mediaType)}?${query}`;
+    return `${options.publicUrl()}/media/${objectId}.${fileEnding(file.mediaType)}?${query}`;
   };
   return {
     linkTo: (objectId, nowSeconds) =>
@@ -81,14 +85,24 @@ export async function openLinks(options: {
   };
 }
 
-/** At most so long a provider lets a job wait before it fetches the inputs: two days at Ark. */
+/**
+ * The longest time that a provider may let a job wait before it fetches the inputs: two days, at
+ * Ark.
+ */
 const INPUT_SECONDS = 172_800;
 
-function sign(secret: Buffer, objectId: string, expires: number | string): string {
-  return createHmac('sha256', secret).update(`${objectId} ${expires}`).digest('base64url');
+/**
+ * Signs two values: an object's id and its link's expiry, or an attempt's id and its provider. The
+ * prefix `callback ` keeps a link's signature from being valid for a callback URL.
+ */
+function sign(secret: Buffer, subject: string, scope: number | string): string {
+  return createHmac('sha256', secret).update(`${subject} ${scope}`).digest('base64url');
 }
 
-/** Compares texts, since several texts decode to the same bytes. Only one is the signature. */
+/**
+ * Compares the base64url texts, not the decoded bytes: several texts decode to the same bytes, but
+ * only one text was issued.
+ */
 function equal(given: string, genuine: string): boolean {
   const [a, b] = [Buffer.from(String(given)), Buffer.from(genuine)];
   return a.length === b.length && timingSafeEqual(a, b);

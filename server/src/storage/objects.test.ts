@@ -9,12 +9,12 @@ import type { Database } from '../database/database.ts';
 import { diskStorage } from './disk.ts';
 import {
   deleteMarked,
-  findObject,
   markForDeletion,
-  markHalfWritten,
   markReady,
+  markReadyWith,
+  markUnfinished,
   type ObjectRole,
-  readyWith,
+  readObject,
   storeFile,
 } from './objects.ts';
 import { ObjectMissing, type Storage } from './storage.ts';
@@ -37,12 +37,12 @@ after(async () => {
 async function store(
   taskId: string,
   role: ObjectRole = 'output',
-  through: Storage = storage,
+  into: Storage = storage,
 ): Promise<string> {
   const filePath = path.join(home, crypto.randomUUID());
   await writeFile(filePath, 'some bytes');
   const file = { filePath, taskId, role, mediaType: 'video/mp4' };
-  return storeFile({ db, storage: through }, file);
+  return storeFile({ db, storage: into }, file);
 }
 
 async function stateOf(id: string): Promise<string | undefined> {
@@ -71,11 +71,11 @@ test('the row of an object is committed before its first byte is written', async
   };
   const id = await store('task_1', 'output', observed);
   assert.deepEqual(seen, ['writing']);
-  const found = await findObject(db, id, ['output']);
+  const found = await readObject(db, id, ['output']);
   assert.equal(found?.size_bytes, 'some bytes'.length);
   assert.equal(found?.media_type, 'video/mp4');
   assert.equal(
-    await findObject(db, id, ['input']),
+    await readObject(db, id, ['input']),
     undefined,
     'an input is not found as an output',
   );
@@ -90,7 +90,7 @@ test('an object becomes ready once, and only if the transaction commits', async 
   await assert.rejects(failing, /undone/);
   assert.equal(await stateOf(id), 'writing');
   await markReady(db, [id], 30);
-  await assert.rejects(markReady(db, [id], 30), /not all objects are writing/);
+  await assert.rejects(markReady(db, [id], 30), /not all objects are in state writing/);
 });
 
 test('either all of the objects become ready, or the call fails', async () => {
@@ -105,9 +105,9 @@ test('either all of the objects become ready, or the call fails', async () => {
 
 test('objects of a transaction that does not commit are marked for deletion at once', async () => {
   const [used, unused] = [await store('task_3c'), await store('task_3d')];
-  const result = await readyWith(db, { ids: [used], retentionDays: 30 }, async () => 'moved');
+  const result = await markReadyWith(db, { ids: [used], retentionDays: 30 }, async () => 'moved');
   assert.equal(result, 'moved');
-  const failing = readyWith(db, { ids: [unused], retentionDays: 30 }, async () => {
+  const failing = markReadyWith(db, { ids: [unused], retentionDays: 30 }, async () => {
     throw new Error('superseded');
   });
   await assert.rejects(failing, /superseded/);
@@ -116,7 +116,7 @@ test('objects of a transaction that does not commit are marked for deletion at o
   await assertGone(unused);
 });
 
-test('marking for deletion marks the given roles of one task, in any state', async () => {
+test('marking for deletion marks the given roles of one task, writing or ready', async () => {
   const writing = await store('task_4', 'input');
   const ready = await store('task_4', 'input');
   await markReady(db, [ready], null);
@@ -130,10 +130,10 @@ test('marking for deletion marks the given roles of one task, in any state', asy
   await assertKept(other, 'writing');
 });
 
-test('when a step runs again, only half-written objects are marked for deletion', async () => {
+test('when a step runs again, only objects in state writing are marked for deletion', async () => {
   const [ready, writing] = [await store('task_6'), await store('task_6')];
   await markReady(db, [ready], 30);
-  await markHalfWritten(db, 'task_6', 'output');
+  await markUnfinished(db, 'task_6', 'output');
   await deleteMarked({ db, storage });
   await assertKept(ready, 'ready');
   await assertGone(writing);
@@ -153,7 +153,7 @@ test('outputs are deleted after their retention, by the database’s clock', asy
   await assertKept(kept, 'ready');
 });
 
-test('a half-written object of a killed process is deleted after a day, not before', async (t) => {
+test('an object that a killed process left in state writing is deleted after a day, not before', async (t) => {
   t.after(() => database.setClock(0));
   const abandoned = await store('task_8');
   await deleteMarked({ db, storage });
@@ -177,7 +177,7 @@ test('an object that is deleted while it is written leaves no file', async () =>
     ...storage,
     async put(objectId, filePath) {
       id = objectId;
-      await markHalfWritten(db, 'task_10', 'output');
+      await markUnfinished(db, 'task_10', 'output');
       await deleteMarked({ db, storage });
       await storage.put(objectId, filePath);
     },

@@ -9,6 +9,7 @@ import {
 import { newId } from '../kernel/ids.ts';
 import type { Storage } from './storage.ts';
 
+/** `render`: a finished render of the local provider, kept for a day so that it can be archived. */
 export type ObjectRole = 'input' | 'output' | 'render';
 
 export interface StoredObject {
@@ -27,8 +28,8 @@ const REGISTER = namedStatement(
    values (:id, :taskId, :role, :mediaType, :sizeBytes)`,
 );
 
-const STILL_WANTED = statement(
-  'object_still_wanted',
+const STILL_WRITING = statement(
+  'object_still_writing',
   `select 1 from objects where id = $1 and state = 'writing'`,
 );
 
@@ -48,8 +49,9 @@ export async function storeFile(
   const { size: sizeBytes } = await stat(filePath);
   await deps.db.query(REGISTER, REGISTER.values({ id, taskId, role, mediaType, sizeBytes }));
   await deps.storage.put(id, filePath);
-  if ((await deps.db.query(STILL_WANTED, [id])).length === 0) {
-    await deps.storage.delete(id); // it may have been deleted before its last byte was written
+  if ((await deps.db.query(STILL_WRITING, [id])).length === 0) {
+    // deleteMarked may have run before `put` ended, so the file is deleted here too.
+    await deps.storage.delete(id);
     throw new Error(`${id} was marked for deletion while it was written`);
   }
   return id;
@@ -63,7 +65,7 @@ const READY = statement(
 
 /**
  * Makes stored objects `ready`, within the caller's transaction.
- * @param retentionDays after which they are deleted; null keeps them until they are marked
+ * @param retentionDays days until they are deleted; null: until they are marked for deletion
  * @throws when one of them is not `writing`; the transaction must not commit then
  */
 export async function markReady(
@@ -72,7 +74,8 @@ export async function markReady(
   retentionDays: number | null,
 ): Promise<void> {
   const rows = await tx.query(READY, [ids, retentionDays]);
-  if (rows.length !== ids.length) throw new Error(`not all objects are writing: ${ids.join(', ')}`);
+  if (rows.length !== ids.length)
+    throw new Error(`not all objects are in state writing: ${ids.join(', ')}`);
 }
 
 const WITHDRAW = statement(
@@ -81,10 +84,11 @@ const WITHDRAW = statement(
 );
 
 /**
- * Does {@link markReady} and the `work` that uses the objects in one transaction. If it does not
- * commit, the objects will never be used, so they are marked for deletion at once.
+ * Does {@link markReady} and the `work` that uses the objects in one transaction. If the
+ * transaction does not commit, the objects will never be used, so they are marked for deletion at
+ * once.
  */
-export async function readyWith<T>(
+export async function markReadyWith<T>(
   db: Database,
   objects: { ids: string[]; retentionDays: number | null },
   work: (tx: Transaction) => Promise<T>,
@@ -95,7 +99,8 @@ export async function readyWith<T>(
       return work(tx);
     });
   } catch (error) {
-    await db.query(WITHDRAW, [objects.ids]).catch(() => {}); // ABANDON marks them after a day
+    // If this fails too, MARK_ABANDONED marks them after a day.
+    await db.query(WITHDRAW, [objects.ids]).catch(() => {});
     throw error;
   }
 }
@@ -106,8 +111,8 @@ const MARK = statement(
    where task_id = $1 and role = any($2) and state in ('writing', 'ready')`,
 );
 
-const MARK_WRITING = statement(
-  'object_mark_writing',
+const MARK_UNFINISHED = statement(
+  'object_mark_unfinished',
   `update objects set state = 'deleting'
    where task_id = $1 and role = $2 and state = 'writing'`,
 );
@@ -121,31 +126,31 @@ export async function markForDeletion(
   await tx.query(MARK, [taskId, roles]);
 }
 
-/** Marks for deletion what an earlier, interrupted run of a step left half-written. */
-export async function markHalfWritten(db: Queryable, taskId: string, role: ObjectRole) {
-  await db.query(MARK_WRITING, [taskId, role]);
+/** Marks for deletion the objects that an interrupted run of a step left in state `writing`. */
+export async function markUnfinished(db: Queryable, taskId: string, role: ObjectRole) {
+  await db.query(MARK_UNFINISHED, [taskId, role]);
 }
 
-const FIND = statement(
-  'object_find',
+const READ_OBJECT = statement(
+  'object_read',
   `select id, state, media_type, size_bytes, extract(epoch from clock_now())::float8 as now_seconds
    from objects where id = $1 and role = any($2)`,
 );
 
 /** The row of an object, also of a deleted one; undefined when there is no such row. */
-export async function findObject(db: Queryable, id: string, roles: ObjectRole[]) {
-  const [row] = await db.query<StoredObject>(FIND, [id, roles]);
+export async function readObject(db: Queryable, id: string, roles: ObjectRole[]) {
+  const [row] = await db.query<StoredObject>(READ_OBJECT, [id, roles]);
   return row;
 }
 
-const EXPIRE = statement(
-  'object_expire',
+const MARK_EXPIRED = statement(
+  'object_mark_expired',
   `update objects set state = 'deleting' where state = 'ready' and delete_after <= clock_now()`,
 );
 
 // A row that is `writing` for a day belongs to no running step: steps are far shorter.
-const ABANDON = statement(
-  'object_abandon',
+const MARK_ABANDONED = statement(
+  'object_mark_abandoned',
   `update objects set state = 'deleting'
    where state = 'writing' and created_at < clock_now() - interval '1 day'`,
 );
@@ -162,14 +167,14 @@ const DELETED = statement(
 );
 
 /**
- * Deletes outputs past their retention, objects that were marked for deletion, and files that
- * killed processes left half-written. Several processes may call it at once.
- * @returns how many objects were deleted
+ * Deletes outputs past their retention, objects that were marked for deletion, and objects
+ * that killed processes left in state `writing`. Several processes may call it at once.
+ * @returns how many objects were deleted, at most 100 in one call
  * @throws the first failure to delete an object, after all others were tried
  */
 export async function deleteMarked(deps: { db: Database; storage: Storage }): Promise<number> {
-  await deps.db.query(EXPIRE);
-  await deps.db.query(ABANDON);
+  await deps.db.query(MARK_EXPIRED);
+  await deps.db.query(MARK_ABANDONED);
   const rows = await deps.db.query<{ id: string }>(MARKED);
   const failures: unknown[] = [];
   for (const { id } of rows) {

@@ -10,13 +10,16 @@ export interface ByteRange {
 export interface Storage {
   /** Moves a local file into the storage. The object is durable when this returns. */
   put(objectId: string, filePath: string): Promise<void>;
-  /** @throws ObjectMissing */
+  /**
+   * Opens an object, or a range of it, for reading.
+   * @throws ObjectMissing
+   */
   open(objectId: string, range?: ByteRange): Promise<Readable>;
   /** Deletes the object. Not an error when it does not exist. */
   delete(objectId: string): Promise<void>;
 }
 
-/** The storage has no object of that id. */
+/** The storage has no object with that id. */
 export class ObjectMissing extends Error {
   override name = 'ObjectMissing';
 }

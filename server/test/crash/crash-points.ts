@@ -13,7 +13,12 @@ interface CrashPlan {
 }
 
 /** Written at intervals, whether there is a task or not. */
-const HOUSEKEEPING = ['task_renew', 'local_job_renew', 'object_expire', 'object_abandon'];
+const HOUSEKEEPING = [
+  'task_renew',
+  'local_job_renew',
+  'object_mark_expired',
+  'object_mark_abandoned',
+];
 /** Statements that look for work, and change rows only when they find some. */
 const CLAIMS = ['task_claim', 'local_job_take'];
 

@@ -4,10 +4,10 @@ import { isDatabaseUnavailable, violatedConstraint } from '../../src/database/da
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import {
   adjust,
-  type Balance,
   balances,
   type CreditKind,
   grant,
+  type KindBalances,
   reserve,
   settle,
 } from '../../src/ledger/ledger.ts';
@@ -38,7 +38,7 @@ export type LedgerRequest = Movement | { type: 'read'; accountId: string };
  * before); insufficient: not enough credits; lost: no response, so it may be booked or not.
  */
 export type CallResult = 'booked' | 'repeated' | 'conflict' | 'insufficient' | 'lost' | Balances;
-type Balances = Record<CreditKind, Balance>;
+type Balances = Record<CreditKind, KindBalances>;
 
 /** A call as its client saw it. All clients share one clock, which counts the events. */
 export interface LedgerCall {

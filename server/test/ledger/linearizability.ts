@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Database } from '../../src/database/database.ts';
-import type { Balance, CreditKind } from '../../src/ledger/ledger.ts';
+import type { CreditKind, KindBalances } from '../../src/ledger/ledger.ts';
 import { sql } from '../task-fixtures.ts';
 import {
   type LedgerCall,
@@ -14,7 +14,7 @@ import { LedgerModel } from './model.ts';
 /** All balances of one account and kind, in the ledger's order; a state is an index into them. */
 interface Timeline {
   name: string;
-  states: Balance[];
+  states: KindBalances[];
   /** The newest state that a completed call proves to have been reached. */
   floor: number;
   /** The newest state that can have been reached: the movement after it has not been sent yet. */
@@ -201,7 +201,7 @@ function constraintsOf(call: LedgerCall, ledger: Ledger): Constraint[] {
   return [{ timeline: named.timeline, fits: (state) => state >= named.state }];
 }
 
-function isEqual(balance: Balance | undefined, other: Balance): boolean {
+function isEqual(balance: KindBalances | undefined, other: KindBalances): boolean {
   return balance?.available === other.available && balance.reserved === other.reserved;
 }
 

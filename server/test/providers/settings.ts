@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { UsageError } from '../../src/kernel/errors.ts';
 import type { AdapterDeps, ProviderDefinition } from '../../src/providers/definition.ts';
-import type { OwnModels } from '../../src/providers/kit/own-models.ts';
+import type { ConfiguredModels } from '../../src/providers/kit/configured-models.ts';
 import { quiet } from '../database.ts';
 
 /** Malformed values of variables, by what a variable holds. */
@@ -12,7 +12,7 @@ export const MALFORMED = {
 };
 
 /** What is read when an operator names no models. */
-export const NO_MODELS: OwnModels = {
+export const NO_MODELS: ConfiguredModels = {
   'video-2.0': undefined,
   'video-2.0-fast': undefined,
   'video-2.0-mini': undefined,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
-import { findObject, type StoredObject } from '../../storage/objects.ts';
+import { readObject, type StoredObject } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { rangeOf } from './range.ts';
 
@@ -58,7 +58,7 @@ async function deliverable(
   query: MediaRequest['Querystring'],
 ): Promise<StoredObject> {
   const expiresSeconds = links.expiryOf(id, query);
-  const object = await findObject(db, id, ['output', 'input']);
+  const object = await readObject(db, id, ['output', 'input']);
   if (!object || object.state === 'writing') {
     throw new ApiError(
       'link_invalid',

@@ -1,9 +1,9 @@
 import type { Call, CallOnce, CallResponse } from '../../outbound/call.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
+import type { ConfiguredModels } from '../kit/configured-models.ts';
 import { identityOf } from '../kit/identity.ts';
 import { getJson, type JsonResponse, parseJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
-import type { OwnModels } from '../kit/own-models.ts';
 import type {
   Callback,
   Capabilities,
@@ -26,7 +26,7 @@ interface ArkOptions {
   baseUrl: string;
   apiKey: string;
   /** Model ids or endpoint ids (`ep-...`) that replace the defaults of the base URL. */
-  models?: Partial<OwnModels> | undefined;
+  models?: Partial<ConfiguredModels> | undefined;
   /**
    * Sends the attempt's id as `safety_identifier`, so that a find is exact. On by default. The
    * field is meant for a stable id of an end user, and Ark echoes nothing else that is unique to an

@@ -1,7 +1,7 @@
 import { type Environment, number, secret, webAddress, yesOrNo } from '../../kernel/variables.ts';
 import { callOnce } from '../../outbound/call.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { readModels } from '../kit/own-models.ts';
+import { readModels } from '../kit/configured-models.ts';
 import { createArkProvider } from './ark.ts';
 
 /** 60,000 a minute are a thousand a second, more than any account is granted. */

@@ -1,4 +1,4 @@
-import type { OwnModels } from '../kit/own-models.ts';
+import type { ConfiguredModels } from '../kit/configured-models.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
 export type ArkModels = Record<JobSpec['model'], string>;
@@ -19,7 +19,7 @@ export const VOLCENGINE_MODELS: ArkModels = {
  * The model ids of a base URL, so that an operator of either platform need not configure them.
  * @param own ids that replace them
  */
-export function modelsFor(baseUrl: string, own: Partial<OwnModels> = {}): ArkModels {
+export function modelsFor(baseUrl: string, own: Partial<ConfiguredModels> = {}): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   const theirs = host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
   return {

@@ -8,7 +8,7 @@ import {
 } from '../../kernel/variables.ts';
 import { callOnce } from '../../outbound/call.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { readModels, withOwnModels } from '../kit/own-models.ts';
+import { readModels, withConfiguredModels } from '../kit/configured-models.ts';
 import { createFalProvider } from './fal.ts';
 import { FAL_MODELS } from './model-input.ts';
 
@@ -41,7 +41,7 @@ export const fal: ProviderDefinition<Settings> = {
     const options = {
       ...settings,
       ...{ call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn },
-      models: withOwnModels(FAL_MODELS, settings.models),
+      models: withConfiguredModels(FAL_MODELS, settings.models),
     };
     return namingVariables('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>
       createFalProvider(options),

@@ -53,7 +53,8 @@ class Configured<Settings> implements ConfiguredProvider {
 
   async create({ observer, ...deps }: ProviderDeps): Promise<Provider> {
     const { definition, settings } = this;
-    const quota = { db: deps.db, quota: quotaName(definition.name, definition.apiKey(settings)) };
+    const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
+    // A function, because the provider does not exist yet.
     const nextListTurn = listTurns(quota, () => provider.capabilities);
     const provider = await definition.create(settings, { ...deps, nextListTurn });
     return rateLimited(instrumented(provider, observer), quota);

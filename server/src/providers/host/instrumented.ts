@@ -12,9 +12,9 @@ export interface ProviderCall {
   call: 'submit' | 'read' | 'find' | 'open_output';
   seconds: number;
   /**
-   * `accepted`, `rejected_request`, `rejected_busy`, `rejected_operator`, `not_sent`, `unknown`;
-   * the kind of a status; `found`, `absent`, `ambiguous`; `opened`, `gone`; or `error` if the call
-   * threw.
+   * submit: `accepted`, `rejected_request`, `rejected_busy`, `rejected_operator`, `not_sent` or
+   * `unknown`. read: the kind of the status. find: `found`, `absent` or `ambiguous`. open_output:
+   * `opened` or `gone`. All: `error` if the call threw.
    */
   outcome: string;
 }

@@ -8,8 +8,14 @@ export interface RateBudget {
   callsPerSecond: number;
 }
 
-/** A later turn was taken before the database clock was set back, so it is ignored. */
-export const MAX_LINE_SECONDS = 60;
+/**
+ * If the next free turn is more than 60 s away, the database's clock was set back after it was
+ * taken, so it is ignored. A real queue is normally shorter, because a step waits for one turn at
+ * a time: the 16 held tasks that a process works on wait at most 21 s at Ark, where 0.75 pages a
+ * second are read. A longer real queue is ignored too, and the rate is exceeded until the calls
+ * that wait in it have been made.
+ */
+export const MAX_QUEUE_SECONDS = 60;
 
 // Callers queue for the row's lock, and the clock is read under the lock. So turns of one quota and
 // purpose are never closer together than the spacing, however many callers there are.
@@ -19,7 +25,7 @@ const TAKE_TURN = statement(
    values ($1, $2, clock_now() + $3::int8 * interval '1 microsecond')
    on conflict (quota, purpose) do update
      set next_free = case
-         when t.next_free > clock_now() + ${MAX_LINE_SECONDS} * interval '1 second'
+         when t.next_free > clock_now() + ${MAX_QUEUE_SECONDS} * interval '1 second'
          then clock_now() else greatest(t.next_free, clock_now())
        end + $3::int8 * interval '1 microsecond'
    returning greatest(0, extract(epoch from
@@ -30,7 +36,7 @@ const TAKE_TURN = statement(
  * Takes the next free turn for a call, first come, first served. Turns are at least `1 /
  * callsPerSecond` seconds apart. Unused turns are not saved up: there is no burst after an idle
  * time.
- * @param db not a transaction: the turn's row would stay locked until its end
+ * @param db not a transaction: the turn's row would stay locked until the transaction ends
  * @returns how many seconds from now the turn is; a turn that is not used is lost
  */
 export async function takeTurn(db: Database, budget: RateBudget): Promise<number> {

@@ -46,7 +46,7 @@ function lastAfter(startedAt: number, calls: number[]): number {
   return (Math.max(...calls) - startedAt) / 1000;
 }
 
-const SOON = { callsPerSecond: 20 };
+const FAST = { callsPerSecond: 20 };
 
 /** Timers may fire a millisecond early. */
 const TOLERANCE_SECONDS = 0.005;
@@ -56,21 +56,21 @@ function leastSeconds(calls: number, callsPerSecond: number): number {
   return (calls - 1) / callsPerSecond - TOLERANCE_SECONDS;
 }
 
-test('a submit that waited for its turn may still be stopped', async () => {
-  const { provider } = subject({ submit: SOON });
+test('mayStillSend is asked after the wait for a turn, and can stop the submit', async () => {
+  const { provider } = subject({ submit: FAST });
   const asking: Provider = {
     ...provider,
     submit: async (_jobSpec, mayStillSend) =>
       mayStillSend() ? { kind: 'accepted', jobId: 'job' } : { kind: 'not_sent', cause: 'late' },
   };
-  const own = rateLimited(asking, { db: database.db, quota: 'one' });
-  assert.equal((await own.submit(jobSpecOf(), () => false)).kind, 'not_sent');
+  const limited = rateLimited(asking, { db: database.db, name: 'one' });
+  assert.equal((await limited.submit(jobSpecOf(), () => false)).kind, 'not_sent');
 });
 
 test('reads and submits keep to 90 % of the rate, over all users of a quota', async () => {
-  const { provider, calls } = subject({ submit: SOON, read: SOON });
-  const [one, other] = ['one', 'one'].map((quota) =>
-    rateLimited(provider, { db: database.db, quota }),
+  const { provider, calls } = subject({ submit: FAST, read: FAST });
+  const [one, other] = ['one', 'one'].map((name) =>
+    rateLimited(provider, { db: database.db, name }),
   );
   assert.ok(one && other);
   const readFrom = performance.now();
@@ -85,10 +85,10 @@ test('reads and submits keep to 90 % of the rate, over all users of a quota', as
 
 test('a submit whose turn is far away is busy and takes no turn: the queue stays short', async () => {
   const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
-  const own = rateLimited(provider, { db: database.db, quota: 'one' });
-  assert.equal((await send(own)).kind, 'accepted');
+  const limited = rateLimited(provider, { db: database.db, name: 'one' });
+  assert.equal((await send(limited)).kind, 'accepted');
   for (let tries = 0; tries < 20; tries += 1) {
-    const outcome = await send(own);
+    const outcome = await send(limited);
     assert.ok(outcome.kind === 'rejected' && outcome.fault === 'busy', JSON.stringify(outcome));
     // One call in 10 s at 90 %, rounded up, less the time that has passed.
     assert.ok([10, 11, 12].includes(outcome.retryAfterSeconds ?? 0));
@@ -99,19 +99,19 @@ test('a submit whose turn is far away is busy and takes no turn: the queue stays
 });
 
 test('without a database a submit is not sent, and a read fails', async () => {
-  const { provider, calls } = subject({ submit: SOON, read: SOON });
+  const { provider, calls } = subject({ submit: FAST, read: FAST });
   const db = openDatabase({ url: database.url, connections: 1, log: quiet });
   await db.close();
-  const own = rateLimited(provider, { db, quota: 'one' });
-  assert.equal((await send(own)).kind, 'not_sent');
-  await assert.rejects(own.read('job'));
+  const limited = rateLimited(provider, { db, name: 'one' });
+  assert.equal((await send(limited)).kind, 'not_sent');
+  await assert.rejects(limited.read('job'));
   assert.deepEqual(calls, []);
 });
 
 test('a quota does not wait for another, and a call without a budget does not wait', async () => {
   const { provider, calls } = subject({ submit: { callsPerSecond: 0.1 } });
-  const [one, other] = ['one', 'other'].map((quota) =>
-    rateLimited(provider, { db: database.db, quota }),
+  const [one, other] = ['one', 'other'].map((name) =>
+    rateLimited(provider, { db: database.db, name }),
   );
   assert.ok(one && other);
   const outcomes = await Promise.all([send(one), send(other)]);
@@ -124,8 +124,8 @@ test('a quota does not wait for another, and a call without a budget does not wa
 });
 
 test('pages of a list are read at 90 % of the rate', async () => {
-  const { provider } = subject({ find: SOON });
-  const quota = { db: database.db, quota: 'one' };
+  const { provider } = subject({ find: FAST });
+  const quota = { db: database.db, name: 'one' };
   const nextTurn = listTurns(quota, () => provider.capabilities);
   const startedAt = performance.now();
   for (let page = 0; page < 3; page += 1) await nextTurn();

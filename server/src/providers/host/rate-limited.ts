@@ -1,33 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Database, statement } from '../../database/database.ts';
 import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
-import { MAX_LINE_SECONDS, type RateBudget, takeTurn } from './rate-budget.ts';
+import { MAX_QUEUE_SECONDS, type RateBudget, takeTurn } from './rate-budget.ts';
 
 /** A quota at a provider. All processes on one database share its budgets. */
 interface Quota {
   db: Database;
   /** The provider and, if it has API keys, a hash of the key; no secret. */
-  quota: string;
+  name: string;
 }
 
 /**
- * Calls need different times to reach the provider, so it may count more in a second than were
- * sent. The share leaves room for that.
+ * Only 90 % of the provider's rate is used. Calls take different times to arrive, so the provider
+ * may count more calls in one second than were sent in it.
  */
 const SHARE_OF_RATE = 0.9;
-/** A find can wait, and an operator may list the same account with other tools. */
+/**
+ * Lower, because a find is not urgent, and an operator may list jobs of the same quota with other
+ * tools.
+ */
 const SHARE_OF_FIND_RATE = 0.75;
 
 /**
- * A submit is sent within 5 s of its record (`tasks/attempts/attempts.ts`); the rest is for
- * connecting.
+ * A submit is sent within 5 s of its record (`tasks/attempts/attempts.ts`); the remaining
+ * 1 s is for connecting.
  */
 const MAX_WAIT_SECONDS = 4;
 
 /**
  * Wraps a provider: submits and reads first take a turn of the shared budgets. A submit whose turn
- * is too far away takes no turn and is rejected as busy. If the database can't give a turn, the
- * submit is not sent. A read waits. A find takes a turn for each page: see {@link listTurns}.
+ * is too far away takes no turn and is rejected as busy. If the database fails, the outcome of
+ * a submit is `not_sent`, and a read throws. A read waits for its turn, however far away it is. A
+ * find takes a turn for each page: see {@link listTurns}.
  */
 export function rateLimited(provider: Provider, quota: Quota): Provider {
   const { submit, read } = budgetsOf(quota, provider.capabilities);
@@ -54,10 +58,12 @@ export function listTurns(quota: Quota, capabilities: () => Capabilities): () =>
 
 type Budgets = Record<RateBudget['purpose'], RateBudget | undefined>;
 
-function budgetsOf({ quota }: Quota, { budgets }: Capabilities): Budgets {
+function budgetsOf(quota: Quota, { budgets }: Capabilities): Budgets {
   const budgetFor = (purpose: RateBudget['purpose'], share: number): RateBudget | undefined => {
     const rate = budgets[purpose]?.callsPerSecond;
-    return rate === undefined ? undefined : { quota, purpose, callsPerSecond: rate * share };
+    return rate === undefined
+      ? undefined
+      : { quota: quota.name, purpose, callsPerSecond: rate * share };
   };
   return {
     submit: budgetFor('submit', SHARE_OF_RATE),
@@ -70,7 +76,10 @@ async function awaitTurn(db: Database, budget: RateBudget): Promise<void> {
   await delay((await takeTurn(db, budget)) * 1000);
 }
 
-/** Waits for a turn and returns undefined; or returns at once why there is no turn soon. */
+/**
+ * Waits for a near turn and returns undefined. Without a near turn, returns the submit's outcome at
+ * once.
+ */
 async function awaitNearTurn(db: Database, budget: RateBudget): Promise<SubmitOutcome | undefined> {
   try {
     const seconds = await nearTurn(db, budget);
@@ -92,7 +101,7 @@ const NEXT = statement(
   'provider_turn_next',
   `select greatest(0, extract(epoch from next_free - clock_now()))::float8 as wait_seconds
    from provider_turns where quota = $1 and purpose = $2
-     and next_free <= clock_now() + ${MAX_LINE_SECONDS} * interval '1 second'`,
+     and next_free <= clock_now() + ${MAX_QUEUE_SECONDS} * interval '1 second'`,
 );
 
 /**
@@ -100,6 +109,7 @@ const NEXT = statement(
  * rejected and retry would move the next turn further and further away, and no submit would ever be
  * sent. Callers that look at the same moment may each take a turn that is too far away: at most one
  * for each submit under way.
+ * @returns seconds until the turn; if more than MAX_WAIT_SECONDS, the submit must not wait for it
  */
 async function nearTurn(db: Database, budget: RateBudget): Promise<number> {
   const [next] = await db.query<{ wait_seconds: number }>(NEXT, [budget.quota, budget.purpose]);

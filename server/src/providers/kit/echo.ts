@@ -1,7 +1,8 @@
 type Fields = Record<string, unknown>;
 
 /**
- * Whether a provider shows what was sent: every field that was sent is there with the same value.
+ * Whether a provider shows what was sent: every field that was sent is in the shown data, with
+ * the same value.
  * Fields that the provider added do not matter. Links are compared without their query, because a
  * link to the same file gets a new signature from time to time.
  */

@@ -7,7 +7,7 @@ test('ids as providers write them are valid', () => {
   for (const id of [...given, 'x'.repeat(200)]) assert.ok(isJobId(id), id);
 });
 
-test('ids that lead elsewhere in a URL or that can not be stored are not valid', () => {
+test('ids that select another resource in a URL, or that can’t be stored, are not valid', () => {
   const others = [
     '',
     '.',

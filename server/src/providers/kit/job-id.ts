@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 
 /**
- * A job id, as any provider may write one. It becomes part of URL paths, statements and logs. Ids
- * of dots alone are rejected: in a URL path they lead to another resource.
+ * A job id in the format of any provider. It becomes part of URL paths, statements and logs. Ids of
+ * dots only (`.`, `..`) are rejected, because in a URL path they select another resource.
  */
 export const JobIdSchema = Type.String({ pattern: '^(?!\\.+$)[\\w.:-]{1,200}$' });
 

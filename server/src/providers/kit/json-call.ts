@@ -43,8 +43,8 @@ export function retryAfterSeconds(headers: CallResponse['headers']): number | un
 const TIMEOUTS = new Set([408, 425, 499]);
 
 /**
- * Whether the outcome of a submit is unknown after this status: it is no refusal, whatever the body
- * says.
+ * Whether the outcome of a submit is unknown after this status: the status does not prove a
+ * rejection, even if the body reports an error. A 2xx or 3xx without a job id is unknown too.
  */
 export function isOutcomeUnknown(status: number): boolean {
   return status < 400 || status >= 500 || TIMEOUTS.has(status);

@@ -6,8 +6,8 @@ import { OutputGone } from '../provider.ts';
 /** The largest result that is fetched: 15 s of 4k take about 100 MB. */
 export const OUTPUT_BYTES = 2 ** 30;
 
-/** Failures that a retry does not cure: the task is held, and an operator sees the cause. */
-const LASTING = new Set<unknown>([
+/** Failures that a retry can't resolve: the task is held, and an operator sees the cause. */
+const PERMANENT = new Set<unknown>([
   'too_large',
   'not_https',
   'not_public',
@@ -35,22 +35,22 @@ export async function openOutputAt(
       budget,
       plainHttpWhereAllowed: true,
     });
-    return withGone(body);
+    return translateReadFailures(body);
   } catch (failure) {
-    throw goneOr(failure);
+    throw toOutputGone(failure);
   }
 }
 
-async function* withGone(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* translateReadFailures(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* body;
   } catch (failure) {
-    throw goneOr(failure);
+    throw toOutputGone(failure);
   }
 }
 
-function goneOr(failure: unknown): unknown {
+function toOutputGone(failure: unknown): unknown {
   if (!(failure instanceof OutboundError)) return failure;
-  const isGone = LASTING.has(failure.reason) || GONE.has(failure.details.http_status);
+  const isGone = PERMANENT.has(failure.reason) || GONE.has(failure.details.http_status);
   return isGone ? new OutputGone(failure.message, { cause: failure }) : failure;
 }

@@ -9,7 +9,7 @@ const alike: Candidate = { jobId: 'alike', by: 'likeness' };
 const twin: Candidate = { jobId: 'twin', by: 'likeness' };
 const unclear: Candidate = { jobId: 'unclear', by: 'unclear' };
 
-test('a mark decides, and a taken job is not found', async () => {
+test('if a candidate has the mark, likeness does not count, and a taken job is not found', async () => {
   const cases: [Candidate[], string[], object][] = [
     [[alike, marked], [], { kind: 'found', jobId: 'marked', by: 'mark' }],
     [[alike, marked], ['marked'], { kind: 'absent', proof: 'weak' }],
@@ -27,7 +27,7 @@ test('a mark decides, and a taken job is not found', async () => {
   }
 });
 
-test('absence proves something only if no candidate is left', async () => {
+test('absence is strong only if no untaken candidate is left, otherwise weak', async () => {
   const proofOf = async (candidates: Candidate[], taken: string[]) => {
     const outcome = await pickJob(candidates, inputFor(taken), 'strong');
     return outcome.kind === 'absent' ? outcome.proof : outcome;

@@ -1,8 +1,9 @@
 import type { FindJobInput, FindOutcome } from '../provider.ts';
 
 /**
- * A job in a provider's list that may be the attempt's: by the attempt's mark, by likeness with
- * everything that was sent, or `unclear`: nothing shows that it is not.
+ * A job in a provider's list that may be the attempt's. `mark`: it has the attempt's mark.
+ * `likeness`: it is like everything that was sent. `unclear`: the list shows too little to exclude
+ * it.
  */
 export interface Candidate {
   jobId: string;
@@ -11,8 +12,8 @@ export interface Candidate {
 
 /**
  * Picks the attempt's job from the candidates. If any candidate has the mark, likeness does not
- * count, even if the marked job is taken: a job that is only alike is then another attempt's. A
- * taken or unclear candidate is never found.
+ * count, even if the marked job is taken: the list shows marks, so a job without the mark is not
+ * the attempt's. A taken or unclear candidate is never returned as found.
  * @param absence what absence proves if no candidate is left
  */
 export async function pickJob(

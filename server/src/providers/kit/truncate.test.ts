@@ -4,7 +4,7 @@ import { truncate } from './truncate.ts';
 
 const BOAT = '\u{26F5}\u{1F6F6}';
 
-test('text is cut to a length and is well formed wherever the cut falls', () => {
+test('text is cut to a length and is well formed, also if a surrogate pair is cut', () => {
   assert.equal(truncate('a boat'), 'a boat');
   assert.equal(truncate('x'.repeat(2000)).length, 1000);
   assert.equal(truncate(BOAT, 2), '\u{26F5}\uFFFD');

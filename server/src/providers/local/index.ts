@@ -1,5 +1,5 @@
 import type { Database } from '../../database/database.ts';
-import { markHalfWritten, markReady, storeFile } from '../../storage/objects.ts';
+import { markReady, markUnfinished, storeFile } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { OutputGone } from '../provider.ts';
@@ -31,7 +31,7 @@ function renderFiles(db: Database, storage: Storage): RenderFiles {
     },
     async keep(filePath, jobId) {
       const file = { filePath, taskId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
-      await markHalfWritten(db, jobId, 'render'); // of an earlier, interrupted render
+      await markUnfinished(db, jobId, 'render'); // of an earlier, interrupted render
       const objectId = await storeFile({ db, storage }, file);
       await markReady(db, [objectId], RENDER_DAYS);
       return objectId;

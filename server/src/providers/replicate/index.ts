@@ -2,7 +2,7 @@ import { UsageError } from '../../kernel/errors.ts';
 import { type Environment, number, read, secret, webAddress } from '../../kernel/variables.ts';
 import { callOnce } from '../../outbound/call.ts';
 import type { ProviderDefinition } from '../definition.ts';
-import { readModels, withOwnModels } from '../kit/own-models.ts';
+import { readModels, withConfiguredModels } from '../kit/configured-models.ts';
 import { REPLICATE_MODELS } from './model-input.ts';
 import { createReplicateProvider } from './replicate.ts';
 
@@ -46,7 +46,7 @@ export const replicate: ProviderDefinition<Settings> = {
     return createReplicateProvider({
       ...settings,
       ...{ call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn },
-      models: withOwnModels(REPLICATE_MODELS, settings.models),
+      models: withConfiguredModels(REPLICATE_MODELS, settings.models),
     });
   },
 };

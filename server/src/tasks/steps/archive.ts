@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
-import { markHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
+import { markReadyWith, markUnfinished, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task } from '../task.ts';
 import { type Move, move, moveNow, type StepResult } from '../transitions.ts';
@@ -28,7 +28,7 @@ export interface ArchiveDeps {
  * for as long as the provider keeps results; then, or when the result is gone, the task is held.
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
-  await markHalfWritten(deps.db, task.id, 'output');
+  await markUnfinished(deps.db, task.id, 'output');
   try {
     return await deps.scratch.withFolder((folder) => archiveThrough(folder, deps, task));
   } catch (error) {
@@ -66,7 +66,7 @@ async function complete(
   const outputFacts = { ...facts, differences };
   const changes = { outputObjectId, outputFacts };
   const objects = { ids: [outputObjectId], retentionDays: deps.retentionDays };
-  return readyWith(deps.db, objects, (tx) => move(tx, task, { to: 'completed', changes }));
+  return markReadyWith(deps.db, objects, (tx) => move(tx, task, { to: 'completed', changes }));
 }
 
 function expectationOf(task: Task): Expectation {

@@ -8,7 +8,7 @@ import type { Measurer, MediaFacts } from '../../media/measure.ts';
 import { ByteBudget } from '../../outbound/byte-budget.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
-import { markHalfWritten, readyWith, storeFile } from '../../storage/objects.ts';
+import { markReadyWith, markUnfinished, storeFile } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { move, moveNow, type StepResult } from '../transitions.ts';
@@ -53,12 +53,12 @@ export function startTask({ db }: IngestDeps, task: Task): Promise<StepResult> {
  * task fails with its refund.
  */
 export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> {
-  await markHalfWritten(deps.db, task.id, 'input');
+  await markUnfinished(deps.db, task.id, 'input');
   try {
     const inputs = await copyAll(deps, task);
     const changes = { inputs, aspectRatio: chooseRatio(task, inputs) };
     const ids = inputs.map((input) => input.objectId);
-    return await readyWith(deps.db, { ids, retentionDays: null }, (tx) =>
+    return await markReadyWith(deps.db, { ids, retentionDays: null }, (tx) =>
       move(tx, task, { to: 'submitting', changes }),
     );
   } catch (error) {

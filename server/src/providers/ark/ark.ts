@@ -32,9 +32,9 @@ interface ArkOptions {
    * field is meant for a stable id of an end user, and Ark echoes nothing else that is unique to an
    * attempt. Without it, or behind a gateway that does not echo it, two similar attempts can't be
    * told apart: a single similar job is found by likeness, even if it belongs to another attempt
-   * whose response was lost. The attempt's id still leads from Ark's abuse desk to the end user
-   * through the operator's records. An operator who has promised Ark an id of each end user
-   * switches it off.
+   * whose response was lost. If Ark reports abuse, the operator can find the end user by the
+   * attempt's id in the service's records. An operator who has promised Ark an id of each end user
+   * must switch marking off.
    */
   markAttempts?: boolean | undefined;
   call: CallOnce;
@@ -110,7 +110,7 @@ function openApi(options: ArkOptions) {
   const headers = { authorization: `Bearer ${options.apiKey}` };
   const timeoutSeconds = options.readTimeoutSeconds ?? READ_SECONDS;
   return {
-    /** @throws Error when no complete response came: a read never guesses */
+    /** @throws Error when no complete response came: a read makes up no status */
     get: (path: string) => getJson(options.call, { url: root + path, headers, timeoutSeconds }),
     post(path: string, traceId: string, json: unknown, mayStillSend: Call['mayStillSend']) {
       return options.call({
@@ -173,6 +173,7 @@ async function pageOf(api: Api, query: string): Promise<Page> {
  * wake-up.
  */
 function readCallback(json: unknown): Callback {
-  if (typeof json !== 'object' || json === null) return { kind: 'forged', cause: 'not JSON' };
+  if (typeof json !== 'object' || json === null)
+    return { kind: 'forged', cause: 'not a JSON object' };
   return { kind: 'report', jobId: jobIdIn(json), verified: false };
 }

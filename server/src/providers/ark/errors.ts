@@ -16,15 +16,15 @@ export type ArkError = Static<typeof ArkErrorSchema>;
 
 const ErrorBodySchema = Type.Object({ error: ArkErrorSchema });
 
-/** Why Ark refused something. `busy` and `operator` as in `SubmitOutcome`. */
+/** Why Ark refused something. `busy` and `operator` mean the same as in `SubmitOutcome`. */
 type Refusal = 'content_refused' | 'invalid_media' | 'invalid_request' | 'busy' | 'operator';
 
 type Rule = [codes: RegExp, refusal: Refusal];
 
 /**
  * What Ark's error codes mean; the first match counts.
- * Source: the error code reference of ark-cli and the create page of the API reference. An unknown
- * 4xx is the operator's fault: a person must look at it.
+ * Source: the error code reference of ark-cli and the create page of the API reference. Any other
+ * 4xx except a 429 is the operator's fault, so that a person looks at it.
  */
 const RULES: Rule[] = [
   [/SensitiveContentDetected|RiskDetection|PolicyViolation|PrivacyInformation/, 'content_refused'],
@@ -53,7 +53,7 @@ export function arkRefusal(error: ArkError, status: number): Refusal {
   return known ?? (status === 429 ? 'busy' : 'operator');
 }
 
-/** The field that an error is about, if it names one. The message is the last place to look. */
+/** The field that an error is about. The message counts if neither param nor code names a field. */
 function fieldIn({ code, param, message }: ArkError): string {
   const inMessage = FIELD_IN_MESSAGE.exec(message ?? '')?.[1];
   return param || code.split('.').at(1) || inMessage || '';

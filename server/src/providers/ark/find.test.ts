@@ -149,7 +149,7 @@ test('a row that is not a task is skipped', async () => {
   assert.equal((await findArkJob(listing, attempt)).kind, 'found');
 });
 
-test('an endpoint id filters the list and is not compared with what tasks name', async () => {
+test('an endpoint id filters the list and is not compared with the models of the tasks', async () => {
   const models = { ...BYTEPLUS_MODELS, 'video-2.0-fast': 'ep-2026-abc' };
   const listing = deps([page(row('cgt-1'))], { models });
   assert.equal((await findArkJob(listing, attempt)).kind, 'found');

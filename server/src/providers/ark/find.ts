@@ -72,7 +72,7 @@ function isEndpoint(model: string): boolean {
 function isLike(job: ArkJob, attempt: FindJobInput, model: string): boolean {
   const { jobSpec } = attempt;
   const echoed: [unknown, unknown][] = [
-    [job.model, isEndpoint(model) ? job.model : model], // its tasks may name its model
+    [job.model, isEndpoint(model) ? job.model : model], // tasks of an endpoint may name a model
     [job.resolution, jobSpec.resolution],
     [job.ratio, jobSpec.aspectRatio],
     [job.duration, jobSpec.durationSeconds],

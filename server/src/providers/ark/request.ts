@@ -16,8 +16,8 @@ export const VOLCENGINE_MODELS: ArkModels = {
 };
 
 /**
- * The model ids of a base URL, so that an operator of either platform need not configure them.
- * @param own ids that replace them
+ * The model ids at BytePlus or Volcengine, by base URL, so that no operator has to configure them.
+ * @param own configured ids, which replace them
  */
 export function modelsFor(baseUrl: string, own: Partial<ConfiguredModels> = {}): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
@@ -48,7 +48,7 @@ export function createBody(jobSpec: JobSpec, models: ArkModels, mark: string | n
   };
 }
 
-/** Ark has the same roles. It takes videos as URLs only, so images are sent as URLs too. */
+/** Ark names roles as the service does. It takes videos only as URLs, so images are URLs too. */
 function contentItem({ role, url }: ProviderInput) {
   return role === 'reference_video'
     ? { type: 'video_url', video_url: { url }, role }

@@ -91,8 +91,8 @@ test('a failing scan fails each of its finds, but not those of the next scan', a
   const ends = [findPages().end, findPages().end];
   await settle();
   const next = findPages().end;
-  requests[0]?.response.reject(new Error('no such luck'));
-  for (const end of ends) await assert.rejects(end, /no such luck/);
+  requests[0]?.response.reject(new Error('the list failed'));
+  for (const end of ends) await assert.rejects(end, /the list failed/);
   await settle();
   requests[1]?.response.resolve(page('a'));
   assert.deepEqual(await next, ['a']);
@@ -102,7 +102,7 @@ test('a failing turn fails the finds that wait for it, but no later find', async
   const { requests, turns, findPages } = slowList();
   const end = findPages().end;
   await settle();
-  turns[0]?.reject(new Error('the budget is not there'));
+  turns[0]?.reject(new Error('the budget can not be read'));
   await assert.rejects(end, /budget/);
   const later = findPages().end;
   await settle();

@@ -82,7 +82,7 @@ test('the mark of the attempt can be switched off', async () => {
   assert.deepEqual(JSON.parse(host.requests[0]?.body ?? ''), falInput(jobSpec()));
 });
 
-test("a refusal in fal's format is the fault of the client, the operator or load", async () => {
+test("a refusal in fal's format is the client's or the operator's fault, or means busy", async () => {
   const refused = async (response: CannedResponse) => {
     const outcome = await submitted(response);
     assert.ok(outcome.kind === 'rejected', JSON.stringify(outcome));
@@ -116,7 +116,7 @@ test('Retry-After is passed on', async () => {
   assert.equal(outcome.retryAfterSeconds, 7);
 });
 
-test("after anything but a complete refusal in fal's format the outcome is unknown", async () => {
+test('after a malformed response, a redirect, a 408, 499 or 5xx the outcome is unknown', async () => {
   const flat = { detail: 'x', error_type: 'internal_error' };
   const open: CannedResponse[] = [
     { status: 200, text: '<html>' },
@@ -166,7 +166,7 @@ test('a completed request has the link of its video', async () => {
   assert.deepEqual(status, { kind: 'succeeded', output: { url: video.url } });
 });
 
-test('a completed request that failed has a cause and, if known, that it is not billed', async () => {
+test('a completed request that failed has a code and, if known, that it is not billed', async () => {
   const flat = (status: number, word: string) => {
     const headers = { 'x-fal-error-type': word };
     return { status, headers, json: { detail: 'text', error_type: word } };
@@ -403,7 +403,7 @@ test('a webhook is forged if its body, time, user or signature was changed', asy
   assert.equal(another.kind, 'forged');
 });
 
-test('a webhook throws while the keys can not be read', async () => {
+test('reading a webhook throws while the keys can not be read', async () => {
   host.respond(JWKS, { status: 503, text: '' });
   await assert.rejects(receive(signedDelivery(REPORT, { signedAt: NOW })), /keys can't be read/);
 });

@@ -8,7 +8,8 @@ import { OUTPUT_LIFE_SECONDS, submitToFal } from './submit.ts';
 import { createFalWebhookReader } from './webhook.ts';
 
 /**
- * Seedance 2.0 on fal's queue, by plain HTTP: fal's own clients retry a submit without being asked.
+ * Seedance 2.0 on fal's queue. Does not use fal's own clients, because they retry a submit by
+ * themselves.
  * @throws UsageError when the configured models belong to several apps
  */
 export function createFalProvider(options: FalOptions): Provider {

@@ -21,7 +21,10 @@ type Row = Static<typeof RowSchema>;
 
 /** How far fal's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
-/** 2,000 requests of one endpoint within minutes: more than any account runs at once. */
+/**
+ * 20 pages of 100 requests of one endpoint, sent or ended within the range of `historyUrl`. No
+ * account is expected to have more.
+ */
 const MAX_PAGES = 20;
 
 /**
@@ -96,7 +99,7 @@ function wasSent(row: Row, { sentBetween }: FindJobInput): boolean {
 }
 
 /**
- * By the attempt's mark if the history shows one, otherwise by everything else that was sent. A
+ * Compares by the attempt's mark if the row shows a mark, otherwise by all that was sent. A
  * link to an input is a mark too: it names the task's own copy, which is not sent with any other
  * task.
  */

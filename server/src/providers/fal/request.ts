@@ -13,14 +13,15 @@ const StatusSchema = Type.Object({
 const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
 
 /**
- * The statuses of a result whose input the model refused. A 5xx may be a passing fault of one
- * server: it counts as a failure only if the request's status named an error.
+ * The HTTP statuses of a result whose request failed: the model refused its input, or it was
+ * cancelled (499). A 5xx may be temporary: it counts as a failure only if the response to the
+ * status call named an error.
  */
 const RESULT_FAILURES = new Set([400, 413, 422, 499]);
 
 /**
- * Reads a request. fal has three statuses. A failed or cancelled request reads COMPLETED like any
- * other: its result shows how it ended.
+ * Reads a request. fal has three statuses. A failed or cancelled request has the status COMPLETED
+ * too: its result shows how it ended.
  * Source: fal docs, queue status and result.
  */
 export async function readRequest(settings: FalSettings, jobId: string): Promise<JobStatus> {

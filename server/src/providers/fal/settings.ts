@@ -17,7 +17,7 @@ export interface FalOptions {
   queueUrl: string;
   /** Lists the account's past requests; https://api.fal.ai if not given. */
   platformUrl?: string | undefined;
-  /** Where the keys are that webhooks are signed with. */
+  /** The address of the public keys that verify webhooks. */
   jwksUrl?: string | undefined;
   /**
    * The account's fal user id. If set, a webhook that is signed for another user counts as forged.
@@ -25,8 +25,8 @@ export interface FalOptions {
   userId?: string | undefined;
   /**
    * Whether each attempt's id is sent as `end_user_id`, which the request history may show. The
-   * field is meant to name a person, so this can be switched off. Then identical requests of the
-   * same minutes can't be told apart. On by default.
+   * field is meant to name a person, so this can be switched off. Then equal requests that were
+   * sent within minutes can't be told apart. On by default.
    */
   markWithEndUserId?: boolean | undefined;
   /** Awaited before every page of the history, including the first: a turn of the `find` budget. */
@@ -42,14 +42,14 @@ type WithDefaults = Omit<FalOptions, 'maxOutputBytes'>;
 export type FalSettings = { [Name in keyof WithDefaults]-?: NonNullable<WithDefaults[Name]> } & {
   /** The `owner/app` under which requests are read: the rest of an endpoint is left out there. */
   app: string;
-  /** Seconds from its submit after which a request has ended, one way or another. */
+  /** At the latest this many seconds after its submit, a request has succeeded or failed. */
   jobLimitSeconds: number;
 };
 
 /** fal names no limit for a run; Seedance takes far less than an hour. */
 const RUN_LIMIT_SECONDS = 3600;
 
-/** @throws UsageError when the models belong to several apps: a job id would not say which */
+/** @throws UsageError when the models belong to several apps: a job id does not show its app */
 export function falSettings(options: FalOptions): FalSettings {
   const models = options.models ?? FAL_MODELS;
   const startTimeoutSeconds = options.startTimeoutSeconds ?? 3600;

@@ -37,7 +37,8 @@ export function createFalWebhookReader(settings: FalSettings) {
     if (!signed) return forged('a signature header is missing');
     if (!signedRecently(signed.timestamp, settings.now()))
       return forged('not signed within 5 minutes of now');
-    if (settings.userId !== '' && signed.userId !== settings.userId) return forged('another user');
+    if (settings.userId !== '' && signed.userId !== settings.userId)
+      return forged('signed for another user');
     const signature = Buffer.from(signed.signature, 'hex');
     const isSigned = await keys.some((key) => verify(null, signed.text, key, signature));
     return isSigned ? newsIn(delivery.body) : forged('the signature is wrong');
@@ -56,8 +57,8 @@ function signatureIn({ body, headers }: Delivery) {
 }
 
 /**
- * `request_id` is the id in the queue; `gateway_request_id` may be that of one of fal's own
- * retries.
+ * `request_id` is the id in the queue; `gateway_request_id` may be the id of one of fal's
+ * own retries.
  */
 function newsIn(body: Uint8Array): Callback {
   const json = parseJson(body);

@@ -74,18 +74,18 @@ export function replicateRejection(
   return { kind: 'rejected', fault, code: 'invalid_request', message, ...known, cause };
 }
 
-/** Drops the index from the name of a list item, such as input.reference_images.0. */
+/** The fault of a field. A list item, such as input.reference_images.0, counts as its list. */
 function faultOfField(field: string) {
   return FIELD_FAULTS[field.replace(/\.\d+$/, '')];
 }
 
-/** A 429 says only in its text when the window ends: "Your rate limit resets in ~30s." */
+/** Without Retry-After, a 429 tells the wait only in its text: "Your rate limit resets in ~30s." */
 function resetSeconds(detail: string): number | undefined {
   const seconds = /resets in ~?(\d+)s/.exec(detail)?.[1];
   return seconds === undefined ? undefined : Number(seconds);
 }
 
-/** Replicate's error codes that matter to a client. They are at the end of the error text. */
+/** Replicate's error codes that matter to a client. The error text has them in parentheses. */
 const JOB_FAILURES: Record<string, Pick<JobFailure, 'code' | 'message'>> = {
   E005: {
     code: 'content_refused',
@@ -103,8 +103,8 @@ export function replicateJobFailure(error: string): JobFailure {
 }
 
 /**
- * A prediction that was ended at its deadline or by a person at Replicate. It is free if it had not
- * started (`aborted`), otherwise it is billed (`canceled`).
+ * A prediction that ended at its deadline or that a person cancelled; the service never cancels. It
+ * is free if it had not started (`aborted`), otherwise it is billed (`canceled`).
  * Source: Replicate changelog 2025-10-16, prediction lifecycle.
  */
 export function jobEndOf(status: 'aborted' | 'canceled'): JobFailure {

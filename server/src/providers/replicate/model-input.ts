@@ -1,7 +1,7 @@
 import { type FileFields, fileFields } from '../kit/file-fields.ts';
 import type { JobSpec } from '../provider.ts';
 
-/** `owner/name` of each official model; null if Replicate offers none. */
+/** `owner/name` of each official model; null if Replicate does not offer the model. */
 export type ReplicateModels = Record<JobSpec['model'], string | null>;
 
 /** Source: replicate.com/bytedance, which lists no mini model. */

@@ -58,7 +58,7 @@ test('a lost prediction is found by its webhook, even beside similar ones', asyn
   assert.ok(Date.parse(query?.get('created_before') ?? '') > NOW - 4000);
 });
 
-test('a webhook belongs to the attempt by its id, whatever the address, secret and models were', async () => {
+test('a webhook URL with the attempt’s id is its mark, whatever the host, secret and model were', async () => {
   const webhooks = [
     'https://video.example.com/callbacks/replicate/att_1.signed-with-an-older-secret',
     'https://other.example/a/prefix/callbacks/replicate/att_1.token?x=1',

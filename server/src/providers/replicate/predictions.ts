@@ -22,14 +22,17 @@ type Row = Static<typeof RowSchema>;
 
 /** How far Replicate's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
-/** 2,000 predictions within minutes: more than the 600 that can be created in one minute. */
+/**
+ * 20 pages of 100 predictions. A find reads about four minutes of the list, and Replicate allows
+ * 600 creates a minute.
+ */
 const MAX_PAGES = 20;
 
 /**
- * Finds an attempt's job among the predictions made around its submit: by its mark, or by its
- * likeness. Absence is weak, unless an operator has configured how soon the list shows every
- * prediction and each other prediction can be told apart from this one. (Replicate removes what was
- * sent after an hour.)
+ * Finds an attempt's job among the predictions that were created around its submit: by its mark, or
+ * by its likeness. Absence is weak, unless an operator has configured how soon the list shows every
+ * prediction and each listed prediction is certainly another one. (After an hour, Replicate removes
+ * what was sent.)
  * Source: Replicate docs, predictions list and data retention.
  * @throws Error when the list can't be read to its end
  */

@@ -90,7 +90,7 @@ test('a model that an operator configured is used', async () => {
   assert.equal(outcome.kind, 'accepted');
 });
 
-test('a refusal is the fault of the client, the operator or load', async () => {
+test('a refusal is the client’s or the operator’s fault, or means busy', async () => {
   const refused = async (status: number, json: Record<string, unknown>) => {
     const outcome = await submitted({ status, json });
     assert.ok(outcome.kind === 'rejected', JSON.stringify(outcome));
@@ -132,7 +132,7 @@ test('a 429 says when to retry, in a header or in its text', async () => {
   assert.deepEqual(waits, [17, 3]);
 });
 
-test("after anything but a complete refusal in Replicate's format the outcome is unknown", async () => {
+test('after a malformed response, a redirect, a 408 or a 5xx the outcome is unknown', async () => {
   const open: CannedResponse[] = [
     { status: 201, text: '<html>' },
     { status: 201, json: { status: 'starting' } },
@@ -223,7 +223,7 @@ test('a configured secret is used, and no secret is fetched', async () => {
   assert.equal(host.requests.length, 0);
 });
 
-test('one good signature among several is enough: the secret may just be renewed', async () => {
+test('one good signature is enough: while a secret is renewed, there are several', async () => {
   const { body, headers } = signedDelivery('msg_1', REPORT, { signedAt: NOW });
   const several = `v1,b2xk v2,eA== ${headers['webhook-signature']}`;
   const delivery = { body, headers: { ...headers, 'webhook-signature': several } };
@@ -259,7 +259,7 @@ test('a webhook is forged if its body, id, time or signature was changed', async
   }
 });
 
-test('a webhook throws while the secret can not be read', async () => {
+test('reading a webhook throws while the secret can not be read', async () => {
   host.respond(SECRET, { status: 500, text: '' });
   const delivery = signedDelivery('msg_1', REPORT, { signedAt: NOW });
   await assert.rejects(receive(delivery), /secret of the webhooks can't be read/);

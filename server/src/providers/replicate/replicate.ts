@@ -8,8 +8,8 @@ import { submitToReplicate } from './submit.ts';
 import { createReplicateWebhookReader } from './webhook.ts';
 
 /**
- * Seedance 2.0 on Replicate, by plain HTTP: Replicate's own client retries a create without being
- * asked.
+ * Seedance 2.0 on Replicate. Does not use Replicate's own client, because it retries a create by
+ * itself.
  */
 export function createReplicateProvider(options: ReplicateOptions): Provider {
   const settings = replicateSettings(options);

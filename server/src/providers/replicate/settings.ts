@@ -19,8 +19,8 @@ export interface ReplicateOptions {
   cancelAfterSeconds?: number | undefined;
   /**
    * Seconds after which the list shows every new prediction, if an operator knows. A prediction
-   * that is not listed by then counts as not existing. If not given, absence never counts by
-   * itself, because Replicate promises nothing.
+   * that is not listed by then counts as not existing. If not given, absence is always weak,
+   * because Replicate does not promise how soon the list shows a prediction.
    */
   listLagSeconds?: number | undefined;
   /** Awaited before every page of a list, including the first: a turn of the `find` budget. */

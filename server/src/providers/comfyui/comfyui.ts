@@ -16,7 +16,7 @@ export interface ComfyuiOptions {
   baseUrl: string;
   /** The Authorization header for a proxy in front of the server. */
   authorization?: string | undefined;
-  /** Templates in ComfyUI's API format. The first one that takes a request's files is used. */
+  /** Templates in ComfyUI's API format. The first that takes exactly a request's files is used. */
   workflows: Array<{ name: string; text: string }>;
   frameRules: FrameRules;
   openInput: OpenInput;
@@ -41,7 +41,7 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
   const workflows = options.workflows.map(({ name, text }) => parseWorkflow(name, text));
   if (workflows.length === 0) throw new UsageError('comfyui needs a workflow');
   const server = serverOf(options);
-  // Its own guarded fetch: URLs from clients must not reach this address.
+  // Only this guarded fetch allows the server's address: URLs from clients must not reach it.
   const guardedFetch = createGuardedFetch({ allow: new Set([hostAndPort(server)]) });
   const { frameRules, openInput, maxOutputBytes: maxBytes } = options;
   const deps = { server, workflows, frameRules, openInput };
@@ -76,7 +76,7 @@ function hostAndPort({ baseUrl }: ServerAddress): string {
 function capabilitiesOf(options: ComfyuiOptions): Capabilities {
   return {
     exactOutput: false,
-    // The server checks a graph before it queues it, even if the connection has ended meanwhile.
+    // The server validates a graph before it queues the job, even if the connection has ended.
     findLagSeconds: 60,
     jobLimitSeconds: options.jobLimitSeconds,
     // Files stay until the operator deletes them.

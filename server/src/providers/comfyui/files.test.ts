@@ -140,7 +140,7 @@ test('a result that the operator deleted is gone', async () => {
   await assert.rejects(rig.provider.openOutput({}), OutputGone);
 });
 
-test('a result that can’t be fetched for now is not gone', async () => {
+test('a result that can’t be fetched at the moment is not gone', async () => {
   const output = await finished(rig.provider);
   for (const status of [401, 500, 503]) {
     await rig.simulator.plan({ on: 'output', faults: [{ kind: 'refuse', status }] });

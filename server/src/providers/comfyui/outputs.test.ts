@@ -24,7 +24,7 @@ test('a file is a video if its name or its format says so', () => {
   assert.equal(videoAmong({ '9': { gifs: [gif], images: [file('a.png')] } }, ID), undefined);
 });
 
-test('a video named after the job comes before other saved videos, and those before previews', () => {
+test('a video named after the job is chosen before a saved one, and a saved one before a preview', () => {
   const preview = file('p.mp4', 'temp');
   const saved = file('s.webm');
   const own = file(`${ID}_00001_.mp4`, 'temp', 'framewright');

@@ -22,7 +22,7 @@ const VIDEO_NAME = /\.(mp4|m4v|mov|webm|mkv)$/i;
 /**
  * Picks the result from the files that the nodes of a job saved: a video with the job id in its
  * name (if the template puts it there), otherwise a video in the output folder, otherwise a
- * preview. The first of several equal ones.
+ * preview. Of several equal videos, the first is the result.
  * @param outputs node id to a map of kinds (`images`, `gifs`, `video`, ...) to lists of files
  */
 export function videoAmong(outputs: unknown, jobId: string): OutputReference | undefined {
@@ -60,7 +60,7 @@ export function viewPath(file: OutputReference): string {
   return `/view?${new URLSearchParams({ filename, subfolder, type })}`;
 }
 
-/** 404: the file was deleted. 400: its name leads out of the folders. */
+/** 404 and 410: the file was deleted. 400: its name leads out of the folders. */
 const GONE = new Set<unknown>([400, 404, 410]);
 
 /** @throws OutputGone when the server no longer has the file */

@@ -2,7 +2,7 @@ import type { CallOnce, CallOutcome, CallResponse } from '../../outbound/call.ts
 import { parseJson } from '../kit/json-call.ts';
 
 /**
- * Where the one ComfyUI server is. Several servers behind one address would not know each other's
+ * The address of one ComfyUI server. Several servers behind one address would not know each other's
  * jobs.
  */
 export interface ServerAddress {

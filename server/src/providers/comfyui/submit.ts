@@ -26,14 +26,14 @@ interface ComfyuiDeps {
 }
 
 /**
- * Statuses of a server, or of the proxy in front of it, that has not processed the request: a wrong
- * address, a missing permission, a size limit. The operator can fix them, the client can't.
+ * These statuses mean that the server, or the proxy in front of it, has not processed the request:
+ * a wrong address, a missing permission, a size limit. The operator can fix them, the client can't.
  */
 const OPERATOR_STATUSES = new Set([401, 403, 404, 405, 411, 413, 414, 415, 431]);
 
 /**
- * Uploads the files that the workflow asks for, before the submit: large files take longer than a
- * submit may. The submit finds them on the server.
+ * Uploads the files that the workflow asks for, before the submit, because large files take longer
+ * than the time limit of a submit. The submit then finds them on the server.
  * @throws ServerError when a file did not arrive
  */
 export async function uploadInputs(deps: ComfyuiDeps, given: ProviderInput[]): Promise<void> {
@@ -46,7 +46,7 @@ export async function uploadInputs(deps: ComfyuiDeps, given: ProviderInput[]): P
 
 /**
  * Posts a job with the attempt's own id; one try. The server would queue the same id a second time,
- * so the job is read first. Before the post, nothing can be accepted.
+ * so the job is read first. A failure before the post is never `unknown`: nothing can be accepted.
  */
 export async function submitPrompt(
   deps: ComfyuiDeps,
@@ -121,7 +121,7 @@ function outcomeOf(response: CallOutcome): SubmitOutcome {
   return isRefused ? operator(cause) : { kind: 'unknown', cause };
 }
 
-/** The id in the response counts, even if the server chose another one than was sent. */
+/** The id in the response counts, even if it is not the id that was sent. */
 function acceptance(response: CallResponse): SubmitOutcome {
   const body = parseJson(response.body);
   const isAcceptance = Value.Check(Type.Object({ prompt_id: JobIdSchema }), body);

@@ -12,9 +12,9 @@ export const UPLOAD_BYTES = 100 * 2 ** 20;
 const SUBFOLDER = 'framewright';
 
 /**
- * Uploads a client's file, unless it is on the server already, so that the next try of a submit
- * that ran out of time is faster. The file goes to the folder `temp`, which the server empties at
- * each start: nothing else would ever delete it.
+ * Uploads a client's file, unless the server has it already: if a submit ran out of time, the next
+ * one is faster. The file goes to the folder `temp`, because the server empties it at each start;
+ * files in other folders are never deleted.
  * Source: ComfyUI `server.py`, `image_upload`, which takes files of any kind.
  * @returns the name of the file for a loading node: `folder/name [temp]`
  * @throws ServerError when the file did not arrive

@@ -19,7 +19,7 @@ function filled(inputs: Record<string, unknown>): unknown {
   return { '1': { class_type: 'Any', inputs: { prompt: 'a cat', ...inputs } } };
 }
 
-test('a number that is the whole string stays a number', () => {
+test('a placeholder that is the whole string becomes a number if its value is one', () => {
   assert.deepEqual(
     fillInputs({ seed: '{{seed}}', width: '{{ width }}' }, { seed: 4294967295, width: 864 }),
     filled({ seed: 4294967295, width: 864 }),

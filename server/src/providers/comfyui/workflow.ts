@@ -31,8 +31,8 @@ export const PLACEHOLDERS = [
 export type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /**
- * `first_frame` is the name of the uploaded file, `first_frame_url` a link to it; the other files
- * likewise.
+ * `first_frame` is the name of the uploaded file, `first_frame_url` a link to the service's copy of
+ * it; the same for the other files.
  */
 const FILE_PLACEHOLDER =
   /^(first_frame|last_frame|reference_image_[1-8]|reference_video_[1-3])(_url)?$/;

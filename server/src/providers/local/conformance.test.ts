@@ -67,7 +67,7 @@ const KEEP_OTHERS = statement(
    where state = 'queued' and id <> $1`,
 );
 
-/** A submit leaves no other trace than a row for each accepted job. */
+/** The only record of submits is the row of each accepted job. */
 function controlOf(deps: LocalProviderDeps, kill: () => Promise<void>): SimulatorControl {
   const jobs = () => deps.db.query<{ id: string; prompt: string }>(JOBS);
   return {

@@ -31,7 +31,7 @@ function renderFiles(db: Database, storage: Storage): RenderFiles {
     },
     async keep(filePath, jobId) {
       const file = { filePath, taskId: jobId, role: 'render', mediaType: 'video/mp4' } as const;
-      await markUnfinished(db, jobId, 'render'); // of an earlier, interrupted render
+      await markUnfinished(db, jobId, 'render'); // the object of an earlier, interrupted render
       const objectId = await storeFile({ db, storage }, file);
       await markReady(db, [objectId], RENDER_DAYS);
       return objectId;

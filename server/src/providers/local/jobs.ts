@@ -10,7 +10,7 @@ export interface LocalJob {
   cause: string | null;
 }
 
-/** A render whose lease is not renewed for this long is started again by any process. */
+/** If a lease is not renewed for this long, any process may start the render again. */
 export const RENDER_LEASE_SECONDS = 10;
 
 const ADD = statement(
@@ -92,7 +92,7 @@ export async function loseRender(db: Database, id: string): Promise<void> {
 }
 
 /**
- * Ends this render of a job; `queued` puts it back.
+ * Ends this render of a job; `queued` puts the job back in the queue.
  * @returns false if another process has started the job again meanwhile
  */
 export async function finishJob(

@@ -62,9 +62,9 @@ const MAX_RENDERS = 50;
 const TAKE_SECONDS = 0.25;
 
 /**
- * The local renderer as a provider. It accepts a job with the attempt's id, and any process that
- * has started it renders the job in a child process. Finds are exact: finding no job bars the
- * attempt, so that no job of it can be added later.
+ * The local renderer as a provider. It accepts a job with the attempt's id. Any process that has
+ * called `start` renders the job in a child process. Finds are exact: a find that finds no job bars
+ * the attempt, so that no job of it can be added later.
  */
 export function createLocalProvider(deps: LocalProviderDeps): Provider {
   const stopping = new AbortController();

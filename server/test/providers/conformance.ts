@@ -47,7 +47,7 @@ export function providerConformance(of: ProviderCase): void {
   });
 }
 
-/** Tests of foreign hosts and of the network between. */
+/** Tests with the faults of a foreign host and of the network to it. */
 function networkTests(suite: Suite): void {
   const noNetwork = suite.of.transport === 'http' ? undefined : 'it is not called over a network';
   group('submits whose request or response is lost', noNetwork, () => lostSubmitTests(suite));
@@ -59,7 +59,7 @@ function networkTests(suite: Suite): void {
   group('outputs that a host fails to deliver', noNetwork, () => foreignOutputTests(suite));
 }
 
-/** Registers the tests or, with a reason why not, a skipped test. */
+/** Registers the tests. If `why` is a reason to skip them, registers one skipped test. */
 function group(name: string, why: string | undefined, tests: () => void): void {
   if (why === undefined) tests();
   else test(name, { skip: why }, () => {});

@@ -1,6 +1,6 @@
 import type { FindJobInput, JobSpec, ProviderInput } from '../../src/providers/provider.ts';
 
-/** A plain text-to-video job spec, with the changes that a test cares about. */
+/** A plain text-to-video job spec, with the changes that a test needs. */
 export function jobSpec(changes: Partial<JobSpec> = {}): JobSpec {
   return {
     attemptId: 'att_1',

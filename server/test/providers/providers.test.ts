@@ -114,7 +114,7 @@ function bodyFor(name: Name | undefined): object {
   return { ...BODY, mode: 'image-to-video', image_url: host.url('/boat.png') };
 }
 
-/** Makes a video through the API whose new tasks go to this provider. */
+/** Orders a video from this API, as a new customer, and waits until it is delivered. */
 async function orderVideo(api: Service, body: object) {
   const { secret } = await makeCustomer(database.db, CREDITS);
   const own = client(api.url ?? '', secret);

@@ -45,7 +45,7 @@ export function findJobInput(jobSpec: JobSpec, from: number, taken: string[] = [
 
 export const sendNow = () => true;
 
-/** Calls `read` until its value is wanted; fails with the last value after 15 seconds. */
+/** Calls `read` until `isWanted` takes its value; fails with the last value after 15 seconds. */
 export async function eventually<Value>(
   read: () => Promise<Value>,
   isWanted: (value: Value) => boolean,
@@ -67,8 +67,8 @@ export async function submitAccepted(suite: Suite, jobSpec: JobSpec): Promise<st
 }
 
 /**
- * Submits so that the response is lost. Without a network, the outcome is ignored, as if the caller
- * had died.
+ * Submits so that the response is lost. Without a network, the outcome is ignored, as if the
+ * calling process had been killed.
  */
 export async function submitLost(suite: Suite, jobSpec: JobSpec): Promise<void> {
   const isSent = suite.of.transport === 'http';

@@ -24,7 +24,7 @@ export function readTests(suite: Suite): void {
   for (const status of suite.of.statuses) statusTest(suite, status);
 }
 
-/** What a foreign host may say about a job, or fail to say. */
+/** Reads from a foreign host: unknown statuses, jobs without end, lost jobs, failed reads. */
 export function foreignReadTests(suite: Suite): void {
   test('a job with an unknown status is working', async () => {
     const word = { kind: 'status_word', word: 'defragmenting' };
@@ -73,7 +73,7 @@ function statusTest(suite: Suite, { says, changes, becomes }: StatusCase): void 
   });
 }
 
-/** Waits until another job has ended, so that this one would have ended too. */
+/** Waits until a new job has ended: by then, an older one would have ended too. */
 async function succeedAnother(suite: Suite): Promise<void> {
   const jobId = await submitAccepted(suite, newJobSpec());
   await readEnd(suite, jobId);

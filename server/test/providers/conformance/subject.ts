@@ -16,8 +16,8 @@ export interface PlannedFault {
 }
 
 /**
- * How the suite controls a simulator. A provider without a simulator reads its own record and can't
- * `plan`.
+ * How the suite controls a simulator. For a provider without one, the control reads the
+ * provider's own record, and `plan` throws.
  */
 export interface SimulatorControl {
   plan(plan: {

@@ -21,7 +21,7 @@ import {
   wordOf,
 } from './task.ts';
 
-/** Requests with this key get no `safety_identifier` in responses, as behind some gateways. */
+/** Tasks created with this key are shown without `safety_identifier`, as behind some gateways. */
 export const KEY_WITHOUT_MARKS = 'without-marks';
 
 const TASKS = /^\/api\/v3\/contents\/generations\/tasks$/;
@@ -34,7 +34,7 @@ const BUSY: Fault[] = [
   { kind: 'refuse', code: 'ServerOverloaded', retryAfterSeconds: 1 },
 ];
 
-/** Faults that may be drawn for each call. A permanent wrong result comes only from a plan. */
+/** Faults that may be drawn for each call. Wrong outputs and lost jobs come only from plans. */
 const DRAWN: Record<string, Fault[]> = {
   submit: [
     ...SUBMIT_FAULTS,

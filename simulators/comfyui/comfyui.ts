@@ -21,7 +21,7 @@ import {
 } from './job.ts';
 import { createTempFolder, type TempFolder } from './uploads.ts';
 
-/** What the server keeps in memory. The record outlives it; only control calls read the record. */
+/** What the server loses at a restart. The record, and so every saved video, is kept. */
 interface Memory {
   /** Record ids of the jobs accepted since the start, oldest first. */
   taken: string[];
@@ -34,7 +34,7 @@ interface Server {
   options: SimulatorOptions;
 }
 
-/** A ComfyUI server. It forgets queue, history and uploads when it restarts, as the real one. */
+/** A ComfyUI server. It forgets queue, history and uploads when it restarts, like a real server. */
 export function simulateComfyui(options: SimulatorOptions): Simulation<ComfyuiJob> {
   const parse = (value: unknown) => Value.Parse(JobSchema, value);
   const record = openRecord(options.record, parse);
@@ -121,7 +121,7 @@ function submit(server: Server, request: SimulatedRequest): SimulatedResponse {
   return { status: 200, json: { prompt_id: promptId, number, node_errors: {} } };
 }
 
-/** Does not deduplicate: posting an id again creates another job. */
+/** Adds a job. ComfyUI does not deduplicate: an id that is posted again makes another job. */
 function take(
   { record, memory }: Server,
   asked: { promptId: string; workload: Workload; quirks: Fault[] },

@@ -5,7 +5,7 @@ import { stageOf, strangeWord } from '../kit/stage.ts';
 
 export const JobSchema = Type.Object({
   ...JOB_FIELDS,
-  /** As posted. Two jobs have the same id if it was posted twice. */
+  /** The id that was posted. If it was posted twice, two jobs have it. */
   promptId: Type.String(),
   number: Type.Integer(),
   graph: Type.Unknown(),

@@ -16,7 +16,7 @@ import { jwks, signedDelivery } from './webhook.ts';
 const ENDPOINT = '((?:bytedance/seedance-2.0)(?:/fast|/mini)?/(?:text|image|reference)-to-video)';
 const REQUEST = '/bytedance/seedance-2.0/requests/([^/]+)';
 
-/** fal waits 15 s for a response and retries 10 times within two hours; here within seconds. */
+/** fal waits 15 s for a response and retries 10 times in two hours, the simulator in seconds. */
 const CALLBACK_RULES: CallbackRules = { timeoutSeconds: 15, retries: 10, retrySeconds: 0.2 };
 
 interface Fal {
@@ -187,7 +187,7 @@ function output(
   return job ? fal.outputs.serve(id, url.searchParams, job.quirks, outputSpecOf(job)) : notFound();
 }
 
-/** Sends fal's one callback when a request is completed, also after a restart of the simulator. */
+/** Sends a request's one callback at its end, unless the simulator does not run at that time. */
 async function reportEnd(fal: Fal, job: FalJob): Promise<void> {
   const leftMs = job.createdAt + fal.options.jobSeconds * 1000 - Date.now();
   if (leftMs < 0 || quirk(job, 'never_ends') || quirk(job, 'vanishes')) return;

@@ -10,11 +10,11 @@ export interface SimulatorOptions {
   /** Share of the requests that get a drawn fault, 0 to 1. */
   faultRate: number;
   seed: number;
-  /** From acceptance to the end of a job; the first third is spent in the queue. */
+  /** From acceptance to the end of a job; for the first third it is in the queue. */
   jobSeconds: number;
-  /** How long the links to an output work. */
+  /** How long the links to an output work after the end of its job. */
   outputSeconds: number;
-  /** Ends together with the process that started it, also if that is killed. */
+  /** The simulator ends when the process that started it ends or is killed. */
   untilStdinEnds: boolean;
 }
 
@@ -22,7 +22,7 @@ const USAGE = `node simulators/NAME/main.ts --port N --record FILE
   [--host 127.0.0.1] [--fault-rate 0] [--seed 1] [--job-seconds 0.3] [--output-seconds 3600]
   [--until-stdin-ends]`;
 
-/** @throws Error with the usage when an option is unknown, missing or not a number */
+/** @throws Error when an option is unknown; with the usage, when it is missing or not a number */
 export function readOptions(args: string[]): SimulatorOptions {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({

@@ -17,7 +17,7 @@ import { predictionOf } from './prediction.ts';
 import { secretKey, signedDelivery } from './webhook.ts';
 
 const MODEL = '(bytedance/seedance-2.0(?:-fast)?)';
-/** Requests with this token get no webhook URLs in responses. */
+/** Predictions created with this token are shown without their webhook URLs. */
 export const TOKEN_WITHOUT_WEBHOOKS = 'without-webhooks';
 
 const PAGE_SIZE = 100;
@@ -185,7 +185,7 @@ function shown({ options, outputs }: Replicate, job: ReplicateJob, word?: string
   return predictionOf(job, options, job.baseUrl + outputs.pathOf(job.id, expiresAt), word);
 }
 
-/** Sends a webhook at the start and one at the end, also after a restart of the simulator. */
+/** Sends a webhook at the start and one at the end; both again after a restart before the end. */
 async function report(replicate: Replicate, job: ReplicateJob): Promise<void> {
   const { jobSeconds } = replicate.options;
   if (quirk(job, 'vanishes') || Date.now() > job.createdAt + jobSeconds * 1000) return;

@@ -19,7 +19,7 @@ interface Run {
   err: string;
 }
 
-/** Runs one command line in a process of its own. */
+/** Runs one command line in its own process. */
 async function run(env: Record<string, string>, ...args: string[]): Promise<Run> {
   const child = spawn(process.execPath, [CLI, ...args], { env: serviceEnvironment(env) });
   const [out, err, [code]] = await Promise.all([
@@ -32,7 +32,7 @@ async function run(env: Record<string, string>, ...args: string[]): Promise<Run>
 
 type Members = Record<string, unknown>;
 
-/** Runs a command with --json, requires its exit code and gives what it printed. */
+/** Runs a command with --json, checks its exit code and returns the value that it printed. */
 async function ask(env: Record<string, string>, line: string, code = 0): Promise<Members> {
   const done = await run(env, ...line.split(' '), '--json');
   assert.equal(done.code, code, `${line}: ${done.err}`);
@@ -50,7 +50,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test('all commands work beside a running service on its embedded database', async (t) => {
+test('commands work on the embedded database while a service uses it', async (t) => {
   await using folder = await temporaryFolder();
   const embedded = { DATA_DIR: folder.path };
   const service = await startServiceProcess(embedded);
@@ -141,7 +141,7 @@ test('an unreachable database gives a one-line error without its password', asyn
   assert.ok(!err.includes('hunter2'));
 });
 
-test('a data folder that can not be used is a one-line error, exit 2', async () => {
+test('a data folder that can not be used gives a one-line error and exit 2', async () => {
   const { code, out, err } = await run({ DATA_DIR: '/dev/null/data' }, 'audit');
   assert.deepEqual([code, out], [2, '']);
   assert.match(err, /^framewright: the data folder \/dev\/null\/data can't be used: [^\n]+\n$/);

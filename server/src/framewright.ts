@@ -15,7 +15,7 @@ Usage: npx framewright COMMAND [--json]
 ${COMMANDS.map((command) => `  ${command.usage}\n      ${command.summary}`).join('\n')}
 
 ACCOUNT is an account id or an e-mail address. --json prints one JSON value on standard output.
-The commands work beside a running service. They read the same variables: DATA_DIR (./.data) and
+The commands also work while a service runs. They read two of its variables: DATA_DIR (./.data) and
 DATABASE_URL (the embedded database under DATA_DIR). docs/operations/README.md lists all variables.
 
 Example:
@@ -24,7 +24,7 @@ Example:
   npx framewright keys create ada@example.com
 `;
 
-// Loaded lazily, so that --help and usage errors are fast.
+// The database code is imported only here, so that --help and usage errors are fast.
 async function runCommand(config: DatabaseConfig, parsed: ParsedCommandLine): Promise<number> {
   const { openConfiguredDatabase } = await import('./open-database.ts');
   const opened = await openConfiguredDatabase(config, createLog({ level: 'silent' }));

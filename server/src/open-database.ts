@@ -7,7 +7,7 @@ import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { installQueue } from './queue/queue.ts';
 
-/** Connections of the program's own pool. The queue has four more, and one for LISTEN. */
+/** Connections of the process's own pool. Its queue has four more, and a worker one for LISTEN. */
 const CONNECTIONS = 24;
 
 /** An open database with an up-to-date schema. */
@@ -22,9 +22,9 @@ export interface OpenedDatabase {
 }
 
 /**
- * Opens the database of DATABASE_URL, or the embedded one without that variable, and brings its
- * schema up to date.
- * @throws UsageError when it can't be reached
+ * Opens the database of DATABASE_URL, or the embedded one if that variable is not set, and brings
+ * its schema up to date.
+ * @throws UsageError when the database can't be reached
  */
 export async function openConfiguredDatabase(
   config: DatabaseConfig,
@@ -58,7 +58,7 @@ export async function openConfiguredDatabase(
   }
 }
 
-/** @throws UsageError, one line, for what an operator can fix in the embedded database */
+/** @throws UsageError with one line, for an embedded database error that operators can fix */
 async function withUsageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -68,7 +68,7 @@ async function withUsageErrors<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @throws UsageError, one line without the password, when no connection can be made */
+/** @throws UsageError with one line, without the password, when it can't connect */
 async function reach(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   try {

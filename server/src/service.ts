@@ -41,14 +41,14 @@ const MAINTAIN_SECONDS = 60;
 export interface Service {
   /** The address that the API listens on; undefined without the api role. */
   url: string | undefined;
-  /** Drains and closes everything, in the reverse order of the start. */
+  /** Drains the service and closes its parts, in the reverse order of the start. */
   stop(): Promise<void>;
 }
 
 /** Settings of the guarded fetch that are not configuration: timeouts, DNS lookup, trusted CAs. */
 export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
-/** Builds and joins all parts of the service and starts the configured roles. */
+/** Creates all parts of the service, connects them and starts the configured roles. */
 export async function startService(
   config: Config,
   opened: OpenedDatabase,
@@ -73,7 +73,7 @@ export async function startService(
 
 type Closers = Array<() => Promise<unknown>>;
 
-/** Builds everything first, then listens, and starts the worker last. */
+/** Creates all parts first, then listens, and starts the worker last. */
 async function startRoles(
   config: Config,
   opened: OpenedDatabase & { log: Log; guardedFetch: GuardedFetchSettings },
@@ -126,7 +126,7 @@ async function listenForClients(
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   closers.push(async () => {
-    waiting.stop(); // announces the tasks of waiting requests and responds 202
+    waiting.stop(); // ends all waits: the tasks are announced, and the clients get 202
     await closeWithin(config.shutdownSeconds, app);
   });
   log.info({ url: listening }, 'the API is listening');
@@ -156,7 +156,10 @@ async function listen(
   }
 }
 
-/** Responds to the requests in flight, then closes: idle connections do not delay it. */
+/**
+ * Responds to the requests in flight, then closes. Idle connections do not delay it, and after the
+ * given time it closes all connections.
+ */
 async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
   app.server.keepAliveTimeout = 1; // milliseconds, after the last response of a connection
   const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);
@@ -170,7 +173,7 @@ async function isReachable(db: Database): Promise<boolean> {
   );
 }
 
-/** What several parts of the service are built on. */
+/** Dependencies that several parts of the service share. */
 interface SharedDeps {
   db: Database;
   queue: Queue;
@@ -203,7 +206,7 @@ async function openProviders(
   return providers;
 }
 
-/** @returns a worker whose start also starts the providers and the upkeep in the background */
+/** @returns a worker; its start also starts the providers and the periodic jobs of the worker */
 function buildWorker(
   config: Config,
   shared: SharedDeps & { providers: Map<string, Provider> },

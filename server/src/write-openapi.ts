@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { describePublicApi } from './http/public/openapi.ts';
 
-/** Where the description of the public API is kept. */
+/** The file of the public API's OpenAPI document. */
 export const OPENAPI_FILE = new URL('../../openapi.json', import.meta.url);
 
-/** The text of openapi.json, written from the endpoints; the same text each time. */
+/** The text of openapi.json, made from the endpoints. It is the same each time. */
 export async function openApiText(): Promise<string> {
   return `${JSON.stringify(await describePublicApi(), null, 2)}\n`;
 }

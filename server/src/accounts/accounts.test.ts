@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test('a new account has a balance of 0 of both kinds', async () => {
+test('a new account has 0 credits of both kinds', async () => {
   assert.equal(await hasNoAccounts(db), true);
   const accountId = await createAccount(db, 'ada@example.com');
   assert.match(accountId, /^acct_[0-9A-Za-z]+$/);
@@ -33,7 +33,7 @@ test('an account is found by its id, and by its e-mail address in any case', asy
   await assert.rejects(findAccount(db, ''), UsageError);
 });
 
-test('an e-mail address gets one account, even if several creates run at once', async () => {
+test('an e-mail address gets only one account, even if several calls create it at once', async () => {
   const attempts = ['a@x.org', 'A@x.org', 'a@X.org', 'A@X.ORG'].map((email) =>
     createAccount(db, email),
   );

@@ -13,7 +13,7 @@ const INSERT = statement('account_insert', 'insert into accounts (id, email) val
 /**
  * Creates an account without credits.
  * @returns its id
- * @throws UsageError if this is not an e-mail address, or if it has an account already
+ * @throws UsageError if the text is not an e-mail address, or the address already has an account
  */
 export async function createAccount(db: Database, email: string): Promise<string> {
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254) {
@@ -38,8 +38,8 @@ const FIND = statement(
 );
 
 /**
- * The id of the account with this id or e-mail address, whose case does not matter.
- * @throws UsageError if no account has it
+ * The id of the account with this id or e-mail address. The case of the address does not matter.
+ * @throws UsageError if there is no such account
  */
 export async function findAccount(db: Queryable, idOrEmail: string): Promise<string> {
   const [row] = await db.query<{ id: string }>(FIND, [idOrEmail]);

@@ -20,7 +20,7 @@ const API = { surface: 'api' };
 
 type NameAndArgument = { name: string | null; argument: string };
 
-/** One admission per connection pool: a process has one per route. */
+/** One admission per connection pool: each pool stands for a process with one route. */
 const admissions = new Map<Database, ReturnType<typeof openAdmission<NameAndArgument>>>();
 
 function admitThrough(through: Database) {
@@ -44,7 +44,7 @@ function ask(secret: string, through: Database = db): Promise<Admitted<NameAndAr
 
 /**
  * Sends this many requests at once.
- * @returns how many are admitted; each other must be `rate_limited`
+ * @returns how many are admitted; the others must be `rate_limited`
  */
 async function burst(secret: string, size: number, through: Database[] = [db]): Promise<number> {
   const requests = Array.from({ length: size }, (_, i) => ask(secret, through[i % through.length]));
@@ -76,7 +76,7 @@ test('a burst over two processes admits exactly 30', async () => {
   await other.close();
 });
 
-test('in any 60 seconds exactly 30 requests can be admitted, whatever the bursts', async () => {
+test('in any 60 seconds exactly 30 requests can be admitted, for any sequence of bursts', async () => {
   const gaps = fc.oneof(fc.integer({ min: 0, max: 12_000 }), fc.constantFrom(0, 60_000, 59_999));
   const bursts = fc.array(fc.record({ gap: gaps, size: fc.integer({ min: 1, max: 12 }) }), {
     minLength: 25,
@@ -100,7 +100,7 @@ test('in any 60 seconds exactly 30 requests can be admitted, whatever the bursts
   );
 });
 
-test('a full window frees up hit by hit, and Retry-After says when', async () => {
+test('a full window admits a request for each hit that leaves it; Retry-After says when', async () => {
   const { secret } = await makeCustomer(db, 0);
   for (const seconds of [0, 10, 20]) {
     await freezeClock(db, seconds);
@@ -130,7 +130,7 @@ test('refused requests do not count: a client that waits for Retry-After is admi
   assert.equal(await burst(secret, 40), 30);
 });
 
-test('a clock that goes back never admits more', async () => {
+test('when the clock goes back, no more requests are admitted', async () => {
   const { secret } = await makeCustomer(db, 0);
   await freezeClock(db, 100);
   assert.equal(await burst(secret, 20), 20);

@@ -8,15 +8,15 @@ export const REQUESTS_PER_WINDOW = 30;
 const WINDOW = `interval '60 seconds'`;
 
 /**
- * What a route reads in the admitting statement, as SQL. It may use `caller` with the columns
- * account_id, key_id, and the `surface` and `argument` of the {@link AdmissionRequest}.
+ * The SQL that a route adds to the admitting statement to read a row. It may use `caller` with the
+ * columns account_id, key_id, and the `surface` and `argument` of the {@link AdmissionRequest}.
  */
 export interface CallerRead {
   columns: string;
   joins: string;
 }
 
-/** The account and API key of an admitted request, and where it came in (C20). */
+/** The account, API key and surface (C20) of an admitted request. */
 export interface Caller {
   accountId: string;
   keyId: string;
@@ -33,7 +33,7 @@ export interface Admitted<Row> {
 export interface AdmissionRequest {
   /** Its Authorization header. */
   authorization: string | undefined;
-  /** Where it came in (C20). */
+  /** The surface that received it (C20). */
   surface: string;
   /** A text for the {@link CallerRead}. */
   argument?: string;
@@ -41,21 +41,21 @@ export interface AdmissionRequest {
 
 const INVALID_KEY = 'The API key is unknown, revoked or expired, or its account is disabled.';
 
-/** Requests that share a statement, at most. */
+/** How many requests may share a statement. */
 const MAX_REQUESTS = 64;
-/** Statements in flight at once, per route and process. */
+/** How many statements a route may run at once in a process. */
 const MAX_STATEMENTS = 3;
 
 /**
- * Opens a function that authenticates a request, counts it in the rate window of its API key and
- * reads what the route needs. Requests that arrive together share one statement, so one commit
- * serves many (decisions/0007). The window is exact across processes (C9): the key's row is locked
- * while its 30th newest hit is read, a refused request adds no hit, and two requests of one key
- * never share a statement.
+ * Makes a function that authenticates a request, counts it in the rate window of its API key and
+ * reads what the route needs. Requests that arrive together share one statement and its commit
+ * (decisions/0007). The window is exact across processes (C9): each admitted request is a hit, the
+ * key's row is locked while its 30th newest hit is read, a refused request adds no hit, and two
+ * requests of one key never share a statement.
  *
  * The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
- * expired, or account disabled) or `rate_limited`, with the whole seconds until a request would
- * pass.
+ * expired, or account disabled) or `rate_limited`, with the whole seconds until the next request
+ * can be admitted.
  * @param name of the statement, unique in the program
  */
 export function openAdmission<Row extends object>(
@@ -140,7 +140,10 @@ const RETRY_AFTER = statement(
    from rate_windows where key_id = $1`,
 );
 
-/** The secret in a bearer header. A text that can't be one is refused without a query. */
+/**
+ * The secret in a bearer header.
+ * @throws ApiError `unauthorized` if it is missing or malformed, without a query
+ */
 function secretOf(authorization = ''): string {
   const secret = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (secret === undefined) {

@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test('a secret is fw_live_, 32 random base62 characters and a checksum of 6', () => {
+test('a secret is fw_live_, 32 random base62 characters and 6 characters of checksum', () => {
   const secrets = Array.from({ length: 1000 }, newSecret);
   for (const secret of secrets) {
     assert.match(secret, /^fw_live_[0-9A-Za-z]{38}$/);
@@ -49,7 +49,7 @@ test('a secret with one character changed, dropped or added is recognised as inv
   );
 });
 
-test('the database holds the SHA-256 of a secret, and nowhere the secret', async () => {
+test('the database has the SHA-256 of a secret, and the secret is in no table', async () => {
   const { keyId, secret } = await createKey(db, { accountId, name: 'server' });
   assert.deepEqual(await placesOf(secret), []);
   assert.deepEqual(await placesOf(secret.slice('fw_live_'.length)), []);
@@ -62,7 +62,7 @@ test('the database holds the SHA-256 of a secret, and nowhere the secret', async
   assert.deepEqual(await placesOf(keyId), ['public.api_keys'], 'the search itself works');
 });
 
-/** The tables that have a text in any of their columns. */
+/** The tables in which some column contains the text. */
 async function placesOf(text: string): Promise<string[]> {
   const tables = await sql<{ name: string }>(
     db,

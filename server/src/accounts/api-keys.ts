@@ -19,15 +19,15 @@ export function newSecret(): string {
   return PREFIX + random + checksum(random);
 }
 
-/** Whether a text has the shape and checksum of a secret; else it is refused without a query. */
+/** Whether a text has the shape and checksum of a secret. If not, it is refused without a query. */
 export function looksLikeSecret(text: string): boolean {
   const [, random, sum] = SHAPE.exec(text) ?? [];
   return random !== undefined && checksum(random) === sum;
 }
 
 /**
- * The SHA-256 of a secret: all that is stored of it. A slow hash is not needed, since a secret has
- * too many random bits to be guessed.
+ * The SHA-256 of a secret; the secret itself is not stored. A slow hash is not needed, since a
+ * secret has too many random bits to be guessed.
  */
 export function hashSecret(secret: string): Buffer {
   return hash('sha256', secret, 'buffer');

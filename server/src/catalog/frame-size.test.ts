@@ -14,7 +14,7 @@ test('every size is even and within 2.5% of its ratio', () => {
   }
 });
 
-test('a portrait size is the landscape size turned, also if no multiple of 16', () => {
+test('a portrait size is the landscape size with width and height exchanged', () => {
   assert.deepEqual(frameSize('720p', '4:3'), { width: 1112, height: 834 });
   assert.deepEqual(frameSize('720p', '3:4'), { width: 834, height: 1112 });
   assert.deepEqual(frameSize('720p', '21:9'), { width: 1470, height: 630 });

@@ -16,8 +16,9 @@ const PIXELS: Record<Resolution, Record<Landscape, readonly [number, number]>> =
 };
 
 /**
- * The exact size of a video in pixels. It is close to the named ratio, not exact (1112x834), and
- * always even, not always a multiple of 16. A portrait size is the landscape size, turned.
+ * The exact size of a video in pixels. Its ratio is close to the named ratio, but not always equal
+ * (1470x630 is 21:9, 2206x946 is not). Width and height are always even, but not always multiples
+ * of 16. A portrait size is the landscape size with width and height exchanged.
  * Source: ModelArk create task, "Output pixel sizes".
  */
 export function frameSize(resolution: Resolution, aspectRatio: AspectRatio): FrameSize {

@@ -1,4 +1,4 @@
-/** The models that the contract offers; price.ts has what each costs. */
+/** The models that the contract offers. Their prices are in price.ts. */
 export const MODELS = ['video-2.0', 'video-2.0-fast', 'video-2.0-mini'] as const;
 export type Model = (typeof MODELS)[number];
 

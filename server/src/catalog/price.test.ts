@@ -61,7 +61,7 @@ test('reference images do not change the price', () => {
   assert.deepEqual(priceOf(images), priceOf(PLAIN));
 });
 
-test('seconds of output and of reference videos cost the same', async () => {
+test('a second of output and a second of reference video cost the same', async () => {
   const seconds = fc.array(fc.integer({ min: 2, max: 15 }), { minLength: 1, maxLength: 3 });
   await fc.assert(
     fc.property(seconds, fc.integer({ min: 4, max: 15 }), (durations, duration) => {

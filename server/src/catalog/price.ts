@@ -3,10 +3,10 @@ import type { Model, Resolution } from './models.ts';
 type Rates = Record<Model, Partial<Record<Resolution, number>>>;
 
 /**
- * Credits per second by model and output resolution (contract, "Credit pricing"). With reference
- * videos, `referenced` applies, to the seconds of the output plus those of the reference videos.
- * Increase the version with any change of a number: a task keeps the price and version that it was
- * created with (C12).
+ * Credits per second by model and output resolution (contract, "Credit pricing"). A request with
+ * reference videos has the `referenced` rates; its seconds are those of the output plus those of
+ * the reference videos. If you change a number, increase the version: a task keeps the price and
+ * version that it was created with (C12).
  */
 export const PRICE_TABLE: { version: number; standard: Rates; referenced: Rates } = {
   version: 1,
@@ -28,7 +28,7 @@ export interface Price {
   version: number;
 }
 
-/** What the price of a request depends on. Seconds are whole. */
+/** The fields of a request that decide its price. Seconds are whole. */
 export interface PricedRequest {
   model: Model;
   resolution: Resolution;

@@ -26,7 +26,7 @@ const MEDIA = {
 };
 type MediaField = keyof typeof MEDIA;
 
-/** The details of the request's 400; undefined when it is accepted. */
+/** The details of the request's 400; undefined when the request is accepted. */
 function refusal(wish: Partial<GenerationRequest>, allow: string[] = []) {
   try {
     checkRequest({ ...PLAIN, ...wish }, new Set(allow));
@@ -112,7 +112,7 @@ test('each reference video needs a duration, and the total is at most 15 seconds
   assert.deepEqual(refusal(withVideos(2, undefined)), missing);
 });
 
-test('an unusable URL is refused without resolving it, with its index in a list', () => {
+test('an unusable URL is refused without a DNS lookup, with its index in a list', () => {
   const unfit = [
     ['http://media.example/a.png', 'not_https'],
     ['ftp://media.example/a.png', 'not_https'],
@@ -133,14 +133,14 @@ test('an unusable URL is refused without resolving it, with its index in a list'
   }
 });
 
-test('a host on the allow list passes, on the listed port only', () => {
+test('a host on the allow list is accepted, but only on the listed port', () => {
   const mode = 'image-to-video';
   const allow = ['localhost:8443'];
   assert.equal(refusal({ mode, image_url: 'https://localhost:8443/a.png' }, allow), undefined);
   assert.notEqual(refusal({ mode, image_url: 'https://localhost:8444/a.png' }, allow), undefined);
 });
 
-test('a resolution that the model does not offer is refused, naming both', () => {
+test('a resolution that the model does not offer is refused; the details have both', () => {
   for (const resolution of ['1080p', '4k'] as const) {
     for (const model of ['video-2.0-fast', 'video-2.0-mini'] as const) {
       const expected = { field: 'resolution', reason: 'not_offered', model, resolution };

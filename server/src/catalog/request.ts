@@ -7,7 +7,7 @@ import { type Price, priceOf } from './price.ts';
 
 const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
 
-/** Total seconds of all reference videos of a request, at most (contract, "Limits"). */
+/** How long the reference videos of a request may be together (contract, "Limits"). */
 const REFERENCE_SECONDS = 15;
 
 /** The body of POST /video/generations as sent (contract, "Request body"). */
@@ -96,7 +96,7 @@ function checkDurations(request: GenerationRequest): void {
   }
   const total = durations.reduce((a, b) => a + b, 0);
   if (total > REFERENCE_SECONDS) {
-    const message = `Reference videos may last ${REFERENCE_SECONDS} seconds in total.`;
+    const message = `Reference videos may last at most ${REFERENCE_SECONDS} seconds in total.`;
     refuse(field, 'total_too_long', message, { total_seconds: total });
   }
 }
@@ -114,8 +114,8 @@ function checkUrls(request: GenerationRequest, allow: AllowList): void {
 }
 
 /**
- * Checks what the schema can't express: the mode's rules, the durations, the URLs (their hosts are
- * not resolved), and that model and resolution have a price.
+ * Checks the rules that the schema can't express: those of the mode, of the durations and of the
+ * URLs (without a DNS lookup), and that the model offers the resolution.
  * @returns the price
  * @throws ApiError `invalid_request` that names the field
  */

@@ -10,7 +10,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'accounts disable ACCOUNT',
-    summary: 'Answer 401 to all its keys from now on; its tasks continue to their end',
+    summary: 'Respond 401 to all keys of an account from now on; its tasks continue',
     options: [],
     run: async (db, { words: [account = ''] }) => {
       const accountId = await findAccount(db, account);

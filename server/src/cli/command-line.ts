@@ -11,7 +11,7 @@ export interface ParsedCommandLine extends Arguments {
 
 /**
  * Parses the words after `framewright`.
- * @throws UsageError, one line, when the command is unknown or its words or options are wrong
+ * @throws UsageError with one line, when the command is unknown or its words or options are wrong
  */
 export function parseCommandLine(args: string[]): ParsedCommandLine {
   const command = findCommand(args);
@@ -19,7 +19,7 @@ export function parseCommandLine(args: string[]): ParsedCommandLine {
   const names = command.options.map((name) => [name, { type: 'string' }] as const);
   const flags = (command.flags ?? []).map((name) => [name, { type: 'boolean' }] as const);
   const { values, positionals } = parseStrictly(command, {
-    // parseArgs takes a negative number for an option, unless it comes after "--".
+    // parseArgs reads a negative number as an option, unless the number comes after "--".
     args: [
       ...rest.filter((arg) => !/^-\d+$/.test(arg)),
       '--',
@@ -43,7 +43,7 @@ function findCommand(args: string[]): Command {
   throw new UsageError(`there is no command "${given}". Try: ${hint || 'npx framewright --help'}`);
 }
 
-/** The lower-case words that a usage begins with. */
+/** The name of a command: the lower-case words at the beginning of its usage. */
 function nameOf(command: Command): string[] {
   return command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word));
 }
@@ -64,7 +64,7 @@ function parseStrictly(command: Command, config: ParseConfig) {
   }
 }
 
-/** A flag that is given reads as `yes`. */
+/** The values of the options as texts. The value of a given flag is `yes`. */
 function textsOf(values: Record<string, string | boolean | undefined>): Arguments['options'] {
   const texts = Object.entries(values).map(([name, value]) => [
     name,

@@ -1,13 +1,13 @@
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 
-/** The words after the command's name, as many as its usage names, and its options. */
+/** What a command gets: the words after its name, as many as its usage has, and its options. */
 export interface Arguments {
   words: string[];
   options: Record<string, string | undefined>;
 }
 
-/** An operator command that works on the database. */
+/** An operator command. It reads or changes the database. */
 export interface Command {
   /** As typed after `framewright`, such as `keys create ACCOUNT [--name N]`. */
   usage: string;

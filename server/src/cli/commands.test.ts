@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => database.close());
 
-/** Runs a command line and gives what --json would print. */
+/** Runs a command line and returns the result that --json prints. */
 async function does(line: string, through: Database = db) {
   const { command, words, options } = parseCommandLine(line.split(' '));
   return JSON.parse(JSON.stringify(await command.run(through, { words, options })));
@@ -32,7 +32,7 @@ test('a repeated grant is booked once, and refused with other values', async () 
   await assert.rejects(does(line.replace('paid', 'promotional')), UsageError);
 });
 
-test('an adjustment goes up or down, once per reference, with its reason on record', async () => {
+test('an adjustment adds or removes credits, once per reference, and records its reason', async () => {
   await does('accounts create grace@example.com');
   await does('credits grant grace@example.com 500 --kind paid --reference r2');
   const down = 'credits adjust grace@example.com -480 --kind paid --reference r2 --reason typo';
@@ -111,7 +111,7 @@ const MISTAKES = [
   'migrate now',
 ];
 
-test('every mistake gives a one-line error and changes nothing', async () => {
+test('every mistake gives a one-line error and leaves the balances as they are', async () => {
   const before = await does('credits show ada@example.com');
   for (const line of MISTAKES) {
     await assert.rejects(
@@ -147,6 +147,6 @@ test('reconcile decides a held task, and orphans list shows orphan jobs', async 
   await assert.rejects(does(line, fixture.db), /is failed, not held/);
 });
 
-test('an incomplete command gets the full ones as a hint', async () => {
+test('the error of an incomplete command lists the full commands', async () => {
   await assert.rejects(async () => does('orphans'), /Try: npx framewright orphans list/);
 });

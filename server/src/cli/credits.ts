@@ -52,7 +52,7 @@ function readKind(text: string | undefined): CreditKind {
   throw new UsageError('--kind must be paid or promotional');
 }
 
-/** `booked` is false when the same movement was booked before. */
+/** The result to print. `booked` is false if the same grant or adjustment was booked before. */
 async function shown(db: Database, { accountId }: Grant, booked: boolean) {
   return { account_id: accountId, ...(await balances(db, accountId)), booked };
 }

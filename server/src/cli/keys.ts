@@ -5,7 +5,7 @@ import type { Command } from './command.ts';
 export const KEY_COMMANDS: readonly Command[] = [
   {
     usage: 'keys create ACCOUNT [--name N] [--expires-at ISO]',
-    summary: 'Create an API key; its secret is shown only this once',
+    summary: 'Create an API key; its secret is shown only once, now',
     options: ['name', 'expires-at'],
     run: async (db, { words: [account = ''], options }) => {
       const accountId = await findAccount(db, account);
@@ -16,7 +16,7 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'keys revoke KEY_ID',
-    summary: 'Answer 401 to this key from the next request on',
+    summary: 'Respond 401 to this key from the next request on',
     options: [],
     run: async (db, { words: [keyId = ''] }) => {
       await revokeKey(db, keyId);

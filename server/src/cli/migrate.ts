@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 
-/** Opening the database migrates it, so nothing is left to do. */
+/** Every command migrates the database when it opens it, so this one has nothing more to do. */
 export const MIGRATE_COMMAND: Command = {
   usage: 'migrate',
   summary: 'Bring the database schema up to date (serve and every command do this too)',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { printPlain } from './print.ts';
 
-test('one result is a line per member, its values aligned', () => {
+test('an object is printed as one line per member, with aligned values', () => {
   const text = printPlain({ id: 'key_1', created: new Date(0), name: null, tags: [] });
   assert.equal(
     text,
@@ -10,12 +10,12 @@ test('one result is a line per member, its values aligned', () => {
   );
 });
 
-test('what is nested is printed as JSON', () => {
+test('a nested object or a list of texts is printed as JSON', () => {
   assert.equal(printPlain({ paid: { available: 5 } }), 'paid  {"available":5}\n');
   assert.equal(printPlain({ problems: ['a'] }), 'problems  ["a"]\n');
 });
 
-test('a list is a table with its names above', () => {
+test('a list is printed as a table with the names in the first line', () => {
   const rows = [
     { id: 'a', name: 'first' },
     { id: 'bbb', name: undefined },
@@ -23,11 +23,11 @@ test('a list is a table with its names above', () => {
   assert.equal(printPlain(rows), 'id   name\na    first\nbbb  -\n');
 });
 
-test('an empty list says so', () => {
+test('an empty list is printed as "None."', () => {
   assert.equal(printPlain([]), 'None.\n');
 });
 
-test('a list of things within a result is a section, entry by entry', () => {
+test('a list of objects within a result is printed as a section with numbered entries', () => {
   const attempt = { id: 'att_1', evidence: [{ source: 'sender', finding: { kind: 'unknown' } }] };
   const text = printPlain({ id: 'task_1', attempts: [attempt] });
   const evidence = [

@@ -25,7 +25,7 @@ function lines(row: Flat): string {
     .join('');
 }
 
-/** Formats a list within a result: a heading, then each entry indented under its number. */
+/** Formats a list of objects within a result: a heading, then each entry under its number. */
 function section(name: string, entries: object[]): string {
   const bodies = entries.map((entry, i) => `${i + 1}.\n${indented(details(entry))}`);
   return `\n${name}\n${bodies.join('')}`;

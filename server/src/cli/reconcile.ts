@@ -5,7 +5,7 @@ import { type Arguments, type Command, requiredOption } from './command.ts';
 
 export const RECONCILE_COMMAND: Command = {
   usage: 'reconcile ID (--accepted JOB_ID | --not-accepted | --failed) --reason TEXT',
-  summary: 'Decide a held task: its job is JOB_ID, no provider took it, or it failed',
+  summary: 'Decide a held task: its job is JOB_ID, no provider accepted it, or it failed',
   options: ['accepted', 'reason'],
   flags: ['not-accepted', 'failed'],
   run: (db, { words: [id = ''], options }) =>

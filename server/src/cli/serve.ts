@@ -13,7 +13,7 @@ const FIRST_CREDITS = 10_000;
 
 /**
  * Runs the service until SIGINT or SIGTERM.
- * @returns the exit code: 0 after an orderly shutdown, 1 when the embedded database ended
+ * @returns the exit code: 0 after a signal, 1 when the embedded database ended
  */
 export async function serve(config: Config): Promise<number> {
   const log = createLog({ level: config.logLevel });
@@ -40,7 +40,7 @@ export async function serve(config: Config): Promise<number> {
   }
 }
 
-/** The first SIGINT or SIGTERM starts an orderly shutdown, the second exits at once. */
+/** The first SIGINT or SIGTERM drains and shuts down; the second one ends the process at once. */
 function stopRequest(log: Log) {
   const { promise, resolve } = Promise.withResolvers<number>();
   let asked = false;
@@ -58,8 +58,8 @@ function stopRequest(log: Log) {
 }
 
 /**
- * The first start on the embedded database with the local provider creates an account with credits
- * and prints its API key once, next to the log. No video costs anything in that set-up.
+ * On the first start with the embedded database and the local renderer, creates an account with
+ * credits and prints its API key once, on standard output. In this set-up, no video costs money.
  */
 async function welcome(config: Config, db: Database, url: string): Promise<void> {
   const isTrial = config.databaseUrl === undefined && config.provider === 'local';

@@ -16,7 +16,7 @@ export const TASK_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'tasks show ID',
-    summary: 'Show everything known about a task: attempts, evidence, history, objects',
+    summary: 'Show all records of a task: attempts, evidence, history, objects',
     options: [],
     run: (db, { words: [id = ''] }) => showTask(db, id),
   },

@@ -34,7 +34,7 @@ test('without any variable the service has the documented defaults', () => {
   });
 });
 
-test('values are read, with fractions and surrounding spaces; empty counts as not set', () => {
+test('a value may be a fraction or have spaces around it; an empty value counts as not set', () => {
   const config = readConfig({
     ...{ HOST: '0.0.0.0', PORT: ' 0 ', METRICS_PORT: '9100', ROLES: 'worker', DATA_DIR: '/data' },
     ...{ PUBLIC_URL: 'https://video.example.com/base//', CREATE_WAIT_SECONDS: '0' },
@@ -51,7 +51,7 @@ test('values are read, with fractions and surrounding spaces; empty counts as no
   assert.deepEqual(config.outboundAllow, new Set(['localhost:8443', '[::1]:1']));
 });
 
-test('the public address is where the API listens, in a worker too, unless PORT is 0', () => {
+test('without PUBLIC_URL, the public address is made of HOST and PORT, unless PORT is 0', () => {
   const publicUrl = (env: Record<string, string>) => readConfig(env).publicUrl;
   assert.equal(publicUrl({ HOST: '10.0.0.9', ROLES: 'worker' }), 'http://10.0.0.9:8080');
   assert.equal(publicUrl({ HOST: '0.0.0.0', PORT: '80' }), 'http://127.0.0.1:80');
@@ -98,7 +98,7 @@ function isOneLineAbout(name: string): (error: unknown) => boolean {
     error instanceof UsageError && error.message.includes(name) && !error.message.includes('\n');
 }
 
-test('an interval of zero is refused, and a longest interval below the shortest', () => {
+test('an interval of 0 is refused, and so is a POLL_MAX_SECONDS below POLL_MIN_SECONDS', () => {
   for (const name of ['POLL_MIN_SECONDS', 'POLL_MAX_SECONDS', 'RECONCILE_SECONDS']) {
     assert.throws(() => readConfig({ [name]: '0' }), isOneLineAbout(name));
   }
@@ -115,7 +115,7 @@ test('a wait that is too long for a timer is refused', () => {
   }
 });
 
-test('a password in a bad address is not repeated', () => {
+test('the error for a bad address does not contain its password', () => {
   const bad = {
     DATABASE_URL: ['mysql://ada:hunter2@db/x', 'ada:hunter2@db', 'hunter2'],
     PUBLIC_URL: ['https://ada:hunter2@video.example.com', 'ftp://ada:hunter2@x', 'ada:hunter2@x'],

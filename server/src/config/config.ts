@@ -22,7 +22,7 @@ export interface Config {
   metricsPort: number | undefined;
   /**
    * The URL at which clients and providers reach the service, without a slash at its end.
-   * undefined: where the service listens, which is known only once it does (`PORT=0`).
+   * undefined with `PORT=0` and no PUBLIC_URL: the port is known only once the service listens.
    */
   publicUrl: string | undefined;
   dataDir: string;
@@ -40,7 +40,7 @@ export interface Config {
   pollMaxSeconds: number;
   reconcileSeconds: number;
   outboundAllow: AllowList;
-  /** OUTBOUND_ALLOW as it is written, for the warning. */
+  /** The text of OUTBOUND_ALLOW, for the warning at the start. */
   outboundAllowText: string;
   deliverySeconds: number;
   retentionDays: number;
@@ -63,7 +63,7 @@ function databaseUrl(env: Environment): string | undefined {
   const text = read(env, 'DATABASE_URL', '');
   if (text === '') return undefined;
   if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    // The value is not shown: it holds a password.
+    // The message does not have the value, because it may contain a password.
     throw new UsageError('DATABASE_URL is not valid: expected postgres://user:password@host/name');
   }
   return text;
@@ -79,10 +79,10 @@ function addressOf({ host, port }: { host: string; port: number }): string | und
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** A server bound to all interfaces is reachable on loopback. */
+/** Addresses that mean all interfaces, each with the loopback address that reaches the server. */
 const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** Where the database is. Operator commands need no other configuration. */
+/** The variables that locate the database. Operator commands need no others. */
 export type DatabaseConfig = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
 /** @throws UsageError, one line, when DATABASE_URL is malformed */
@@ -91,7 +91,7 @@ export function readDatabaseConfig(env: Environment = process.env): DatabaseConf
 }
 
 /**
- * Reads the environment. No other function does.
+ * Reads all variables of the service. Only this file reads the environment.
  * @throws UsageError, one line that names the variable, when a value is unknown or malformed
  */
 export function readConfig(env: Environment = process.env): Config {

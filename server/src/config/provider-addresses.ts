@@ -8,7 +8,8 @@ type AddressConfig = Pick<
 >;
 
 /**
- * Checks the addresses of providers, and PUBLIC_URL for providers that fetch from it, at the start.
+ * Checks at the start the addresses of all providers, and PUBLIC_URL if the provider of new tasks
+ * fetches inputs from it.
  * @throws UsageError that says what to set
  */
 export function checkProviderAddresses(config: AddressConfig, log: Log): void {
@@ -16,7 +17,7 @@ export function checkProviderAddresses(config: AddressConfig, log: Log): void {
   checkPublicUrl(config, log);
 }
 
-/** API keys are sent over plain http only to loopback hosts and to hosts on OUTBOUND_ALLOW. */
+/** Refuses plain http, which shows the API key, except for loopback hosts and OUTBOUND_ALLOW. */
 function checkBaseUrls({ configuredProviders, outboundAllow }: AddressConfig): void {
   const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
   for (const [variable, address] of addresses) {
@@ -30,10 +31,9 @@ function checkBaseUrls({ configuredProviders, outboundAllow }: AddressConfig): v
 }
 
 /**
- * Checks that a foreign provider, which fetches inputs and calls back, gets https links.
- * Exceptions, with a warning: the provider or the public address is on OUTBOUND_ALLOW, or the
- * provider is on this machine (a simulator). A provider that only finishes its tasks is not
- * checked.
+ * Checks that PUBLIC_URL is https if the provider of new tasks fetches inputs and calls back there.
+ * Exceptions, with a warning: the provider or PUBLIC_URL is on OUTBOUND_ALLOW, or the provider is
+ * on this machine (a simulator). There is no check for a provider that only finishes older tasks.
  * @throws UsageError that says what to set
  */
 function checkPublicUrl(config: AddressConfig, log: Log): void {
@@ -53,7 +53,7 @@ function checkPublicUrl(config: AddressConfig, log: Log): void {
   log.warn({ publicUrl, provider }, 'PUBLIC_URL is not https: only a test provider can reach it');
 }
 
-/** Where the chosen provider takes jobs; undefined if it does not fetch from PUBLIC_URL. */
+/** The API address of the provider of new tasks; undefined if it does not fetch from PUBLIC_URL. */
 function fetchingProviderUrl(config: AddressConfig): string | undefined {
   const chosen = config.configuredProviders.find(({ name }) => name === config.provider);
   if (!chosen?.fetchesInputs) return undefined;
@@ -65,7 +65,7 @@ function isLoopback(address: string): boolean {
   return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
 }
 
-/** Spelt as in OUTBOUND_ALLOW. */
+/** The host and port of an address, written as in OUTBOUND_ALLOW. */
 function hostAndPort(address: string): string {
   const { protocol, hostname, port } = new URL(address);
   return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;

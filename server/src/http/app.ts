@@ -33,10 +33,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     requestTimeout: REQUEST_SECONDS * 1000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 16 * 1024 }, // so that a long task id gets our 400, not a 404
+    routerOptions: { maxParamLength: 16 * 1024 }, // a long task id gets its route's 400, not a 404
     rewriteUrl: (request) => wellFormed(request.url ?? '/'),
     clientErrorHandler: refuseBrokenRequest,
-    http: { requireHostHeader: false }, // or Node itself would respond, without the envelope
+    http: { requireHostHeader: false }, // otherwise Node responds, without the envelope
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true } },
   });
   app.setErrorHandler((error: Error, request, reply) =>
@@ -69,7 +69,11 @@ function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps):
   });
 }
 
-/** Refuses requests without a route before their body is read, so that Node never does. */
+/**
+ * Refuses an HTTP/1.1 request without a Host header, and any request without a route, before the
+ * body is read. Also takes over the requests that Node would refuse itself, without the envelope:
+ * those with an unknown expectation, and CONNECT.
+ */
 function refuseUnroutable(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw malformed();
@@ -81,7 +85,10 @@ function refuseUnroutable(app: FastifyInstance): void {
   app.server.on('connect', (_request, socket: Socket) => refuseOnSocket(socket));
 }
 
-/** Takes a URL with broken percent-encoding literally, so that it gets the usual checks. */
+/**
+ * The URL, with each % escaped if its percent-encoding is broken: then the request gets the usual
+ * checks instead of an error of the router.
+ */
 function wellFormed(url: string): string {
   try {
     decodeURIComponent(url);
@@ -91,7 +98,7 @@ function wellFormed(url: string): string {
   }
 }
 
-/** The newest request of each connection. */
+/** The newest request of each connection: whether all of it was received, and its response sent. */
 const newest = new WeakMap<Socket, { received(): boolean; responded: boolean }>();
 
 function trackRequests(app: FastifyInstance): void {
@@ -106,8 +113,8 @@ function trackRequests(app: FastifyInstance): void {
 
 /**
  * Responds with the envelope to bytes that are not an HTTP request. If an earlier request of the
- * connection still waits for its response, the client would read this one as that: then the
- * connection is closed instead.
+ * connection still waits for its response, the client would take this error for that response. In
+ * this case the connection is closed without a response.
  */
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   const state = newest.get(socket);

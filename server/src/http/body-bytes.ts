@@ -3,13 +3,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 export interface BodyReading {
   /** A larger body is refused with 413. */
   limitBytes: number;
-  /** Makes `request.body` of the bytes. */
+  /** Turns the bytes into `request.body`. */
   parse(bytes: Buffer, request: FastifyRequest): unknown;
 }
 
 /**
- * Reads the bodies of a plugin's routes as bytes, whatever the content type claims. So the size is
- * checked first: Fastify itself refuses a malformed content type before it looks at the size.
+ * Reads the bodies of a plugin's routes as bytes, for every content type. So the size is checked
+ * before the content type. Fastify itself refuses a malformed content type before it checks the
+ * size, so a malformed header is removed.
  */
 export function readBodiesAsBytes(app: FastifyInstance, { limitBytes, parse }: BodyReading): void {
   app.removeAllContentTypeParsers();

@@ -83,7 +83,7 @@ test('an unknown expectation, an upgrade and HTTP/1.0 do not change the response
   }
 });
 
-test('a full URL in the request line, double headers and the asterisk are handled', async () => {
+test('a full URL in the request line, repeated headers and OPTIONS * are handled', async () => {
   const url = 'GET http://elsewhere.example/api/v1/credits HTTP/1.1\r\nHost: a\r\n\r\n';
   assertError(await sendRaw(url), 'unauthorized');
   const twice = `Authorization: junk\r\nAuthorization: ${await customer.authorization()}\r\n`;
@@ -92,7 +92,7 @@ test('a full URL in the request line, double headers and the asterisk are handle
   assertError(await sendRaw('OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n'), 'not_found');
 });
 
-test('an unknown route is 404, whatever the request', async () => {
+test('an unknown route is 404, with every method and body', async () => {
   const large = 'x'.repeat(2 * 1024 * 1024);
   for (const url of ['/', '/api', '/api/v1', '/api/v2/credits', '/api/v1/credits/', '/nowhere']) {
     assertError(await customer.send({ url }), 'not_found');
@@ -111,7 +111,7 @@ const ROUTES = {
 };
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
 
-test('a method that a route does not have is 404, also without an API key', async () => {
+test('a method that a route does not have is 404, even without an API key', async () => {
   for (const [url, known] of Object.entries(ROUTES)) {
     for (const method of METHODS) {
       if (known.includes(method)) continue;
@@ -160,7 +160,7 @@ test('every response has its own X-Request-Id, is no-store and is JSON', async (
   assert.equal(ids.size, urls.length);
 });
 
-test('junk after a request that waits for its response closes the connection without one', async () => {
+test('invalid bytes after a request that still waits close the connection without a response', async () => {
   const authorization = `Authorization: ${await customer.authorization()}`;
   const output = await api.database.db.transaction(async (tx) => {
     await tx.query({ name: '', text: 'lock table tasks in access exclusive mode' });

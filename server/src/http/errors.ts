@@ -13,7 +13,7 @@ function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
     .send(errorEnvelope(error.code, error.message, error.details));
 }
 
-/** Fastify's error handler: sends any error as an envelope, and logs it if its status is 5xx. */
+/** Fastify's error handler: sends every error as an envelope, and logs those with status 5xx. */
 export function handleError(
   error: FastifyError | ApiError | Error,
   { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Log },
@@ -27,7 +27,7 @@ export function handleError(
   return sendError(reply, known);
 }
 
-/** The public form of any error. Its private cause is never sent to the client. */
+/** The error that the client gets. Its `cause` is only logged, never sent. */
 function asApiError(error: FastifyError | ApiError | Error): ApiError {
   if (error instanceof ApiError) return error;
   if ('validation' in error && error.validation) return fromValidation(error);
@@ -59,12 +59,12 @@ export function malformed(cause?: unknown): ApiError {
 
 /** The error of a request to a path, or with a method, that has no route. */
 export function noSuchPath(): ApiError {
-  return new ApiError('not_found', 'There is no such path, or not with this method.');
+  return new ApiError('not_found', 'This path does not exist, or it does not have this method.');
 }
 
 type FailedRule = NonNullable<FastifyError['validation']>[number];
 
-/** The first failed rule of a schema, as a sentence that names the field. */
+/** The error for the first failed rule of a schema. Its message names the field. */
 function fromValidation(error: FastifyError): ApiError {
   const [failed] = error.validation ?? [];
   if (!failed) return new ApiError('invalid_request', 'The request is not valid.');

@@ -54,7 +54,7 @@ async function post(url: string, signature: string, type = 'application/json') {
   return { status: response.statusCode, code: response.json().error?.code };
 }
 
-test('the provider gets the raw bytes and the headers, whatever the content type', async () => {
+test('the adapter gets the raw bytes and the headers, with every content type', async () => {
   const { path } = await heldAttempt();
   for (const type of ['application/json', 'text/plain', 'application/cloudevents+json']) {
     assert.deepEqual(await post(path, 'good', type), { status: 200, code: undefined });
@@ -70,7 +70,7 @@ test('each result of a callback has its own response, and is counted', async () 
   assert.deepEqual(counted, ['scripted forged', 'scripted failed']);
 });
 
-test('an address that we did not sign is 404, and its body is not read', async () => {
+test('a callback URL that the service did not sign gets 404, and its body is not read', async () => {
   const { path } = await heldAttempt();
   received = undefined;
   const others = [`${path}x`, path.replace('scripted', 'ark'), '/callbacks/scripted/att_1.token'];

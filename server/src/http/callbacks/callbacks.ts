@@ -8,7 +8,7 @@ import {
 import { readBodiesAsBytes } from '../body-bytes.ts';
 import { noSuchPath } from '../errors.ts';
 
-/** A callback may repeat the whole job with its input. */
+/** The largest body of a callback. It is large because a provider may send the whole job in it. */
 const BODY_BYTES = 2 ** 20;
 
 interface CallbackRequest {
@@ -21,9 +21,9 @@ export interface CallbackRouteDeps extends CallbackDeps {
 }
 
 /**
- * POST /callbacks/{provider}/{attempt and token}: where providers call back. Responds 200 once the
- * callback is on record, 404 to an unknown path, 400 to a forged callback, and 503 if it can't be
- * checked or recorded, so that the provider sends it again.
+ * POST /callbacks/{provider}/{attempt and token}: receives the callbacks of providers. Responds 200
+ * once the callback is on record, 404 to an unknown path, 400 to a forged callback, and 503 if the
+ * callback can't be checked or recorded, so that the provider sends it again.
  */
 export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDeps): Promise<void> {
   readBodiesAsBytes(app, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });

@@ -60,7 +60,7 @@ test('a link returns the whole file, its type and size, without an API key', asy
   assert.match(String(headers['cache-control']), /^private\b/);
 });
 
-test('HEAD returns the headers of GET, without a byte', async () => {
+test('HEAD returns the headers of GET, without a body', async () => {
   const link = await store();
   const got = await fetchMedia(link);
   const head = await fetchMedia(link, {}, 'HEAD');
@@ -131,13 +131,13 @@ test('If-Range returns the part if the file is the same, else the whole file', a
   }
 });
 
-/** The link with one character of its text changed. */
+/** The link with the character at this index changed. */
 function alter(link: string, index: number): string {
   const other = link[index] === 'A' ? 'B' : 'A';
   return link.slice(0, index) + other + link.slice(index + 1);
 }
 
-test('a link with any character changed is 403, also the last one', async () => {
+test('a link with any one character changed is 403, even the last character', async () => {
   const link = await store();
   const { pathname, search } = new URL(link);
   const from = api.url.length + '/media/'.length;
@@ -152,7 +152,7 @@ test('a link with any character changed is 403, also the last one', async () => 
   }
 });
 
-test('a link that is cut, doubled, padded or of another object is 403', async () => {
+test('a link with a missing, repeated or added part, or for another object, is 403', async () => {
   const link = await store();
   const { pathname, search, searchParams } = new URL(link);
   const signature = `signature=${searchParams.get('signature')}`;

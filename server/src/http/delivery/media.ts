@@ -18,8 +18,8 @@ interface MediaRequest {
 }
 
 /**
- * GET and HEAD /media/{object}.mp4, with ranges: clients download outputs and providers download
- * inputs, by signed links that expire (C17).
+ * GET and HEAD /media/{object}.{file ending}, with ranges: clients download outputs and providers
+ * download inputs, by signed links that expire (C17).
  */
 export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   const route = { method: ['GET', 'HEAD'], url: '/media/:file', schema: { hide: true } };

@@ -1,8 +1,9 @@
 import type { ByteRange } from '../../storage/storage.ts';
 
 /**
- * The byte range that a request asks for (RFC 9110, section 14). Ignores several ranges, other
- * units and malformed ranges, as the RFC allows, and a range whose If-Range names another file.
+ * The byte range that a request asks for (RFC 9110, section 14). As the RFC allows, it ignores
+ * several ranges, other units and malformed ranges. It also ignores a range whose If-Range names
+ * another file.
  * @returns undefined for the whole file
  */
 export function rangeOf(

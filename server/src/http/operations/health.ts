@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-/** /healthz: the process runs. /readyz: it can handle requests, or 503. */
+/** /healthz responds 200 if the process runs; /readyz 200 if it can handle requests, else 503. */
 export function healthRoutes(app: FastifyInstance, deps: { isReady(): Promise<boolean> }): void {
   const schema = { hide: true };
   app.get('/healthz', { schema }, async () => ({ status: 'ok' }));

@@ -5,7 +5,7 @@ import type { ProviderCall } from '../../providers/host/instrumented.ts';
 import type { CallbackResult } from '../../tasks/attempts/callback.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
-/** The counters of the service, and the small server that Prometheus reads them from. */
+/** The counters of the service, and the server from which Prometheus reads all metrics. */
 export interface Metrics {
   app: FastifyInstance;
   countResponse(response: { route: string; status: number; seconds: number }): void;
@@ -63,7 +63,7 @@ function callCounter(registers: Registry[]): Metrics['countProviderCall'] {
   });
   const seconds = new Histogram({
     name: 'framewright_provider_call_seconds',
-    help: 'Seconds of a call of a provider, by call',
+    help: 'Seconds that a call of a provider takes, by call',
     labelNames: ['provider', 'call'],
     buckets: CALL_BUCKETS,
     registers,
@@ -77,7 +77,7 @@ function callCounter(registers: Registry[]): Metrics['countProviderCall'] {
 function callbackCounter(registers: Registry[]): Metrics['countCallback'] {
   const callbacks = new Counter({
     name: 'framewright_callbacks_total',
-    help: 'Callbacks of providers: received, forged, no_such_path, or failed on our side',
+    help: 'Callbacks of providers: received, forged, no_such_path, or failed in the service',
     labelNames: ['provider', 'result'],
     registers,
   });

@@ -4,7 +4,7 @@ import { type Figures, readFigures } from '../../operator/figures.ts';
 
 type Labels = Record<string, string>;
 
-/** A gauge and how its values come out of the figures. */
+/** A gauge, and the function that takes its values from the figures. */
 interface Reading {
   name: string;
   help: string;
@@ -15,7 +15,7 @@ interface Reading {
 const LIVE_PHASES = ['reserved', 'ingesting', 'submitting', 'generating', 'archiving', 'held'];
 const HELD_CAUSES = ['acceptance', 'outcome'];
 
-/** A value for each name, 0 without a row: an alert on a missing gauge never fires. */
+/** A value for each name, 0 if it has no row: an alert on a series that is missing never fires. */
 function forEach<Row>(
   names: string[],
   label: string,
@@ -58,7 +58,7 @@ const READINGS: Reading[] = [
   },
   {
     name: 'framewright_held_tasks',
-    help: 'Held tasks, by what is uncertain: acceptance or outcome',
+    help: 'Held tasks, by what is not known: acceptance or outcome',
     labels: ['cause'],
     values: byCause((row) => row.tasks),
   },
@@ -70,7 +70,7 @@ const READINGS: Reading[] = [
   },
   {
     name: 'framewright_oldest_held_seconds',
-    help: 'Seconds since the longest held task was first held, by cause',
+    help: 'Seconds since the task held the longest was first held, by cause',
     labels: ['cause'],
     values: byCause((row) => row.oldest_seconds),
   },
@@ -102,10 +102,10 @@ const READINGS: Reading[] = [
   },
 ];
 
-/** How long the gauges reuse figures: one read serves all gauges of a scrape. */
+/** How long figures are reused, so that all gauges of a scrape share one read. */
 const SAME_SCRAPE_MILLISECONDS = 500;
 
-/** Registers gauges of what is in the database; it is read once for each scrape. */
+/** Registers the gauges of the database. Each scrape reads the database once. */
 export function gaugeTasks(db: Database, registry: Registry): void {
   let last: { readAt: number; figures: Promise<Figures> } | undefined;
   const figuresNow = () => {

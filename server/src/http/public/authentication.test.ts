@@ -24,7 +24,7 @@ async function ask(authorization: string | undefined, route: (typeof ROUTES)[num
   return parseResponse(await api.app.inject({ ...route, headers }));
 }
 
-test('every operation requires a known API key and names the scheme', async () => {
+test('every operation requires a known API key, and its 401 names the scheme', async () => {
   const { secret } = await makeCustomer(api.database.db, 0);
   const flipped = secret.slice(0, -1) + (secret.endsWith('a') ? 'b' : 'a');
   const unknown = newSecret();

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => api.close());
 
-/** Sends a body over a real connection: with its length, or in chunks. */
+/** Sends a body over a real connection, either with a Content-Length or in chunks. */
 async function post(body: string, { chunked = false } = {}) {
   const headers = {
     authorization: await customer.authorization(),
@@ -35,7 +35,7 @@ async function post(body: string, { chunked = false } = {}) {
   return { status, headers: Object.fromEntries(response.headers), body: await response.json() };
 }
 
-test('a body of 64 KiB is read, one byte more is 413, with a length or in chunks', async () => {
+test('a body of 64 KiB is read, a larger one is 413, both with a length and in chunks', async () => {
   for (const chunked of [false, true]) {
     const accepted = await post(GOOD.padEnd(KIB_64), { chunked });
     assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
@@ -120,7 +120,7 @@ test('a create without a body or a content type is 400', async () => {
   assertError(untyped, 'invalid_request', { field: 'Content-Type' });
 });
 
-test('the body of a read is ignored, whatever it is', async () => {
+test('the body of a GET is ignored, even if it is invalid or too large', async () => {
   for (const [url, status] of [
     ['/api/v1/credits', 200],
     ['/api/v1/tasks/none', 404],

@@ -3,10 +3,10 @@ import { ApiError } from '../../kernel/errors.ts';
 import { parseBody } from '../../tasks/create/fingerprint.ts';
 import { readBodiesAsBytes } from '../body-bytes.ts';
 
-/** Contract, "Limits": the JSON request body. */
+/** The largest JSON request body (contract, "Limits"). */
 const BODY_BYTES = 64 * 1024;
 
-/** Bodies must be JSON, by their content type and by their bytes: 400, never 415 (C7). */
+/** Refuses a body whose content type or bytes are not JSON, with 400 and never with 415 (C7). */
 export function acceptJsonOnly(api: FastifyInstance): void {
   readBodiesAsBytes(api, {
     limitBytes: BODY_BYTES,

@@ -34,7 +34,7 @@ test('a create responds 202 with the complete processing task', async () => {
   assert.equal(headers['idempotent-replayed'], undefined);
 });
 
-test('only the prompt is required: all else gets the defaults of the contract', async () => {
+test('only the prompt is required: the other fields get the defaults of the contract', async () => {
   const { body } = await customer.create(BODY);
   const { request } = await readTask(api.database.db, body.id);
   assert.deepEqual(request, {
@@ -71,7 +71,7 @@ test('the request is stored as it was sent', async () => {
   assert.equal(task.seed, 4294967295);
 });
 
-test('without a seed, or with -1, a seed is drawn and recorded', async () => {
+test('without a seed, or with -1, the service picks a random seed and records it', async () => {
   const seeds = new Set<number>();
   for (const wish of [{}, { seed: -1 }, { seed: -1 }]) {
     const { body } = await customer.create({ ...BODY, ...wish });
@@ -99,7 +99,7 @@ test('the same key and an equal JSON body get 200, the same task and the replay 
   assert.deepEqual(again.body, first.body);
 });
 
-test('the same key with an explicit default or another value is 409', async () => {
+test('the same key is 409 if the body has an explicit default or another value', async () => {
   const headers = { 'idempotency-key': crypto.randomUUID() };
   assert.equal((await customer.create(BODY, headers)).status, 202);
   for (const change of [
@@ -144,7 +144,7 @@ test('two Idempotency-Key headers are 400', async () => {
   assert.equal(response.status, 400);
 });
 
-test('an empty list equals an omitted one, except for the durations', async () => {
+test('an empty list of URLs is accepted, an empty list of durations is refused', async () => {
   const lists = { reference_image_urls: [], reference_video_urls: [] };
   assert.equal((await customer.create({ ...BODY, ...lists })).status, 202);
   const field = 'reference_video_durations';

@@ -31,12 +31,12 @@ export interface CreateGenerationDeps extends CreateDeps {
   allow: AllowList;
 }
 
-/** The row of the Idempotency-Key; null in all columns for a new key. */
+/** The row of the Idempotency-Key. For a new key, all its columns are null. */
 type KeyColumns = { [Column in keyof KnownKey]: KnownKey[Column] | null };
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set by this route before the defaults are filled into the body. */
+    /** Set by this route before the body gets its defaults: the fingerprint is of the sent body. */
     binding?: Binding;
   }
 }
@@ -91,7 +91,7 @@ function keyOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
   return String(headers['idempotency-key'] ?? '');
 }
 
-/** The key; empty if malformed, which is only refused after the admission. */
+/** The key, or '' if it is malformed: {@link bindingOf} refuses it later, after the admission. */
 function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
   const key = keyOf(request);
   return KEY_SHAPE.test(key) ? key : '';

@@ -20,7 +20,7 @@ const LIST = statement(
   `select id from tasks where account_id = $1 and surface = $2 order by created_at limit $3`,
 );
 
-/** An endpoint that returns many rows and leaves authentication and rate limit to the plugin. */
+/** An endpoint that returns several rows. The plugin does its authentication and rate limit. */
 const listTasks: Endpoint<{ db: Database }> = {
   description: {
     method: 'GET',

@@ -3,8 +3,9 @@ import { type Caller, type CallerRead, openAdmission } from '../../accounts/admi
 import type { Queryable } from '../../database/database.ts';
 
 /**
- * An operation of the public API: one file, and one row in `ENDPOINTS` of public-api.ts. The plugin
- * authenticates its requests and limits their rate; {@link callerOf} returns the caller.
+ * An operation of the public API: it has its own file, and an entry in `ENDPOINTS` of
+ * public-api.ts. The plugin there authenticates the requests and limits their rate;
+ * {@link callerOf} returns the caller.
  */
 export interface Endpoint<Deps> {
   /** The operation's part of openapi.json. */
@@ -13,7 +14,7 @@ export interface Endpoint<Deps> {
   serve(api: FastifyInstance, deps: Deps): void;
 }
 
-/** Any route of the public API, whatever parameters its path has. */
+/** The type of all routes of the public API: the path may have any parameters. */
 export interface PublicRoute {
   Params: Record<string, string | undefined>;
 }
@@ -27,7 +28,7 @@ export type Admit = (request: PublicRequest, surface: string) => Promise<Caller>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Admits the requests of this route instead of the statement that all others share. */
+    /** Admits the requests of this route. The default only admits, and reads no row. */
     admit?: Admit;
   }
   interface FastifyRequest {
@@ -44,18 +45,18 @@ export function callerOf({ caller }: Pick<FastifyRequest, 'caller'>): Caller {
 
 /** An admission that also reads a row for the route. */
 export interface FusedRead<Row> {
-  /** For the route's config. */
+  /** Belongs into the route's `config`. */
   admit: Admit;
   /** The row that was read for an admitted request. */
   rowOf(request: object): Row;
 }
 
 /**
- * Admits requests and reads a row for each, in one statement for all that arrive together
- * (decisions/0007). Without it, a route makes a round trip to the database for the admission and
- * another one for what it reads.
+ * Admits requests and reads a row for each, in one statement for all requests that arrive together
+ * (decisions/0007). A route without it makes two round trips to the database: one for the
+ * admission, one for its read.
  * @param name of the statement, unique in the program
- * @param read its `argumentOf` takes the {@link CallerRead}'s argument out of the request
+ * @param read the SQL; `argumentOf` returns the request's `argument` for this SQL
  */
 export function fusedRead<Row extends object>(
   db: Queryable,

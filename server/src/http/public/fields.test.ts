@@ -99,7 +99,7 @@ function isListOf(
   return Array.isArray(value) && value.length >= min && value.length <= max && value.every(isEntry);
 }
 
-/** As many entries in the other field of reference videos as the value has. */
+/** A body in which the other list of reference videos has as many entries as the value. */
 function videosFor(value: unknown, field: string, filler: unknown): Record<string, unknown> {
   const count = Array.isArray(value) ? value.length : 1;
   if (count === 0 && field === 'reference_video_durations') {
@@ -194,7 +194,7 @@ const unknownNames = fc.oneof(
   fc.string({ unit: 'grapheme' }),
 );
 
-test('an unknown property is refused and named, whatever its value', async () => {
+test('an unknown property with any value is refused, and the error names it', async () => {
   await fc.assert(
     fc.asyncProperty(unknownNames, anything, async (name, value) => {
       fc.pre(!KNOWN.has(name));
@@ -220,7 +220,7 @@ test('the prompt is required, and a wrong length gets the message of the contrac
   assertError(missing, 'invalid_request', { field: 'prompt', reason: 'required' });
 });
 
-test('a character outside the basic plane counts once', async () => {
+test('a character outside the Basic Multilingual Plane counts as one', async () => {
   for (const prompt of ['😀😀😀', '😀'.repeat(4000)]) {
     assertError(await poor.create({ prompt }), 'insufficient_credits');
   }

@@ -28,13 +28,13 @@ async function moveOn(id: string, to: Phase, changes: Changes = {}): Promise<voi
   await moveNow(api.database.db, await readTask(api.database.db, id), { to, changes });
 }
 
-test('a new task reads as its create returned it', async () => {
+test('a read of a new task returns the same as its create', async () => {
   const created = await customer.create({ prompt: 'a lighthouse at dawn' });
   const { status, body } = await read(created.body.id);
   assert.deepEqual([status, body], [200, created.body]);
 });
 
-test('a task is processing in every phase until it ends, also when held', async () => {
+test('the status of a task is processing until it ends, also while it is held', async () => {
   const id = await createTask();
   for (const phase of ['ingesting', 'submitting', 'held', 'generating', 'archiving'] as const) {
     await moveOn(id, phase, phase === 'held' ? { heldCause: 'acceptance' } : {});

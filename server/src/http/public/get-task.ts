@@ -11,19 +11,22 @@ import {
 import { type Endpoint, fusedRead, type PublicRequest } from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
 
-/** Contract, "Limits": the task id in the path, in characters. */
+/** The longest task id in the path (contract, "Limits"). */
 const ID_CHARACTERS = 120;
 
 const ParamsSchema = Type.Object({ id: Type.String({ maxLength: ID_CHARACTERS }) });
 
 type Row = PublicColumns | { id: null };
 
-/** Postgres has no U+0000 in a text, and no task id has one. */
+/**
+ * The id in the path. U+0000 becomes a space: Postgres refuses a text with U+0000, and no task id
+ * has a space, so the response is 404.
+ */
 function idOf({ params: { id = '' } }: PublicRequest): string {
   return id.replaceAll('\u0000', ' ');
 }
 
-/** GET /tasks/{id}: authentication, rate window and read in one statement. */
+/** GET /tasks/{id}: admits the request and reads the task in one statement. */
 export const getTask: Endpoint<{ db: Database; links: Links }> = {
   description: {
     method: 'GET',

@@ -8,19 +8,19 @@ import { OPENAPI_FILE, openApiText } from '../../write-openapi.ts';
 const text = await readFile(OPENAPI_FILE, 'utf8');
 const api = JSON.parse(text);
 
-test('openapi.json is fresh (npm run openapi writes it)', async () => {
+test('openapi.json is up to date (npm run openapi writes it)', async () => {
   assert.equal(text, await openApiText());
   assert.equal(text, await openApiText(), 'the same text each time');
 });
 
-test('/openapi.json serves it without an API key', async () => {
+test('GET /openapi.json returns the document without an API key', async () => {
   const served = await openTestApp();
   const response = await send(`${served.url}/openapi.json`, {}).finally(served.close);
   assert.equal(response.status, 200);
   assert.deepEqual(response.body, api);
 });
 
-test('it is OpenAPI 3.1 of version 1.0.0, and every operation requires a bearer key', () => {
+test('openapi.json is OpenAPI 3.1, has version 1.0.0 and requires a bearer key everywhere', () => {
   assert.match(api.openapi, /^3\.1\.\d+$/);
   assert.equal(api.info.version, '1.0.0');
   const [required, ...others] = api.security;
@@ -32,7 +32,7 @@ test('it is OpenAPI 3.1 of version 1.0.0, and every operation requires a bearer 
   );
 });
 
-test('it has exactly the operations of the contract, with their statuses', () => {
+test('openapi.json has exactly the operations of the contract, with their statuses', () => {
   const operations = Object.entries(api.paths).map(([path, methods]) => {
     assert.ok(methods !== null && typeof methods === 'object');
     return Object.entries(methods).map(([method, { responses }]) => {

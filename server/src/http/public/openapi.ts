@@ -2,7 +2,7 @@ import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { type FastifySchema, fastify } from 'fastify';
 import { ENDPOINTS, PUBLIC_API } from './public-api.ts';
 
-/** The OpenAPI document of all endpoints. No part of the service is needed for it. */
+/** The OpenAPI document of all endpoints. It is made without a database or a running service. */
 export async function describePublicApi(): Promise<object> {
   const app = fastify();
   await app.register(swagger, openApiOptions());

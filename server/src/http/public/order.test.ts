@@ -9,7 +9,7 @@ import {
 import { assertError } from '../../../test/envelope.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 
-/** A request before it gets its faults, and the account that sends it. */
+/** A request that is not sent yet, and the account that sends it. Faults change it. */
 interface Draft {
   account: 'rich' | 'poor';
   isLimited: boolean;
@@ -28,7 +28,7 @@ interface Fault {
   details?: Record<string, unknown>;
 }
 
-/** What can be wrong with a create, in the order of the checks (C7). */
+/** The possible faults of a create, in the order of the checks (C7). */
 const FAULTS: Fault[] = [
   {
     name: 'a bad API key',
@@ -170,7 +170,7 @@ test('of any two faults, the one that is checked first is reported', async () =>
   }
 });
 
-test('with all faults at once, fixing them one by one reports the next', async () => {
+test('a request with all faults reports them one after the other as they are fixed', async () => {
   for (const [index, fault] of FAULTS.entries()) {
     assertError(await sendWith(FAULTS.slice(index)), fault.code, fault.details);
   }
@@ -195,7 +195,7 @@ test('a missing Idempotency-Key is checked after the content type and before the
   assertError(both, 'invalid_request', { field: 'Content-Type' });
 });
 
-test('a refused request binds no Idempotency-Key: the key can take another body', async () => {
+test('a refused request does not bind its Idempotency-Key: another body can use the key', async () => {
   const { customer } = accounts.rich;
   const headers = { 'idempotency-key': crypto.randomUUID() };
   const junk = { ...headers, authorization: 'Bearer junk' };

@@ -8,7 +8,7 @@ import { getTask } from './get-task.ts';
 
 export type PublicApiDeps = CreateGenerationDeps;
 
-/** The prefix of the versioned API, and the surface that it is (C20). */
+/** The path prefix of the versioned API, and the surface of its tasks (C20). */
 export const PUBLIC_API = { prefix: '/api/v1', surface: 'api' } as const;
 
 /** All operations, in the order of openapi.json. */
@@ -16,8 +16,8 @@ export const ENDPOINTS: Endpoint<PublicApiDeps>[] = [createGeneration, getTask, 
 
 /**
  * The plugin of the versioned API. Each request is authenticated and counted in the rate window of
- * its API key before its body is read (C7); then the body must be JSON. The request id, `no-store`
- * and the error envelope are those of the whole app.
+ * its API key before its body is read (C7); then the body must be JSON. app.ts adds the request id,
+ * `no-store` and the error envelope.
  */
 export function publicApi(
   api: FastifyInstance,

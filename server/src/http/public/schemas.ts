@@ -36,7 +36,7 @@ export function errorResponses(...statuses: Array<keyof typeof MEANINGS>) {
   return Object.fromEntries(responses);
 }
 
-/** The header of a create. The route checks it itself, because it comes before the fields (C7). */
+/** The header of a create. The route checks it: a schema would check it after the fields (C7). */
 export const IdempotencyKeyHeader = Type.Object({
   'idempotency-key': Type.String({
     minLength: 1,

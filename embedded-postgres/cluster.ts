@@ -15,8 +15,8 @@ const PASSWORD_BYTES = 24;
 
 /**
  * Creates the cluster if it is missing: UTF-8, locale C, passwords by SCRAM only. initdb writes
- * under a temporary name, which is renamed at the end, so that a killed start leaves no partial
- * cluster.
+ * into a folder with a temporary name. It is renamed at the end, so that a killed start leaves no
+ * partial cluster.
  * @returns true when this call created it
  * @throws EmbeddedPostgresError with initdb's last output
  */
@@ -29,7 +29,7 @@ export async function ensureCluster(
   if (existsSync(join(folder.cluster, 'PG_VERSION'))) return false;
   await removeUnfinished(folder);
   await ensurePassword(folder, osUser);
-  // A new name each time: an initdb that outlived its killed parent may still write under the old.
+  // A new name each time: if an earlier start was killed, its initdb may still write to its folder.
   const unfinished = `${folder.cluster}.new-${randomUUID()}`;
   const flags = [`--pwfile=${folder.password}`, '-U', ROLE, '-A', 'scram-sha-256'];
   const encoding = ['-E', 'UTF8', '--locale=C', ...(durable ? [] : ['--no-sync'])];

@@ -84,7 +84,7 @@ test('data written before the close is there after the next start', async (t) =>
   assert.deepEqual(await query(second.url, 'select answer from kept'), [{ answer: 42 }]);
 });
 
-test('the cluster is UTF-8 with locale C, on loopback only, behind a password', async (t) => {
+test('the cluster has UTF-8 and locale C, and listens only on loopback with a password', async (t) => {
   const dataDir = await dataFolder(t);
   const { url } = await open(t, dataDir);
   const [facts] = await query(
@@ -125,7 +125,7 @@ test('two opens in one process count as two members', async (t) => {
   assert.equal((await query(second.url, 'select 1')).length, 1);
 });
 
-test('of processes that open an empty folder together exactly one starts a server', async (t) => {
+test('when processes open an empty folder together, exactly one starts a server', async (t) => {
   const dataDir = await emptyFolder(t);
   const all = await Promise.all([1, 2, 3, 4].map(() => openInOtherProcess(dataDir)));
   assert.equal(all.filter((each) => each.startedHere).length, 1);
@@ -155,7 +155,7 @@ test('processes that open and close at the same time never lose the database', a
   await Promise.all([closer(), closer(), killed()]);
 });
 
-test('when its only member is killed the server stops and keeps the data', async (t) => {
+test('the server stops and keeps the data when its only member is killed', async (t) => {
   const dataDir = await dataFolder(t);
   const first = await openInOtherProcess(dataDir);
   await query(first.url, 'create table kept as select 7 as answer');
@@ -195,7 +195,7 @@ test('an open just after a kill does not get the server that is stopping', async
   }
 });
 
-test('a server whose guard was killed is joined', {
+test('a process can join a server whose guard was killed', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const dataDir = await dataFolder(t);

@@ -24,7 +24,7 @@ import { watchServer } from './watch.ts';
 export { EmbeddedPostgresError };
 
 export interface EmbeddedDatabase {
-  /** Superuser `framewright` on 127.0.0.1, database `postgres`, password included. */
+  /** Database `postgres` on 127.0.0.1 as the superuser `framewright`, with its password. */
   url: string;
   /** True when this call started the server; false when it was already running. */
   startedHere: boolean;
@@ -53,7 +53,7 @@ const TIMEOUT_SECONDS = 300;
 const GUARD_TIMEOUT_SECONDS = 5;
 const MAX_START_ATTEMPTS = 3;
 
-/** What starting and joining a server need. */
+/** The inputs of starting and of joining a server. */
 interface Site {
   folder: DatabaseFolder;
   osUser: OsUser;
@@ -70,9 +70,9 @@ interface Opened extends ReachedServer {
 /**
  * Opens the database in the data folder. Joins the server that already runs there, or creates the
  * cluster if it is missing and starts a server. Any number of processes may have it open. The
- * server stops when the last of them has closed it or died (`membership.ts` says how that is
- * known). A lock makes opening and closing exclusive across processes.
- * @throws EmbeddedPostgresError, one line, for what an operator can fix
+ * server stops when the last of them has closed it or died (`membership.ts` says how this is
+ * detected). Under a lock, only one process at a time opens or closes the database.
+ * @throws EmbeddedPostgresError, with one line, for a problem that an operator can fix
  */
 export async function openEmbeddedDatabase(
   options: EmbeddedDatabaseOptions,
@@ -180,7 +180,7 @@ async function leavingOnFailure<T>(membership: Membership, work: () => Promise<T
 }
 
 async function leaveOrStop(folder: DatabaseFolder, membership: Membership): Promise<void> {
-  // The folder was removed while the server ran: the guard notices the leave without the folder.
+  // If the folder was removed, closing the pipe still makes the guard stop the server.
   if (!existsSync(folder.path)) return membership.leave();
   await withLock(folder, async () => {
     membership.leave();
@@ -188,7 +188,7 @@ async function leaveOrStop(folder: DatabaseFolder, membership: Membership): Prom
     const server = await findPostmaster(folder);
     if (server !== undefined) await stop(server.pid, folder);
     await waitForGuardExit(folder, GUARD_TIMEOUT_SECONDS);
-    // A program that copies the folder would block on the pipe.
+    // Otherwise, a program that copies the folder would block on the pipe.
     await rm(folder.pipe, { force: true });
   }).catch((error: unknown) => {
     membership.leave();

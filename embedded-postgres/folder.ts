@@ -20,7 +20,7 @@ export interface DatabaseFolder {
 /**
  * Creates the data folder and the database's folder in it if they are missing.
  * A data folder created by root can be entered, but not listed, by other OS users, so that the
- * unprivileged OS user that runs Postgres reaches the database's folder.
+ * unprivileged OS user that runs Postgres can reach the database's folder.
  * @throws EmbeddedPostgresError when they can't be created
  */
 export async function makeFolder(dataDir: string): Promise<DatabaseFolder> {

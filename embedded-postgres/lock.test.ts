@@ -28,7 +28,7 @@ test('only one caller holds the lock at a time, also within one process', async 
   await Promise.all(Array.from({ length: 10 }, turn));
 });
 
-test('a lock that is not released in time is an EmbeddedPostgresError', async (t) => {
+test('taking a lock that is not released in time fails with EmbeddedPostgresError', async (t) => {
   const path = await lockFile(t);
   const unlock = await takeLock(path, 1);
   await assert.rejects(takeLock(path, 0), EmbeddedPostgresError);

@@ -6,8 +6,8 @@ const SQLITE_BUSY = 5;
 
 /**
  * Takes an exclusive lock between processes. The operating system releases it when its holder dies,
- * even by SIGKILL. Node has no file lock; an exclusive SQLite transaction on an empty file is one
- * (POSIX record locks), and needs no pid comparison and no check for stale lock files.
+ * even by SIGKILL. Node has no file locks, but an exclusive SQLite transaction on an empty file
+ * locks it (POSIX record locks). This needs no pid comparison and no check for stale lock files.
  * @returns the function that releases the lock
  * @throws EmbeddedPostgresError when another process held it for `timeoutSeconds`
  */

@@ -61,7 +61,7 @@ test('a guard that neither answers nor ends is reported', async (t) => {
   guard.leave();
 });
 
-test('without a guard the members still see each other', async (t) => {
+test('members can still detect each other without a guard', async (t) => {
   const folder = await folderWithPipe(t);
   assert.equal(await joinGuarded(folder, 60), undefined);
   const { membership, readingEnd } = openBothEnds(folder);

@@ -19,13 +19,13 @@ import { lastErrorLines, type OsUser, shellAs } from './os-user.ts';
  * One process that has the database open: a member. Every member keeps the named pipe `users` open
  * for writing, and the guard process beside Postgres (see `start.ts`) reads it. The operating
  * system closes the pipe of a member that dies, even by SIGKILL. When the last member is gone, the
- * guard reads end of file and stops Postgres. So no pids are compared, no membership goes stale,
- * and Postgres does not depend on the process that started it. Joining and leaving happen under
- * the lock (`lock.ts`), so that exactly one process is the last. A guard that read end of file
- * before a process joined does not confirm that process.
+ * guard reads end of file and stops Postgres. So no pids are compared, no dead process counts as a
+ * member, and Postgres does not depend on the process that started it. Joining and leaving happen
+ * under the lock (`lock.ts`), so that exactly one process is the last. A guard that read end of
+ * file before a process joined does not confirm that process.
  */
 export interface Membership {
-  /** True when a guard confirmed it: the guard stops Postgres after the last member left. */
+  /** True when a guard confirmed it. This guard stops Postgres after the last member left. */
   isGuarded: boolean;
   /** Can be called twice. */
   leave(): void;
@@ -45,8 +45,8 @@ export async function makePipe(folder: DatabaseFolder, osUser: OsUser): Promise<
 }
 
 /**
- * Opens the starting process's membership and the reading end for its guard. The caller closes the
- * reading end.
+ * Opens the membership of the process that starts the server, and the end of the pipe that the
+ * guard reads. The caller closes that reading end.
  */
 export function openBothEnds(folder: DatabaseFolder): {
   membership: Membership;
@@ -64,7 +64,7 @@ export function openBothEnds(folder: DatabaseFolder): {
 
 /**
  * Joins the members and waits until the guard confirms it.
- * @returns undefined when no guard runs, or it is ending or ends before it confirms
+ * @returns undefined when no guard runs, or when the guard ends before it confirms
  */
 export async function joinGuarded(
   folder: DatabaseFolder,
@@ -140,7 +140,7 @@ export function hasGuard(folder: DatabaseFolder): boolean {
   return probe !== undefined;
 }
 
-/** Waits until no guard reads the pipe, for at most the timeout: nothing depends on its end. */
+/** Waits until no guard reads the pipe, or the timeout is over: nothing depends on its end. */
 export async function waitForGuardExit(
   folder: DatabaseFolder,
   timeoutSeconds: number,

@@ -86,7 +86,7 @@ test('an ordinary OS user runs Postgres in a folder of its own', needsOtherUsers
 });
 
 test(
-  'root and another OS user can use that user’s data in turn and together',
+  'root and another OS user can use that user’s data one after the other and together',
   needsOtherUsers,
   async (t) => {
     const folder = await closedFolder(t, nobody);

@@ -8,7 +8,7 @@ import { type DatabaseFolder, ownerOf } from './folder.ts';
 
 const run = promisify(execFile);
 
-/** The environment of every program started here: no variable of the caller, no PG*, no locale. */
+/** The environment of every program started here, without the caller's PG* and locale variables. */
 export const PROGRAM_ENVIRONMENT = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
@@ -24,7 +24,7 @@ interface UserIds {
 export type OsUser =
   | { kind: 'self' }
   | ({ kind: 'setuid' } & UserIds)
-  /** May enter closed folders (CAP_DAC_OVERRIDE), where it could not reach its own files. */
+  /** With CAP_DAC_OVERRIDE, because its files are in a folder that it may not enter. */
   | ({ kind: 'capable' } & UserIds);
 
 /** A program and its arguments, with the spawn options that make it run as an OS user. */
@@ -45,10 +45,11 @@ export async function refuseForeignFolder(folder: DatabaseFolder): Promise<void>
 }
 
 /**
- * Chooses the OS user that runs Postgres on this folder. For an ordinary user, that user. For root,
- * the cluster's owner, so that data created by an ordinary user stays that user's. If there is no
- * cluster, the owner of the database folder or of the data folder unless that is root, then
- * `postgres`, then `nobody`; the folder's ownership moves to the chosen user.
+ * Chooses the OS user that runs Postgres on this folder. An ordinary user runs it itself. Root runs
+ * it as the cluster's owner, so that data created by an ordinary user stays that user's. If there
+ * is no cluster, or root owns it, root takes the first user that exists: the owner of the database
+ * folder or of the data folder if that is not root, `postgres`, `nobody`. That user then owns the
+ * database folder.
  * @throws EmbeddedPostgresError when no suitable OS user can reach the folder
  */
 export async function chooseOsUser(folder: DatabaseFolder, binaries: Binaries): Promise<OsUser> {
@@ -80,7 +81,7 @@ export function commandAs(osUser: OsUser, argv: [string, ...string[]], cwd: stri
 }
 
 /**
- * Runs a shell script as the OS user. All writes into the cluster and the log go through here:
+ * Runs a shell script as the OS user. All writes into the cluster and the log use this function:
  * root would follow a symbolic link that this OS user, or an attacker with its rights, put there.
  */
 export async function shellAs(osUser: OsUser, script: string, cwd: string, values: string[] = []) {
@@ -114,7 +115,8 @@ async function requireUsable(osUser: OsUser, folder: DatabaseFolder, binaries: B
   throw new EmbeddedPostgresError(
     `${describeOsUser(osUser)} can't run the embedded Postgres ` +
       `${binaries.postgres} in ${folder.path} (${cause}): ` +
-      'move the data folder or the checkout where that user can go, or set DATABASE_URL',
+      'move the data folder or the checkout to a place that this OS user can enter, ' +
+      'or set DATABASE_URL',
   );
 }
 

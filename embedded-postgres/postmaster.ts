@@ -62,7 +62,7 @@ function signal(pid: number, name: 'SIGINT' | 'SIGQUIT'): void {
  * the shared memory that backends of a killed server may still use.
  */
 export async function neutralizePidFile(folder: DatabaseFolder, osUser: OsUser): Promise<void> {
-  const impossible = 2 ** 31 - 2; // above every pid_max: Linux stops at 2^22
+  const impossible = 2 ** 31 - 2; // above the largest possible pid: 2^22 on Linux
   const rewrite = `{ echo ${impossible}; sed -n 2,7p postmaster.pid; } >stale.pid`;
   // Postgres refuses to start on an empty file, which a power failure can leave: remove it.
   const script = `cd "$1" && if test -s postmaster.pid

@@ -13,7 +13,10 @@ export interface ReachedServer {
 }
 
 const INVALID_PASSWORD = '28P01'; // Postgres, appendix A, error codes
-/** Until its guard ends, a server that has just crashed looks like one that runs elsewhere. */
+/**
+ * How long a server may refuse while its process can't be seen. Until its guard ends, a server that
+ * has just crashed looks like one in another container or on another machine.
+ */
 const MAX_UNSEEN_SECONDS = 2;
 
 /**

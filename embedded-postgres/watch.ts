@@ -23,7 +23,7 @@ interface WatchOptions {
 }
 
 /**
- * Checks a running server once a second: reports when its process has ended, and bounds its log.
+ * Checks a running server once a second: reports when its process has ended, and limits its log.
  * Every member does this, because the server has no other supervisor. The timer does not keep the
  * process alive.
  */

@@ -6,10 +6,10 @@
 
 oldest=24 # as "engines" in package.json
 
-# The search below may find this script too. It does not search again: that would never end.
+# The search below may find and run this script. That run does not search: it would never end.
 [ -n "$FRAMEWRIGHT_SEEKS_NODE" ] && exit 127
 
-set -f # no file name patterns: the loops below split words only
+set -f # no file name patterns: unquoted variables below are only split into words
 modules=${0%/*}/.. # the same from node_modules/.bin and from node_modules/fallback-node
 from_npm=$modules/node/bin/node
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * One soft light of the backdrop, drifting round its centre. Lengths are fractions of the frame.
+ * One soft light of the backdrop. It drifts round its centre. Lengths are fractions of the frame.
  */
 export interface Light {
   /** Red, green, blue, 0 to 1. */
@@ -69,7 +69,7 @@ function chord(next: () => number): number[] {
   return steps.map((semitones) => root * 2 ** (semitones / 12));
 }
 
-/** Random numbers from 0 up to 1, always the same for the same text. */
+/** Random numbers from 0 to below 1, always the same for the same text. */
 function seededRandom(text: string): () => number {
   const key = createHash('sha256').update(text, 'utf8').digest();
   let count = 0;

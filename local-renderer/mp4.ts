@@ -24,7 +24,7 @@ const STEREO_SAMPLE_BYTES = 8;
 
 /**
  * Writes frames, and sound of exactly the same length, as an MP4 that can start to play before it
- * is fully downloaded. Keeps only as many frames as the encoder looks ahead. Frees the frames.
+ * is fully downloaded. Keeps only the frames that the encoder looks ahead at. Frees each frame.
  */
 export async function writeMp4(
   path: string,
@@ -78,7 +78,7 @@ function track(muxer: Muxer, encoder: Encoder): Track {
   return { write: (frame) => encode(frame, null), finish };
 }
 
-/** AAC has whole frames of 1024 samples: the last one is padded with silence and its length cut. */
+/** AAC frames have 1024 samples: pads the last one with silence, then cuts its duration. */
 function soundTrack(track: Track, sound: Sound) {
   let written = 0;
   const write = async (samples: Buffer, count: number) => {

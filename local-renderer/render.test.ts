@@ -81,7 +81,7 @@ test('a video has exactly the requested frames, length, size and sound', async (
   assert.deepEqual([seen.frame(0).width, seen.frame(0).height], [1470, 630]);
 });
 
-test('without sound there is no audio track, and the index comes first', async () => {
+test('a video without sound has no audio track, and its index comes first', async () => {
   const path = await rendered({ width: 834, height: 1112, durationSeconds: 5 });
   const { seconds, channels, samples } = await facts(path);
   assert.deepEqual({ seconds, channels, samples }, { seconds: 5, channels: undefined, samples: 0 });
@@ -157,7 +157,7 @@ test('a video has all its frames for any prompt', async () => {
   }
 });
 
-test('an input that is missing or not a picture is an error', async () => {
+test('an input that is missing or not a picture causes an error', async () => {
   const missing: Partial<RenderSpec> = { firstFramePath: join(folder, 'missing.png') };
   await assert.rejects(rendered({ mode: 'image-to-video', ...missing }), /missing\.png/);
   const noPicture = { referenceVideoPaths: [import.meta.filename] };

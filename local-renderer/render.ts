@@ -9,9 +9,10 @@ export type { RenderSpec } from './render-spec.ts';
 
 /**
  * Writes the MP4 of a spec: H.264 at 24 frames a second, exactly as large and as long as asked,
- * with a stereo tone or without sound. The same spec gives the same bytes on the same machine. It
- * is no AI model, and every frame says so. Decodes the input files in this process, so run it in a
- * child process when they are not trusted. If it fails, a partial file may remain at `outputPath`.
+ * with a stereo tone or without sound. The same spec gives the same bytes on the same machine. No
+ * AI model is used, and every frame says so. Decodes the input files in this process, so run it in
+ * a child process when they are not trusted. If it fails, a partial file may remain at
+ * `outputPath`.
  * @throws when an input can't be decoded or the output can't be written
  */
 export async function render(spec: RenderSpec, outputPath: string): Promise<void> {

@@ -45,7 +45,8 @@ export async function openScene(spec: RenderSpec): Promise<Scene> {
   const stage: Stage = { spec, look, chain, frame: spec, font: loadFont(), inputs: [] };
   const picture = drawProgress(stage, await drawPicture(stage));
   const captioned = drawCaption(stage, picture, factsOf(spec));
-  const square = chain.add('setsar', { sar: '1' }, captioned); // a fitted image is slightly off
+  // Without it, the pixels of a fitted image count as not quite square.
+  const square = chain.add('setsar', { sar: '1' }, captioned);
   const tagged = chain.add('setparams', OUTPUT_TAGS, square);
   const take = await chain.start(chain.add('format', { pix_fmts: 'yuv420p' }, tagged));
   const close = async () => {
@@ -171,12 +172,12 @@ function drawTile(stage: Stage, below: FilterContext, source: FrameSource, box: 
   return stage.chain.add('overlay', { x, y }, framed, addInput(stage, source));
 }
 
-/** Colour has half the resolution, so shapes at odd positions get uneven edges. */
+/** Rounds to even: colour has half the resolution, so odd positions give uneven edges. */
 function even(length: number): number {
   return 2 * Math.round(length / 2);
 }
 
-/** Draws a thin line above the caption that grows to the full width. */
+/** Draws a thin line above the caption. During the video, the line grows to the full width. */
 function drawProgress({ chain, frame, spec }: Stage, below: FilterContext): FilterContext {
   const height = 2 * Math.ceil(Math.min(frame.width, frame.height) / 400);
   const size = `${frame.width}x${height}`;

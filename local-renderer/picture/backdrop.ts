@@ -5,9 +5,9 @@ const LONG_SIDE = 96;
 const MAX_CHANNEL = 65535;
 
 /**
- * The size at which the backdrop is drawn. It has no sharp edges, so a small one scaled up looks
- * the same. A multiple of 8, because FFmpeg's scaler takes colour from pairs of pixels, also past
- * the edge.
+ * The size at which the backdrop is drawn. A backdrop has no sharp edges, so a small one that is
+ * scaled up looks the same. Width and height are multiples of 8, because FFmpeg's scaler reads
+ * colour from pairs of pixels, also past the edge.
  */
 export function backdropSize(frame: FrameSize): FrameSize {
   const scale = LONG_SIDE / Math.max(frame.width, frame.height);

@@ -49,7 +49,7 @@ export async function* playingClip(
   }
 }
 
-/** Sizes only the pictures that are shown: of a 60 fps clip, fewer than half. */
+/** Sizes only the pictures that are shown. In a 60 fps clip, fewer than half are shown. */
 async function* playedOnce(path: string, box: FrameSize, fit: Fit, framesPerSecond: number) {
   let pending: Picture | null = null;
   let startSeconds: number | null = null;
@@ -104,7 +104,7 @@ async function fitted(picture: Picture, box: FrameSize, fit: Fit): Promise<Frame
   return finished;
 }
 
-/** Crops before scaling, so that a strip of 1 by 5000 pixels is not first enlarged to the frame. */
+/** Crops before scaling: otherwise, a strip of 1 by 5000 pixels would become huge in between. */
 function cropTo(size: FrameSize, shown: FrameSize): Step {
   const ratio = (size.width / size.height) * (shown.height / shown.width);
   const w = `max(1,iw*${Math.min(1, ratio)})`;

@@ -6,7 +6,7 @@ export interface Box extends FrameSize {
 }
 
 /**
- * Splits an area into this many equal boxes with gaps between them, in the grid that gives the
+ * Splits an area into `count` equal boxes with gaps between them, in the grid that gives the
  * largest boxes for pictures of about 4:3. A row that is not full is centred.
  */
 export function tileBoxes(count: number, area: Box, gap: number): Box[] {

@@ -40,7 +40,7 @@ export async function writeClip(path: string, width: number, height: number, col
   await writeMp4(path, frames(), 30, null);
 }
 
-/** Decodes a video: the number of its frames, and those whose index is in `wanted`, as RGB. */
+/** Decodes a video. Returns the number of frames, and the frames of the wanted indexes as RGB. */
 export async function decodeFrames(path: string, wanted: number[]) {
   const decoded = new Map<number, Picture>();
   let count = 0;

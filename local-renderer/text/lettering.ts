@@ -15,7 +15,8 @@ const CAPTION_SIZE = 0.026;
 const RISE = 0.76;
 
 /**
- * What drawing text needs. Each function below draws on a filter's output and returns the result.
+ * The objects that drawing text needs. Each function below draws on a filter's output and returns
+ * the result.
  */
 export interface Lettering {
   frame: FrameSize;
@@ -47,7 +48,7 @@ export function drawSmallPrompt(
   return drawLines(to, below, set, box.x, top, { alpha, ...outline });
 }
 
-/** Draws the caption strip at the bottom: what this video is, and on the right the given facts. */
+/** Draws the caption at the bottom; on its right the given facts, if there is enough width. */
 export function drawCaption(to: Lettering, below: FilterContext, facts: string): FilterContext {
   const { chain, frame, font } = to;
   const height = captionHeight(frame);

@@ -14,6 +14,7 @@ export interface TextBox {
   fontPixels: number[];
 }
 
+/** The line height, as a multiple of the font size. */
 const LEADING = 1.35;
 /**
  * Joined and right-to-left letters are drawn a little wider or narrower than the sum of their
@@ -24,10 +25,10 @@ const MISSING = '□';
 const ELLIPSIS = '…';
 
 /**
- * Sets any text into a box, at the largest font size at which all of it fits. If it does not fit at
- * the smallest size, it is truncated with an ellipsis. Keeps the text's line breaks, drops blank
- * lines, and replaces characters that the font lacks by □. Returns no lines for text without
- * visible characters.
+ * Breaks any text into lines that fit a box, at the largest font size at which all of it fits. If
+ * it does not fit at the smallest size, it is truncated with an ellipsis. Keeps the text's line
+ * breaks, drops blank lines, and replaces characters that the font lacks by □. Returns no lines for
+ * text without visible characters.
  */
 export function typeset(text: string, font: Font, box: TextBox): Typeset {
   const paragraphs = paragraphsOf(text, font);

@@ -159,7 +159,7 @@ test('a closed pool is unavailable', async () => {
   await assert.rejects(ended.query(SUM), unavailable(/after calling end/));
 });
 
-test('a statement that fails by its own fault does not mean an unavailable database', async () => {
+test('an error of the statement itself does not mean an unavailable database', async () => {
   const faults: Array<[work: () => Promise<unknown>, expected: RegExp]> = [
     [() => db.query({ name: '', text: 'select 1 / 0' }), /division by zero/],
     [() => db.transaction(reuseName), /must be unique/],
@@ -184,7 +184,7 @@ function failToSerialise(): never {
   throw new TypeError("Cannot read properties of undefined (reading 'connections')");
 }
 
-test('network errors of the queue’s own pool are known by their code', () => {
+test('network errors of the queue’s own pool are recognized by their code', () => {
   const refused = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
   assert.equal(isDatabaseUnavailable(refused), true);
   const missing = Object.assign(new Error('connection file'), { code: 'ENOENT' });

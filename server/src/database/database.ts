@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
 
-/** One SQL statement, prepared once per connection under its name. An empty name: not prepared. */
+/** One SQL statement, prepared once per connection under its name if it has one. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -21,7 +21,7 @@ interface NamedStatement<Parameter extends string> extends Statement {
 /**
  * A statement that writes its parameters as `:name` instead of `$1`. Use it from five parameters
  * on, so that no reader has to count positions.
- * @throws Error when the text uses a name that is not listed, or does not use one that is
+ * @throws Error when the text uses a name that is not listed, or does not use a listed name
  */
 export function namedStatement<Parameter extends string>(
   name: string,
@@ -43,7 +43,7 @@ export function namedStatement<Parameter extends string>(
   return { name, text: positional, values };
 }
 
-/** Runs statements: the database itself, or one open transaction. */
+/** The database itself, or one open transaction: both run statements. */
 export interface Queryable {
   /**
    * Runs a statement. `Row` is the shape of the statement's columns; it is not checked.
@@ -76,7 +76,7 @@ types.setTypeParser(pg.types.builtins.INT8, Number);
 /**
  * Opens a pool of connections.
  * @param url a `postgres://` address
- * @param connections at most so many are open at a time
+ * @param connections how many connections may be open at a time
  */
 export function openDatabase(options: { url: string; connections: number; log: Log }): Database {
   const pool = new pg.Pool({
@@ -89,7 +89,7 @@ export function openDatabase(options: { url: string; connections: number; log: L
     keepAlive: true,
     pipeline: true, // statements that don't wait for each other share a network round trip
   });
-  // During close, a database that stops at the same time may break the last connections.
+  // The database may stop during the close and break the last connections. This is no warning.
   let closing = false;
   pool.on('error', (error) => {
     if (!closing) options.log.warn({ err: error.message }, 'a database connection was lost');
@@ -110,7 +110,7 @@ export function openDatabase(options: { url: string; connections: number; log: L
 // No statement timeout: an audit of a large ledger may take longer than 30 seconds.
 const SNAPSHOT = 'begin isolation level repeatable read read only; set local statement_timeout = 0';
 
-/** Connections that broke: a statement that fails on one of them is not the cause. */
+/** Connections that broke. When a statement fails on one, the statement is not the cause. */
 const broken = new WeakSet<pg.PoolClient>();
 
 /** @throws DatabaseUnavailable; DatabaseClosed after `close` */
@@ -150,8 +150,8 @@ async function runAlone<Row extends object>(
     failed = true;
     throw error;
   } finally {
-    // Closes the connection after a failure. The next one prepares the statement again, which may
-    // have failed because a migration changed the columns that it was prepared for.
+    // Closes the connection after a failure, so that the next one prepares the statement again: the
+    // failure may come from a migration that changed the columns that it was prepared for.
     client.release(failed);
   }
 }
@@ -183,7 +183,7 @@ async function inTransaction<T>(
 
 /**
  * The results of statements that were sent together in one transaction.
- * @throws the error of the first that failed: the later ones only report an aborted transaction
+ * @throws the error of the first that failed; later errors only say that the transaction is aborted
  */
 export async function together<Results extends unknown[]>(
   ...statements: { [Index in keyof Results]: Promise<Results[Index]> }
@@ -225,7 +225,7 @@ function textOf(cause: unknown): string {
 
 /** SQLSTATE classes: connection exception, no resources, operator intervention, rollback. */
 const UNAVAILABLE_STATES = /^(08|53|57|40)/;
-/** For errors of the queue's own pool (pg-boss), which are not wrapped. */
+/** For errors of the queue's own pool (pg-boss): they are not wrapped in DatabaseUnavailable. */
 const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/;
 
 /** Whether the same work may succeed later: the database was unavailable or aborted it. */

@@ -33,7 +33,7 @@ test('migrations are numbered without gaps', async () => {
   }
 });
 
-test('a failed migration is rolled back, and runs again once its cause is gone', async (t) => {
+test('a failed migration is rolled back, and runs again after its cause is removed', async (t) => {
   const database = await createTestDatabase();
   t.after(() => database.close());
   const { db, url } = database;

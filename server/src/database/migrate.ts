@@ -6,7 +6,7 @@ const FOLDER = new URL('../../migrations/', import.meta.url);
 /**
  * Brings the schema up to date: runs the files of `migrations/` that have not run yet, in order and
  * each in its own transaction. Several processes may call it at once: an advisory lock lets only
- * one of them run.
+ * one of them run at a time.
  * @returns the names of the files that ran
  */
 export async function migrate(url: string): Promise<string[]> {

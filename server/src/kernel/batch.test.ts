@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { batch } from './batch.ts';
 
-/** Batches that end when the test says so. */
+/** Batches that end when the test calls `end` or `fail`. */
 function controlled(options: { maxItems: number; concurrency: number }) {
   const batches: Array<{ items: string[]; end: () => void; fail: (error: Error) => void }> = [];
   const call = batch({

@@ -7,20 +7,20 @@ interface Call<Item, Result> {
 }
 
 interface BatchOptions<Item, Result> {
-  /** At most so many items in one batch. */
+  /** How many items one batch may have. */
   maxItems: number;
-  /** At most so many batches at a time. */
+  /** How many batches may run at a time. */
   concurrency: number;
   /** Items of the same key are never in one batch. */
   keyOf(item: Item): string;
-  /** Does the work of one batch: the results in the order of the items. */
+  /** Does the work of one batch and returns the results in the order of the items. */
   work(items: Item[]): Promise<Result[]>;
 }
 
 /**
  * Makes single calls share their work: calls that arrive in one tick, or while `concurrency`
- * batches are running, go into one batch. A single call waits for no other. When the work of a
- * batch fails, each of its calls fails.
+ * batches are running, go into one batch. A call that arrives alone does not wait. When the
+ * work of a batch fails, each of its calls fails.
  */
 export function batch<Item, Result>(
   options: BatchOptions<Item, Result>,

@@ -48,8 +48,8 @@ function announcing(file: string): string {
   return `${write} ${FOREVER}`;
 }
 
-test('the input reaches a process without our environment, and its result comes back', async () => {
-  // A run that measures coverage hands its own variable on to all children.
+test('a child gets the input but not our environment, and its result is returned', async () => {
+  // A test run that measures coverage passes its own variable to all children.
   const names = "Object.keys(process.env).filter((name) => name !== 'NODE_V8_COVERAGE')";
   const job = await child(`return { input, env: ${names} };`, {
     input: { text: 'línea\nnext' },
@@ -88,7 +88,7 @@ test('the outcome of a child that cannot load names the cause', async () => {
   assert.match(outcome.cause, /missing\.mjs/);
 });
 
-test('a result without an end ends the child', async () => {
+test('a result that is too long counts as a crash', async () => {
   const outcome = await runChild(await child("return 'x'.repeat(10_000_000);"));
   assert.ok(outcome.kind === 'crashed');
 });

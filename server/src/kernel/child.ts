@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** How a child ended: with its result, or why without one. */
+/** The result of a child, or why it has no result. */
 export type ChildOutcome =
   | { kind: 'completed'; result: unknown }
   | { kind: 'timed_out' }
@@ -124,8 +124,9 @@ function aborted(outer: AbortSignal | undefined, inner: AbortSignal) {
 }
 
 /**
- * The child's side: reads the input, writes one line of JSON with what `work` returns, and ends. It
- * also ends when the parent is gone. When `work` throws, the parent gets `crashed` with the stack.
+ * The child's side: reads the input, writes the result of `work` as one line of JSON, and ends. The
+ * child also ends when the parent is gone. When `work` throws, the parent gets `crashed` with the
+ * stack.
  */
 export async function serveParent(work: (input: unknown) => Promise<unknown>): Promise<void> {
   const lines = createInterface({ input: process.stdin });
@@ -140,7 +141,7 @@ export async function serveParent(work: (input: unknown) => Promise<unknown>): P
   process.stdout.write(`${JSON.stringify(message)}\n`, endAtOnce);
 }
 
-/** By SIGKILL: an orderly exit with an open demuxer was seen to loop in native clean-up. */
+/** Uses SIGKILL: a normal exit with an open demuxer was seen to loop in native clean-up. */
 function endAtOnce(): void {
   process.kill(process.pid, 'SIGKILL');
 }

@@ -62,7 +62,7 @@ export function errorEnvelope(code: ErrorCode, message: string, details?: ErrorD
   return { error: details === undefined ? { code, message } : { code, message, details } };
 }
 
-/** An operator's mistake at the command line or in the configuration: one line, no stack. */
+/** An operator's mistake in a command or in the configuration; shown in one line, no stack. */
 export class UsageError extends Error {
   override name = 'UsageError';
 }

@@ -36,7 +36,7 @@ test('ids of later times sort later, byte by byte', () => {
   );
 });
 
-test('base62 reads back as the number, padded to its length', () => {
+test('base62 text has the given length and can be read back as the number', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2 ** 32 }), (value) => {
       const text = toBase62(value, 6);
@@ -47,14 +47,14 @@ test('base62 reads back as the number, padded to its length', () => {
   );
 });
 
-test('random text has its length and favours no character', () => {
+test('random text has the given length and favours no character', () => {
   for (const length of [1, 16, 32, 1000]) assert.equal(randomBase62(length).length, length);
   const counts = new Map<string, number>();
   for (const character of randomBase62(62_000)) {
     counts.set(character, (counts.get(character) ?? 0) + 1);
   }
   assert.equal(counts.size, 62);
-  // 1000 of each are expected; 200 off is more than six standard deviations.
+  // 1000 of each are expected; a difference of 200 is more than six standard deviations.
   for (const [character, count] of counts) {
     assert.ok(Math.abs(count - 1000) < 200, `${character}: ${count}`);
   }

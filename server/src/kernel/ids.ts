@@ -13,7 +13,7 @@ const PREFIXES = {
 
 type IdKind = keyof typeof PREFIXES;
 
-// Drawn in blocks: a call to the system's random source for each id costs more than the id itself.
+// Random bytes are drawn in blocks: one call to the system's source costs more than making an id.
 const drawn = new Uint8Array(4096);
 let used = drawn.length;
 
@@ -33,7 +33,7 @@ export function randomBase62(length: number): string {
   let text = '';
   while (text.length < length) {
     const byte = randomByte();
-    // 248 is the largest multiple of 62 below 256. More would favour some characters.
+    // 248 is the largest multiple of 62 below 256. Bytes from 248 on would favour some characters.
     if (byte < 248) text += ALPHABET[byte % 62];
   }
   return text;
@@ -49,7 +49,7 @@ export function toBase62(value: number, length: number): string {
 }
 
 /**
- * A new id such as `task_01kq3v9x0a7Zk3fQ2mR8yT1bNc`: the kind's prefix, the creation time in
+ * A new id such as `task_0VGq3v9x7Zk3fQ2mR8yT1bNc`: the kind's prefix, the creation time in
  * milliseconds (so that rows written together are close in an index), then 95 random bits.
  */
 export function newId(kind: IdKind): string {

@@ -38,7 +38,7 @@ test('a line in a terminal is short, with its time, level, message and fields', 
   assert.match(text, /^\d\d:\d\d:\d\d info moved task=task_1 n=2\n$/);
 });
 
-test('a cause is shown in a terminal, as an error and as a message', () => {
+test('a line in a terminal shows the cause, given as an error or as a message', () => {
   const script = `log.warn({ err: new Error('inner trouble') }, 'a'); log.warn({ err: 'plain' }, 'b')`;
   const text = stripVTControlCharacters(logged(script, { terminal: true }));
   assert.match(text, /inner trouble/);

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** A process whose folder was not touched for this long is dead. */
+/** A process whose folder was not touched for this long counts as dead. */
 const LEFTOVER_SECONDS = 600;
 
 /** A local folder for temporary files: downloads before they are checked, renders, outputs. */
@@ -13,8 +13,8 @@ export interface ScratchDirectory {
   /** Calls `work` with the path of a new, empty folder, and removes the folder afterwards. */
   withFolder<T>(work: (folder: string) => Promise<T>): Promise<T>;
   /**
-   * Touches this process's folder and removes the folders of dead processes. To be called every
-   * minute: a folder that was not touched for 10 minutes counts as a dead process's.
+   * Touches this process's folder and removes the folders of dead processes. Call it every
+   * minute, because a process whose folder was not touched for 10 minutes counts as dead.
    */
   maintain(): Promise<void>;
 }

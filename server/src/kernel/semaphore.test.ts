@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createSemaphore } from './semaphore.ts';
 
-test('at most the given number run at a time, and all run in order', async () => {
+test('at most the given number of calls run at a time, and all run in order', async () => {
   const semaphore = createSemaphore(2);
   const begun: number[] = [];
   let atWork = 0;
@@ -17,7 +17,7 @@ test('at most the given number run at a time, and all run in order', async () =>
   assert.deepEqual(begun, [1, 2, 3, 4, 5]);
 });
 
-test('failed work and aborted waiters free their permit', async () => {
+test('failed work frees its permit, and an aborted waiter takes no permit', async () => {
   const semaphore = createSemaphore(1);
   const leaving = new AbortController();
   const failed = semaphore.run(undefined, async () => Promise.reject(new Error('failed')));

@@ -8,12 +8,12 @@ export function bad(name: string, text: string, expected: string): never {
   throw new UsageError(`${name}=${JSON.stringify(text)} is not valid: expected ${expected}`);
 }
 
-/** The text of a variable; a missing or empty variable counts as not set. */
+/** The text of a variable, or the fallback if the variable is missing or empty. */
 export function read(env: Environment, name: string, fallback: string): string {
   return env[name]?.trim() || fallback;
 }
 
-/** Seconds. A Node timer fires at once if it is set to more than 24.8 days. */
+/** In seconds. A Node timer that is set to more than 24.8 days fires at once. */
 const MAX_TIMER_SECONDS = 2_000_000;
 
 /** A number within the bounds; fractions are allowed. */
@@ -29,7 +29,7 @@ export function number(
   return value;
 }
 
-/** Calls `work` and prefixes its UsageError, if any, with the variables that caused it. */
+/** Calls `work` and prefixes its UsageError, if any, with the names of these variables. */
 export function namingVariables<Result>(variables: string, work: () => Result): Result {
   try {
     return work();
@@ -39,7 +39,7 @@ export function namingVariables<Result>(variables: string, work: () => Result): 
   }
 }
 
-/** A port number; 0 picks a free one. */
+/** A port number; 0 means any free port. */
 export function port(env: Environment, name: string, fallback: string): number {
   const text = read(env, name, fallback);
   const value = Number(text);
@@ -80,11 +80,11 @@ export function webAddress(env: Environment, name: string): string | undefined {
 
 /**
  * A secret; undefined if it is not set. Characters that can't be sent in a header are refused at
- * the start: if writing a submit's headers failed, its outcome would be unknown.
+ * the start: if writing the headers failed, the outcome of the submit would be unknown.
  */
 export function secret(env: Environment, name: string): string | undefined {
   const text = read(env, name, '');
-  // The value is not shown.
+  // The value is not shown, because it is secret.
   if (!/^[\x20-\x7e]*$/.test(text)) {
     throw new UsageError(`${name} is not valid: expected plain ASCII characters on one line`);
   }

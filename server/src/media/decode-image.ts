@@ -14,8 +14,8 @@ const CODECS = {
 };
 
 /**
- * Decodes all of one still image, strictly: an error that a browser would hide is refused. The
- * decoder gets the bytes directly, without a demuxer.
+ * Decodes all of one still image. An image with an error is refused, even if a browser would hide
+ * the error. The decoder gets the bytes directly, without a demuxer.
  * @throws RefusedMedia
  */
 export async function decodeImage(

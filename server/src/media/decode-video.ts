@@ -14,8 +14,8 @@ import { createTimeline, type Timeline } from './timeline.ts';
 
 /**
  * Decodes every frame of one video. An edit list is applied, because it defines what is shown;
- * other durations in headers are ignored. One packet or frame that does not decode refuses the
- * file.
+ * other durations in headers are ignored. The file is refused if a single packet or frame can't be
+ * decoded.
  * @throws RefusedMedia
  */
 export async function decodeVideo(
@@ -100,7 +100,7 @@ function addFrame(timeline: Timeline, stream: Stream, frame: Frame): void {
   timeline.add(shownAt, seconds(frame.duration, stream.timeBase) ?? 0);
 }
 
-/** The container's ratio comes before the codec's, as in FFmpeg's av_guess_sample_aspect_ratio. */
+/** Prefers the container's ratio to the codec's, as in FFmpeg's av_guess_sample_aspect_ratio. */
 function sampleAspect(stream: Stream, frame: Frame): number {
   const ratios = [stream.sampleAspectRatio, frame.sampleAspectRatio];
   const known = ratios.find(({ num, den }) => num > 0 && den > 0);

@@ -1,4 +1,4 @@
-/** The program of the child process: measures the one file, which is its file descriptor 3. */
+/** The program of the child process: measures one file, its file descriptor 3. */
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { serveParent } from '../kernel/child.ts';
@@ -32,7 +32,7 @@ async function decode(file: ByteSource, { expected, bounds }: MeasureRequest): P
     : decodeVideo(file, sniffed.container, bounds);
 }
 
-/** Throws for an input that is not a request: the parent is our own code, so it is a bug. */
+/** Throws for an input that is not a request. The parent is our own code, so this is a bug. */
 function readRequest(input: unknown): MeasureRequest {
   const { expected, bounds } = Object(input);
   if (expected !== 'image' && expected !== 'video')

@@ -11,7 +11,7 @@ import { RefusedMedia } from './measurement.ts';
 /** Two decoding threads: the smallest supported machine has two cores. */
 const THREADS = 2;
 
-/** One open FFmpeg decoder; each of its errors refuses the media. */
+/** One open FFmpeg decoder. The media is refused after any of its errors. */
 interface OpenDecoder {
   codec: string;
   /** Decodes one packet (null: the end of the stream) and calls `onFrame` with each frame. */
@@ -23,7 +23,7 @@ interface DecoderOptions {
   maxPixels: number;
   /** The container's stream; null for an image, which has no container. */
   stream: Stream | null;
-  /** FFmpeg's `err_detect`: which errors of the bit stream count. */
+  /** FFmpeg's `err_detect`: which errors of the bit stream the decoder reports. */
   errorDetection: string;
 }
 
@@ -57,7 +57,7 @@ async function receive(context: CodecContext, frame: Frame): Promise<boolean> {
   const code = await context.receiveFrame(frame);
   if (code === AVERROR_EAGAIN || code === AVERROR_EOF) return false;
   requireSuccess(code);
-  // FFmpeg conceals errors by making up (parts of) a frame.
+  // FFmpeg hides a decoding error: it invents the missing part of the frame, or the whole frame.
   const isDamaged = frame.decodeErrorFlags !== 0 || frame.hasFlags(AV_FRAME_FLAG_CORRUPT);
   if (isDamaged) throw new RefusedMedia('undecodable');
   return true;
@@ -69,7 +69,7 @@ export function requireSuccess(code: number): void {
   throw new RefusedMedia(code === AVERROR_ENOMEM ? 'decode_too_large' : 'undecodable');
 }
 
-/** The size as displayed: the width stretched by the sample aspect, then the frame's rotation. */
+/** The size as displayed: stretches the width by the sample aspect, then applies the rotation. */
 export function displayedSize(frame: Frame, aspect: number): { width: number; height: number } {
   const width = Math.max(1, Math.round(frame.width * aspect));
   const isTurned = isQuarterTurn(frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX));
@@ -78,7 +78,7 @@ export function displayedSize(frame: Frame, aspect: number): { width: number; he
 
 /**
  * Whether a display matrix (nine 32-bit numbers, 16.16 fixed point, native byte order; FFmpeg's
- * display.h) swaps rows and columns. FFmpeg turns EXIF orientations into such a matrix, too.
+ * display.h) swaps rows and columns. FFmpeg also converts EXIF orientations to such a matrix.
  */
 function isQuarterTurn(matrix: Buffer | null): boolean {
   if (!matrix || matrix.length < 36) return false;

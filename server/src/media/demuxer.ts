@@ -13,9 +13,12 @@ import type { ByteSource } from './byte-source.ts';
 import { requireSuccess } from './decoder.ts';
 import { RefusedMedia } from './measurement.ts';
 
-/** FFmpeg's own names; the list is also its `format_whitelist`. */
+/** The demuxers. Each value has all of FFmpeg's names for one; it is the `format_whitelist`. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
-/** What cameras, browsers and encoders write into these containers; hundreds of others are off. */
+/**
+ * The decoders for what cameras, browsers and encoders write into these containers. Hundreds of
+ * other decoders are off.
+ */
 const CODECS = 'h264,hevc,libdav1d,vp8,vp9,mpeg4,mpeg2video,mjpeg,prores,h263';
 const STREAM_LIMIT = 16;
 const IO_BUFFER_BYTES = 64 * 1024;
@@ -46,7 +49,7 @@ export async function openContainer(
     max_streams: STREAM_LIMIT,
   });
   requireSuccess(await input.openInput('', format, options));
-  // Next, FFmpeg decodes some frames with decoders of its own, to which max_pixels is not passed.
+  // findStreamInfo decodes some frames with its own decoders, which do not get max_pixels.
   const isTooLarge = input.streams.some(
     ({ codecpar }) => codecpar.width * codecpar.height > maxPixels,
   );
@@ -80,7 +83,7 @@ function seekOrigin(whence: number, position: number, sizeBytes: number): number
   return base === AVSEEK_CUR ? position : base === AVSEEK_END ? sizeBytes : 0;
 }
 
-/** Every packet of the given streams, in file order. The packet object is reused for the next. */
+/** Every packet of the given streams, in file order. The object is reused for the next packet. */
 export async function* packets(input: FormatContext, streams: number[]): AsyncGenerator<Packet> {
   for (const stream of input.streams) {
     if (!streams.includes(stream.index)) stream.discard = AVDISCARD_ALL;

@@ -13,7 +13,7 @@ function source(...parts: string[]): ByteSource {
   return { sizeBytes: bytes.length, read: (at, length) => bytes.subarray(at, at + length) };
 }
 
-test('a live recording without sizes is complete when its last block is', () => {
+test('a live recording without sizes is complete when its last block is complete', () => {
   assert.ok(matroskaIsWhole(source(HEADER, LIVE_SEGMENT, LIVE_CLUSTER, BLOCK, BLOCK)));
   assert.ok(
     !matroskaIsWhole(source(HEADER, LIVE_SEGMENT, LIVE_CLUSTER, BLOCK, BLOCK.slice(0, -2))),

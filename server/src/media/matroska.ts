@@ -30,7 +30,7 @@ export function matroskaIsWhole(file: ByteSource): boolean {
   return true;
 }
 
-/** WebM if that is the header's document type. */
+/** The media type by the document type in the header: WebM for `webm`, otherwise Matroska. */
 export function matroskaMediaType(file: ByteSource): 'video/webm' | 'video/x-matroska' {
   const header = elementAt(file, 0);
   const end = header ? header.contentAt + (header.sizeBytes ?? 0) : 0;
@@ -54,7 +54,7 @@ function elementAt(file: ByteSource, at: number): Element | null {
   const id = head.readUIntBE(0, idBytes);
   const contentAt = at + idBytes + sizeFieldBytes;
   const sizeBytes = vintValue(head.subarray(idBytes, idBytes + sizeFieldBytes));
-  // Only these two may have an unknown size (RFC 9559, 5.1); the walk continues inside them.
+  // Only a segment or cluster may have an unknown size (RFC 9559, 5.1): its elements come next.
   if (sizeBytes === null && id !== SEGMENT && id !== CLUSTER) return null;
   return { id, contentAt, sizeBytes };
 }

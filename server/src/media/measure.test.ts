@@ -68,18 +68,18 @@ test('an mp4 is measured by its frames: kind, size, duration, codec and audio', 
 });
 
 const HEALTHY: [string, TestVideo, seconds: number, frames: number][] = [
-  ['half a second stays half a second', { seconds: 2.5 }, 2.5, 60],
-  ['one frame lasts as long as its rate says', { seconds: 1 / 24 }, 1 / 24, 1],
+  ['half a second is not rounded', { seconds: 2.5 }, 2.5, 60],
+  ['one frame lasts as long as the frame rate gives', { seconds: 1 / 24 }, 1 / 24, 1],
   ['WebM with VP9 and Opus', { format: 'webm', codec: 'vp9', audio: 'with' }, 1, 24],
   ['WebM with VP8', { format: 'webm', codec: 'vp8' }, 1, 24],
   ['Matroska', { format: 'matroska' }, 1, 24],
   ['QuickTime', { format: 'mov', audio: 'with' }, 1, 24],
   ['10-bit HEVC', { codec: 'hevc', pixelFormat: 'yuv420p10le' }, 1, 24],
-  ['B-frames behind an edit list', { maxBFrames: 3, seconds: 2, fps: 30 }, 2, 60],
-  ['an index in front', { formatOptions: { movflags: '+faststart' } }, 1, 24],
+  ['B-frames and an edit list', { maxBFrames: 3, seconds: 2, fps: 30 }, 2, 60],
+  ['the index at the start', { formatOptions: { movflags: '+faststart' } }, 1, 24],
   ['fragments', { formatOptions: { movflags: '+frag_keyframe+empty_moov' }, seconds: 4 }, 4, 96],
   ['a start at five seconds', { filters: 'setpts=PTS+5/TB', audio: 'with' }, 1, 24],
-  ['frames left out', { filters: String.raw`select=mod(n\,3)+eq(n\,0)` }, 1, 17],
+  ['every third frame left out', { filters: String.raw`select=mod(n\,3)+eq(n\,0)` }, 1, 17],
 ];
 for (const [title, options, seconds, frames] of HEALTHY) {
   test(`a valid video passes with its exact duration: ${title}`, async () => {
@@ -98,8 +98,8 @@ test('the size is the displayed size, with rotation and sample aspect applied', 
 });
 
 const CUTTABLE: [string, TestVideo][] = [
-  ['mp4 with its index behind', {}],
-  ['mp4 with its index in front', { formatOptions: { movflags: '+faststart' } }],
+  ['mp4 with its index at the end', {}],
+  ['mp4 with its index at the start', { formatOptions: { movflags: '+faststart' } }],
   ['mp4 in fragments', { formatOptions: { movflags: '+frag_keyframe+empty_moov' } }],
   ['mov', { format: 'mov' }],
   ['webm', { format: 'webm', codec: 'vp9' }],
@@ -155,8 +155,8 @@ test('flipped bytes never make the measurer hang or throw', async () => {
 
 const IMPOSTORS: [string, string, 'image' | 'video', string][] = [
   ['a text', 'just words, at some length', 'video', 'not_a_video'],
-  ['nothing', '', 'video', 'not_a_video'],
-  ['nothing', '', 'image', 'not_an_image'],
+  ['an empty file', '', 'video', 'not_a_video'],
+  ['an empty file', '', 'image', 'not_an_image'],
   ['a playlist named .mp4', '#EXTM3U\n#EXTINF:5,\n/etc/hostname\n', 'video', 'not_a_video'],
   ['a concat script', "ffconcat version 1.0\nfile '/etc/hostname'\n", 'video', 'not_a_video'],
   ['an SVG', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'image', 'not_an_image'],
@@ -205,7 +205,7 @@ test('an EXIF orientation is applied to the size of a JPEG', async () => {
   }
 });
 
-test('too many pixels or frames are refused', async () => {
+test('a file with too many pixels or frames is refused', async () => {
   const png = pngOfClaimedSize(await madeImage('png'), 20_000, 20_000);
   assert.equal(reasonOf(await measureBytes(png, 'image')), 'too_many_pixels');
   const large = await madeVideo({ width: 4096, height: 2320, seconds: 1 / 24 });

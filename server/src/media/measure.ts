@@ -13,7 +13,7 @@ export type { Measurement, MediaFacts } from './measurement.ts';
 export interface Measurer {
   /**
    * Decodes all of one file, in a child process that can read only that file and is killed when it
-   * exceeds a bound. The bytes decide the file's type, never its name.
+   * exceeds a bound. Only the file's bytes decide its type; its name does not matter.
    * @throws for failures of the service (no child, no file), and the signal's reason when aborted
    */
   measure(path: string, expected: 'image' | 'video', signal?: AbortSignal): Promise<Measurement>;
@@ -32,20 +32,20 @@ interface MeasurerOptions {
 const DEFAULTS = { concurrency: 2, timeoutSeconds: 120, memoryBytes: 1536 * 1024 * 1024 };
 const BOUNDS: MediaBounds = {
   imagePixels: 64_000_000,
-  /** 4096 x 2304: the largest output, 4398 x 1886, with its padding to whole blocks. */
+  /** The largest output, 4398 x 1886 padded to whole blocks, has fewer pixels. */
   videoPixels: 4096 * 2304,
   /** One minute of 60 fps, or 15 s of 240 fps. */
   videoFrames: 3600,
 };
 
-/** Signals that a fault of the process itself raises; any other signal came from outside. */
+/** Signals of a crash, which the file caused. Any other signal came from outside. */
 const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'];
 
 /**
  * Node's permission model: no network, no processes, no writing, and reading only the product's
  * code and its packages. It restricts JavaScript only; the demuxer's options restrict FFmpeg.
- * It compares paths as they are written, so the child must not replace a symbolic link, such as
- * node_modules, by its real path.
+ * The permission model compares paths as they are written, so the child must not replace a symbolic
+ * link, such as node_modules, by its real path.
  */
 const CHILD_FLAGS = [
   '--permission',
@@ -58,7 +58,7 @@ const CHILD_FLAGS = [
     .map((readable) => `--allow-fs-read=${readable}`),
 ];
 
-/** The folder in which Node finds node-av. The packages with its binaries are in it too. */
+/** The folder in which Node finds node-av. The packages with node-av's binaries are there too. */
 function packagesFolder(): string {
   const searched = createRequire(import.meta.url).resolve.paths('node-av') ?? [];
   const found = searched.find((folder) => existsSync(path.join(folder, 'node-av')));

@@ -1,4 +1,4 @@
-/** Sizes are as displayed: orientation, and for videos the sample aspect, are applied. */
+/** Sizes are as displayed: the orientation is applied, for videos also the sample aspect. */
 export type MediaFacts = ImageFacts | VideoFacts;
 
 interface ImageFacts {
@@ -17,7 +17,7 @@ export interface VideoFacts {
   durationSeconds: number;
   frames: number;
   videoCodec: string;
-  /** Its duration comes from its packets; it is not decoded. */
+  /** The audio is not decoded; its duration comes from its packets. */
   audio: null | { codec: string; durationSeconds: number };
 }
 
@@ -35,7 +35,7 @@ export type Measurement =
   | { kind: 'measured'; facts: MediaFacts }
   | { kind: 'refused'; reason: RefusalReason; explanation: string };
 
-/** The largest media that are decoded. Time and memory are bounded by killing the process. */
+/** Larger media are refused. Time and memory have limits too, at which the process is killed. */
 export interface MediaBounds {
   imagePixels: number;
   videoPixels: number;
@@ -63,7 +63,7 @@ export function refused(reason: RefusalReason, explanation = EXPLANATIONS[reason
   return { kind: 'refused', reason, explanation };
 }
 
-/** Thrown anywhere in a decode; the child process turns it into a refusal. */
+/** Thrown anywhere while a file is decoded; the child process returns it as a refusal. */
 export class RefusedMedia extends Error {
   readonly reason: RefusalReason;
   readonly explanation: string | undefined;

@@ -1,6 +1,6 @@
 import type { ByteSource } from './byte-source.ts';
 
-/** A file is truncated if one of these boxes overruns it. Other such boxes are trailing junk. */
+/** A file is truncated if one of these boxes runs past its end; any other such box is junk. */
 const MEDIA_BOXES = ['moov', 'moof', 'mdat', 'mfra'];
 /** One fragment per frame in a minute of 60 fps gives about 7,200 boxes. */
 const BOX_LIMIT = 100_000;
@@ -18,7 +18,7 @@ export function movIsWhole(file: ByteSource): boolean {
   return true;
 }
 
-/** QuickTime if the major brand is `qt` or there is none, otherwise mp4. */
+/** QuickTime if the major brand is `qt` or missing, otherwise mp4. */
 export function movMediaType(file: ByteSource): 'video/mp4' | 'video/quicktime' {
   const head = file.read(0, 12).toString('latin1', 4);
   return head.startsWith('ftyp') && head !== 'ftypqt  ' ? 'video/mp4' : 'video/quicktime';

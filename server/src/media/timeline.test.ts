@@ -8,11 +8,11 @@ function durationOf(...frames: [shownAt: number | null, durationSeconds: number]
   return timeline.durationSeconds();
 }
 
-test('the duration is from the first frame to the end of the last', () => {
+test('the duration is from the first frame to the end of the last one', () => {
   assert.equal(durationOf([5, 0.5], [5.5, 0.5], [6, 0.5]), 1.5);
 });
 
-test('the last frame counts for at most a second or the longest gap', () => {
+test('the last frame counts for at most one second, or for the longest gap if longer', () => {
   assert.equal(durationOf([0, 36_000]), 1);
   assert.equal(durationOf([0, 1], [2.5, 36_000]), 5);
 });
@@ -21,7 +21,7 @@ test('a last frame of unknown duration counts for the average of the others', ()
   assert.equal(durationOf([0, 0], [0.25, 0], [0.5, 0]), 0.75);
 });
 
-test('a frame without a time follows the one before it, and order does not matter', () => {
+test('a frame without a time follows the one before it, and the order does not matter', () => {
   assert.equal(durationOf([0, 0.5], [null, 0.5], [null, 0.5]), 1.5);
   assert.equal(durationOf([1, 0.5], [0, 0.5], [0.5, 0.5]), 1.5);
   assert.equal(durationOf(), 0);

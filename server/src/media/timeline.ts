@@ -1,9 +1,9 @@
-/** The last frame's duration counts up to this, or up to the longest gap between two frames. */
+/** The last frame counts for at most this, or the longest gap between two frames if longer. */
 const LAST_FRAME_SECONDS = 1;
 
-/** Adds up the times of frames, in seconds of the stream's clock. */
+/** Collects the times of frames, in seconds of the stream's clock. */
 export interface Timeline {
-  /** @param shownAt null when the stream has no time for it: then right after the frame before */
+  /** @param shownAt null when the stream has no time for the frame: it follows the last one */
   add(shownAt: number | null, durationSeconds: number): void;
   /** From the start of the first frame to the end of the last one; 0 without frames. */
   durationSeconds(): number;

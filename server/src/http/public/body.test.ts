@@ -24,11 +24,11 @@ async function post(body: string, { chunked = false } = {}) {
     'content-type': 'application/json',
     'idempotency-key': crypto.randomUUID(),
   };
-  const deps = Readable.toWeb(
+  const chunks = Readable.toWeb(
     Readable.from([body.slice(0, 9), body.slice(9)], { objectMode: true }),
   );
   const sent = chunked
-    ? { body: deps.pipeThrough(new TextEncoderStream()), duplex: 'half' as const }
+    ? { body: chunks.pipeThrough(new TextEncoderStream()), duplex: 'half' as const }
     : { body };
   const response = await fetch(api.url + PATH, { method: 'POST', headers, ...sent });
   const { status } = response;

@@ -229,7 +229,7 @@ test('a character outside the Basic Multilingual Plane counts as one', async () 
 test('the details of a 400 have the reason, the limit and the index in a list', async () => {
   const frames = { prompt: 'abc', mode: 'image-to-video' };
   const references = { prompt: 'abc', mode: 'media-to-video' };
-  const ten = Array.from({ length: 9 }, () => IMAGE);
+  const nineUrls = Array.from({ length: 9 }, () => IMAGE);
   for (const [body, details] of [
     [
       { prompt: 'abc', duration: 3 },
@@ -256,7 +256,7 @@ test('the details of a 400 have the reason, the limit and the index in a list', 
       { field: 'image_url', reason: 'malformed' },
     ],
     [
-      { ...references, reference_image_urls: ten },
+      { ...references, reference_image_urls: nineUrls },
       { field: 'reference_image_urls', reason: 'too_many', limit: 8 },
     ],
     [

@@ -95,7 +95,7 @@ function alreadyAcceptedError(task: Task, attempt: Attempt): UsageError {
   return new UsageError(
     by === 'operator'
       ? `an operator said that ${task.id} is job ${job}: correct it by --accepted, or use --failed`
-      : `the provider took ${task.id} as ${job}: use --failed`,
+      : `the provider accepted ${task.id} as ${job}: use --failed`,
   );
 }
 

@@ -44,7 +44,7 @@ async function fail(fixture: TaskFixture): Promise<Task> {
   return moveNow(fixture.db, claimed, { to: 'failed', changes: { error } });
 }
 
-/** Damage that only manual changes can do, after the constraint against it is dropped. */
+/** Damage that only manual changes can do. `unlock` drops the constraint that prevents it. */
 const DAMAGES: Array<{
   title: string;
   unlock?: string;
@@ -54,7 +54,7 @@ const DAMAGES: Array<{
   {
     title: 'a task is missing and its credits are still reserved',
     damage: ({ live }) => ['delete from tasks where id = $1', live.id],
-    found: ({ live }) => `${live.id}: credits are reserved for no task`,
+    found: ({ live }) => `${live.id}: credits are reserved, but the task is missing`,
   },
   {
     title: 'a task has no reservation',
@@ -76,7 +76,7 @@ const DAMAGES: Array<{
       `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,
       live.id,
     ],
-    found: ({ live }) => `${live.id}: failed, but its credits are reserved`,
+    found: ({ live }) => `${live.id}: failed, but the settlement of its credits is missing`,
   },
   {
     title: 'a completed task has no accepted attempt',
@@ -89,7 +89,7 @@ const DAMAGES: Array<{
       `update tasks set phase = 'submitting', error_code = null, due_at = now() where id = $1`,
       failed.id,
     ],
-    found: ({ failed }) => `${failed.id}: submitting, but its credits are refund`,
+    found: ({ failed }) => `${failed.id}: submitting, but the settlement of its credits is refund`,
   },
   {
     title: 'a completed task was refunded',
@@ -98,13 +98,13 @@ const DAMAGES: Array<{
       failed.id,
       completed.output_object_id,
     ],
-    found: ({ failed }) => `${failed.id}: completed, but its credits are refund`,
+    found: ({ failed }) => `${failed.id}: completed, but the settlement of its credits is refund`,
   },
   {
     title: 'a live task has no due time',
     unlock: 'alter table tasks drop constraint ended_tasks_have_no_work',
     damage: ({ live }) => ['update tasks set due_at = null where id = $1', live.id],
-    found: ({ live }) => `${live.id}: reserved without a next wake-up`,
+    found: ({ live }) => `${live.id}: reserved without a due time`,
   },
   {
     title: 'the output object of a completed task is missing',
@@ -128,7 +128,7 @@ const DAMAGES: Array<{
     found: ({ completed }) => `${completed.id}: completed, its output is deleted`,
   },
   {
-    title: 'an output without an end of its retention is marked for deletion',
+    title: 'an output that has no end of retention is marked for deletion',
     damage: ({ completed }) => [
       `update objects set state = 'deleting', delete_after = null where task_id = $1`,
       completed.id,
@@ -149,7 +149,7 @@ const DAMAGES: Array<{
   {
     title: 'the key of a task is missing',
     damage: ({ failed }) => ['delete from idempotency_keys where key = $1', failed.idempotency_key],
-    found: ({ failed }) => `${failed.id}: its idempotency key is missing`,
+    found: ({ failed }) => `${failed.id}: its Idempotency-Key is missing or not bound to it`,
   },
   {
     title: 'the key of a live task was released',
@@ -157,7 +157,7 @@ const DAMAGES: Array<{
       'update idempotency_keys set task_id = null where key = $1',
       live.idempotency_key,
     ],
-    found: ({ live }) => `${live.id}: its idempotency key is missing`,
+    found: ({ live }) => `${live.id}: its Idempotency-Key is missing or not bound to it`,
   },
 ];
 
@@ -195,7 +195,7 @@ async function problemsAfter(
   return problems;
 }
 
-test('an output deleted after its retention is no damage', async (t) => {
+test('the audit accepts an output that was deleted after its retention', async (t) => {
   const fixture = await openTaskFixture();
   t.after(() => fixture.close());
   const { id } = await complete(fixture);

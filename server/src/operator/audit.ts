@@ -1,11 +1,11 @@
 import { type Database, type Queryable, statement } from '../database/database.ts';
 import { auditLedger } from '../ledger/audit.ts';
 
-/** Each statement finds one kind of contradiction; a row is one sentence about it. */
+/** Each statement finds one kind of contradiction; each row is one sentence about one of them. */
 const CHECKS = [
   statement(
     'audit_reservation_without_task',
-    `select r.task_id || ': credits are reserved for no task' as problem
+    `select r.task_id || ': credits are reserved, but the task is missing' as problem
      from task_reservations r left join tasks t on t.id = r.task_id where t.id is null`,
   ),
   statement(
@@ -17,15 +17,15 @@ const CHECKS = [
   ),
   statement(
     'audit_settlement',
-    `select t.id || ': ' || t.phase || ', but its credits are ' || coalesce(r.outcome, 'reserved')
-       as problem
+    `select t.id || ': ' || t.phase || ', but the settlement of its credits is '
+       || coalesce(r.outcome, 'missing') as problem
      from tasks t join task_reservations r on r.task_id = t.id
      where r.outcome is distinct from
        case t.phase when 'completed' then 'capture' when 'failed' then 'refund' end`,
   ),
   statement(
     'audit_wake_up',
-    `select id || ': ' || phase || ' without a next wake-up' as problem
+    `select id || ': ' || phase || ' without a due time' as problem
      from tasks where phase not in ('completed', 'failed') and due_at is null`,
   ),
   statement(
@@ -49,7 +49,7 @@ const CHECKS = [
   ),
   statement(
     'audit_key',
-    `select t.id || ': its idempotency key is missing' as problem
+    `select t.id || ': its Idempotency-Key is missing or not bound to it' as problem
      from tasks t left join idempotency_keys k on k.account_id = t.account_id
        and k.surface = t.surface and k.key = t.idempotency_key
      where k.key is null or (k.task_id is distinct from t.id and t.phase <> 'failed')`,

@@ -16,7 +16,8 @@ const LIVE = statement(
    from tasks where due_at is not null group by phase`,
 );
 
-// Counted from the first time that a task was held: each retry to fetch an output moves it shortly.
+// The age counts from the first time that the task was held, because each retry to fetch an output
+// moves the task out of `held` for a short time.
 const HELD = statement(
   'figures_held',
   `select held_cause as cause, count(*)::int as tasks, sum(credits)::int8 as credits,
@@ -48,7 +49,8 @@ const LOSSES = statement(
 );
 
 /**
- * Reads the figures as they are now. Cheap: the indexes used hold only live tasks and rare rows.
+ * Reads the figures as they are now. This is cheap, because the indexes that the statements use
+ * contain only live tasks and rare rows.
  */
 export async function readFigures(db: Queryable): Promise<Figures> {
   const [live, held, reconciled, orphans, losses] = await Promise.all([

@@ -6,7 +6,7 @@ interface OrphanListing {
   job_id: string;
   task_id: string;
   state: OrphanState;
-  /** What named the job. */
+  /** Where the id of the job came from. */
   source: 'sender' | 'callback';
   /** What the provider said about the job when it was asked. */
   status: object | null;
@@ -20,7 +20,7 @@ const LIST = statement(
    from orphan_jobs order by found_at desc limit 1000`,
 );
 
-/** The newest thousand jobs that no task uses. */
+/** The newest thousand orphan jobs. */
 export function listOrphans(db: Database): Promise<OrphanListing[]> {
   return db.query<OrphanListing>(LIST);
 }

@@ -50,7 +50,7 @@ test('an operator’s job is adopted once, and the reason is kept', async () => 
   await assert.rejects(again, { name: 'UsageError', message: /is generating, not held/ });
 });
 
-test('not accepted by an operator decision: refunded, and a job that shows up later is an orphan', async () => {
+test('a task that an operator decides was not accepted is refunded; a job that appears later is an orphan', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   await announce(fixture.db, held.id);
   await reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'not in the console');
@@ -93,7 +93,7 @@ test('suspected orphans of a provider that is not configured do not stop the che
   assert.deepEqual(ours, [{ task: held.id, job: 'job-asked', provider: 'scripted' }], 'once');
 });
 
-test('failed by an operator decision: refunded, and the job that a callback named is an orphan', async () => {
+test('a task that an operator fails is refunded; the job that a callback named is an orphan', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   await callBack(fixture, attempt.id, report('job-doubtful', true));
   await reconcile(fixture.db, held.id, { kind: 'failed' }, 'the customer can’t wait');
@@ -105,7 +105,7 @@ test('failed by an operator decision: refunded, and the job that a callback name
   );
 });
 
-test('of an operator decision and a find at the same time exactly one applies', async () => {
+test('when an operator decision and a find run at once, exactly one is applied', async () => {
   for (let round = 0; round < 10; round += 1) {
     const { held, attempt } = await makeHeldTask(fixture);
     const found = { kind: 'found', jobId: `job-race-${round}`, by: 'mark' } as const;
@@ -143,7 +143,7 @@ test('after a decision the next worker may go on, and a slow find changes nothin
   );
 });
 
-test('of two operator decisions at the same time one applies, the other is refused', async () => {
+test('when two operator decisions run at once, one is applied and the other is refused', async () => {
   const { held } = await makeHeldTask(fixture);
   const decide = () => reconcile(fixture.db, held.id, { kind: 'failed' }, 'race');
   const results = await Promise.allSettled([decide(), decide()]);

@@ -28,9 +28,9 @@ const LEASE_HELD = statement(
 const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
 
 /**
- * Applies an operator decision to a held task. Of a decision and a find at the same time the first
- * to commit applies and the other is refused. The reason is kept in the task's history and in the
- * attempt's evidence.
+ * Applies an operator decision to a held task. If a find runs at the same time, the first of them
+ * to commit is applied and the other is refused. The reason is kept in the task's history and
+ * in the attempt's evidence.
  * @returns the task's id and its new phase
  * @throws UsageError when the task is not held, or when the decision does not fit its cause
  */
@@ -95,11 +95,11 @@ function alreadyAcceptedError(task: Task, attempt: Attempt): UsageError {
   return new UsageError(
     by === 'operator'
       ? `an operator said that ${task.id} is job ${job}: correct it by --accepted, or use --failed`
-      : `the provider took ${task.id} as ${job}: use --failed`,
+      : `the provider accepted ${task.id} as ${job}: use --failed`,
   );
 }
 
-/** Applies an outcome that an operator decided. With no retry time nothing is submitted again. */
+/** Applies an outcome that an operator decided. The retry time of 0 prevents another submit. */
 async function applyDecided(
   tx: Transaction,
   task: Task,
@@ -111,7 +111,7 @@ async function applyDecided(
   return result === 'postponed' ? task.phase : result.phase;
 }
 
-/** Gives the task a job. Only a job id that an operator gave before can be replaced by another. */
+/** Gives the task a job. Replaces an earlier job id only if an operator gave that one. */
 async function adopt(
   tx: Transaction,
   task: Task,
@@ -147,7 +147,7 @@ async function replaceJob(
   return moved.phase;
 }
 
-/** Fails the task with its refund. Jobs that were named for its attempt are orphans from now on. */
+/** Fails the task with its refund. Jobs that evidence names for its attempt become orphans. */
 async function failTask(
   tx: Transaction,
   task: Task,

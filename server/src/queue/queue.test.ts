@@ -32,7 +32,7 @@ async function send(queueName: QueueName, taskId: string): Promise<void> {
   sender.wake(queueName);
 }
 
-/** The wake-ups in the queue of tasks whose ids begin with the prefix. */
+/** The ids of the tasks that have a wake-up in the queue, if they begin with the prefix. */
 async function queued(prefix: string): Promise<string[]> {
   const rows = await sql<{ id: string }>(
     db,
@@ -83,7 +83,7 @@ test('several workers get every wake-up once, from its own queue', async () => {
   for (const worker of workers) await worker.stopWorking();
 });
 
-test('a stopped worker gets no wake-ups, another one does', async () => {
+test('a stopped worker gets no wake-ups; another worker gets them', async () => {
   const [first, second] = [await open(true), await open(true)];
   const seen: string[] = [];
   const handle = (name: string) => async (taskId: string) => {

@@ -4,32 +4,33 @@ import { statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
 /**
- * The two queues of wake-ups. Downloading and decoding clients' media takes long, and clients can
- * make it take longer, so it has its own queue: it never delays polls, submits and outputs.
+ * The two queues of wake-ups. To download and decode clients' media takes long, and clients can
+ * make it take longer. So tasks with such media have their own queue: they never delay polls,
+ * submits and outputs.
  */
 export const QUEUE_NAMES = ['task', 'ingest'] as const;
 export type QueueName = (typeof QUEUE_NAMES)[number];
 
 /**
- * Wake-ups for tasks. What there is to do is in the task's row; a wake-up has only the task's id.
+ * Wake-ups for tasks. A wake-up has only the task's id; the task's row says which step is next.
  */
 export interface Queue {
   /** Adds a wake-up, due at once, to the caller's transaction. */
   enqueue(tx: Transaction, queueName: QueueName, taskId: string): Promise<void>;
-  /** Notifies the workers of all processes, after the commit, that a queue has new wake-ups. */
+  /** Notifies the workers of all processes of new wake-ups. To be called after their commit. */
   wake(queueName: QueueName): void;
-  /** Calls `handle` for each wake-up; the next call is made when it has returned. */
+  /** Calls `handle` for each wake-up, and waits for its promise before the next call. */
   work(queueName: QueueName, handle: (taskId: string) => Promise<void>): Promise<void>;
-  /** Hands over no more wake-ups. Calls of the handler under way continue. */
+  /** Fetches no more wake-ups, and resolves when those already fetched have been handled. */
   stopWorking(): Promise<void>;
   close(): Promise<void>;
 }
 
 const SCHEMA = 'pgboss';
 
-// Workers of pg-boss LISTEN on this channel. Its own notifications are off: NOTIFY inside the
-// create transaction makes commits wait for one lock (measured: 4,000/s become 1,200/s). So the
-// queue notifies after the commit, and coalesces.
+// Workers of pg-boss LISTEN on this channel. The notifications of pg-boss are off, because NOTIFY
+// inside the create transaction makes all commits wait for one lock (measured: 4,000/s become
+// 1,200/s). So the queue notifies after the commit, with one NOTIFY for several wake-ups.
 const NOTIFY = statement(
   'queue_notify',
   `select pg_notify('pgboss_' || left(encode(sha224('${SCHEMA}'::bytea), 'hex'), 24), $1)`,
@@ -55,7 +56,7 @@ export async function openQueue(options: {
     useListenNotify: work,
   });
   boss.on('error', (error) => log.warn({ err: error.message }, 'the queue had an error'));
-  boss.on('warning', (warning) => log.debug({ warning }, 'a warning of the queue'));
+  boss.on('warning', (warning) => log.debug({ warning }, 'the queue gave a warning'));
   await boss.start();
   return {
     enqueue: (tx, queueName, taskId) => enqueue(boss, tx, queueName, taskId),
@@ -95,7 +96,8 @@ export async function installQueue(url: string): Promise<void> {
   }
 }
 
-// Prepared: planning pg-boss's insert takes 1 ms, and it is the same for all jobs of a queue.
+// Prepared statements, by text: to plan pg-boss's insert takes 1 ms, and all jobs of a queue have
+// the same insert.
 const statements = new Map<string, Statement>();
 
 function prepared(text: string): Statement {
@@ -121,12 +123,13 @@ async function workQueue(
   const options = { batchSize: 16, pollingIntervalSeconds: 0.5, notifyPollingIntervalSeconds: 0.5 };
   const id = await boss.work<{ taskId: string }>(queueName, options, async (jobs) => {
     for (const job of jobs) await handle(job.data.taskId);
-    boss.notifyWorker(id); // else it waits for its polling interval although there is more work
+    boss.notifyWorker(id); // fetches at once: there may be more, and polling would wait
   });
 }
 
 /**
- * Sends one NOTIFY at a time per queue, outside transactions. Calls meanwhile share the next one.
+ * Sends one NOTIFY at a time per queue, outside transactions. All calls during a NOTIFY share the
+ * next one.
  */
 function coalescedWake(db: Database, log: Log): (queueName: QueueName) => void {
   const state = new Map<QueueName, 'sending' | 'again'>();
@@ -134,7 +137,7 @@ function coalescedWake(db: Database, log: Log): (queueName: QueueName) => void {
     do {
       state.set(queueName, 'sending');
       await db.query(NOTIFY, [queueName]).catch((error: Error) => {
-        log.debug({ err: error.message }, 'a wake-up was not sent; polling will find the work');
+        log.debug({ err: error.message }, 'a NOTIFY was not sent; polling will find the wake-up');
       });
     } while (state.get(queueName) === 'again');
     state.delete(queueName);

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => fixture.close());
 
-test('of many workers that claim a task at once one gets it', async () => {
+test('when many workers claim a task at once, one of them gets it', async () => {
   const { task } = await makeTask(fixture);
   const claims = await Promise.all(Array.from({ length: 12 }, () => claim(db, task.id)));
   assert.equal(claims.filter((claimed) => claimed !== undefined).length, 1);
@@ -112,7 +112,7 @@ test('due tasks without a lease are found, each in its worker pool', async () =>
   );
 });
 
-test('an account has four downloads at a time, and its waiting tasks do not hide another account’s', async () => {
+test('an account has four downloads at a time, and its waiting tasks do not keep another account’s from being found', async () => {
   await freezeClock(db, 0);
   await sql(
     db,
@@ -145,7 +145,7 @@ test('an account has four downloads at a time, and its waiting tasks do not hide
   assert.ok(await claim(db, mine[4] ?? ''));
 });
 
-test('a sender reclaims the lease, unless the task no longer waits for a submit’s outcome', async () => {
+test('the sender of a submit reclaims the lease, unless the task no longer waits for the outcome', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);
   const first = await moveNow(db, await claimTask(db, task.id), { to: 'submitting' });

@@ -14,7 +14,8 @@ const TO_FETCH = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'te
 
 /**
  * How many tasks of one account may fetch their files at a time, in all processes together. It is
- * half the worker pool of one process, so that one account's slow hosts do not block the others.
+ * half the ingest pool of one process, so that the slow hosts of one account do not block the other
+ * accounts.
  */
 const FETCHES_PER_ACCOUNT = 4;
 
@@ -34,8 +35,8 @@ const CLAIM = statement(
 
 /**
  * Leases a task that is due and has no lease.
- * @returns undefined when it is not due or leased already, or when its account has as many
- * downloads under way as it may
+ * @returns undefined when the task is not due or is leased already, or when it needs a download and
+ * its account already fetches the files of as many tasks as it may
  */
 export async function claim(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [task] = await db.query<Task>(CLAIM, [taskId]);
@@ -74,10 +75,10 @@ const RECLAIM = statement(
 );
 
 /**
- * Lets the sender of a submit move the task by the outcome, which it knows for certain. If another
- * worker has leased the task in the meantime, that lease is replaced by a new one that has already
- * expired.
- * @returns the task under the caller's own lease or under the new one
+ * Lets the sender of a submit move the task by the outcome, which the sender knows for certain. If
+ * another worker has leased the task in the meantime, the task gets a higher lease number and no
+ * `leased_until`: the changes of that worker are refused, and any worker may claim the task.
+ * @returns the task under the caller's own lease or under the new number
  * @throws Superseded when the task no longer waits for the outcome of a submit
  */
 export async function reclaimLease(tx: Transaction, task: Task): Promise<Task> {
@@ -97,7 +98,7 @@ const MAX_DUE_PER_POOL = 200;
  */
 export type WorkerPool = QueueName | 'held' | 'archive';
 
-/** The worker pool that only runs tasks in this phase, if there is one. */
+/** The worker pool that only claims tasks in this phase, if there is one. */
 export function ownPoolOf({ phase }: Pick<Task, 'phase'>): WorkerPool | undefined {
   if (phase === 'archiving') return 'archive';
   return phase === 'held' ? 'held' : undefined;
@@ -109,7 +110,8 @@ function dueInPool(pool: WorkerPool, condition: string): string {
      order by due_at limit ${MAX_DUE_PER_POOL})`;
 }
 
-// Of each account at most as many as may still start: its other tasks must not fill the limit.
+// Selects at most as many tasks of each account as may still start, so that the other tasks of the
+// account do not fill the limit.
 const DUE_TO_FETCH = `(select id, 'ingest' as pool from (
      select id, account_id, due_at, ${FETCHING} as fetching,
        row_number() over (partition by account_id order by due_at) as place
@@ -128,7 +130,7 @@ const DUE = statement(
   ].join(' union all '),
 );
 
-/** Due tasks without a lease, in each pool the longest due first; at most 200 a pool. */
+/** Due tasks without a lease: at most 200 per pool, those that have been due longest. */
 export function dueTasks(db: Queryable): Promise<Array<{ id: string; pool: WorkerPool }>> {
   return db.query(DUE);
 }

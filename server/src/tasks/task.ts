@@ -38,7 +38,7 @@ export interface TaskInput extends Omit<ProviderInput, 'url'> {
   durationSeconds: number | null;
 }
 
-/** The columns of a task that the program works with. */
+/** The columns of a task that the code works with. */
 export interface Task {
   id: string;
   account_id: string;
@@ -122,7 +122,7 @@ export type PublicColumns = Pick<
   | 'now_seconds'
 > & { model: Model; mode: Mode };
 
-/** For an admitting statement: the task that the request names, if it is the caller's. */
+/** For a statement that admits a request: the named task, if it belongs to the caller. */
 export const TASK_OF_CALLER = {
   columns: `tasks.id, tasks.phase, tasks.credits, tasks.output_object_id, tasks.error_code,
        tasks.error_message, tasks.created_at, tasks.updated_at,
@@ -141,8 +141,8 @@ export function readTasks(db: Queryable, ids: string[]): Promise<Task[]> {
 
 const Timestamp = Type.Union([Type.String({ format: 'date-time' }), Type.Null()]);
 
-// A union would be checked before each response is sent: a code that only a newer process knows
-// would turn the whole response into a 500.
+// Not a union, because a union is checked before each response is sent: with a code that only a
+// newer process knows, the whole response would become a 500.
 const FailureSchema = Type.Unsafe<{ code: string; message: string } | null>({
   type: ['object', 'null'],
   required: ['code', 'message'],
@@ -166,8 +166,8 @@ export const VideoTaskSchema = Type.Object({
 export type VideoTask = Static<typeof VideoTaskSchema>;
 
 /**
- * A task as clients see it. A held task reads as `processing` (C15). `credits_used` stays as
- * charged, and a refund is shown beside it (C19). Each read makes a new delivery link.
+ * A task as clients see it. A held task is `processing` (C15). A refund does not change
+ * `credits_used`: it is shown in `credits_refunded` (C19). Each read makes a new delivery link.
  */
 export function videoTask(task: PublicColumns, links: Links): VideoTask {
   const { phase, output_object_id: objectId } = task;

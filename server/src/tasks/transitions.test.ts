@@ -84,7 +84,7 @@ async function paidOf(accountId: string) {
   return (await balances(database.db, accountId)).paid;
 }
 
-test('a task can move along the drawn arrows and no others', async () => {
+test('a task can make the moves of the figure and no others', async () => {
   const { accountId } = await makeCustomer(database.db, 10_000);
   for (const from of PHASES) {
     for (const to of PHASES) {
@@ -100,7 +100,7 @@ test('a task can move along the drawn arrows and no others', async () => {
   }
 });
 
-test('completing spends the reserved credits, failing returns them, and no other move touches them', async () => {
+test('the move to completed spends the reserved credits, the move to failed returns them, and no other move changes them', async () => {
   for (const phase of PHASES) {
     const { accountId } = await makeCustomer(database.db, 100);
     await taskIn(phase, accountId);
@@ -112,7 +112,7 @@ test('completing spends the reserved credits, failing returns them, and no other
   }
 });
 
-test('of two moves of the same task one succeeds, and the credits move once', async () => {
+test('one of two moves of the same task succeeds, and the credits move once', async () => {
   const { accountId } = await makeCustomer(database.db, 100);
   const task = await taskIn('generating', accountId);
   const results = await Promise.allSettled([go(task, 'failed'), go(task, 'failed')]);
@@ -144,7 +144,7 @@ async function workOf(task: Task): Promise<object> {
   return { ...row };
 }
 
-test('a live task always has a due time, an ended one never', async () => {
+test('a live task always has a due time, and an ended task never has one', async () => {
   const { accountId } = await makeCustomer(database.db, 1000);
   for (const phase of PHASES) {
     const task = await taskIn(phase, accountId);

@@ -48,7 +48,7 @@ export interface Changes {
 export interface Move {
   to: Phase;
   changes?: Changes;
-  /** The reason, kept in the task's history for operators. */
+  /** The reason for the move, kept in the task's history for operators. */
   cause?: Record<string, unknown>;
   /**
    * When the next step is due. With 0, the default, the worker keeps its lease and continues at
@@ -62,7 +62,8 @@ export class Superseded extends Error {
   override name = 'Superseded';
 }
 
-// Here and in POSTPONE: if the task was woken during this step, keep that due time.
+// Here (if the move has a delay) and in POSTPONE: a task that was woken during this step keeps the
+// due time of the wake.
 const MOVE = namedStatement(
   'task_move',
   [

@@ -44,7 +44,7 @@ function untilIn(fixture: TaskFixture, taskId: string, phase: Phase): Promise<Ta
   );
 }
 
-/** Moves a task to its next phase, until it generates; then postpones it. */
+/** Moves a task to its next phase; postpones it once it generates. */
 async function goOn(fixture: TaskFixture, task: Task): Promise<StepResult> {
   if (task.phase === 'reserved') return moveNow(fixture.db, task, { to: 'submitting' });
   if (task.phase === 'submitting') return moveNow(fixture.db, task, { to: 'generating' });
@@ -73,7 +73,7 @@ test('the steps of a new task run one after another under one lease', async (t) 
   assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
 });
 
-test('with several workers each task is worked on once', async (t) => {
+test('when several workers run, each task is begun once', async (t) => {
   const fixture = await openFixture(t);
   const begun: string[] = [];
   const run = (task: Task) => {
@@ -126,7 +126,7 @@ test('steps.failed is called for a step that fails, not for one that was superse
   assert.ok(tried.has(taken.task.id));
 });
 
-test('stopping finishes the step under way, starts no other and releases the lease', async (t) => {
+test('a worker that stops finishes the step under way, starts no other step and releases the lease', async (t) => {
   const fixture = await openFixture(t);
   const entered = Promise.withResolvers<void>();
   const goAhead = Promise.withResolvers<void>();
@@ -153,7 +153,7 @@ test('stopping finishes the step under way, starts no other and releases the lea
   for (const { id } of [task, second.task]) await untilIn(fixture, id, 'generating');
 });
 
-test('stopping waits for a step that does not end only as long as it is allowed to', async (t) => {
+test('a worker that stops waits at most the given seconds for a step that does not end', async (t) => {
   const fixture = await openFixture(t);
   const entered = Promise.withResolvers<void>();
   const never = Promise.withResolvers<StepResult>();

@@ -9,7 +9,7 @@ import type { Steps } from './steps/steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
-/** How many tasks one process works on at once. */
+/** How many tasks one process works on at once in each worker pool. */
 const POOL_SIZES: Record<WorkerPool, number> = { task: 32, ingest: 8, held: 16, archive: 8 };
 const SWEEP_SECONDS = 0.5;
 
@@ -31,7 +31,7 @@ interface WorkerDeps {
 
 /**
  * Works on tasks when the queue has a wake-up for them. A sweep every half second finds the other
- * due tasks: postponed ones, and those whose process was killed.
+ * due tasks: postponed ones, and those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps): Worker {
   const { db, queue, log, steps } = deps;
@@ -46,7 +46,7 @@ export function createWorker(deps: WorkerDeps): Worker {
   const stopping = new AbortController();
   const stopped = new AbortController();
 
-  /** Resolves when the task has a place in the pool: until then the queue hands over no more. */
+  /** Resolves when the pool begins the task: until then the queue hands over no other wake-up. */
   const startWork = (pool: WorkerPool, taskId: string): Promise<void> => {
     if (inProgress.has(taskId)) return Promise.resolve();
     const { promise, resolve: resolveStarted } = Promise.withResolvers<void>();
@@ -80,14 +80,14 @@ export function createWorker(deps: WorkerDeps): Worker {
         await queue.work(queueName, (taskId) => startWork(queueName, taskId));
       startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
-      log.info('the worker is working');
+      log.info('the worker has started');
     },
     async stopClaiming() {
       stopping.abort();
       await queue.stopWorking();
     },
     async stop(seconds) {
-      stopping.abort(); // after a start that failed halfway, stopClaiming was not called
+      stopping.abort(); // stopClaiming was not called if start failed
       const late = delay(seconds * 1000, undefined, { ref: false });
       await Promise.race([Promise.allSettled(inProgress.values()), late]);
       stopped.abort();
@@ -105,8 +105,9 @@ export interface AdvanceDeps {
 }
 
 /**
- * Leases a task and runs its steps until it is postponed, has ended, or the process is stopping.
- * @returns the worker pool that the task continues in, if that is another one
+ * Leases a task and runs its steps until the task is postponed or has ended, its next step belongs
+ * to another worker pool, a step fails, or the process is stopping.
+ * @returns the worker pool in which the task continues, if that is another one
  */
 export async function advance(deps: AdvanceDeps, taskId: string): Promise<WorkerPool | undefined> {
   const { db, leases } = deps;

@@ -37,7 +37,7 @@ function untilBlocked(): Promise<number> {
   return until(count, (waiting) => waiting > 0);
 }
 
-test('a task announced first is retried, not failed, when it was not accepted', async () => {
+test('a task that was announced before it was not accepted is submitted again, not failed', async () => {
   const { task, binding } = await makeSubmittingTask(fixture);
   let refused: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
@@ -49,7 +49,7 @@ test('a task announced first is retried, not failed, when it was not accepted', 
   assert.equal(await boundTask(binding.idempotencyKey), task.id);
 });
 
-test('a task that failed first and whose key was released can’t be announced', async () => {
+test('a task that failed before it was announced, and whose key was released, can’t be announced', async () => {
   const { task, binding } = await makeSubmittingTask(fixture);
   let announced: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
@@ -71,7 +71,7 @@ async function boundTask(key: string): Promise<string | null | undefined> {
   return row?.task_id;
 }
 
-test('announcing again keeps the first time', async () => {
+test('a task that is announced again keeps the time of the first announce', async () => {
   const { task } = await makeTask(fixture);
   const first = await announce(db, task.id);
   const second = await announce(db, task.id);

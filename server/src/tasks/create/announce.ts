@@ -19,7 +19,7 @@ const READ_BOUND = statement(
 /**
  * Announces a task (C2): records, by compare-and-set, that a client is about to get a response that
  * it may rely on, so that the task's Idempotency-Key is not released any more.
- * @returns the task; undefined when it failed before and its key was released
+ * @returns the task; undefined when the task has failed already and its key was released
  */
 export async function announce(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);

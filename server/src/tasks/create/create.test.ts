@@ -58,7 +58,7 @@ function sharedTask(outcomes: Created[]): Task {
   return first.task;
 }
 
-test('two identical creates in flight reserve once, also if the credits cover only one', async () => {
+test('identical creates at the same time reserve once, also if the credits cover only one', async () => {
   for (const count of [2, 20]) {
     const { accountId } = await makeCustomer(db, PRICE.credits);
     const binding = bindingFor(accountId);
@@ -72,7 +72,7 @@ test('two identical creates in flight reserve once, also if the credits cover on
   }
 });
 
-test('of creates in flight with different bodies and one key, one succeeds and the others conflict', async () => {
+test('when creates with one key and different bodies run at once, one body gets the task and the others conflict', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 10);
   const key = crypto.randomUUID();
   const attempts = Array.from({ length: 10 }, (_, i) =>
@@ -81,7 +81,7 @@ test('of creates in flight with different bodies and one key, one succeeds and t
   const outcomes = await Promise.allSettled(attempts);
   const good = outcomes.filter((outcome) => outcome.status === 'fulfilled');
   sharedTask(good.map(({ value }) => value));
-  assert.equal(good.length, 2, 'two creates had the same body');
+  assert.equal(good.length, 2, 'two creates had the body that got the task');
   for (const outcome of outcomes) {
     if (outcome.status === 'fulfilled') continue;
     assert.ok(outcome.reason instanceof ApiError);
@@ -189,7 +189,7 @@ test('with a wait of 0 the task is announced from the start', async () => {
   assert.notEqual(atOnce.task.announced_at, null);
 });
 
-test('a given seed is kept; for -1 and for no seed one is drawn and recorded', async () => {
+test('a given seed is kept; for -1 and without a seed, a random seed is recorded', async () => {
   const { accountId } = await makeCustomer(db, 250 * 8);
   const seedOf = async (seed?: number) => {
     const { task } = await create(bindingFor(accountId), {

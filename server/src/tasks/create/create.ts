@@ -23,11 +23,11 @@ export interface CreateDeps {
   log: Log;
   /** The provider that new tasks are given to; it is recorded with each task. */
   providerName: string;
-  /** How long a POST may wait for the outcome; with 0 the task is announced from the start. */
+  /** How long a POST waits for the outcome of acceptance; with 0 each new task is announced. */
   createWaitSeconds: number;
 }
 
-/** What binds a request to its Idempotency-Key. */
+/** An Idempotency-Key, its account and surface, and the fingerprint of its request. */
 export interface Binding {
   accountId: string;
   /** Where the request came in (C20). */
@@ -44,7 +44,7 @@ export interface KnownKey {
   task_id: string | null;
 }
 
-/** For an admitting statement: the row of the caller's Idempotency-Key. */
+/** For a statement that admits a request: the row of the caller's Idempotency-Key. */
 export const KEY_OF_CALLER = {
   columns: 'known.fingerprint, known.task_id',
   joins: `left join idempotency_keys known on known.account_id = caller.account_id
@@ -52,7 +52,8 @@ export const KEY_OF_CALLER = {
 } as const;
 
 /**
- * The task that a known key belongs to. It is announced, since the client is about to get it.
+ * Returns the task that a known key belongs to, and announces it, since the client is about to get
+ * it.
  * @returns undefined when the key was released: the request may create a task
  * @throws ApiError `idempotency_conflict` when the key was used with another body, even if it was
  * released since
@@ -73,12 +74,12 @@ export async function replay(
 
 export type Created = { kind: 'created' | 'replayed'; task: Task };
 
-/** How often a key may be released while a create waits for it, before the response is 503. */
+/** How many times a key may be released during one create. Then the response is 503. */
 const ROUNDS = 5;
 
 /**
- * Creates the task of a valid request, or returns the task that its key belongs to: identical
- * creates in flight reserve once and share one task.
+ * Creates the task of a valid request, or returns the task that the request's key belongs to.
+ * Identical creates that run at the same time reserve once and share one task.
  * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for a failure of
  * the service itself, since the reserve may have been committed (C8)
  */
@@ -96,12 +97,12 @@ export async function createTask(
       const replayed = known && (await replay(deps.db, known, binding.fingerprint));
       if (replayed) return { kind: 'replayed', task: replayed };
     }
-    throw new Error('the key was released too often');
+    throw new Error(`the key was released ${ROUNDS} times during the create`);
   } catch (cause) {
     if (cause instanceof ApiError) throw cause;
     deps.log.error(
       { err: cause },
-      'a create failed; retry with the same Idempotency-Key to learn the outcome',
+      'a create failed; the client learns the outcome if it retries with the same Idempotency-Key',
     );
     const message =
       'Temporarily unavailable. Send the request again with the same Idempotency-Key.';

@@ -9,7 +9,7 @@ function parse(text: string): Json {
   return parseBody(Buffer.from(text));
 }
 
-/** The details of the 400 that these bytes get. */
+/** The details of the 400 that is the response to these bytes. */
 function refusal(bytes: string | Uint8Array): unknown {
   try {
     parseBody(Buffer.from(bytes));
@@ -18,7 +18,7 @@ function refusal(bytes: string | Uint8Array): unknown {
     assert.equal(error.code, 'invalid_request');
     return error.details;
   }
-  return assert.fail('the body was taken');
+  return assert.fail('the body was not refused');
 }
 
 // RFC 8785, section 3.2.2 and its output in section 3.2.4.
@@ -71,7 +71,7 @@ test('a fingerprint is the SHA-256 of the canonical text', () => {
   assert.equal(fingerprintOf(parse('{"b":null, "a":[1.0,"\\u0078"]}')).toString('hex'), expected);
 });
 
-/** The same value with its members in another order and other white space. */
+/** The same value with the members of each object in reverse order. */
 function otherSpelling(value: Json): Json {
   if (Array.isArray(value)) return value.map(otherSpelling);
   if (typeof value !== 'object' || value === null) return value;
@@ -140,7 +140,7 @@ test('U+0000 and lone surrogates are refused everywhere, and the error names the
   assert.deepEqual(parse('"\\ud83d\\ude00"'), '😀');
 });
 
-test('numbers beyond the range of doubles are refused, small ones become zero', () => {
+test('numbers beyond the range of doubles are refused; numbers too close to zero become zero', () => {
   const reason = 'number_out_of_range';
   assert.deepEqual(refusal('{"seed":1e400}'), { field: 'seed', reason });
   assert.deepEqual(refusal('{"list":[1,-1e309]}'), { field: 'list', entry: 1, reason });

@@ -3,7 +3,7 @@ import { ApiError } from '../../kernel/errors.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** The most levels that a body may be nested (C5). */
+/** How many levels deep a body may be nested (C5). */
 const MAX_DEPTH = 32;
 
 /** Where in the body a value is: its field, and its index if the field is a list. */
@@ -79,9 +79,9 @@ export function canonicalJson(value: Json): string {
 }
 
 /**
- * The fingerprint of a body; identical bodies have the same (C5). It is the SHA-256 of the
- * canonical JSON of the body as sent, before defaults are filled in: key order and white space do
- * not matter, an explicit default does.
+ * The fingerprint of a body; identical bodies have the same fingerprint (C5). It is the SHA-256 of
+ * the canonical JSON of the body as sent, before defaults are filled in. Key order and white space
+ * do not change it; a default that the client sends does.
  */
 export function fingerprintOf(body: Json): Buffer {
   return createHash('sha256').update(canonicalJson(body)).digest();

@@ -26,7 +26,7 @@ before(async () => {
 });
 after(() => fixture.close());
 
-/** The response of a task's POST, which waits for at most `seconds`. */
+/** The response to a task's POST, which waits for at most `createWaitSeconds`. */
 function respond(task: Task, createWaitSeconds = 60): Promise<Task> {
   return awaitResponse({ db: fixture.db, waiting, createWaitSeconds }, task);
 }
@@ -38,7 +38,7 @@ async function refusal(task: Task): Promise<ApiError> {
     if (error instanceof ApiError) return error;
     throw error;
   }
-  throw new Error('it response 202');
+  throw new Error('the response is 202');
 }
 
 interface Ended {
@@ -61,7 +61,7 @@ async function taskThatIs({ phase, cause, code, details }: Ended): Promise<Task>
   return task;
 }
 
-test('an accepted task is 202 in every later phase', async () => {
+test('the response is 202 for an accepted task in every later phase', async () => {
   const accepted: Ended[] = [
     { phase: 'generating' },
     { phase: 'archiving' },
@@ -97,7 +97,7 @@ test('the details of refused media name the field and the finer reason', async (
   assert.deepEqual(error.details, { ...details, task_id: task.id, credits: 'refunded' });
 });
 
-test('not accepted for now is 503 with Retry-After and the refund', async () => {
+test('a task that is not accepted for now is 503 with Retry-After and the refund', async () => {
   for (const code of ['not_accepted', 'provider_unavailable'] as const) {
     const task = await taskThatIs({ phase: 'failed', code });
     const error = await refusal(task);
@@ -116,7 +116,7 @@ test('uncertain acceptance is 503 with the credits held, and is announced first'
   assert.notEqual((await readTask(fixture.db, task.id)).announced_at, null);
 });
 
-test('when the wait is over the task is announced and is 202, still processing', async () => {
+test('when the wait is over, the task is announced and the response is 202 with the live task', async () => {
   for (const phase of ['reserved', 'ingesting', 'submitting'] as const) {
     const task = await taskThatIs({ phase });
     const response = await respond(task, 0.02);
@@ -126,7 +126,7 @@ test('when the wait is over the task is announced and is 202, still processing',
   }
 });
 
-test('at shutdown the waiting creates are announced and are 202', async () => {
+test('at shutdown the tasks of waiting creates are announced, and the responses are 202', async () => {
   const stopping = createWaiting({ db: fixture.db, log: quiet });
   const { task } = await makeTask(fixture);
   const deps = { db: fixture.db, waiting: stopping, createWaitSeconds: 60 };

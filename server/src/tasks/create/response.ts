@@ -5,10 +5,10 @@ import { announce } from './announce.ts';
 import { readTask } from './create.ts';
 import type { Waiting } from './waiting.ts';
 
-/** Retry-After when the provider did not ask for another wait. */
+/** The Retry-After if the provider did not ask for another wait. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Which error the waiting POST responds with when a task fails before acceptance (C1). */
+/** The error in the response to the waiting POST when a task fails before acceptance (C1). */
 const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>> = {
   invalid_media: 'invalid_request',
   content_refused: 'invalid_request',
@@ -18,9 +18,10 @@ const REFUSALS: Partial<Record<FailureCode, 'invalid_request' | 'service_busy'>>
 };
 
 /**
- * Waits for the outcome of a new task's acceptance and decides the response of the POST (C1).
+ * Waits for the outcome of a new task's acceptance and decides the response to the POST (C1).
  * @returns the task, for 202: it was accepted, or the wait is over and the work goes on
- * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and `credits` in its details
+ * @throws ApiError `invalid_request` or `service_busy`, with `task_id` and, if they are certain,
+ * `credits` in its details
  */
 export async function awaitResponse(
   deps: { db: Database; waiting: Waiting; createWaitSeconds: number },
@@ -58,7 +59,7 @@ async function announceHeld(db: Database, task: Task): Promise<Task> {
 }
 
 /**
- * The task for a 202; every other response is thrown. Exported for its tests.
+ * Returns the task for a 202; throws every other response as an error. Exported for tests.
  * @throws ApiError see {@link awaitResponse}
  */
 export function responseFor(task: Task): Task {
@@ -76,7 +77,7 @@ export function responseFor(task: Task): Task {
 function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unknown } = {}) {
   const message =
     credits === 'held'
-      ? 'It is not known yet if the provider accepted it. Retry with the same Idempotency-Key.'
+      ? 'It is not known yet if a provider accepted the task. Retry with the same Idempotency-Key.'
       : 'The provider is not available for now. Retry with the same Idempotency-Key.';
   return new ApiError('service_busy', message, {
     ...options,

@@ -23,7 +23,7 @@ function setPhase(taskId: string, phase: string): Promise<unknown[]> {
 
 const PATIENCE_SECONDS = 60;
 
-test('a wait ends with the task as it is when it leaves the phases before acceptance', async () => {
+test('a wait ends when the task leaves the phases before acceptance, and returns the task', async () => {
   const waiting = createWaiting({ db: fixture.db, log: quiet });
   for (const phase of ['generating', 'archiving', 'held']) {
     const { task } = await makeTask(fixture);

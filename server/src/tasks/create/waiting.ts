@@ -9,15 +9,16 @@ const TICK_SECONDS = 0.03;
 /** The requests of this process that wait for the outcome of their task's acceptance. */
 export interface Waiting {
   /**
-   * Waits until the task was accepted, refused or held. It holds no database connection meanwhile.
-   * @returns the task as it was then; undefined when the time is over or the service is stopping
+   * Waits until the task was accepted, has failed or is held. The wait uses no database connection
+   * of its own.
+   * @returns the task as it was then; undefined when the time is over or `stop` was called
    */
   outcome(taskId: string, seconds: number): Promise<Task | undefined>;
-  /** Ends all waits, and all later ones, with undefined. */
+  /** Ends all waits with undefined; later waits end at once with undefined. */
   stop(): void;
 }
 
-/** True until the provider has accepted or refused the task, or that can't be known. */
+/** Whether the task is neither accepted nor failed nor held yet. */
 export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
   return ['reserved', 'ingesting', 'submitting'].includes(task.phase);
 }

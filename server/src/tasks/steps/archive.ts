@@ -14,7 +14,7 @@ export interface ArchiveDeps {
   db: Database;
   storage: Storage;
   scratch: ScratchDirectory;
-  /** Separate from the one for inputs, which clients' files may keep busy for long. */
+  /** Not the measurer of the inputs: clients' files may keep that one busy for a long time. */
   outputMeasurer: Measurer;
   providerOf(task: Task): Provider;
   retentionDays: number;
@@ -23,9 +23,10 @@ export interface ArchiveDeps {
 
 /**
  * Copies the result into the service's own storage: fetches it, decodes it in full, compares it
- * with the request, stores it, and only then completes the task. Differences are recorded, and the
- * video is delivered nevertheless, unless the provider promises exact output. Failures are retried
- * for as long as the provider keeps results; then, or when the result is gone, the task is held.
+ * with the request, stores it, and only then completes the task. Differences are recorded. The task
+ * fails because of them if the provider promises exact output; otherwise the video is delivered
+ * with them. Failures are retried for as long as the provider keeps results; then, or when the
+ * result is gone or is not a usable video, the task is held.
  */
 export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult> {
   await markUnfinished(deps.db, task.id, 'output');
@@ -34,7 +35,7 @@ export async function archive(deps: ArchiveDeps, task: Task): Promise<StepResult
   } catch (error) {
     if (error instanceof OutputGone) return hold(deps, task, error.message);
     if (task.phase_seconds < lifeSeconds(deps, task)) throw error;
-    return hold(deps, task, `it could not be fetched in time: ${error}`);
+    return hold(deps, task, `the output could not be fetched in time: ${error}`);
   }
 }
 
@@ -75,7 +76,7 @@ function expectationOf(task: Task): Expectation {
   return { resolution, aspectRatio, durationSeconds: duration, audio };
 }
 
-/** The job is read again only after a while: at once it would lead to the same result. */
+/** Delays the next read of the job: a read right away would give the same result. */
 async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'postponed'> {
   const changes = { heldCause: 'outcome' } as const;
   const delaySeconds = recheckDelaySeconds(deps, task);
@@ -84,7 +85,7 @@ async function hold(deps: ArchiveDeps, task: Task, reason: string): Promise<'pos
 }
 
 function notExact(differences: string[]): Move {
-  const message = 'The provider made something other than requested. The credits are refunded.';
+  const message = 'The video of the provider is not as requested. The credits are refunded.';
   const error = { code: 'provider_failed', message } as const;
   return { to: 'failed', changes: { error, providerBilled: false }, cause: { differences } };
 }

@@ -116,7 +116,7 @@ test('each time a task is held again, the pause before the next read doubles', a
   );
 });
 
-test('a callback during a move is kept: the task is due at once', async () => {
+test('a callback during a step that moves the task is not lost: the task is due at once', async () => {
   const task = await generatingTask(60);
   const provider = scriptedProvider({
     async read() {
@@ -154,14 +154,14 @@ test('whether the provider billed a failed job is recorded', async () => {
   }
 });
 
-test('for a job refused after it was accepted the waiting client gets the failed task, not 400', async () => {
+test('when a provider accepts a job and refuses it later, the waiting client gets the failed task, not 400', async () => {
   const task = await generatingTask(60);
   const failure = { code: 'content_refused', message: 'Not that.', billed: false } as const;
   await generate(depsThatRead({ kind: 'failed', ...failure }), task);
   assert.equal(responseFor(await readTask(fixture.db, task.id)).phase, 'failed');
 });
 
-test('an operator can replace a wrong job id', async () => {
+test('an operator can replace a wrong job id that an operator gave', async () => {
   await freezeClock(fixture.db, 0);
   const { held } = await makeHeldTask(fixture);
   await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-mistyped' }, 'typed');
@@ -180,11 +180,11 @@ test('an operator can replace a wrong job id', async () => {
   assert.deepEqual(asked, ['job-typed']);
 });
 
-test('a task held for its outcome can be failed by an operator, but gets no other job', async () => {
+test('an operator can fail a task held for its outcome, but can’t give it another job', async () => {
   const task = await generatingTask(60);
   await generate(depsThatRead(MISSING), task);
   const asAccepted = reconcile(fixture.db, task.id, { kind: 'accepted', jobId: 'other' }, 'no');
-  await assert.rejects(asAccepted, { message: /took .* as job-.*: use --failed/ });
+  await assert.rejects(asAccepted, { message: /accepted .* as job-.*: use --failed/ });
   await reconcile(fixture.db, task.id, { kind: 'failed' }, 'the provider lost it');
   assert.equal((await readTask(fixture.db, task.id)).error_code, 'output_unavailable');
 });

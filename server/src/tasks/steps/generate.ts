@@ -12,7 +12,7 @@ export interface GenerateDeps {
   reconcileSeconds: number;
 }
 
-/** For differences of the provider's clock, and its own delay in ending a job. */
+/** Added to the provider's limit: its clock may differ, and it may end a job late. */
 const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
@@ -32,7 +32,7 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
 export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResult> {
   const { jobId, status } = await readJob(deps, task);
   if (status.kind === 'working' && !isOverdue(deps, task)) {
-    const cause = { job: jobId, reason: 'the provider works on it again' };
+    const cause = { job: jobId, reason: 'the provider works on the job again' };
     return moveNow(deps.db, task, { to: 'generating', cause });
   }
   if (status.kind === 'working' || status.kind === 'missing') {
@@ -43,8 +43,9 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResul
 }
 
 /**
- * Seconds until a task held for its outcome is read again. They double each time it is held, so
- * that a result which can't be fetched costs ever fewer calls and few rows of history.
+ * Seconds until the job of a task held for its outcome is read again. They double each time the
+ * task is held, up to six hours, so that a result that can't be fetched costs few calls and few
+ * rows of history.
  */
 export function recheckDelaySeconds(
   { reconcileSeconds }: Pick<GenerateDeps, 'reconcileSeconds'>,
@@ -66,7 +67,7 @@ function isOverdue(deps: GenerateDeps, task: Task): boolean {
   return (task.accepted_seconds ?? 0) > jobLimitSeconds + LIMIT_GRACE_SECONDS;
 }
 
-/** A quarter of the time the job has been running, within the configured bounds. */
+/** A quarter of the time since the task began to generate, within the configured bounds. */
 function pollSeconds(deps: GenerateDeps, task: Task): number {
   return Math.min(deps.pollMaxSeconds, Math.max(deps.pollMinSeconds, task.phase_seconds / 4));
 }
@@ -89,7 +90,7 @@ function afterJob(status: JobStatus, job: string): Move {
     case 'missing':
       return heldFor(job, 'the provider does not know the job any more');
     case 'working':
-      return heldFor(job, 'the provider works on it for longer than its own limit');
+      return heldFor(job, 'the provider works on the job for longer than its own limit');
   }
 }
 

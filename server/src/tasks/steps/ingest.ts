@@ -30,7 +30,7 @@ export interface IngestDeps {
   measurer: Measurer;
 }
 
-/** The client's file is refused: the task fails with these public details. */
+/** Thrown when a client's file is refused: the task fails with these public details. */
 class MediaRefused extends Error {
   readonly details: Record<string, unknown>;
 
@@ -48,9 +48,9 @@ export function startTask({ db }: IngestDeps, task: Task): Promise<StepResult> {
 }
 
 /**
- * Copies the client's files into the service's own storage: each is fetched under one shared byte
- * budget, decoded in full, measured and stored. The first refused file stops the others, and the
- * task fails with its refund.
+ * Copies the client's files into the service's own storage: each file is fetched within one shared
+ * byte budget, decoded in full, measured and stored. The first refused file stops the others, and
+ * the task fails with its refund.
  */
 export async function ingest(deps: IngestDeps, task: Task): Promise<StepResult> {
   await markUnfinished(deps.db, task.id, 'input');
@@ -76,7 +76,7 @@ async function copyAll(deps: IngestDeps, task: Task): Promise<TaskInput[]> {
     try {
       return await copyInput(deps, { task, input, budget, signal: stop.signal });
     } catch (error) {
-      stop.abort(error); // only the first call counts, so this reason is the first failure
+      stop.abort(error); // later calls change nothing, so the reason is the first failure
       throw error;
     }
   });

@@ -35,7 +35,7 @@ test('each difference is listed once, with the requested and the actual value', 
     'the audio track is missing',
   ]);
   assert.deepEqual(outputDifferences({ ...ASKED, audio: false }, EXACT), [
-    'it has an unasked audio track',
+    'it has an audio track that was not requested',
   ]);
 });
 

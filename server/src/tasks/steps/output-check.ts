@@ -13,7 +13,7 @@ export interface Expectation {
 /** Half a frame at 24 frames a second. */
 const DURATION_TOLERANCE_SECONDS = 1 / 48;
 
-/** How the video differs from the request, one short sentence each; empty when it matches. */
+/** Each difference between the video and the request as one short sentence; empty if none. */
 export function outputDifferences(asked: Expectation, facts: MediaFacts): string[] {
   if (facts.kind !== 'video') return ['it is not a video'];
   const size = frameSize(asked.resolution, asked.aspectRatio);
@@ -27,7 +27,9 @@ export function outputDifferences(asked: Expectation, facts: MediaFacts): string
     differences.push(`asked for ${asked.durationSeconds} s, got ${facts.durationSeconds} s`);
   }
   if (asked.audio !== (facts.audio !== null)) {
-    differences.push(asked.audio ? 'the audio track is missing' : 'it has an unasked audio track');
+    differences.push(
+      asked.audio ? 'the audio track is missing' : 'it has an audio track that was not requested',
+    );
   }
   return differences;
 }

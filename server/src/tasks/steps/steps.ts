@@ -14,7 +14,7 @@ export type StepDeps = IngestDeps & SubmitStepDeps & GenerateDeps & ArchiveDeps;
 export interface Steps {
   /** Runs the step of the task's phase. It may run twice: a process can die after any statement. */
   run(task: Task): Promise<StepResult>;
-  /** Continues after a step failed with an internal failure. */
+  /** Postpones or fails the task after an internal failure of its step. */
   failed(task: Task, error: unknown): Promise<StepResult>;
 }
 
@@ -45,15 +45,15 @@ function runStep(deps: StepDeps, task: Task): Promise<StepResult> {
   }
 }
 
-/** Seconds until the retry after n internal failures in one phase: 1, 2, 4 ... 60. */
+/** Seconds until the retry after the nth internal failure in a phase: 1, 2, 4 ... 60. */
 function retryDelaySeconds(internalFailures: number): number {
   return Math.min(60, 2 ** internalFailures);
 }
 
 /**
- * Before the submit it is certain that no provider accepted the task, so the client that waits gets
- * its response at once. From the submit on the task is only postponed: neither a failed poll nor an
- * internal failure may fail it.
+ * Before the phase `submitting` it is certain that no provider accepted the task, so it is treated
+ * as not accepted: a client that waits gets its response at once. From then on the task is only
+ * postponed: neither a failed poll nor an internal failure may fail it.
  */
 function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<StepResult> {
   if (task.phase === 'reserved' || task.phase === 'ingesting') {

@@ -81,7 +81,7 @@ async function paid(task: Task): Promise<{ available: number; reserved: number }
 const HELD = { available: 0, reserved: PRICE.credits };
 const REFUNDED = { available: PRICE.credits, reserved: 0 };
 
-test('the provider gets the request under the id of an attempt that is on record', async () => {
+test('the provider gets the request with the id of an attempt that is on record', async () => {
   const { task } = await makeSubmittingTask(fixture);
   let received: JobSpec | undefined;
   const provider = scriptedProvider({
@@ -141,7 +141,7 @@ const NOT_ACCEPTED: Array<[SubmitOutcome, string]> = [
   [{ kind: 'not_sent', cause: 'connection refused' }, 'not_sent'],
 ];
 
-test('a task not accepted for now and not announced is refunded, and its key is released', async () => {
+test('a task that was not announced and is not accepted is refunded, and its key is released', async () => {
   for (const [outcome, state] of NOT_ACCEPTED) {
     const { task, binding } = await makeSubmittingTask(fixture);
     const next = moved(await submitTask(depsWith(thatReturns(outcome)), task));
@@ -152,7 +152,7 @@ test('a task not accepted for now and not announced is refunded, and its key is 
   }
 });
 
-test('a task not accepted for now but announced is submitted again as a new attempt', async () => {
+test('a task that was announced and is not accepted is submitted again as a new attempt', async () => {
   for (const [outcome] of NOT_ACCEPTED) {
     await freezeClock(db, 0);
     const { task } = await makeSubmittingTask(fixture);
@@ -167,7 +167,7 @@ test('a task not accepted for now but announced is submitted again as a new atte
   }
 });
 
-test('an unknown outcome holds the task, its credits and its attempt; so does an adapter that throws', async () => {
+test('an unknown outcome holds the task and keeps its credits reserved; an adapter that throws has the same effect', async () => {
   const throwing = scriptedProvider({
     submit: async () => {
       throw new Error('socket hang up');
@@ -203,7 +203,7 @@ test('nothing is sent once the time to send is over', async () => {
   assert.equal(next.error_code, 'not_accepted');
 });
 
-test('the time to send runs from before the attempt is on record', async () => {
+test('the time to send begins before the attempt is on record', async () => {
   const { task } = await makeSubmittingTask(fixture);
   let now = 1000;
   const slow: Database = {
@@ -232,7 +232,7 @@ async function taskInFlight(): Promise<Task> {
   return claimTask(db, task.id);
 }
 
-test('for an attempt in flight the provider is asked; when its job is found, the task generates', async () => {
+test('the provider is asked for the job of an attempt in flight; when it is found, the task generates', async () => {
   const task = await taskInFlight();
   const jobId = `job-${task.id}`;
   const next = moved(
@@ -270,7 +270,7 @@ test('strong absence counts only when no submit can be under way', async () => {
   }
 });
 
-test('weak absence and ambiguous finds prove nothing, however late', async () => {
+test('weak absence and ambiguous finds prove nothing, also a long time after the submit', async () => {
   const hints: FindOutcome[] = [
     { kind: 'absent', proof: 'weak' },
     { kind: 'ambiguous', jobIds: ['job-a', 'job-b'] },
@@ -407,7 +407,7 @@ test('a late rejection ends a held task with its refund', async () => {
   }
 });
 
-test('an outcome after the attempt has another one changes nothing, and its job is an orphan', async () => {
+test('an outcome that comes after the attempt got another outcome changes nothing, and its job is an orphan', async () => {
   const unheld = (task: Task) =>
     submitTask(depsWith(thatFinds({ kind: 'absent', proof: 'final' })), task);
   const late = outcomeAfterTakeOver({ kind: 'accepted', jobId: 'late-3' }, unheld);
@@ -426,7 +426,7 @@ test('an outcome after the attempt has another one changes nothing, and its job 
   );
 });
 
-test('an outcome is recorded when the database is back', async () => {
+test('an outcome is recorded when the database can be reached again', async () => {
   const { task } = await makeSubmittingTask(fixture);
   const jobId = `job-${task.id}`;
   let isAway = false;
@@ -495,7 +495,7 @@ test('a process without the task’s provider sends nothing and records no attem
   assert.deepEqual(await attemptsOf(task.id), []);
 });
 
-test('an accepted job of another attempt holds the task', async () => {
+test('a task whose provider names a job of another attempt is held', async () => {
   const first = await makeSubmittingTask(fixture);
   const same = thatReturns({ kind: 'accepted', jobId: 'job-twice' });
   await submitTask(depsWith(same), first.task);

@@ -25,12 +25,12 @@ export interface SubmitStepDeps extends FindDeps {
   log: Log;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
-  /** Waits before the next attempt to record an outcome. */
+  /** Waits before an outcome is recorded again after a failure. */
   pause(seconds: number): Promise<void>;
 }
 
 /**
- * Submits a task to its provider, once. If another worker died with an attempt in flight, nothing
+ * Submits a task to its provider once. If another worker died with an attempt in flight, nothing
  * is sent again: the provider is asked for the attempt's job, and an inconclusive find holds the
  * task.
  */
@@ -45,11 +45,11 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
     const cause = { failure: String(error) };
     return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
   }
-  // A failure is ignored here: the submit runs into it again and says so.
+  // A failure is ignored here: the submit meets the same failure and reports it as its outcome.
   await provider.prepare?.(inputsFor(deps, task)).catch(() => {});
   const startedAt = deps.monotonic();
   const attempt = await deps.db.transaction((tx) => insertAttempt(tx, task, provider.identity));
-  // Counted from before the record is made, so this time is over no later than `send_before`.
+  // The time begins before the attempt is on record, so it is over no later than `send_before`.
   const mayStillSend = () => deps.monotonic() - startedAt < SEND_WITHIN_SECONDS * 1000;
   const jobSpec = jobSpecOf(deps, task, attempt);
   const outcome = await submitOnce(provider, jobSpec, mayStillSend);
@@ -85,7 +85,7 @@ function logOutcome(log: Log, outcome: SubmitOutcome, ids: object): void {
   }
 }
 
-/** Records the outcome, even if the database is away: the provider does not repeat it. */
+/** Records the outcome and retries that while the database can't be reached: it comes only once. */
 async function record(
   deps: SubmitStepDeps,
   task: Task,
@@ -106,12 +106,12 @@ async function record(
         cause: `${jobId} belongs to another attempt already`,
       });
     }
-    const message = `job ${jobId} of ${attempt.id} was accepted and could not be recorded`;
+    const message = `job ${jobId} of ${attempt.id} was accepted, but it could not be recorded`;
     throw new Error(message, { cause: failure });
   }
 }
 
-/** How long recording an outcome is retried while the database is away. */
+/** How long the recording of an outcome is retried while the database can't be reached. */
 const RECORD_SECONDS = 120;
 const RECORD_PAUSE_SECONDS = 0.5;
 
@@ -130,8 +130,8 @@ async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): P
 }
 
 /**
- * The task has moved on: records the late outcome as evidence. An accepted job that is not the
- * task's is an orphan.
+ * Records an outcome that came after the task moved on, as evidence only. An accepted job that is
+ * not the task's is an orphan.
  */
 async function recordLateOutcome(
   deps: SubmitStepDeps,

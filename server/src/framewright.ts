@@ -2,7 +2,6 @@
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { COMMANDS } from './cli/commands.ts';
 import { printPlain } from './cli/print.ts';
-import { type DatabaseConfig, readConfig, readDatabaseConfig } from './config/config.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
 
@@ -25,7 +24,9 @@ Example:
 `;
 
 // The database code is imported only here, so that --help and usage errors are fast.
-async function runCommand(config: DatabaseConfig, parsed: ParsedCommandLine): Promise<number> {
+async function runCommand(parsed: ParsedCommandLine): Promise<number> {
+  const { readDatabaseConfig } = await import('./config/config.ts');
+  const config = readDatabaseConfig();
   const { openConfiguredDatabase } = await import('./open-database.ts');
   const opened = await openConfiguredDatabase(config, createLog({ level: 'silent' }));
   try {
@@ -44,6 +45,7 @@ async function runCommand(config: DatabaseConfig, parsed: ParsedCommandLine): Pr
 
 async function runService(args: string[]): Promise<number> {
   if (args.length > 0) throw new UsageError('usage: npx framewright serve');
+  const { readConfig } = await import('./config/config.ts');
   const config = readConfig();
   const { serve } = await import('./cli/serve.ts');
   return serve(config);
@@ -56,8 +58,7 @@ async function run(args: string[]): Promise<number> {
     return first === undefined ? 2 : 0;
   }
   if (first === 'serve') return runService(args.slice(1));
-  const parsed = parseCommandLine(args);
-  return runCommand(readDatabaseConfig(), parsed);
+  return runCommand(parseCommandLine(args));
 }
 
 try {

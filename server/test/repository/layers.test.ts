@@ -73,7 +73,7 @@ test('a workspace does not import the server by its package name', () => {
   const wrong = sources.filter(
     ({ name, text }) =>
       WORKSPACES.some((workspace) => name.startsWith(`${workspace}/`)) &&
-      /(?:from|import\()\s*'framewright['/]/.test(text),
+      /(?:from|import|import\()\s*'framewright['/]/.test(text),
   );
   assert.deepEqual(
     wrong.map(({ name }) => name),

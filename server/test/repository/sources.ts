@@ -50,7 +50,7 @@ export const workspaceCode = sources.filter(
 
 /** The files that a source imports by a relative path, type imports included. */
 export function importsOf({ name, text }: Source): string[] {
-  const targets = [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)];
+  const targets = [...text.matchAll(/(?:from|import|import\()\s*'(\.[^']+)'/g)];
   const folder = path.posix.dirname(name);
   return targets.map(([, target = '']) => path.posix.join(folder, target));
 }

@@ -1,4 +1,4 @@
-import type { ConfiguredModels } from '../kit/configured-models.ts';
+import { type ConfiguredModels, withConfiguredModels } from '../kit/configured-models.ts';
 import type { JobSpec, ProviderInput } from '../provider.ts';
 
 export type ArkModels = Record<JobSpec['model'], string>;
@@ -22,11 +22,7 @@ export const VOLCENGINE_MODELS: ArkModels = {
 export function modelsFor(baseUrl: string, own: Partial<ConfiguredModels> = {}): ArkModels {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   const theirs = host.endsWith('.volces.com') ? VOLCENGINE_MODELS : BYTEPLUS_MODELS;
-  return {
-    'video-2.0': own['video-2.0'] ?? theirs['video-2.0'],
-    'video-2.0-fast': own['video-2.0-fast'] ?? theirs['video-2.0-fast'],
-    'video-2.0-mini': own['video-2.0-mini'] ?? theirs['video-2.0-mini'],
-  };
+  return withConfiguredModels(theirs, own);
 }
 
 /**

@@ -27,7 +27,7 @@ function readModel(env: Environment, name: string): string | undefined {
 /** The default models of an adapter, replaced by those that are configured. */
 export function withConfiguredModels<Id>(
   models: Record<keyof ConfiguredModels, Id>,
-  configured: ConfiguredModels,
+  configured: Partial<ConfiguredModels>,
 ) {
   return {
     'video-2.0': configured['video-2.0'] ?? models['video-2.0'],

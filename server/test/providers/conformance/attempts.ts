@@ -90,11 +90,10 @@ export function expectKind(outcome: SubmitOutcome, kind: SubmitOutcome['kind']):
   assert.equal(outcome.kind, kind, JSON.stringify(outcome));
 }
 
-/** The ids, as the provider writes them, of the jobs that exist for a prompt. */
+/** The ids of the jobs that exist for a prompt. */
 export async function jobsFor(suite: Suite, { prompt }: JobSpec): Promise<string[]> {
-  const jobIdOf = suite.of.jobIdOf ?? (({ id }: { id: string }) => id);
   const jobs = await suite.simulator().jobs();
-  return jobs.filter((job) => job.prompt === prompt).map(jobIdOf);
+  return jobs.filter((job) => job.prompt === prompt).map(({ id }) => id);
 }
 
 /** How many submits the simulator got, including those that it did not read. */

@@ -75,11 +75,7 @@ export interface ProviderCase {
   find: 'exact' | 'list';
   /** What absence proves. */
   absence: Extract<FindOutcome, { kind: 'absent' }>['proof'];
-  /** The provider's id of a job of the simulator; the simulator's id if not given. */
-  jobIdOf?(job: { id: string; prompt: string }): string;
   callbacks: 'none' | 'unsigned' | 'signed';
-  /** Whether a callback can come before the submit's response; true if not given. */
-  callsBackEarly?: boolean;
 }
 
 /** What the tests of a suite share. */

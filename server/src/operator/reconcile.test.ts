@@ -12,6 +12,8 @@ import { quiet } from '../../test/database.ts';
 import {
   claimTask,
   makeHeldTask,
+  makeSubmittingTask,
+  makeTask,
   openTaskFixture,
   PRICE,
   scriptedProvider,
@@ -27,6 +29,7 @@ import { checkOrphans } from '../tasks/attempts/orphan-check.ts';
 import { announce } from '../tasks/create/announce.ts';
 import { readTask } from '../tasks/create/create.ts';
 import { claim } from '../tasks/lease.ts';
+import { submitTask } from '../tasks/steps/submit.ts';
 import type { Task } from '../tasks/task.ts';
 import { Superseded } from '../tasks/transitions.ts';
 import { reconcile } from './reconcile.ts';
@@ -46,7 +49,7 @@ test('an operator’s job is adopted once, and the reason is kept', async () => 
   const { attempts, history } = await detailsOf(fixture, held.id);
   assert.equal(attempts[0]?.outcome_by, 'operator');
   assert.match(JSON.stringify(history.at(-1)), /seen in the console/);
-  const again = reconcile(fixture.db, held.id, { kind: 'failed' }, 'twice');
+  const again = reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'twice');
   await assert.rejects(again, { name: 'UsageError', message: /is generating, not held/ });
 });
 
@@ -154,6 +157,44 @@ test('when two operator decisions run at once, one is applied and the other is r
     [held.id],
   );
   assert.equal(transfers.length, 1);
+});
+
+test('every task that has not ended can be failed with a reason, and is refunded', async () => {
+  const { task: reserved } = await makeTask(fixture);
+  const { task: submitting } = await makeSubmittingTask(fixture);
+  const { held } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: `job-${held.id}` }, 'seen');
+  const before = ['reserved', 'submitting', 'generating'];
+  const codes = ['not_accepted', 'not_accepted', 'output_unavailable'];
+  for (const [index, { id, account_id: accountId }] of [reserved, submitting, held].entries()) {
+    assert.equal((await readTask(fixture.db, id)).phase, before[index]);
+    await reconcile(fixture.db, id, { kind: 'failed' }, 'the provider has closed');
+    assert.equal((await readTask(fixture.db, id)).error_code, codes[index]);
+    const { paid } = await balances(fixture.db, accountId);
+    assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
+    assert.match(JSON.stringify((await detailsOf(fixture, id)).history), /the provider has closed/);
+    const again = reconcile(fixture.db, id, { kind: 'failed' }, 'twice');
+    await assert.rejects(again, {
+      message: `${id} is failed, not held: there is nothing to decide`,
+    });
+  }
+});
+
+test('a job that a submit reports after its task was failed by an operator is an orphan', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const accepted = { kind: 'accepted', jobId: 'job-after-the-decision' } as const;
+  const decidesMeanwhile = scriptedProvider({
+    submit: async () => {
+      await reconcile(fixture.db, task.id, { kind: 'failed' }, 'the provider hangs');
+      return accepted;
+    },
+  });
+  await assert.rejects(submitTask(submitDeps(fixture, decidesMeanwhile), task), Superseded);
+  const { orphan_jobs: orphans } = await detailsOf(fixture, task.id);
+  assert.deepEqual(
+    orphans.map(({ job_id, state }) => [job_id, state]),
+    [['job-after-the-decision', 'confirmed']],
+  );
 });
 
 test('a decision that does not fit the held task is refused and changes nothing', async () => {

@@ -8,31 +8,36 @@ import { UsageError } from '../kernel/errors.ts';
 import { type AttemptOutcome, applyOutcome } from '../tasks/attempts/apply-outcome.ts';
 import { type Attempt, correctJob, currentAttempt } from '../tasks/attempts/attempts.ts';
 import { recordEvidence } from '../tasks/attempts/evidence.ts';
+import { notAccepted } from '../tasks/attempts/not-accepted.ts';
 import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 
-/** What an operator knows about a held task, for example from the provider's console. */
+/**
+ * What an operator knows about a task, for example from the provider's console. `failed` is
+ * accepted for every task that has not ended, the others only for held tasks.
+ */
 export type OperatorDecision =
   | { kind: 'accepted'; jobId: string }
   | { kind: 'not_accepted' }
   | { kind: 'failed' };
 
 // The new lease number refuses the changes of a worker that has leased the task.
-const LEASE_HELD = statement(
-  'task_lease_held',
+const LEASE = statement(
+  'task_lease_for_operator',
   `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
-   where id = $1 and phase = 'held' returning ${TASK_COLUMNS}`,
+   where id = $1 and (phase = 'held' or ($2 and phase not in ('completed', 'failed')))
+   returning ${TASK_COLUMNS}`,
 );
 
 const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
 
 /**
- * Applies an operator decision to a held task. If a find runs at the same time, the first of them
- * to commit is applied and the other is refused. The reason is kept in the task's history and
+ * Applies an operator decision to a task. If a worker moves the task at the same time, the first of
+ * them to commit is applied and the other is refused. The reason is kept in the task's history and
  * in the attempt's evidence.
  * @returns the task's id and its new phase
- * @throws UsageError when the task is not held, or when the decision does not fit its cause
+ * @throws UsageError when the decision does not fit the task's phase or its cause
  */
 export function reconcile(
   db: Database,
@@ -41,10 +46,15 @@ export function reconcile(
   reason: string,
 ): Promise<{ task_id: string; phase: string }> {
   return db.transaction(async (tx) => {
-    const attempt = await lockAttempt(tx, taskId);
-    const [task] = await tx.query<Task>(LEASE_HELD, [taskId]);
-    if (!task || !attempt) throw await notHeldError(tx, taskId);
-    await recordEvidence(tx, attempt.id, 'operator', { decision, reason });
+    const locked = await lockAttempt(tx, taskId);
+    const [task] = await tx.query<Task>(LEASE, [taskId, decision.kind === 'failed']);
+    if (!task) throw await notLiveError(tx, taskId, decision);
+    const attempt = await currentAttempt(tx, taskId);
+    // To lock it now could deadlock with a transaction that locks the attempt before the task.
+    if (attempt?.id !== locked?.id) {
+      throw new UsageError(`${taskId} was submitted at this moment: run the command again`);
+    }
+    if (attempt) await recordEvidence(tx, attempt.id, 'operator', { decision, reason });
     const phase = await decide(tx, task, attempt, { decision, reason });
     return { task_id: taskId, phase };
   });
@@ -62,22 +72,27 @@ async function lockAttempt(tx: Transaction, taskId: string): Promise<Attempt | u
   return currentAttempt(tx, taskId);
 }
 
-async function notHeldError(tx: Transaction, taskId: string): Promise<UsageError> {
+async function notLiveError(
+  tx: Transaction,
+  taskId: string,
+  { kind }: OperatorDecision,
+): Promise<UsageError> {
   const [task] = await tx.query<{ phase: string }>(PHASE, [taskId]);
-  return new UsageError(
-    task
-      ? `${taskId} is ${task.phase}, not held: there is nothing to decide`
-      : `there is no task ${JSON.stringify(taskId)}`,
-  );
+  if (!task) return new UsageError(`there is no task ${JSON.stringify(taskId)}`);
+  const hasEnded = task.phase === 'completed' || task.phase === 'failed';
+  const rest = hasEnded || kind === 'failed' ? 'there is nothing to decide' : 'only --failed fits';
+  return new UsageError(`${taskId} is ${task.phase}, not held: ${rest}`);
 }
 
 async function decide(
   tx: Transaction,
   task: Task,
-  attempt: Attempt,
+  attempt: Attempt | undefined,
   { decision, reason }: { decision: OperatorDecision; reason: string },
 ): Promise<string> {
   const cause = { operator: reason };
+  if (decision.kind === 'failed') return failTask(tx, task, attempt, cause);
+  if (!attempt) throw new Error(`${task.id} is held without an attempt`);
   switch (decision.kind) {
     case 'accepted':
       return adopt(tx, task, attempt, { jobId: decision.jobId, cause });
@@ -85,8 +100,6 @@ async function decide(
       if (attempt.state === 'accepted') throw alreadyAcceptedError(task, attempt);
       return applyDecided(tx, task, attempt, { outcome: { kind: 'absent' }, cause });
     }
-    case 'failed':
-      return failTask(tx, task, attempt, cause);
   }
 }
 
@@ -147,21 +160,29 @@ async function replaceJob(
   return moved.phase;
 }
 
-/** Fails the task with its refund. Jobs that evidence names for its attempt become orphans. */
+/**
+ * Fails the task with its refund. Jobs that evidence names for its attempt become orphan jobs, and
+ * so does a job that a submit under way reports later.
+ */
 async function failTask(
   tx: Transaction,
   task: Task,
-  attempt: Attempt,
+  attempt: Attempt | undefined,
   cause: Record<string, unknown>,
 ): Promise<string> {
-  const message = 'The video could not be obtained. The credits are refunded.';
-  const error = { code: codeOf(task), message } as const;
-  const billed = task.provider_output === null ? {} : { providerBilled: true };
-  const failed = await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });
-  await recordOrphans(tx, attempt.id);
-  return failed.phase;
+  if (task.phase === 'held' || task.accepted_at !== null) {
+    const message = 'The video could not be obtained. The credits are refunded.';
+    const error = { code: codeOf(task), message } as const;
+    const billed = task.provider_output === null ? {} : { providerBilled: true };
+    await move(tx, task, { to: 'failed', changes: { error, ...billed }, cause });
+  } else {
+    // The client may still wait for the response to its create, which releases its key.
+    await notAccepted(tx, task, { submitRetrySeconds: 0, cause });
+  }
+  if (attempt) await recordOrphans(tx, attempt.id);
+  return 'failed';
 }
 
 function codeOf(task: Task): 'output_unavailable' | 'provider_unavailable' {
-  return task.held_cause === 'outcome' ? 'output_unavailable' : 'provider_unavailable';
+  return task.held_cause === 'acceptance' ? 'provider_unavailable' : 'output_unavailable';
 }

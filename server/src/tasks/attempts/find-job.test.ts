@@ -13,6 +13,7 @@ import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
   makeHeldTask,
+  makeSubmittingTask,
   openTaskFixture,
   scriptedProvider,
   sql,
@@ -22,7 +23,7 @@ import {
 import { reconcile } from '../../operator/reconcile.ts';
 import { announce } from '../create/announce.ts';
 import { readTask } from '../create/create.ts';
-import { currentAttempt } from './attempts.ts';
+import { currentAttempt, insertAttempt } from './attempts.ts';
 import { receiveCallback } from './callback.ts';
 import { recordEvidence } from './evidence.ts';
 import { findJobOf } from './find-job.ts';
@@ -165,11 +166,24 @@ test('a named job that can’t be read does not stop the provider’s find', asy
     ...unreadable,
     find: async () => ({ ...ABSENT, proof: 'final' }),
   });
-  await assert.rejects(
-    findAgain(fixture, second.held, absent),
-    /HTTP 500/,
+  assert.equal(
+    (await findAgain(fixture, second.held, absent)).phase,
+    'held',
     'the unreadable job may be the attempt’s own',
   );
+  const [read] = (await detailsOf(fixture, second.held.id)).attempts;
+  assert.match(JSON.stringify(read?.evidence), /HTTP 500/);
+});
+
+test('a task whose worker died during the submit is held when the find of its job fails', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  await fixture.db.transaction((tx) => insertAttempt(tx, task, 'test'));
+  const failing = scriptedProvider({ find: () => Promise.reject(new Error('HTTP 401')) });
+  const held = await findAgain(fixture, task, failing);
+  assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);
+  const [attempt] = (await detailsOf(fixture, task.id)).attempts;
+  assert.equal(attempt?.state, 'unknown');
+  assert.match(JSON.stringify(attempt?.evidence), /HTTP 401/);
 });
 
 test('strong absence counts only at the identity that the attempt was sent with, and only if the process’s own clock confirms that the submit is over', async () => {
@@ -194,7 +208,7 @@ test('text that Postgres can’t store is replaced in evidence, and the evidence
   const { held, attempt } = await makeHeldTask(fixture);
   const failure = `cut ${'🎬'.slice(0, 1)}, ended \0`;
   const failing = scriptedProvider({ find: () => Promise.reject(new Error(failure)) });
-  await assert.rejects(findAgain(fixture, held, failing), { message: failure });
+  await findAgain(fixture, held, failing);
   await callBack(fixture, attempt.id, report('job-odd', true));
   const [{ evidence } = { evidence: [] }] = (await detailsOf(fixture, held.id)).attempts;
   assert.match(JSON.stringify(evidence), /cut �, ended �/);

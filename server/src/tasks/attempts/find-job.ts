@@ -1,4 +1,5 @@
-import type { Database, Transaction } from '../../database/database.ts';
+import { type Database, isDatabaseUnavailable, type Transaction } from '../../database/database.ts';
+import type { Log } from '../../kernel/log.ts';
 import type { FindOutcome, Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { postpone, type StepResult } from '../transitions.ts';
@@ -16,6 +17,7 @@ import { findJobInput, type JobSpecDeps } from './job-spec.ts';
 
 export interface FindDeps extends JobSpecDeps {
   db: Database;
+  log: Log;
   providerOf(task: Task): Provider;
   submitRetrySeconds: number;
   reconcileSeconds: number;
@@ -41,18 +43,26 @@ export async function findHeldJob(deps: FindDeps, task: Task): Promise<StepResul
 
 /**
  * Finds the job of an attempt whose outcome is not known: the attempt was in flight when its worker
- * died, or its task is held. Adopts a job only on evidence and never submits again.
+ * died, or its task is held. Adopts a job only on evidence and never submits again. A find that
+ * fails is inconclusive, so a task whose provider can't be asked is held, and an operator can
+ * decide it.
+ * @throws DatabaseUnavailable
  */
 export async function findJobOf(deps: FindDeps, task: Task, attempt: Attempt): Promise<StepResult> {
   if (attempt.state === 'accepted') throw new Error(`${attempt.id} has a job already`);
-  const finding = await findOwnJob(deps, task, attempt).catch(async (failure: unknown) => {
-    await recordEvidence(deps.db, attempt.id, 'find', { failure: String(failure) });
-    throw failure;
+  const finding = await findOwnJob(deps, task, attempt).catch((failure: unknown) => {
+    if (isDatabaseUnavailable(failure)) throw failure;
+    deps.log.warn({ err: failure, task: task.id, attempt: attempt.id }, 'a find failed');
+    return inconclusive(failure);
   });
   return deps.db.transaction(async (tx) => {
     await recordEvidence(tx, attempt.id, 'find', finding.found);
     return applyFinding(deps, tx, task, { attempt, finding });
   });
+}
+
+function inconclusive(failure: unknown): Finding {
+  return { outcome: { kind: 'unknown' }, by: 'find', found: { failure: String(failure) } };
 }
 
 function applyFinding(

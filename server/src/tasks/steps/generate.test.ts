@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { detailsOf } from '../../../test/attempt-fixtures.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
 import {
   claimTask,
@@ -187,4 +188,16 @@ test('an operator can fail a task held for its outcome, but can’t give it anot
   await assert.rejects(asAccepted, { message: /accepted .* as job-.*: use --failed/ });
   await reconcile(fixture.db, task.id, { kind: 'failed' }, 'the provider lost it');
   assert.equal((await readTask(fixture.db, task.id)).error_code, 'output_unavailable');
+});
+
+test('a job that can’t be read until the end of its limit holds its task, so that an operator can decide it', async () => {
+  const unreadable = scriptedProvider({ read: () => Promise.reject(new Error('HTTP 401')) });
+  const deps = { ...depsThatRead({ kind: 'working' }), providerOf: () => unreadable };
+  const early = await generatingTask(LIMIT_SECONDS - 1);
+  await assert.rejects(generate(deps, early), /HTTP 401/, 'it is read again');
+  const late = await generatingTask(LIMIT_SECONDS + 1);
+  await generate(deps, late);
+  const held = await readTask(fixture.db, late.id);
+  assert.deepEqual([held.phase, held.held_cause], ['held', 'outcome']);
+  assert.match(JSON.stringify((await detailsOf(fixture, held.id)).history.at(-1)), /HTTP 401/);
 });

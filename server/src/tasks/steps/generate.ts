@@ -1,4 +1,4 @@
-import type { Database } from '../../database/database.ts';
+import { type Database, isDatabaseUnavailable } from '../../database/database.ts';
 import type { JobStatus, Provider } from '../../providers/provider.ts';
 import { currentAttempt } from '../attempts/attempts.ts';
 import type { Task } from '../task.ts';
@@ -17,11 +17,19 @@ const LIMIT_GRACE_SECONDS = 60;
 const MAX_RECHECK_SECONDS = 6 * 3600;
 
 /**
- * Reads the accepted job and moves the task when the job has ended. If the job is missing, or works
- * beyond the provider's own limit, the task is held for its outcome.
+ * Reads the accepted job and moves the task when the job has ended. If the job is missing, works
+ * beyond the provider's own limit, or can't be read until then, the task is held for its outcome.
  */
 export async function generate(deps: GenerateDeps, task: Task): Promise<StepResult> {
-  const { jobId, status } = await readJob(deps, task);
+  const read = await readJob(deps, task).catch((failure: unknown) => {
+    if (isDatabaseUnavailable(failure) || !isOverdue(deps, task)) throw failure;
+    return String(failure);
+  });
+  if (typeof read === 'string') {
+    const cause = { reason: 'the job could not be read until the end of its limit', failure: read };
+    return moveOn(deps, task, { to: 'held', changes: { heldCause: 'outcome' }, cause });
+  }
+  const { jobId, status } = read;
   if (status.kind === 'working' && !isOverdue(deps, task)) {
     return postpone(deps.db, task, { seconds: pollSeconds(deps, task) });
   }

@@ -22,7 +22,6 @@ import type { Task } from '../task.ts';
 import { type StepResult, Superseded } from '../transitions.ts';
 
 export interface SubmitStepDeps extends FindDeps {
-  log: Log;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
   /** Waits before an outcome is recorded again after a failure. */

@@ -33,6 +33,9 @@ const RECONCILED = statement(
    where outcome_by in ('find', 'callback') and state in ('accepted', 'absent')
    group by outcome_by, state
    union all
+   select outcome_by, state, count(*)::int from attempts
+   where outcome_by = 'assumption' group by outcome_by, state
+   union all
    select source, finding->'decision'->>'kind', count(*)::int from evidence
    where source = 'operator' group by 1, 2`,
 );

@@ -128,6 +128,11 @@ export interface Provider {
   readonly identity: string;
   readonly capabilities: Capabilities;
   /**
+   * The operator's policy for weak absence, see `tasks/attempts/find-job.ts`. undefined: weak
+   * absence never ends a task. Adapters do not set it.
+   */
+  readonly assumeAbsentAfterHours?: number | undefined;
+  /**
    * Uploads files before the attempt is recorded, because the submit must begin within 5 s after
    * that. May be called again. A file that did not arrive is reported by the submit.
    */

@@ -1,5 +1,5 @@
 import { UsageError } from '../kernel/errors.ts';
-import { type Environment, read } from '../kernel/variables.ts';
+import { type Environment, number, read } from '../kernel/variables.ts';
 import { ark } from './ark/index.ts';
 import { comfyui } from './comfyui/index.ts';
 import type { NeededVariable, ProviderDefinition } from './definition.ts';
@@ -24,10 +24,19 @@ function row<Settings>(definition: ProviderDefinition<Settings>): Row {
     name,
     registeredBy,
     configure(env) {
+      const assumeAbsentAfterHours =
+        registeredBy.length > 0 ? readAssumption(env, name) : undefined;
       const settings = definition.readSettings(env);
-      return settings && configureProvider(definition, settings);
+      return settings && configureProvider(definition, settings, { assumeAbsentAfterHours });
     },
   };
+}
+
+/** @returns the hours, 1 to a year; undefined: absence is never assumed */
+function readAssumption(env: Environment, provider: string): number | undefined {
+  const name = `${provider.toUpperCase()}_ASSUME_ABSENT_AFTER_HOURS`;
+  if (read(env, name, 'never') === 'never') return undefined;
+  return number(env, name, 0, { min: 1, max: 8760 });
 }
 
 /** The values of PROVIDER. */

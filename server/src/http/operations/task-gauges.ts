@@ -76,7 +76,7 @@ const READINGS: Reading[] = [
   },
   {
     name: 'framewright_reconciled_attempts',
-    help: 'Attempts whose outcome came after the submit, by its source: callback, find, operator',
+    help: 'Attempts with an outcome after the submit, by callback, find, operator or assumption',
     labels: ['by', 'result'],
     values: ({ reconciled }) =>
       reconciled.map(({ by, result, attempts }) => ({ labels: { by, result }, value: attempts })),

@@ -22,21 +22,27 @@ export interface ConfiguredProvider {
   create(deps: ProviderDeps): Promise<Provider>;
 }
 
+/** The operator's choices that every provider has. */
+type Policy = Pick<Provider, 'assumeAbsentAfterHours'>;
+
 /** Binds a definition to the settings that were read for it. */
 export function configureProvider<Settings>(
   definition: ProviderDefinition<Settings>,
   settings: Settings,
+  policy: Policy = {},
 ): ConfiguredProvider {
-  return new Configured(definition, settings);
+  return new Configured(definition, settings, policy);
 }
 
 class Configured<Settings> implements ConfiguredProvider {
   readonly definition: ProviderDefinition<Settings>;
   readonly settings: Settings;
+  readonly policy: Policy;
 
-  constructor(definition: ProviderDefinition<Settings>, settings: Settings) {
+  constructor(definition: ProviderDefinition<Settings>, settings: Settings, policy: Policy) {
     this.definition = definition;
     this.settings = settings;
+    this.policy = policy;
   }
 
   get name() {
@@ -52,12 +58,12 @@ class Configured<Settings> implements ConfiguredProvider {
   }
 
   async create({ observer, ...deps }: ProviderDeps): Promise<Provider> {
-    const { definition, settings } = this;
+    const { definition, settings, policy } = this;
     const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
     // A function, because the provider does not exist yet.
     const nextListTurn = listTurns(quota, () => provider.capabilities);
     const provider = await definition.create(settings, { ...deps, nextListTurn });
-    return rateLimited(instrumented(provider, observer), quota);
+    return { ...rateLimited(instrumented(provider, observer), quota), ...policy };
   }
 }
 

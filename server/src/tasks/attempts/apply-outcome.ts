@@ -3,8 +3,7 @@ import { jsonText } from '../../database/json-text.ts';
 import { reclaimLease } from '../lease.ts';
 import type { FailureCode, Task } from '../task.ts';
 import { move, type StepResult, Superseded } from '../transitions.ts';
-import type { Attempt } from './attempts.ts';
-import type { EvidenceSource } from './evidence.ts';
+import type { Attempt, OutcomeSource } from './attempts.ts';
 import { notAccepted } from './not-accepted.ts';
 import { recordOrphans } from './orphans.ts';
 
@@ -22,7 +21,7 @@ export type AttemptOutcome =
 
 interface ReportedOutcome {
   outcome: AttemptOutcome;
-  by: EvidenceSource;
+  by: OutcomeSource;
   /** For operators: kept in the task's history and, unless a job was accepted, with the attempt. */
   cause: Record<string, unknown>;
   submitRetrySeconds: number;

@@ -10,13 +10,16 @@ import type { Task } from '../task.ts';
 import { Superseded } from '../transitions.ts';
 import type { EvidenceSource } from './evidence.ts';
 
+/** What an outcome is based on. `assumption`: the operator's policy for weak absence. */
+export type OutcomeSource = EvidenceSource | 'assumption';
+
 /** One try to hand a task to a provider. */
 export interface Attempt {
   id: string;
   provider: string;
   state: 'in_flight' | 'unknown' | 'accepted' | 'rejected' | 'not_sent' | 'absent';
   job_id: string | null;
-  outcome_by: EvidenceSource | null;
+  outcome_by: OutcomeSource | null;
   /**
    * See {@link Provider.identity}; null for attempts that were recorded before this column existed.
    */
@@ -108,7 +111,8 @@ const OVERLAPPING = statement(
   'attempt_overlapping',
   `select from attempts mine join attempts other on other.provider = mine.provider
      and other.id <> mine.id and (other.state in ('in_flight', 'unknown')
-       or (other.state = 'absent' and other.outcome_by = 'operator'))
+       or (other.state = 'absent'
+         and other.outcome_by in ('operator', 'assumption')))
      and other.created_at <= mine.send_before + $2 * interval '1 second'
      and mine.created_at <= other.send_before + $2 * interval '1 second'
    where mine.id = $1 limit 1`,
@@ -120,8 +124,8 @@ const MAX_CLOCK_DIFFERENCE_SECONDS = 150;
 /**
  * Whether another attempt was sent to the same provider at about the same time and may own a job
  * that looks like this attempt's. Such an attempt is in flight or unknown, or is absent only
- * because an operator decided so. The job specs are not compared, because each adapter compares
- * jobs in its own way.
+ * because an operator or the operator's policy decided so. The job specs are not compared, because
+ * each adapter compares jobs in its own way.
  * @param submitTimeoutSeconds how long after `send_before` a submit may still create a job
  */
 export async function hasOverlappingAttempt(

@@ -15,15 +15,18 @@ import {
   makeHeldTask,
   makeSubmittingTask,
   openTaskFixture,
+  PRICE,
   scriptedProvider,
   sql,
   submitDeps,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
+import { balances } from '../../ledger/ledger.ts';
 import { reconcile } from '../../operator/reconcile.ts';
+import type { Provider } from '../../providers/provider.ts';
 import { announce } from '../create/announce.ts';
 import { readTask } from '../create/create.ts';
-import { currentAttempt, insertAttempt } from './attempts.ts';
+import { currentAttempt, insertAttempt, SEND_WITHIN_SECONDS } from './attempts.ts';
 import { receiveCallback } from './callback.ts';
 import { recordEvidence } from './evidence.ts';
 import { findJobOf } from './find-job.ts';
@@ -240,4 +243,41 @@ test('the evidence has counts, bytes sent and each different finding once', asyn
     { source: 'find', finding: ABSENT, times: 2 },
     { source: 'callback', finding: { job: null, verified: false }, times: 1 },
   ]);
+});
+
+test('with the operator’s policy, weak absence ends a held task after its hours as an assumption, and a later job is an orphan', async () => {
+  await freezeClock(fixture.db, 100_000);
+  const { held, attempt } = await makeHeldTask(fixture);
+  await announce(fixture.db, held.id);
+  const assuming = { ...providerWith({}), assumeAbsentAfterHours: 2 };
+  const findAfter = async (seconds: number, by: Provider) => {
+    await freezeClock(fixture.db, 100_000 + SEND_WITHIN_SECONDS + seconds);
+    return findAgain(fixture, await readTask(fixture.db, held.id), by);
+  };
+  assert.equal((await findAfter(7199, assuming)).phase, 'held', 'too early');
+  assert.equal((await findAfter(7201, providerWith({}))).phase, 'held', 'no policy');
+  assert.equal((await findAfter(7201, { ...assuming, identity: 'elsewhere' })).phase, 'held');
+  const unreadable = scriptedProvider({ find: () => Promise.reject(new Error('HTTP 500')) });
+  const failing = { ...unreadable, assumeAbsentAfterHours: 2 };
+  assert.equal((await findAfter(7201, failing)).phase, 'held', 'a failed find assumes nothing');
+  const ended = await findAfter(7201, assuming);
+  assert.deepEqual([ended.phase, ended.error_code], ['failed', 'not_accepted']);
+  const { paid } = await balances(fixture.db, held.account_id);
+  assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
+  await callBack(fixture, attempt.id, report('job-after-assumption', true));
+  const { attempts, history, orphan_jobs: orphans } = await detailsOf(fixture, held.id);
+  assert.deepEqual([attempts[0]?.state, attempts[0]?.outcome_by], ['absent', 'assumption']);
+  assert.match(JSON.stringify(history.at(-1)), /assumed_absent_after_hours/);
+  assert.equal(orphans[0]?.state, 'confirmed');
+});
+
+test('an attempt that was assumed absent may own a job that looks like another attempt’s', async () => {
+  const found = { kind: 'found', jobId: 'job-of-either', by: 'likeness' } as const;
+  await freezeClock(fixture.db, 200_000);
+  const first = await makeHeldTask(fixture);
+  const second = await makeHeldTask(fixture);
+  await freezeClock(fixture.db, 210_000);
+  const assuming = { ...providerWith({}), assumeAbsentAfterHours: 2 };
+  assert.equal((await findAgain(fixture, second.held, assuming)).phase, 'failed');
+  assert.equal((await findAgain(fixture, first.held, providerWith({}, found))).phase, 'held');
 });

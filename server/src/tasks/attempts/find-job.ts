@@ -4,14 +4,14 @@ import type { FindOutcome, Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { postpone, type StepResult } from '../transitions.ts';
 import { type AttemptOutcome, applyOutcome } from './apply-outcome.ts';
-import { type Attempt, currentAttempt, hasOverlappingAttempt, takenJobs } from './attempts.ts';
 import {
-  type EvidenceSource,
-  isNamedForOtherAttempt,
-  type NamedJob,
-  namedJobs,
-  recordEvidence,
-} from './evidence.ts';
+  type Attempt,
+  currentAttempt,
+  hasOverlappingAttempt,
+  type OutcomeSource,
+  takenJobs,
+} from './attempts.ts';
+import { isNamedForOtherAttempt, type NamedJob, namedJobs, recordEvidence } from './evidence.ts';
 import type { FirstSeen } from './first-seen.ts';
 import { findJobInput, type JobSpecDeps } from './job-spec.ts';
 
@@ -27,7 +27,7 @@ export interface FindDeps extends JobSpecDeps {
 /** The result of a find. The outcome is `unknown` when the find was inconclusive. */
 interface Finding {
   outcome: Extract<AttemptOutcome, { kind: 'accepted' | 'absent' | 'unknown' }>;
-  by: EvidenceSource;
+  by: OutcomeSource;
   /**
    * The callback or the provider's find result that the outcome is based on. Kept as evidence.
    */
@@ -101,8 +101,12 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
   }
   // The job that could not be read may be the attempt's own, so absence is not concluded.
   if (failure !== undefined) throw failure;
-  const isAbsent = provesAbsence(deps, task, { attempt, found, observedSeconds });
-  return { outcome: { kind: isAbsent ? 'absent' : 'unknown' }, by: 'find', found };
+  const result = { attempt, found, observedSeconds };
+  if (provesAbsence(deps, task, result)) return { outcome: { kind: 'absent' }, by: 'find', found };
+  const hours = assumedAfterHours(deps, task, result);
+  if (hours === undefined) return { outcome: { kind: 'unknown' }, by: 'find', found };
+  const assumed = { ...found, assumed_absent_after_hours: hours };
+  return { outcome: { kind: 'absent' }, by: 'assumption', found: assumed };
 }
 
 type Found = Extract<FindOutcome, { kind: 'found' }>;
@@ -162,8 +166,7 @@ interface FindResult {
 /**
  * Whether a find without a result proves that the attempt has no job. Strong absence is proof only
  * if the provider's identity is still the one that the attempt was sent with, and if the submit
- * can't be under way any more. The second is checked by the database's clock and also by this
- * process's clock, because the database's clock may have jumped.
+ * can't be under way any more.
  */
 function provesAbsence(
   deps: FindDeps,
@@ -172,12 +175,48 @@ function provesAbsence(
 ): boolean {
   if (found.kind !== 'absent') return false;
   if (found.proof === 'final') return true;
-  const { identity, capabilities } = deps.providerOf(task);
-  const submitOverSeconds = deps.submitTimeoutSeconds + capabilities.findLagSeconds;
+  if (found.proof !== 'strong') return false;
   return (
-    found.proof === 'strong' &&
-    attempt.provider_identity === identity &&
-    attempt.seconds_past_send_before > submitOverSeconds &&
-    observedSeconds > submitOverSeconds
+    isAskedWhereSent(deps, task, attempt) && isSubmitOver(deps, task, attempt, observedSeconds)
   );
+}
+
+/**
+ * The hours after which the operator's policy ends a held task without proof: each find was without
+ * a result until then, at the identity that the attempt was sent with. A job that shows up later is
+ * an orphan job.
+ * @returns undefined if absence is not assumed, or not yet
+ */
+function assumedAfterHours(
+  deps: FindDeps,
+  task: Task,
+  { attempt, found, observedSeconds }: FindResult,
+): number | undefined {
+  const { assumeAbsentAfterHours: hours } = deps.providerOf(task);
+  if (hours === undefined || task.phase !== 'held' || found.kind !== 'absent') return undefined;
+  const isLate = attempt.seconds_past_send_before > hours * 3600;
+  const isAssumed =
+    isLate &&
+    isAskedWhereSent(deps, task, attempt) &&
+    isSubmitOver(deps, task, attempt, observedSeconds);
+  return isAssumed ? hours : undefined;
+}
+
+function isAskedWhereSent(deps: FindDeps, task: Task, attempt: Attempt): boolean {
+  return attempt.provider_identity === deps.providerOf(task).identity;
+}
+
+/**
+ * Whether the submit can't be under way any more, by the database's clock and also by this
+ * process's clock, because the database's clock may have jumped.
+ */
+function isSubmitOver(
+  deps: FindDeps,
+  task: Task,
+  attempt: Attempt,
+  observedSeconds: number,
+): boolean {
+  const { findLagSeconds } = deps.providerOf(task).capabilities;
+  const overSeconds = deps.submitTimeoutSeconds + findLagSeconds;
+  return attempt.seconds_past_send_before > overSeconds && observedSeconds > overSeconds;
 }

@@ -1,45 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { client } from '../test/client.ts';
 import { createTestDatabase, type TestDatabase } from '../test/database.ts';
-import { serviceEnvironment, startServiceProcess } from '../test/service/service-process.ts';
+import { ask, run } from '../test/service/command-line.ts';
+import { startServiceProcess } from '../test/service/service-process.ts';
 import { sql } from '../test/task-fixtures.ts';
 import { temporaryFolder } from '../test/temporary-folder.ts';
 import { until } from '../test/until.ts';
 import { createAccount } from './accounts/accounts.ts';
-
-const CLI = new URL('./framewright.ts', import.meta.url).pathname;
-
-interface Run {
-  code: number;
-  out: string;
-  err: string;
-}
-
-/** Runs one command line in its own process. */
-async function run(env: Record<string, string>, ...args: string[]): Promise<Run> {
-  const child = spawn(process.execPath, [CLI, ...args], { env: serviceEnvironment(env) });
-  const [out, err, [code]] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    once(child, 'exit'),
-  ]);
-  return { code, out, err };
-}
-
-type Members = Record<string, unknown>;
-
-/** Runs a command with --json, checks its exit code and returns the value that it printed. */
-async function ask(env: Record<string, string>, line: string, code = 0): Promise<Members> {
-  const done = await run(env, ...line.split(' '), '--json');
-  assert.equal(done.code, code, `${line}: ${done.err}`);
-  assert.equal(done.err, '');
-  assert.ok(done.out.endsWith('\n') && done.out.trimEnd().split('\n').length === 1, done.out);
-  return JSON.parse(done.out);
-}
 
 let database: TestDatabase;
 let env: { DATABASE_URL: string };

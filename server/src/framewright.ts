@@ -14,6 +14,9 @@ Usage: npx framewright COMMAND [--json]
 ${COMMANDS.map((command) => `  ${command.usage}\n      ${command.summary}`).join('\n')}
 
 ACCOUNT is an account id or an e-mail address. --json prints one JSON value on standard output.
+A command that changes something takes --reason TEXT, which some require, and --by NAME (who runs
+it; by default the OS user and host). It is recorded, see actions list; running it twice changes
+nothing. A list takes --limit N (100 rows, at most 1000) and --after CURSOR, for its next page.
 The commands also work while a service runs. They read two of its variables: DATA_DIR (./.data) and
 DATABASE_URL (the embedded database under DATA_DIR). docs/operations/README.md lists all variables.
 
@@ -33,14 +36,22 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
     if (opened.created && !parsed.json) {
       process.stderr.write(`framewright: created a new embedded database in ${config.dataDir}\n`);
     }
-    const { command, words, options, json } = parsed;
-    const result = await command.run(opened.db, { words, options });
+    const { command, json } = parsed;
+    const result = await command.run(opened.db, parsed);
     process.stdout.write(json ? `${JSON.stringify(result)}\n` : printPlain(result));
+    hintAtNextPage(parsed, result);
     const failed = typeof result === 'object' && result !== null && 'ok' in result && !result.ok;
     return failed ? 1 : 0;
   } finally {
     await opened.close();
   }
+}
+
+/** Says on standard error how to continue a list whose page is full. */
+function hintAtNextPage({ command, page }: ParsedCommandLine, result: unknown): void {
+  if (!command.cursorOf || !Array.isArray(result) || result.length < page.limit) return;
+  const after = command.cursorOf(result.at(-1));
+  process.stderr.write(`framewright: there may be more rows: add --after ${after}\n`);
 }
 
 async function runService(args: string[]): Promise<number> {

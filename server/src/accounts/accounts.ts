@@ -2,6 +2,7 @@ import {
   type Database,
   type Queryable,
   statement,
+  type Transaction,
   violatedConstraint,
 } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
@@ -12,10 +13,15 @@ const INSERT = statement('account_insert', 'insert into accounts (id, email) val
 
 /**
  * Creates an account without credits.
+ * @param record called with the new id within the same transaction
  * @returns its id
  * @throws UsageError if the text is not an e-mail address, or the address already has an account
  */
-export async function createAccount(db: Database, email: string): Promise<string> {
+export async function createAccount(
+  db: Database,
+  email: string,
+  record?: (tx: Transaction, accountId: string) => Promise<void>,
+): Promise<string> {
   if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 254) {
     throw new UsageError(`${JSON.stringify(email)} is not an e-mail address`);
   }
@@ -24,6 +30,7 @@ export async function createAccount(db: Database, email: string): Promise<string
     await db.transaction(async (tx) => {
       await tx.query(INSERT, [id, email]);
       await openBalances(tx, id);
+      await record?.(tx, id);
     });
   } catch (error) {
     if (violatedConstraint(error) !== 'accounts_email') throw error;
@@ -50,14 +57,16 @@ export async function findAccount(db: Queryable, idOrEmail: string): Promise<str
 
 const DISABLE = statement(
   'account_disable',
-  'update accounts set disabled_at = coalesce(disabled_at, clock_now()) where id = $1',
+  `update accounts set disabled_at = clock_now()
+   where id = $1 and disabled_at is null returning id`,
 );
 
 /**
  * Disables an account: from the next request on, all its API keys get 401. Its tasks continue.
+ * @returns false if it was disabled before
  */
-export async function disableAccount(db: Queryable, accountId: string): Promise<void> {
-  await db.query(DISABLE, [accountId]);
+export async function disableAccount(db: Queryable, accountId: string): Promise<boolean> {
+  return (await db.query(DISABLE, [accountId])).length > 0;
 }
 
 const ANY = statement('account_any', 'select 1 from accounts limit 1');

@@ -75,16 +75,21 @@ function isIsoTime(text: string): boolean {
 
 const REVOKE = statement(
   'key_revoke',
-  'update api_keys set revoked_at = coalesce(revoked_at, clock_now()) where id = $1 returning id',
+  `update api_keys set revoked_at = clock_now()
+   where id = $1 and revoked_at is null returning id`,
 );
+
+const EXISTS = statement('key_exists', 'select from api_keys where id = $1');
 
 /**
  * Revokes an API key: in every process, the next request with it gets 401.
+ * @returns false if it was revoked before
  * @throws UsageError if no key has this id
  */
-export async function revokeKey(db: Queryable, keyId: string): Promise<void> {
-  const rows = await db.query(REVOKE, [keyId]);
-  if (rows.length === 0) throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
+export async function revokeKey(db: Queryable, keyId: string): Promise<boolean> {
+  if ((await db.query(REVOKE, [keyId])).length > 0) return true;
+  if ((await db.query(EXISTS, [keyId])).length > 0) return false;
+  throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
 export interface KeyListing {

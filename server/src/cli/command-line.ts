@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../kernel/errors.ts';
-import type { Arguments, Command } from './command.ts';
+import { readAction } from './action.ts';
+import type { Arguments, Command, ListPage } from './command.ts';
 import { COMMANDS } from './commands.ts';
 
 /** A parsed and validated command line. */
@@ -16,7 +17,9 @@ export interface ParsedCommandLine extends Arguments {
 export function parseCommandLine(args: string[]): ParsedCommandLine {
   const command = findCommand(args);
   const rest = args.slice(nameOf(command).length);
-  const names = command.options.map((name) => [name, { type: 'string' }] as const);
+  const names = [...command.options, ...sharedOptions(command)].map(
+    (name) => [name, { type: 'string' }] as const,
+  );
   const flags = (command.flags ?? []).map((name) => [name, { type: 'boolean' }] as const);
   const { values, positionals } = parseStrictly(command, {
     // parseArgs reads a negative number as an option, unless the number comes after "--".
@@ -27,11 +30,33 @@ export function parseCommandLine(args: string[]): ParsedCommandLine {
     ],
     options: { ...Object.fromEntries([...names, ...flags]), json: { type: 'boolean' } },
   });
-  const { json, ...options } = values;
+  const { json, ...given } = values;
   if (positionals.length !== positionalNames(command).length) {
     throw new UsageError(`usage: npx framewright ${command.usage}`);
   }
-  return { command, words: positionals, options: textsOf(options), json: json === true };
+  const options = textsOf(given);
+  const action = readAction(command, nameOf(command).join(' '), options);
+  const page = readPage(options);
+  return { command, words: positionals, options, action, page, json: json === true };
+}
+
+/** The options that a command takes because it changes something, or because it is a list. */
+function sharedOptions(command: Command): string[] {
+  return [
+    ...(command.reason ? ['reason', 'by'] : []),
+    ...(command.cursorOf ? ['limit', 'after'] : []),
+  ];
+}
+
+const MAX_ROWS = 1000;
+const DEFAULT_ROWS = 100;
+
+function readPage({ limit = String(DEFAULT_ROWS), after }: Arguments['options']): ListPage {
+  const rows = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
+  if (rows < 1 || rows > MAX_ROWS) {
+    throw new UsageError(`--limit must be a whole number from 1 to ${MAX_ROWS}`);
+  }
+  return { limit: rows, after };
 }
 
 function findCommand(args: string[]): Command {
@@ -45,7 +70,7 @@ function findCommand(args: string[]): Command {
 
 /** The name of a command: the lower-case words at the beginning of its usage. */
 function nameOf(command: Command): string[] {
-  return command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word));
+  return command.usage.split(' ').filter((word) => /^[a-z][a-z-]*$/.test(word));
 }
 
 function positionalNames(command: Command): string[] {

@@ -1,10 +1,21 @@
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
+import type { Action } from '../operator/actions.ts';
+
+/** Which rows of a list a command prints. */
+export interface ListPage {
+  limit: number;
+  /** The cursor of the last row of the page before; undefined: the first page. */
+  after: string | undefined;
+}
 
 /** What a command gets: the words after its name, as many as its usage has, and its options. */
 export interface Arguments {
   words: string[];
   options: Record<string, string | undefined>;
+  /** For the record of what the command changes. */
+  action: Action;
+  page: ListPage;
 }
 
 /** An operator command. It reads or changes the database. */
@@ -15,6 +26,16 @@ export interface Command {
   options: readonly string[];
   /** Options without a value. */
   flags?: readonly string[];
+  /**
+   * Set for commands that change something: they take --reason and --by, and record what they
+   * changed (operator/actions.ts).
+   */
+  reason?: 'required' | 'optional';
+  /**
+   * Set for lists: they take --limit and --after. Returns the value of --after with which the list
+   * continues behind a row.
+   */
+  cursorOf?(row: object): string;
   /** @returns what the command prints: one object or a list of objects */
   run(db: Database, args: Arguments): Promise<unknown>;
 }

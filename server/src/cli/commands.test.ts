@@ -18,8 +18,8 @@ after(() => database.close());
 
 /** Runs a command line and returns the result that --json prints. */
 async function does(line: string, through: Database = db) {
-  const { command, words, options } = parseCommandLine(line.split(' '));
-  return JSON.parse(JSON.stringify(await command.run(through, { words, options })));
+  const parsed = parseCommandLine(line.split(' '));
+  return JSON.parse(JSON.stringify(await parsed.command.run(through, parsed)));
 }
 
 test('a repeated grant is booked once, and refused with other values', async () => {
@@ -64,9 +64,10 @@ test('keys are created with name and expiry, listed without their secrets, and r
 
 test('an account is disabled by its e-mail address or its id', async () => {
   const { account_id: id } = await does('accounts create edsger@example.com');
-  for (const name of ['Edsger@example.com', id]) {
-    assert.deepEqual(await does(`accounts disable ${name}`), { account_id: id, disabled: true });
-  }
+  const disabled = { account_id: id, disabled: true };
+  const first = await does('accounts disable Edsger@example.com');
+  assert.deepEqual(first, { ...disabled, changed: true });
+  assert.deepEqual(await does(`accounts disable ${id}`), { ...disabled, changed: false });
 });
 
 test('tasks are listed by phase and account, and shown in full', async (t) => {
@@ -98,7 +99,7 @@ const MISTAKES = [
   'credits grant ada@example.com five --kind paid --reference r',
   'credits grant ada@example.com 1.5 --kind paid --reference r',
   'credits grant ada@example.com -5 --kind paid --reference r',
-  'credits grant ada@example.com 5 --kind paid --reference r --reason x',
+  'credits grant ada@example.com 5 --kind paid --reference r --note x',
   'credits adjust ada@example.com 5 --kind paid --reference r',
   'credits adjust ada@example.com 0 --kind paid --reference r --reason x',
   'keys create ada@example.com --expires-at tomorrow',
@@ -107,6 +108,10 @@ const MISTAKES = [
   'tasks show task_unknown',
   'tasks list --phase sleeping',
   'tasks list --account nobody@example.com',
+  'actions list --limit 0',
+  'actions list --limit 1001',
+  'actions list --after yesterday',
+  'actions list --by ada',
   'audit now',
   'migrate now',
 ];

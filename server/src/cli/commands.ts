@@ -1,12 +1,13 @@
-import { ACCOUNT_COMMANDS } from './accounts.ts';
-import { AUDIT_COMMAND } from './audit.ts';
 import type { Command } from './command.ts';
-import { CREDIT_COMMANDS } from './credits.ts';
-import { KEY_COMMANDS } from './keys.ts';
-import { MIGRATE_COMMAND } from './migrate.ts';
-import { ORPHAN_COMMANDS } from './orphans.ts';
-import { RECONCILE_COMMAND } from './reconcile.ts';
-import { TASK_COMMANDS } from './tasks.ts';
+import { ACCOUNT_COMMANDS } from './commands/accounts.ts';
+import { ACTION_COMMANDS } from './commands/actions.ts';
+import { AUDIT_COMMAND } from './commands/audit.ts';
+import { CREDIT_COMMANDS } from './commands/credits.ts';
+import { KEY_COMMANDS } from './commands/keys.ts';
+import { MIGRATE_COMMAND } from './commands/migrate.ts';
+import { ORPHAN_COMMANDS } from './commands/orphans.ts';
+import { RECONCILE_COMMAND } from './commands/reconcile.ts';
+import { TASK_COMMANDS } from './commands/tasks.ts';
 
 /** All operator commands except `serve`, in the order of --help. */
 export const COMMANDS: readonly Command[] = [
@@ -16,6 +17,7 @@ export const COMMANDS: readonly Command[] = [
   ...TASK_COMMANDS,
   RECONCILE_COMMAND,
   ...ORPHAN_COMMANDS,
+  ...ACTION_COMMANDS,
   AUDIT_COMMAND,
   MIGRATE_COMMAND,
 ];

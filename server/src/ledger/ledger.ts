@@ -122,19 +122,24 @@ export interface Grant {
   reference: string;
 }
 
+/** Called within the transaction that books a transfer. */
+export type RecordTransfer = (tx: Transaction) => Promise<void>;
+
 /**
  * Gives credits, once per reference.
+ * @param record not called when the credits were booked earlier
  * @returns true when the credits were booked now; false when they were booked earlier, with the
  * same values
  * @throws UsageError when the reference was used with other values
  */
-export function grant(db: Database, given: Grant): Promise<boolean> {
+export function grant(db: Database, given: Grant, record?: RecordTransfer): Promise<boolean> {
   const { credits, reference } = given;
   if (!Number.isSafeInteger(credits) || credits <= 0) {
     throw new UsageError('CREDITS must be a whole number above zero');
   }
   const sides = { source: 'granted', target: 'available' } as const;
-  return bookOnce(db, { ...given, ...sides, reason: 'grant', reference: `grant:${reference}` });
+  const move = { ...given, ...sides, reason: 'grant', reference: `grant:${reference}` } as const;
+  return bookOnce(db, move, record);
 }
 
 /**
@@ -142,7 +147,11 @@ export function grant(db: Database, given: Grant): Promise<boolean> {
  * @throws UsageError when the reference was used with other values, or the account has fewer
  *   available credits than the adjustment takes
  */
-export async function adjust(db: Database, change: Grant & { note: string }): Promise<boolean> {
+export async function adjust(
+  db: Database,
+  change: Grant & { note: string },
+  record?: RecordTransfer,
+): Promise<boolean> {
   const { credits, reference } = change;
   if (!Number.isSafeInteger(credits) || credits === 0) {
     throw new UsageError('CREDITS must be a whole number other than 0, such as +50 or -50');
@@ -153,7 +162,7 @@ export async function adjust(db: Database, change: Grant & { note: string }): Pr
       : ({ source: 'available', target: 'granted' } as const);
   const size = { credits: Math.abs(credits), reference: `adjust:${reference}` };
   try {
-    return await bookOnce(db, { ...change, ...sides, ...size, reason: 'adjust' });
+    return await bookOnce(db, { ...change, ...sides, ...size, reason: 'adjust' }, record);
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
     throw new UsageError('the account has fewer available credits than the adjustment takes');
@@ -166,9 +175,12 @@ const READ = statement(
    from ledger_transfers where reference = $1`,
 );
 
-async function bookOnce(db: Database, move: Transfer): Promise<boolean> {
+async function bookOnce(db: Database, move: Transfer, record?: RecordTransfer): Promise<boolean> {
   try {
-    await transfer(db, move);
+    await db.transaction(async (tx) => {
+      await transfer(tx, move);
+      await record?.(tx);
+    });
     return true;
   } catch (error) {
     // Every violated constraint is looked at, because a repeated transfer may violate the check of

@@ -1,8 +1,8 @@
-import { findAccount } from '../accounts/accounts.ts';
-import { UsageError } from '../kernel/errors.ts';
-import { listTasks, showTask } from '../operator/task-listing.ts';
-import { TRANSITIONS } from '../tasks/transitions.ts';
-import type { Command } from './command.ts';
+import { findAccount } from '../../accounts/accounts.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { listTasks, showTask } from '../../operator/task-listing.ts';
+import { TRANSITIONS } from '../../tasks/transitions.ts';
+import type { Command } from '../command.ts';
 
 export const TASK_COMMANDS: readonly Command[] = [
   {

@@ -1,15 +1,22 @@
-import { UsageError } from '../kernel/errors.ts';
-import { type OperatorDecision, reconcile } from '../operator/reconcile.ts';
-import { isJobId } from '../providers/kit/job-id.ts';
-import { type Arguments, type Command, requiredOption } from './command.ts';
+import type { Transaction } from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { recordAction } from '../../operator/actions.ts';
+import { type OperatorDecision, reconcile } from '../../operator/reconcile.ts';
+import { isJobId } from '../../providers/kit/job-id.ts';
+import { type Arguments, type Command, requiredOption } from '../command.ts';
 
 export const RECONCILE_COMMAND: Command = {
   usage: 'reconcile ID (--accepted JOB_ID | --not-accepted | --failed) --reason TEXT',
   summary: 'Decide a held task: its job is JOB_ID, no provider accepted it, or it failed',
-  options: ['accepted', 'reason'],
+  options: ['accepted'],
   flags: ['not-accepted', 'failed'],
-  run: (db, { words: [id = ''], options }) =>
-    reconcile(db, id, readDecision(options), requiredOption(options, 'reason')),
+  reason: 'required',
+  run: (db, { words: [id = ''], options, action }) => {
+    const decision = readDecision(options);
+    const reason = requiredOption(options, 'reason');
+    const record = (tx: Transaction) => recordAction(tx, action, { target: id, details: decision });
+    return reconcile(db, id, decision, reason, record);
+  },
 };
 
 function readDecision(options: Arguments['options']): OperatorDecision {

@@ -1,5 +1,5 @@
-import { listOrphans } from '../operator/orphan-listing.ts';
-import type { Command } from './command.ts';
+import { listOrphans } from '../../operator/orphan-listing.ts';
+import type { Command } from '../command.ts';
 
 export const ORPHAN_COMMANDS: readonly Command[] = [
   {

@@ -1,4 +1,4 @@
-import type { Command } from './command.ts';
+import type { Command } from '../command.ts';
 
 /** Every command migrates the database when it opens it, so this one has nothing more to do. */
 export const MIGRATE_COMMAND: Command = {

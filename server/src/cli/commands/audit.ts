@@ -1,5 +1,5 @@
-import { audit } from '../operator/audit.ts';
-import type { Command } from './command.ts';
+import { audit } from '../../operator/audit.ts';
+import type { Command } from '../command.ts';
 
 export const AUDIT_COMMAND: Command = {
   usage: 'audit',

@@ -1,27 +1,30 @@
-import { findAccount } from '../accounts/accounts.ts';
-import type { Database } from '../database/database.ts';
-import { UsageError } from '../kernel/errors.ts';
-import { adjust, balances, type CreditKind, type Grant, grant } from '../ledger/ledger.ts';
-import { type Arguments, type Command, requiredOption } from './command.ts';
+import { findAccount } from '../../accounts/accounts.ts';
+import type { Database, Transaction } from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { adjust, balances, type CreditKind, type Grant, grant } from '../../ledger/ledger.ts';
+import { recordAction } from '../../operator/actions.ts';
+import { type Arguments, type Command, requiredOption } from '../command.ts';
 
 export const CREDIT_COMMANDS: readonly Command[] = [
   {
     usage: 'credits grant ACCOUNT CREDITS --kind paid|promotional --reference REF',
     summary: 'Give credits, once per reference',
     options: ['kind', 'reference'],
+    reason: 'optional',
     run: async (db, args) => {
       const movement = await readMovement(db, args);
-      return shown(db, movement, await grant(db, movement));
+      return shown(db, movement, await grant(db, movement, recordOf(args, movement)));
     },
   },
   {
     usage: 'credits adjust ACCOUNT ±CREDITS --kind KIND --reference REF --reason TEXT',
     summary: 'Correct a balance up or down, once per reference',
-    options: ['kind', 'reference', 'reason'],
+    options: ['kind', 'reference'],
+    reason: 'required',
     run: async (db, args) => {
       const movement = await readMovement(db, args);
-      const note = requiredOption(args.options, 'reason');
-      return shown(db, movement, await adjust(db, { ...movement, note }));
+      const change = { ...movement, note: requiredOption(args.options, 'reason') };
+      return shown(db, movement, await adjust(db, change, recordOf(args, movement)));
     },
   },
   {
@@ -40,6 +43,11 @@ async function readMovement(db: Database, { words, options }: Arguments): Promis
     kind: readKind(options.kind),
     reference: requiredOption(options, 'reference'),
   };
+}
+
+/** Records the movement as an action, within the transaction that books it. */
+function recordOf({ action }: Arguments, { accountId: target, ...details }: Grant) {
+  return (tx: Transaction) => recordAction(tx, action, { target, details });
 }
 
 function readCredits(text: string): number {

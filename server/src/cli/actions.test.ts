@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { hostname, userInfo } from 'node:os';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { ask, run } from '../../test/service/command-line.ts';
+import { makeHeldTask, openTaskFixture, sql } from '../../test/task-fixtures.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { recordAction } from '../operator/actions.ts';
+import { parseCommandLine } from './command-line.ts';
+
+let database: TestDatabase;
+
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.close());
+
+/** Runs a command line in this process. */
+async function does(args: string[], db = database.db) {
+  const parsed = parseCommandLine(args);
+  return JSON.parse(JSON.stringify(await parsed.command.run(db, parsed)));
+}
+
+async function recorded(target: string, db = database.db) {
+  const rows = await does(['actions', 'list', '--target', target], db);
+  return rows.map(({ command, actor, reason, details }: Record<string, unknown>) => ({
+    ...{ command, actor, reason, details },
+  }));
+}
+
+test('a command that changes something is recorded once, with who ran it and why', async () => {
+  const env = { DATABASE_URL: database.url };
+  const { account_id: id } = await ask(env, 'accounts create ada@example.com --by ada');
+  const disabled = await Promise.all(
+    [1, 2, 3].map(() => ask(env, `accounts disable ${id} --reason fraud`)),
+  );
+  assert.deepEqual(disabled.map(({ changed }) => changed).sort(), [false, false, true]);
+  const actor = `${userInfo().username}@${hostname()}`;
+  assert.deepEqual(await recorded(String(id)), [
+    { command: 'accounts disable', actor, reason: 'fraud', details: null },
+    { command: 'accounts create', actor: 'ada', reason: null, details: null },
+  ]);
+});
+
+test('grants, adjustments, keys and decisions are recorded, and a repeated one is not', async () => {
+  const { account_id: id } = await does(['accounts', 'create', 'grace@example.com']);
+  const movement = ['50', '--kind', 'paid', '--reference', 'r1', '--reason', 'invoice 7'];
+  for (const command of ['grant', 'adjust', 'grant', 'adjust']) {
+    await does(['credits', command, id, ...movement]);
+  }
+  const { key_id: key } = await does(['keys', 'create', id]);
+  await does(['keys', 'revoke', key, '--reason', 'leaked']);
+  assert.equal((await does(['keys', 'revoke', key])).changed, false);
+  const details = { kind: 'paid', credits: 50, reference: 'r1' };
+  const ofAccount = await recorded(id);
+  assert.deepEqual(
+    ofAccount.map(({ command, reason, details }: Record<string, unknown>) => [
+      ...[command, reason, details],
+    ]),
+    [
+      ['credits adjust', 'invoice 7', details],
+      ['credits grant', 'invoice 7', details],
+      ['accounts create', null, null],
+    ],
+  );
+  const commands = (await recorded(key)).map(({ command }: { command: string }) => command);
+  assert.deepEqual(commands, ['keys revoke', 'keys create']);
+});
+
+test('a decision is recorded with its reason; a refused one is not', async (t) => {
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { held } = await makeHeldTask(fixture);
+  const decision = ['reconcile', held.id, '--not-accepted', '--reason', 'console', '--by', 'bo'];
+  await does(decision, fixture.db);
+  await assert.rejects(does(decision, fixture.db), UsageError);
+  assert.deepEqual(await recorded(held.id, fixture.db), [
+    { command: 'reconcile', actor: 'bo', reason: 'console', details: { kind: 'not_accepted' } },
+  ]);
+});
+
+test('a change that fails leaves no record', async () => {
+  const { account_id: id } = await does(['accounts', 'create', 'alan@example.com']);
+  const line = ['credits', 'adjust', id, '-5', '--kind', 'paid', '--reference', 'r2'];
+  await assert.rejects(does([...line, '--reason', 'x']), /fewer available credits/);
+  await assert.rejects(does(['accounts', 'create', 'ALAN@example.com']), /already has an account/);
+  assert.equal((await recorded(id)).length, 1);
+});
+
+test('a list is read page by page, and says on standard error when a page is full', async () => {
+  const action = { command: 'accounts disable', actor: 'ada', reason: null };
+  await database.db.transaction(async (tx) => {
+    for (let n = 0; n < 7; n += 1) await recordAction(tx, action, { target: 'acct_paged' });
+  });
+  const list = ['actions', 'list', '--target', 'acct_paged', '--limit', '3'];
+  const seen: number[] = [];
+  for (let after: string[] = []; ; after = ['--after', String(seen.at(-1))]) {
+    const rows: Array<{ id: number }> = await does([...list, ...after]);
+    seen.push(...rows.map(({ id }) => id));
+    if (rows.length < 3) break;
+  }
+  const rows = await sql<{ id: number }>(
+    database.db,
+    `select id from operator_actions where target = 'acct_paged' order by id desc`,
+  );
+  assert.deepEqual(
+    seen,
+    rows.map(({ id }) => id),
+  );
+  const { out, err } = await run({ DATABASE_URL: database.url }, ...list);
+  assert.equal(out.trimEnd().split('\n').length, 4);
+  assert.match(err, new RegExp(`add --after ${seen[2]}\n$`));
+});
+
+test('a reason or a name of several lines is refused', () => {
+  for (const [option, text] of [
+    ['--reason', 'a\nb'],
+    ['--by', 'ada\u001b[2J'],
+  ]) {
+    assert.throws(
+      () => parseCommandLine(['accounts', 'disable', 'x', option ?? '', text ?? '']),
+      /must be one line/,
+    );
+  }
+});

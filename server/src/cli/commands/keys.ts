@@ -1,0 +1,40 @@
+import { findAccount } from '../../accounts/accounts.ts';
+import { createKey, listKeys, revokeKey } from '../../accounts/api-keys.ts';
+import { performAction, recordAction } from '../../operator/actions.ts';
+import type { Command } from '../command.ts';
+
+export const KEY_COMMANDS: readonly Command[] = [
+  {
+    usage: 'keys create ACCOUNT [--name N] [--expires-at ISO]',
+    summary: 'Create an API key; its secret is shown only once, now',
+    options: ['name', 'expires-at'],
+    reason: 'optional',
+    run: async (db, { words: [account = ''], options, action }) => {
+      const accountId = await findAccount(db, account);
+      const { name, 'expires-at': expiresAt } = options;
+      const { keyId, secret } = await db.transaction(async (tx) => {
+        const created = await createKey(tx, { accountId, name, expiresAt });
+        await recordAction(tx, action, { target: created.keyId, details: { account: accountId } });
+        return created;
+      });
+      return { key_id: keyId, secret };
+    },
+  },
+  {
+    usage: 'keys revoke KEY_ID',
+    summary: 'Respond 401 to this key from the next request on',
+    options: [],
+    reason: 'optional',
+    run: (db, { words: [keyId = ''], action }) =>
+      performAction(db, action, { target: keyId }, async (tx) => {
+        const changed = await revokeKey(tx, keyId);
+        return { key_id: keyId, revoked: true, changed };
+      }),
+  },
+  {
+    usage: 'keys list ACCOUNT',
+    summary: 'List the keys of an account, without their secrets',
+    options: [],
+    run: async (db, { words: [account = ''] }) => listKeys(db, await findAccount(db, account)),
+  },
+];

@@ -1,0 +1,89 @@
+import {
+  type Database,
+  namedStatement,
+  type Queryable,
+  type Transaction,
+} from '../database/database.ts';
+import { jsonText, storable } from '../database/json-text.ts';
+
+/** A command that changes something: its name, who runs it, and why. */
+export interface Action {
+  /** Such as `accounts disable`. */
+  command: string;
+  /** The OS user and host, or the value of --by. */
+  actor: string;
+  reason: string | null;
+}
+
+/** What an action changes. */
+export interface ActionTarget {
+  /** The id of an account, API key, task, object or job, or the name of a provider. */
+  target: string;
+  /** More about the change, without secrets and personal data. */
+  details?: object;
+}
+
+const INSERT = namedStatement(
+  'action_insert',
+  ['actor', 'command', 'target', 'reason', 'details'],
+  `insert into operator_actions (actor, command, target, reason, details)
+   values (:actor, :command, :target, :reason, :details)`,
+);
+
+/** Records an action within the transaction that makes the change. */
+export async function recordAction(
+  tx: Transaction,
+  { command, actor, reason }: Action,
+  { target, details }: ActionTarget,
+): Promise<void> {
+  const values = INSERT.values({
+    command,
+    actor: storable(actor),
+    target,
+    reason: reason === null ? null : storable(reason),
+    details: details === undefined ? null : jsonText(details),
+  });
+  await tx.query(INSERT, values);
+}
+
+/**
+ * Makes a change and records it, in one transaction. A run that finds nothing to change says so by
+ * `changed: false` and leaves no record, so a command may run twice.
+ */
+export function performAction<Result extends { changed: boolean }>(
+  db: Database,
+  action: Action,
+  changing: ActionTarget,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(async (tx) => {
+    const result = await work(tx);
+    if (result.changed) await recordAction(tx, action, changing);
+    return result;
+  });
+}
+
+interface ActionListing extends Action {
+  id: number;
+  at: Date;
+  target: string;
+  details: object | null;
+}
+
+const LIST = namedStatement(
+  'action_list',
+  ['target', 'after', 'limit'],
+  `select id, at, actor, command, target, reason, details from operator_actions
+   where (:target::text is null or target = :target)
+     and (:after::bigint is null or id < :after::bigint)
+   order by id desc limit :limit`,
+);
+
+/** Recorded actions, newest first. `after`: only those before the action with this id. */
+export function listActions(
+  db: Queryable,
+  filter: { target?: string | undefined; after?: number | undefined; limit: number },
+): Promise<ActionListing[]> {
+  const { target = null, after = null, limit } = filter;
+  return db.query<ActionListing>(LIST, LIST.values({ target, after, limit }));
+}

@@ -65,8 +65,8 @@ async function table(text: string): Promise<unknown[][]> {
 }
 
 test('no row is lost, every table had some, and the audit finds nothing', async () => {
-  const rowsAfter = await countRows();
-  assert.deepEqual(rowsAfter, rowsBefore);
+  const rowsAfter = await countRows(); // of newer tables too
+  assert.deepEqual({ ...rowsAfter, ...rowsBefore }, rowsAfter);
   for (const [name, rows] of Object.entries(rowsBefore)) assert.ok(rows > 0, `${name} was empty`);
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
 });

@@ -24,7 +24,7 @@ import type { Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
 import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
-import { deleteMarked } from './storage/objects.ts';
+import { deleteMarked, markExpired } from './storage/objects.ts';
 import type { Storage } from './storage/storage.ts';
 import { createFirstSeen } from './tasks/attempts/first-seen.ts';
 import { checkOrphans } from './tasks/attempts/orphan-check.ts';
@@ -237,6 +237,7 @@ function buildWorker(
       await scratch.maintain();
       for (const provider of providers.values()) provider.start?.();
       await worker.start();
+      startInterval(DELETE_SECONDS, { name: 'expiry', log, signal }, () => markExpired(db));
       startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
         deleteMarked({ db, storage }),
       );

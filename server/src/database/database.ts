@@ -7,9 +7,18 @@ export interface Statement {
   readonly text: string;
 }
 
+const named = new Map<string, Statement>();
+
 /** Names a statement. The name must be unique in the program. */
 export function statement(name: string, text: string): Statement {
-  return { name, text };
+  const made = { name, text };
+  if (name !== '') named.set(name, made);
+  return made;
+}
+
+/** The named statements of the modules that were imported so far. */
+export function namedStatements(): Statement[] {
+  return [...named.values()];
 }
 
 /** A statement whose parameters have names. */
@@ -40,7 +49,7 @@ export function namedStatement<Parameter extends string>(
   if (unused.size > 0) throw new Error(`${name} does not use ${[...unused].join(', ')}`);
   const values = (named: Record<Parameter, unknown>) =>
     parameters.map((parameter) => named[parameter]);
-  return { name, text: positional, values };
+  return { ...statement(name, positional), values };
 }
 
 /** The database itself, or one open transaction: both run statements. */

@@ -13,11 +13,18 @@ interface TaskListing {
   updated_at: Date;
 }
 
+const COLUMNS = `id, account_id, phase, held_cause, provider, request->>'model' as model, credits,
+     created_at, updated_at`;
+
 const LIST = statement(
   'operator_tasks',
-  `select id, account_id, phase, held_cause, provider, request->>'model' as model, credits,
-     created_at, updated_at
-   from tasks where ($1::text is null or phase = $1) and ($2::text is null or account_id = $2)
+  `select ${COLUMNS} from tasks where ($1::text is null or phase = $1)
+   order by created_at desc limit 1000`,
+);
+
+const LIST_OF_ACCOUNT = statement(
+  'operator_tasks_of_account',
+  `select ${COLUMNS} from tasks where account_id = $2 and ($1::text is null or phase = $1)
    order by created_at desc limit 1000`,
 );
 
@@ -26,7 +33,10 @@ export function listTasks(
   db: Database,
   filter: { phase?: string | undefined; accountId?: string | undefined },
 ): Promise<TaskListing[]> {
-  return db.query<TaskListing>(LIST, [filter.phase ?? null, filter.accountId ?? null]);
+  const { phase = null, accountId } = filter;
+  return accountId === undefined
+    ? db.query<TaskListing>(LIST, [phase])
+    : db.query<TaskListing>(LIST_OF_ACCOUNT, [phase, accountId]);
 }
 
 /** SQL for a JSON array of rows, in the given order. */

@@ -9,6 +9,7 @@ import type { Database } from '../database/database.ts';
 import { diskStorage } from './disk.ts';
 import {
   deleteMarked,
+  markExpired,
   markForDeletion,
   markReady,
   markReadyWith,
@@ -145,9 +146,11 @@ test('outputs are deleted after their retention, by the database’s clock', asy
   await markReady(db, [output], 30);
   await markReady(db, [kept], null);
   await database.setClock(30 * DAY_SECONDS - 60);
+  await markExpired(db);
   await deleteMarked({ db, storage });
   await assertKept(output, 'ready');
   await database.setClock(30 * DAY_SECONDS + 60);
+  await markExpired(db);
   await deleteMarked({ db, storage });
   await assertGone(output);
   await assertKept(kept, 'ready');
@@ -156,9 +159,11 @@ test('outputs are deleted after their retention, by the database’s clock', asy
 test('an object that a killed process left in state writing is deleted after a day, not before', async (t) => {
   t.after(() => database.setClock(0));
   const abandoned = await store('task_8');
+  await markExpired(db);
   await deleteMarked({ db, storage });
   await assertKept(abandoned, 'writing');
   await database.setClock(DAY_SECONDS + 60);
+  await markExpired(db);
   await deleteMarked({ db, storage });
   await assertGone(abandoned);
 });
@@ -186,7 +191,7 @@ test('an object that is deleted while it is written leaves no file', async () =>
   await assertGone(id);
 });
 
-test('a file that cannot be deleted does not stop the others from being deleted', async () => {
+test('a file that cannot be deleted is tried again after five minutes and delays no other', async (t) => {
   const [stuck, other] = [await store('task_11'), await store('task_11')];
   await markForDeletion(db, 'task_11', ['output']);
   const failing: Storage = {
@@ -200,5 +205,36 @@ test('a file that cannot be deleted does not stop the others from being deleted'
   await assertGone(other);
   await assertKept(stuck, 'deleting');
   await deleteMarked({ db, storage });
+  await assertKept(stuck, 'deleting');
+  t.after(() => database.setClock(0));
+  await database.setClock(5 * 60 + 1);
+  await deleteMarked({ db, storage });
   await assertGone(stuck);
+});
+
+test('many files that cannot be deleted do not delay the deletion of others', async () => {
+  const stuck = await Promise.all(Array.from({ length: 120 }, () => store('task_12')));
+  await markForDeletion(db, 'task_12', ['output']);
+  const failing: Storage = {
+    ...storage,
+    async delete(id) {
+      if (stuck.includes(id)) throw new Error('the disk fails');
+      await storage.delete(id);
+    },
+  };
+  const deleting = () => deleteMarked({ db, storage: failing });
+  await assert.rejects(deleting(), /the disk fails/);
+  const later = await store('task_13');
+  await markForDeletion(db, 'task_13', ['output']);
+  await assert.rejects(deleting(), /the disk fails/);
+  await assertGone(later);
+  assert.equal(await deleting(), 0);
+});
+
+test('expired outputs are marked in small batches', async (t) => {
+  t.after(() => database.setClock(0));
+  const ids = await Promise.all(Array.from({ length: 130 }, () => store('task_14')));
+  await markReady(db, ids, 1);
+  await database.setClock(DAY_SECONDS + 60);
+  assert.deepEqual([await markExpired(db), await markExpired(db)], [100, 30]);
 });

@@ -143,21 +143,54 @@ export async function readObject(db: Queryable, id: string, roles: ObjectRole[])
   return row;
 }
 
+/** How many objects one statement marks or takes, so that it is short. */
+const BATCH = 100;
+
+// `(select clock_now())`: see NOW in tasks/lease.ts.
 const MARK_EXPIRED = statement(
   'object_mark_expired',
-  `update objects set state = 'deleting' where state = 'ready' and delete_after <= clock_now()`,
+  `with expired as materialized (
+     select id from objects where state = 'ready' and delete_after <= (select clock_now())
+     order by delete_after limit ${BATCH} for update skip locked)
+   update objects set state = 'deleting' where id = any(array(select id from expired))
+   returning id`,
 );
 
 // A row that is `writing` for a day belongs to no running step: steps are far shorter.
 const MARK_ABANDONED = statement(
   'object_mark_abandoned',
-  `update objects set state = 'deleting'
-   where state = 'writing' and created_at < clock_now() - interval '1 day'`,
+  `with abandoned as materialized (
+     select id from objects
+     where state = 'writing' and created_at < (select clock_now()) - interval '1 day'
+     order by created_at limit ${BATCH} for update skip locked)
+   update objects set state = 'deleting' where id = any(array(select id from abandoned))
+   returning id`,
 );
 
-const MARKED = statement(
-  'object_marked',
-  `select id from objects where state = 'deleting' order by created_at limit 100`,
+/**
+ * Marks for deletion the outputs past their retention and the objects that killed processes left in
+ * state `writing`. Several processes may call it at once.
+ * @returns how many objects were marked: at most 100 of each kind in one call
+ */
+export async function markExpired(db: Database): Promise<number> {
+  const expired = await db.query(MARK_EXPIRED);
+  const abandoned = await db.query(MARK_ABANDONED);
+  return expired.length + abandoned.length;
+}
+
+/** A deletion that failed, or that a killed process began, is tried again after this time. */
+const DELETE_RETRY_MINUTES = 5;
+
+const TAKE_MARKED = statement(
+  'object_take_marked',
+  `with marked as materialized (
+     select id from objects where state = 'deleting' and delete_retry_at is null
+     limit ${BATCH} for update skip locked),
+   again as materialized (
+     select id from objects where state = 'deleting' and delete_retry_at <= (select clock_now())
+     order by delete_retry_at limit ${BATCH / 10} for update skip locked)
+   update objects set delete_retry_at = clock_now() + interval '${DELETE_RETRY_MINUTES} minutes'
+   where id = any(array(select id from marked union all select id from again)) returning id`,
 );
 
 const DELETED = statement(
@@ -167,15 +200,14 @@ const DELETED = statement(
 );
 
 /**
- * Deletes outputs past their retention, objects that were marked for deletion, and objects
- * that killed processes left in state `writing`. Several processes may call it at once.
- * @returns how many objects were deleted, at most 100 in one call
- * @throws the first failure to delete an object, after all others were tried
+ * Deletes the files of objects that are marked for deletion. Several processes may call it at once:
+ * each takes other objects.
+ * @returns how many objects were taken, at most 110 in one call
+ * @throws the first failure to delete an object, after all others were tried; it is tried again
+ *   after five minutes
  */
 export async function deleteMarked(deps: { db: Database; storage: Storage }): Promise<number> {
-  await deps.db.query(MARK_EXPIRED);
-  await deps.db.query(MARK_ABANDONED);
-  const rows = await deps.db.query<{ id: string }>(MARKED);
+  const rows = await deps.db.query<{ id: string }>(TAKE_MARKED);
   const failures: unknown[] = [];
   for (const { id } of rows) {
     await deleteObject(deps, id).catch((error: unknown) => failures.push(error));

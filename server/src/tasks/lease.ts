@@ -8,7 +8,9 @@ import type { QueueName } from '../queue/queue.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
-const FREE = '(leased_until is null or leased_until < clock_now())';
+// In a subquery: `clock_now()` is volatile, so that no index could be searched by it otherwise.
+const NOW = '(select clock_now())';
+const FREE = `(leased_until is null or leased_until < ${NOW})`;
 
 const TO_FETCH = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video'`;
 
@@ -20,7 +22,7 @@ const TO_FETCH = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'te
 const FETCHES_PER_ACCOUNT = 4;
 
 const FETCHING = `(select count(*) from tasks others
-     where others.account_id = tasks.account_id and others.leased_until > clock_now()
+     where others.account_id = tasks.account_id and others.leased_until > ${NOW}
        and others.phase in ('reserved', 'ingesting')
        and others.request->>'mode' <> 'text-to-video')`;
 
@@ -28,7 +30,7 @@ const CLAIM = statement(
   'task_claim',
   `update tasks set lease = lease + 1,
      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
-   where id = $1 and due_at <= clock_now() and ${FREE}
+   where id = $1 and due_at <= ${NOW} and ${FREE}
      and (not (${TO_FETCH}) or ${FETCHING} < ${FETCHES_PER_ACCOUNT})
    returning ${TASK_COLUMNS}`,
 );
@@ -106,7 +108,7 @@ export function ownPoolOf({ phase }: Pick<Task, 'phase'>): WorkerPool | undefine
 
 function dueInPool(pool: WorkerPool, condition: string): string {
   return `(select id, '${pool}' as pool from tasks
-     where due_at <= clock_now() and ${FREE} and ${condition}
+     where due_at <= ${NOW} and ${FREE} and ${condition}
      order by due_at limit ${MAX_DUE_PER_POOL})`;
 }
 
@@ -115,7 +117,7 @@ function dueInPool(pool: WorkerPool, condition: string): string {
 const DUE_TO_FETCH = `(select id, 'ingest' as pool from (
      select id, account_id, due_at, ${FETCHING} as fetching,
        row_number() over (partition by account_id order by due_at) as place
-     from tasks where due_at <= clock_now() and ${FREE} and ${TO_FETCH}) as waiting
+     from tasks where due_at <= ${NOW} and ${FREE} and ${TO_FETCH}) as waiting
    where place + fetching <= ${FETCHES_PER_ACCOUNT} order by due_at limit ${MAX_DUE_PER_POOL})`;
 
 // A task that still has to fetch files goes to the ingest pool; see queue.ts. Each pool has its own

@@ -186,13 +186,13 @@ test('the rules and indexes of the new states are there', async () => {
   }
   const partial = await table(
     `select indexname, substring(indexdef from 'WHERE .*') from pg_indexes where indexname in
-       ('one_live_attempt', 'attempts_uncertain', 'attempts_reconciled', 'objects_unfinished')`,
+       ('one_live_attempt', 'attempts_in_flight', 'attempts_reconciled', 'objects_deleting')`,
   );
   const states = partial.map(([name, where]) => [name, String(where).match(/(?<=')\w+(?=')/g)]);
   assert.deepEqual(Object.fromEntries(states), {
     attempts_reconciled: ['find', 'callback'],
-    attempts_uncertain: ['in_flight', 'unknown'],
-    objects_unfinished: ['writing', 'deleting'],
+    attempts_in_flight: ['in_flight'],
+    objects_deleting: ['deleting'],
     one_live_attempt: ['in_flight', 'unknown', 'accepted'],
   });
 });

@@ -7,7 +7,13 @@ import { assertError } from '../../../test/envelope.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { statement } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
-import { deleteMarked, markReady, type ObjectRole, storeFile } from '../../storage/objects.ts';
+import {
+  deleteMarked,
+  markExpired,
+  markReady,
+  type ObjectRole,
+  storeFile,
+} from '../../storage/objects.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 1000 }, (_, index) => index % 251));
 const DELIVERY_SECONDS = 60;
@@ -195,9 +201,11 @@ test('an expired link is 410, and a new link to the same file works', async () =
 test('after its retention a file is deleted, and its links are 410', async () => {
   const link = await store();
   const deps = { db: api.database.db, storage: api.deps.storage };
+  await markExpired(deps.db);
   await deleteMarked(deps);
   assert.equal((await fetchMedia(link)).status, 200);
   await api.database.setClock(RETENTION_DAYS * 86_400 + 1);
+  await markExpired(deps.db);
   await deleteMarked(deps);
   const id = new URL(link).pathname.slice('/media/'.length, -'.mp4'.length);
   await assertRefused(await linkTo(id), 'output_deleted');

@@ -110,11 +110,11 @@ export async function takenJobs(db: Queryable, provider: string, jobIds: string[
 const OVERLAPPING = statement(
   'attempt_overlapping',
   `select from attempts mine join attempts other on other.provider = mine.provider
-     and other.id <> mine.id and (other.state in ('in_flight', 'unknown')
-       or (other.state = 'absent'
-         and other.outcome_by in ('operator', 'assumption')))
+     and other.id <> mine.id
+     and (other.state in ('in_flight', 'unknown')
+       or (other.state = 'absent' and other.outcome_by in ('operator', 'assumption')))
      and other.created_at <= mine.send_before + $2 * interval '1 second'
-     and mine.created_at <= other.send_before + $2 * interval '1 second'
+     and other.send_before >= mine.created_at - $2 * interval '1 second'
    where mine.id = $1 limit 1`,
 );
 

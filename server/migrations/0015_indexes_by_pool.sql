@@ -1,0 +1,24 @@
+-- No index names leased_until: a lease is renewed without an entry in any index (a HOT update).
+
+-- Due tasks of a worker pool, per provider. The expression is POOL in tasks/lease.ts.
+create index tasks_due_in_pool on tasks (
+  (case when phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video' then 'ingest'
+    when phase in ('reserved', 'ingesting', 'submitting') then 'submit'
+    when phase = 'archiving' then 'archive'
+    when held_cause = 'acceptance' then 'find'
+    else 'poll' end), provider, due_at) where due_at is not null;
+-- Tasks that fetch files or wait to, per account.
+create index tasks_ingest on tasks (account_id, due_at)
+  where phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video';
+create index tasks_created on tasks (created_at);
+-- Submits under way, and those whose sender died.
+create index attempts_in_flight on attempts (provider) where state = 'in_flight';
+-- Attempts that may own a job that looks like another attempt's.
+create index attempts_with_possible_job on attempts (provider, send_before)
+  where state in ('in_flight', 'unknown') or (state = 'absent' and outcome_by in ('operator', 'assumption'));
+create index objects_deleting on objects (delete_retry_at) where state = 'deleting';
+create index objects_writing on objects (created_at) where state = 'writing';
+
+drop index tasks_fetching;
+drop index attempts_uncertain;
+drop index objects_unfinished;

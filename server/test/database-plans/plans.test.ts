@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { after, before, test } from 'node:test';
+import { namedStatements, type Statement } from '../../src/database/database.ts';
+import { renew } from '../../src/tasks/lease.ts';
+import { openTestApp, type TestApp } from '../app.ts';
+import { sql } from '../task-fixtures.ts';
+import { fillDatabase } from './filled-database.ts';
+
+/** Tables that grow with every task. */
+const GROWING = ['tasks', 'attempts', 'objects', 'ledger_transfers', 'evidence', 'task_history'];
+
+/** Statements that read whole tables, and may: operators run them, rarely, and wait for them. */
+const WHOLE_TABLES = /^audit_/;
+
+const SOURCE = new URL('../../src/', import.meta.url);
+
+let app: TestApp;
+
+before(async () => {
+  app = await openTestApp(); // adds the statements that routes make
+  await importStatements();
+  await fillDatabase(app.database.db, { ended: 6_000, live: 1_000 });
+});
+after(() => app.close());
+
+/** Imports every module that names a statement. */
+async function importStatements(): Promise<void> {
+  const names = await readdir(SOURCE, { recursive: true });
+  for (const name of names.filter((file) => /(?<!\.test)\.ts$/.test(file))) {
+    const text = await readFile(new URL(name, SOURCE), 'utf8');
+    if (/[sS]tatement\(/.test(text)) await import(new URL(name, SOURCE).href);
+  }
+}
+
+function statementNamed(name: string): Statement {
+  const found = namedStatements().find((statement) => statement.name === name);
+  if (!found) throw new Error(`there is no statement ${name}`);
+  return found;
+}
+
+interface Plan {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
+  Plans?: Plan[];
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+async function explain(text: string): Promise<Plan[]> {
+  const [row] = await sql<{ 'QUERY PLAN': Array<{ Plan: Plan }> }>(
+    app.database.db,
+    `explain (generic_plan, format json) ${text}`,
+  );
+  return (row?.['QUERY PLAN'] ?? []).flatMap(({ Plan: plan }) => nodesOf(plan));
+}
+
+test('no statement scans a whole table that grows with the tasks', async () => {
+  const wrong: string[] = [];
+  const checked = namedStatements().filter(({ name }) => !WHOLE_TABLES.test(name));
+  for (const { name, text } of checked) {
+    for (const node of await explain(text)) {
+      const table = node['Relation Name'] ?? '';
+      if (node['Node Type'].endsWith('Seq Scan') && GROWING.includes(table)) {
+        wrong.push(`${name} scans ${table}`);
+      }
+    }
+  }
+  assert.ok(checked.length > 60, `${checked.length} statements were found`);
+  assert.deepEqual(wrong, []);
+});
+
+/** Pages that a statement reads. */
+async function pagesRead(name: string, values: unknown[] = []): Promise<number> {
+  const { text } = statementNamed(name);
+  const explained = `explain (analyze, buffers, format json) ${text}`;
+  const [row] = await sql<{ 'QUERY PLAN': [{ Plan: Plan }] }>(app.database.db, explained, values);
+  const top = row?.['QUERY PLAN'][0].Plan;
+  return (top?.['Shared Hit Blocks'] ?? 0) + (top?.['Shared Read Blocks'] ?? 0);
+}
+
+/** A sweep that reads every task or object that waits for a later time reads hundreds of pages. */
+const MAX_PAGES = 100;
+
+test('sweeps do not read the rows that are not due yet', async () => {
+  for (const name of [
+    'task_due',
+    'object_mark_expired',
+    'object_mark_abandoned',
+    'object_take_marked',
+  ]) {
+    const pages = await pagesRead(name);
+    assert.ok(pages < MAX_PAGES, `${name} reads ${pages} pages`);
+  }
+});
+
+test('to look for an overlapping attempt does not read the attempts that have outcomes', async () => {
+  const [mine] = await sql<{ id: string }>(
+    app.database.db,
+    `select id from attempts where state = 'accepted' order by id limit 1`,
+  );
+  const pages = await pagesRead('attempt_overlapping', [mine?.id, 180]);
+  assert.ok(pages < MAX_PAGES, `it reads ${pages} pages`);
+});
+
+test('the renewal of a lease writes no index', async () => {
+  const { db } = app.database;
+  const tasks = await sql<{ id: string }>(
+    db,
+    `update tasks set lease = 1, leased_until = clock_now() + interval '5 seconds'
+     where phase = 'generating' and id like '%0' returning id`,
+  );
+  const leases = new Map(tasks.map(({ id }) => [id, 1]));
+  await renew(db, leases);
+  const before = await updates();
+  await renew(db, leases);
+  const after = await updates();
+  assert.equal(after.total - before.total, leases.size);
+  const share = (after.hot - before.hot) / leases.size;
+  assert.ok(share > 0.9, `${share * 100} % of the renewals wrote no index`);
+});
+
+async function updates(): Promise<{ total: number; hot: number }> {
+  const { db } = app.database;
+  await sql(db, 'select pg_stat_force_next_flush()');
+  const [row] = await sql<{ total: number; hot: number }>(
+    db,
+    `select n_tup_upd as total, n_tup_hot_upd as hot from pg_stat_user_tables
+     where relname = 'tasks'`,
+  );
+  return row ?? { total: 0, hot: 0 };
+}

@@ -92,7 +92,8 @@ async function startRoles(
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
-  const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, allow: config.outboundAllow });
+  const fetchSettings = { ...opened.guardedFetch, dnsServers: config.dnsServers };
+  const guardedFetch = createGuardedFetch({ ...fetchSettings, allow: config.outboundAllow });
   closers.push(() => guardedFetch.close());
   const shared = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
   const providers = await openProviders(config, shared, closers);

@@ -27,6 +27,7 @@ test('without any variable the service has the documented defaults', () => {
     reconcileSeconds: 30,
     outboundAllow: new Set(),
     outboundAllowText: '',
+    dnsServers: [],
     deliverySeconds: 86_400,
     retentionDays: 30,
     shutdownSeconds: 30,
@@ -78,6 +79,7 @@ const BAD: Record<string, string[]> = {
   ROLES: ['all', 'api,', 'api;worker', ','],
   STORAGE_URL: ['s3://bucket'],
   PROVIDER: ['openai', 'LOCAL'],
+  OUTBOUND_DNS: ['dns.example.com', '1.1.1', '1.1.1.1:x', '1.1.1.1,,8.8.8.8'],
   OUTBOUND_ALLOW: ['localhost', 'https://x:1', 'x:0', 'x:99999', 'a:1,,b:2'],
   LOG_LEVEL: ['loud', 'INFO'],
   ...Object.fromEntries(

@@ -10,6 +10,7 @@ import {
   webAddress,
 } from '../kernel/variables.ts';
 import { type AllowList, parseAllowList } from '../outbound/addresses.ts';
+import { type DnsServers, parseDnsServers } from '../outbound/host-lookup.ts';
 import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
 import { PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 
@@ -42,6 +43,8 @@ export interface Config {
   outboundAllow: AllowList;
   /** The text of OUTBOUND_ALLOW, for the warning at the start. */
   outboundAllowText: string;
+  /** For the names in URLs of clients and providers; empty: the system's. */
+  dnsServers: DnsServers;
   deliverySeconds: number;
   retentionDays: number;
   shutdownSeconds: number;
@@ -120,6 +123,7 @@ export function readConfig(env: Environment = process.env): Config {
     reconcileSeconds: number(env, 'RECONCILE_SECONDS', 30, { min: 0.01 }),
     outboundAllow: parseAllowList(read(env, 'OUTBOUND_ALLOW', '')),
     outboundAllowText: read(env, 'OUTBOUND_ALLOW', ''),
+    dnsServers: parseDnsServers(read(env, 'OUTBOUND_DNS', '')),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),

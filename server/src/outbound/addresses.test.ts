@@ -31,6 +31,7 @@ const PRIVATE_HOSTS = [
   ['[2001:10::1]', '[2001:20::1]', '[2001:30::1]', '[2001:db8::]', '[2001:db8::1]', '[3fff::1]'],
   ['[2620:4f:8000::1]', '[4000::1]', '[1::1]', '[8000::1]', '[e000::1]'],
   ['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'a.b.localhost.', 'ｌocalhost'],
+  ['postgres', 'ai', 'intranet.', 'nas.local', 'db.internal', 'a.b.corp', 'x.lan', 'y.home.arpa.'],
 ].flat();
 
 const PUBLIC_HOSTS = [
@@ -39,7 +40,7 @@ const PUBLIC_HOSTS = [
   ['172.15.255.255', '172.32.0.1', '192.167.1.1', '198.17.255.255', '198.20.0.1', '223.1.1.1'],
   ['[2606:4700:4700::1111]', '[2a00:1450:4001:81b::200e]', '[2620:fe::fe]', '[2001:4860::8888]'],
   ['[::ffff:8.8.8.8]', '[64:ff9b::808:808]', '[3000::1]'],
-  ['example.com', 'EXAMPLE.com', 'example.com.', 'localhost.example.com', 'notlocalhost'],
+  ['example.com', 'EXAMPLE.com', 'example.com.', 'localhost.example.com', 'notlocal.com'],
 ].flat();
 
 function refusal(check: () => unknown): string {

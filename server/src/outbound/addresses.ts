@@ -13,6 +13,16 @@ export type AllowList = ReadonlySet<string>;
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
 
 /**
+ * Domains that public DNS does not have. Sources: RFC 6761 (localhost), RFC 6762 with its appendix
+ * G (local and the private ones in common use), RFC 8375 (home.arpa), and ICANN, which reserved
+ * "internal" for private use in 2024. "localdomain" is a default of many resolvers.
+ */
+const PRIVATE_DOMAINS = [
+  ...['.localhost', '.local', '.localdomain', '.internal', '.intranet', '.private'],
+  ...['.corp', '.home', '.lan', '.home.arpa'],
+];
+
+/**
  * Parses `OUTBOUND_ALLOW`: `host:port,host:port`, IPv6 as `[::1]:8443`. Empty text allows no host.
  * @throws UsageError that names the invalid entry
  */
@@ -45,7 +55,7 @@ export function checkUrl(
   options: { plainHttpWhereAllowed?: boolean | undefined } = {},
 ): URL {
   const url = parseUrl(text);
-  const allowed = allow.has(hostAndPort(url));
+  const allowed = isAllowed(url, allow);
   const plainHttp = url.protocol === 'http:' && allowed && options.plainHttpWhereAllowed === true;
   if (url.protocol !== 'https:' && !plainHttp) {
     throw new OutboundError('not_https', 'The URL does not use https');
@@ -68,10 +78,21 @@ function parseUrl(text: string): URL {
   return url;
 }
 
+/**
+ * Whether a host can't be public, whatever DNS says. A name without a dot is private: only search
+ * domains or the hosts file make it useful. All these names get one response, so that no client
+ * finds out which private names exist.
+ */
 function isKnownPrivate(url: URL): boolean {
   const literal = literalAddress(url);
   if (literal !== undefined) return !isPublicAddress(literal);
-  return url.hostname === 'localhost' || url.hostname.endsWith('.localhost');
+  const labels = url.hostname.split('.');
+  return labels.length === 1 || PRIVATE_DOMAINS.some((domain) => url.hostname.endsWith(domain));
+}
+
+/** Whether the URL's `host:port` is on the list. */
+export function isAllowed(url: URL, allow: AllowList): boolean {
+  return allow.has(hostAndPort(url));
 }
 
 /**
@@ -79,10 +100,10 @@ function isKnownPrivate(url: URL): boolean {
  * @throws OutboundError not_public
  */
 export function checkAddresses(url: URL, addresses: string[], allow: AllowList): void {
-  if (allow.has(hostAndPort(url))) return;
-  const isAllowed = (address: string) =>
+  if (isAllowed(url, allow)) return;
+  const mayBeReached = (address: string) =>
     isPublicAddress(address) || allow.has(`${bracketed(address)}:${portOf(url)}`);
-  if (!addresses.every(isAllowed)) throw notPublic();
+  if (!addresses.every(mayBeReached)) throw notPublic();
 }
 
 /** The IP address that is a URL's host, without brackets; undefined when its host is a name. */

@@ -1,10 +1,13 @@
 import type { Client } from 'undici';
+import type { LookupClient } from './lookup-turns.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 /** One download, from DNS to the last byte, with its timer and its connections. */
 export interface DownloadSession {
   /** Aborts when the caller aborts, the deadline passes or the guarded fetch closes. */
   signal: AbortSignal;
+  /** The customer whose look-ups are limited; undefined if no customer named the URL. */
+  client: LookupClient | undefined;
   /** Adds a connection, which is closed when the session ends, if not earlier. */
   addClient(client: Client): void;
   /** Closes one connection; resolves when its socket is closed. */
@@ -17,6 +20,7 @@ export interface DownloadSession {
 
 export function beginDownloadSession(options: {
   signal?: AbortSignal | undefined;
+  client?: LookupClient | undefined;
   deadlineSeconds: number;
   onEnd: (session: DownloadSession) => void;
 }): DownloadSession {
@@ -29,6 +33,7 @@ export function beginDownloadSession(options: {
   const onCallerAbort = () => void session.end(options.signal?.reason);
   const session: DownloadSession = {
     signal: stop.signal,
+    client: options.client,
     addClient: (client) => clients.add(client),
     async closeClient(client) {
       clients.delete(client);

@@ -1,26 +1,32 @@
-import { lookup } from 'node:dns/promises';
 import { type AllowList, checkUrl } from './addresses.ts';
 import { countedChunks, openBody, type Pace } from './body.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';
 import {
-  type PinnedResponse,
-  type RequestRules,
+  createDnsLookup,
+  createSystemLookup,
+  type DnsServers,
   type Resolve,
-  requestPinned,
-} from './pinned-request.ts';
+} from './host-lookup.ts';
+import { createLookupTurns, type LookupClient } from './lookup-turns.ts';
+import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
 export interface GuardedFetchOptions {
   /** Hosts that may be reached although they are not public; see {@link AllowList}. */
   allow: AllowList;
-  /** All addresses of a host name; the system's resolver when not given. */
+  /**
+   * All addresses of a host name. When not given: the system's resolver for hosts on the allow
+   * list, DNS alone for all others.
+   */
   resolve?: Resolve | undefined;
+  /** The DNS servers for hosts that are not on the allow list; the system's when not given. */
+  dnsServers?: DnsServers | undefined;
   /** Certificates (PEM) trusted instead of the system's and `NODE_EXTRA_CA_CERTS`. */
   ca?: string | undefined;
   /**
-   * For resolving the host name; the same time again for connect and TLS together. 10 when not
-   * given.
+   * For resolving the host name, once the look-up has its turn; the same time again for connect and
+   * TLS together. 10 when not given.
    */
   connectTimeoutSeconds?: number | undefined;
   /** From the request to the end of the response's headers. 20 when not given. */
@@ -38,6 +44,8 @@ export interface GuardedFetchOptions {
 
 export interface DownloadOptions {
   signal?: AbortSignal | undefined;
+  /** The customer who names the URL; undefined if a provider names it. */
+  client?: LookupClient | undefined;
   /** Counts the bytes of the body, after content decoding. */
   budget: ByteBudget;
   /** For the whole download, including the time that its reader takes. */
@@ -88,6 +96,7 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
       if (closed) throw shuttingDown();
       const session = beginDownloadSession({
         signal: options.signal,
+        client: options.client,
         deadlineSeconds: options.deadlineSeconds ?? settings.deadlineSeconds ?? 300,
         onEnd: (ended) => sessions.delete(ended),
       });
@@ -104,7 +113,9 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
 function rulesOf(options: GuardedFetchOptions): DownloadRules {
   return {
     allow: options.allow,
-    resolve: options.resolve ?? ((host) => lookup(host, { all: true })),
+    resolve: options.resolve ?? createDnsLookup(options.dnsServers ?? []),
+    resolveAllowed: options.resolve ?? createSystemLookup(),
+    lookupTurns: createLookupTurns(),
     ca: options.ca,
     connectTimeoutSeconds: options.connectTimeoutSeconds ?? 10,
     headersTimeoutSeconds: options.headersTimeoutSeconds ?? 20,

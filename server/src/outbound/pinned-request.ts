@@ -1,19 +1,20 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'undici';
-import { type AllowList, checkAddresses, literalAddress } from './addresses.ts';
+import { type AllowList, checkAddresses, isAllowed, literalAddress } from './addresses.ts';
 import type { DownloadSession } from './download-session.ts';
+import type { Resolve } from './host-lookup.ts';
+import type { LookupTurns } from './lookup-turns.ts';
 import { OutboundError } from './refusal.ts';
-
-/** Gives all addresses of a host name, like `dns.lookup` with `all`. */
-export type Resolve = (host: string) => Promise<LookupAddress[]>;
 
 /** The rules for every request of a download, redirects included. */
 export interface RequestRules {
   allow: AllowList;
   resolve: Resolve;
+  /** For hosts on the allow list. */
+  resolveAllowed: Resolve;
+  lookupTurns: LookupTurns;
   ca?: string | undefined;
   connectTimeoutSeconds: number;
   headersTimeoutSeconds: number;
@@ -45,7 +46,7 @@ export async function requestPinned(
   rules: RequestRules,
   session: DownloadSession,
 ): Promise<PinnedResponse> {
-  const addresses = await findAddresses(url, rules, session.signal);
+  const addresses = await findAddresses(url, rules, session);
   const client = connectTo(url, addresses, rules);
   session.addClient(client);
   const response = await client.request({
@@ -69,13 +70,13 @@ export async function requestPinned(
 async function findAddresses(
   url: URL,
   rules: RequestRules,
-  signal: AbortSignal,
+  { client, signal }: DownloadSession,
 ): Promise<LookupAddress[]> {
   signal.throwIfAborted();
   const literal = literalAddress(url);
   const addresses =
     literal === undefined
-      ? await resolveInTime(url.hostname, rules, signal)
+      ? await rules.lookupTurns.run(client, signal, () => resolveInTime(url, rules, signal))
       : [{ address: literal, family: isIP(literal) }];
   if (addresses.length === 0) {
     throw new OutboundError('not_reachable', 'The host name has no address');
@@ -85,20 +86,28 @@ async function findAddresses(
   return addresses;
 }
 
-async function resolveInTime(host: string, rules: RequestRules, signal: AbortSignal) {
-  const done = new AbortController();
-  const waiting = AbortSignal.any([signal, done.signal]);
-  const tooSlow = delay(rules.connectTimeoutSeconds * 1000, undefined, { signal: waiting });
+/** The time that a look-up waits for its turn does not count. */
+async function resolveInTime(url: URL, rules: RequestRules, signal: AbortSignal) {
+  const tooSlow = new AbortController();
+  const timer = setTimeout(
+    () => tooSlow.abort(new OutboundError('too_slow', 'The host name was not resolved in time')),
+    rules.connectTimeoutSeconds * 1000,
+  );
+  const ended = AbortSignal.any([signal, tooSlow.signal]);
+  const resolve = isAllowed(url, rules.allow) ? rules.resolveAllowed : rules.resolve;
   try {
-    return await Promise.race([
-      rules.resolve(host),
-      tooSlow.then(() => {
-        throw new OutboundError('too_slow', 'The host name was not resolved in time');
-      }),
-    ]);
+    return await Promise.race([resolve(url.hostname, ended), rejectionOf(ended)]);
+  } catch (failure) {
+    throw ended.aborted ? ended.reason : failure;
   } finally {
-    done.abort();
+    clearTimeout(timer);
   }
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }
 
 function connectTo(url: URL, addresses: LookupAddress[], rules: RequestRules): Client {

@@ -114,10 +114,11 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
 async function fetchTo(
   filePath: string,
   guardedFetch: GuardedFetch,
-  { input, budget, signal }: Copy,
+  { task, input, budget, signal }: Copy,
 ) {
   try {
-    const { body } = await guardedFetch.download(input.url, { signal, budget });
+    const client = { accountId: task.account_id, taskId: task.id };
+    const { body } = await guardedFetch.download(input.url, { signal, client, budget });
     await writeStream(body, filePath);
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import { type Answer, type DnsServer, startDnsServer } from '../../test/dns-server.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { ByteBudget } from './byte-budget.ts';
+import { createGuardedFetch } from './guarded-fetch.ts';
+import { createDnsLookup, createSystemLookup, parseDnsServers } from './host-lookup.ts';
+import { OutboundError } from './refusal.ts';
+
+const NAMES: Record<string, Answer> = {
+  'both.example.com': { a: ['8.8.8.8', '8.8.4.4'], aaaa: ['2001:4860:4860::8888'] },
+  'only4.example.com': { a: ['8.8.8.8'] },
+  'only6.example.com': { aaaa: ['2001:4860:4860::8888'] },
+  'alias.example.com': { cname: 'both.example.com', a: ['8.8.8.8'] },
+  'half.example.com': { silent: ['AAAA'], a: ['8.8.8.8'] },
+  'empty.example.com': {},
+  'failing.example.com': { failure: 'servfail' },
+  'refused.example.com': { failure: 'refused' },
+  'silent.example.com': { silent: 'all' },
+  'private.example.com': { a: ['10.0.0.1'] },
+  'host-file.example.com': { a: ['8.8.8.8'] },
+};
+
+let server: DnsServer;
+
+before(async () => {
+  server = await startDnsServer((name) => NAMES[name]);
+});
+after(() => server.close());
+
+async function addresses(host: string, servers = [server.address]): Promise<string[]> {
+  const found = await createDnsLookup(servers)(host, AbortSignal.timeout(20_000));
+  return found.map(({ address, family }) => `${family} ${address}`);
+}
+
+async function refusal(url: string, connectTimeoutSeconds = 10): Promise<string> {
+  const guardedFetch = createGuardedFetch({
+    ...{ allow: new Set(), dnsServers: [server.address], connectTimeoutSeconds },
+  });
+  try {
+    await guardedFetch.download(url, { budget: new ByteBudget(1) });
+    return assert.fail('not refused');
+  } catch (error) {
+    assert.ok(error instanceof OutboundError, String(error));
+    return `${error.reason}: ${error.message}`;
+  } finally {
+    await guardedFetch.close();
+  }
+}
+
+test('a look-up gives the addresses of both families, also through an alias', async () => {
+  assert.deepEqual(await addresses('both.example.com'), [
+    ...['4 8.8.8.8', '4 8.8.4.4', '6 2001:4860:4860::8888'],
+  ]);
+  assert.deepEqual(await addresses('only4.example.com'), ['4 8.8.8.8']);
+  assert.deepEqual(await addresses('only6.example.com'), ['6 2001:4860:4860::8888']);
+  assert.deepEqual(await addresses('alias.example.com'), ['4 8.8.8.8']);
+});
+
+test('a name server that never responds for one family does not refuse the other', async () => {
+  assert.deepEqual(await addresses('half.example.com'), ['4 8.8.8.8']);
+});
+
+test('each failure of DNS has its public reason', async () => {
+  const unresolved = 'not_reachable: The host name could not be resolved';
+  for (const host of ['missing', 'empty', 'failing', 'refused', 'a'.repeat(64)]) {
+    assert.equal(await refusal(`https://${host}.example.com/`), unresolved, host);
+  }
+  const late = 'too_slow: The host name was not resolved in time';
+  assert.equal(await refusal('https://silent.example.com/', 0.3), late);
+  const notPublic = 'not_public: The host does not have a public address';
+  assert.equal(await refusal('https://private.example.com/'), notPublic);
+});
+
+test('when no DNS server listens, the name is not resolved and the host was not refused', async () => {
+  const socket = createSocket('udp4').bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  await new Promise((resolve) => socket.close(() => resolve(undefined)));
+  const looking = addresses('both.example.com', [`127.0.0.1:${port}`]);
+  await assert.rejects(looking, /could not be resolved/);
+});
+
+test('names without a dot and names of private domains are refused without a query', async () => {
+  const { length } = server.queries;
+  const notPublic = 'not_public: The host does not have a public address';
+  for (const host of ['localhost', 'postgres', 'db.internal', 'nas.local', 'a.b.home.arpa']) {
+    assert.equal(await refusal(`https://${host}/`), notPublic, host);
+  }
+  assert.equal(server.queries.length, length);
+});
+
+test('search domains are not tried', async () => {
+  const { length } = server.queries;
+  await refusal('https://redis.default/');
+  assert.deepEqual(server.queries.slice(length).sort(), ['A redis.default', 'AAAA redis.default']);
+});
+
+test('an aborted look-up ends at once', async () => {
+  const stop = new AbortController();
+  const looking = createDnsLookup([server.address])('silent.example.com', stop.signal);
+  const ended = assert.rejects(looking);
+  stop.abort();
+  await ended;
+});
+
+test('the system’s resolver reads the hosts file, and is asked once for the same name', async () => {
+  const resolve = createSystemLookup();
+  const { signal } = new AbortController();
+  const first = resolve('localhost', signal);
+  assert.equal(resolve('localhost', signal), first);
+  const texts = (await first).map(({ address }) => address);
+  assert.ok(texts.every((address) => ['127.0.0.1', '::1'].includes(address)));
+  await new Promise(setImmediate);
+  assert.notEqual(resolve('localhost', signal), first);
+});
+
+test('the error for an invalid DNS server names the entry', () => {
+  const servers = ['1.1.1.1', '127.0.0.1:5353', '[::1]:53', '2606:4700:4700::1111'];
+  assert.deepEqual(parseDnsServers(servers.join(', ')), servers);
+  assert.deepEqual(parseDnsServers('  '), []);
+  for (const entry of ['dns.example.com', '1.1.1', '1.1.1.1:x', 'https://1.1.1.1', '']) {
+    assert.throws(
+      () => parseDnsServers(`1.1.1.1,${entry}`),
+      (error) => error instanceof UsageError && error.message.includes(`"${entry}"`),
+      entry,
+    );
+  }
+});

@@ -1,0 +1,111 @@
+import type { LookupAddress } from 'node:dns';
+import { lookup, Resolver } from 'node:dns/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { UsageError } from '../kernel/errors.ts';
+import { createSemaphore } from '../kernel/semaphore.ts';
+import { OutboundError } from './refusal.ts';
+
+/**
+ * Gives all addresses of a host name.
+ * @param signal ends the look-up
+ */
+export type Resolve = (host: string, signal: AbortSignal) => Promise<LookupAddress[]>;
+
+/** Addresses of DNS servers, as `dns.setServers` takes them. Empty: those of the system. */
+export type DnsServers = readonly string[];
+
+/** How long the second address family may take after the first one was resolved. */
+const SECOND_FAMILY_MS = 1000;
+
+/**
+ * Parses `OUTBOUND_DNS`: `1.1.1.1,[2606:4700:4700::1111]:53`. Empty text: the system's servers.
+ * @throws UsageError that names the invalid entry
+ */
+export function parseDnsServers(text: string): DnsServers {
+  if (text.trim() === '') return [];
+  const servers = text.split(',').map((entry) => entry.trim());
+  for (const server of servers) {
+    try {
+      new Resolver().setServers([server]);
+    } catch (cause) {
+      const message = `OUTBOUND_DNS: "${server}" is not an IP address, with a port if needed`;
+      throw new UsageError(message, { cause });
+    }
+  }
+  return servers;
+}
+
+/**
+ * Resolves the names that clients and providers choose, by DNS alone: the hosts file and search
+ * domains do not apply. A look-up uses no thread, and nothing of it is left when its signal aborts.
+ * Each look-up has a resolver of its own, so it can be ended alone.
+ * @throws OutboundError not_reachable or too_slow
+ */
+export function createDnsLookup(servers: DnsServers): Resolve {
+  return async (host, signal) => {
+    const resolver = new Resolver();
+    if (servers.length > 0) resolver.setServers(servers);
+    const cancel = () => resolver.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    const done = new AbortController();
+    try {
+      const families = [resolver.resolve4(host), resolver.resolve6(host)];
+      // Some name servers never respond to queries for IPv6 addresses.
+      Promise.any(families)
+        .then(() => delay(SECOND_FAMILY_MS, undefined, { signal: done.signal }))
+        .then(cancel, () => {});
+      return addressesIn(await Promise.allSettled(families));
+    } finally {
+      done.abort();
+      signal.removeEventListener('abort', cancel);
+    }
+  };
+}
+
+function addressesIn(families: PromiseSettledResult<string[]>[]): LookupAddress[] {
+  const addresses = families.flatMap((family, index) => {
+    const texts = family.status === 'fulfilled' ? family.value : [];
+    return texts.map((address) => ({ address, family: index === 0 ? 4 : 6 }));
+  });
+  if (addresses.length > 0) return addresses;
+  const failures = families.map((family) => (family.status === 'rejected' ? family.reason : null));
+  throw dnsRefusal(failures);
+}
+
+/** A failure without a code of DNS is a bug of the service, and is returned unchanged. */
+function dnsRefusal(failures: unknown[]): unknown {
+  const codes = failures.map(dnsCode);
+  const bug = failures.find((failure, index) => failure !== null && codes[index] === undefined);
+  if (bug !== undefined) return bug;
+  const [cause] = failures;
+  if (codes.includes('ETIMEOUT')) {
+    return new OutboundError('too_slow', 'The host name was not resolved in time', { cause });
+  }
+  return new OutboundError('not_reachable', 'The host name could not be resolved', { cause });
+}
+
+function dnsCode(failure: unknown): string | undefined {
+  if (!(failure instanceof Error) || !('syscall' in failure) || !('code' in failure)) {
+    return undefined;
+  }
+  return String(failure.code);
+}
+
+/**
+ * Resolves names as the system does, hosts file included: for names that the operator allows. A
+ * look-up occupies a thread of a small pool, also after it was given up, and connections to the
+ * database and to providers use that pool too. So it runs one look-up at a time, and one per name.
+ */
+export function createSystemLookup(): Resolve {
+  const turns = createSemaphore(1);
+  const underWay = new Map<string, Promise<LookupAddress[]>>();
+  return (host) => {
+    const known = underWay.get(host);
+    if (known !== undefined) return known;
+    const started = turns.run(undefined, () => lookup(host, { all: true }));
+    underWay.set(host, started);
+    const forget = () => underWay.delete(host);
+    started.then(forget, forget);
+    return started;
+  };
+}

@@ -25,7 +25,10 @@ export interface RunningService extends AsyncDisposable {
 export async function openBenchSetup(): Promise<BenchSetup> {
   const folder = await temporaryFolder();
   const log = createLog({ level: 'warn' });
-  const database = await openConfiguredDatabase(readConfig({ DATA_DIR: folder.path }), log);
+  const database = await openConfiguredDatabase(readConfig({ DATA_DIR: folder.path }), {
+    log,
+    migrates: true,
+  });
   return {
     db: database.db,
     databaseUrl: database.url,

@@ -1,3 +1,4 @@
+-- oldest-program: 0013
 -- What operators changed by commands: one row per change, written in the transaction of the change.
 create table operator_actions (
   id bigint generated always as identity primary key,

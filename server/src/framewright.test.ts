@@ -83,6 +83,9 @@ test('migrate brings an empty database up to date', async (t) => {
   t.after(() => empty.close());
   await sql(empty.db, 'drop schema public cascade');
   await sql(empty.db, 'create schema public');
+  const early = await run({ DATABASE_URL: empty.url }, 'audit');
+  assert.equal(early.code, 2);
+  assert.match(early.err, /^framewright: the database has no tables yet.*migrate[^\n]*\n$/);
   assert.deepEqual(await ask({ DATABASE_URL: empty.url }, 'migrate'), { up_to_date: true });
   await sql(empty.db, 'select 1 from tasks');
 });

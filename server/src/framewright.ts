@@ -31,7 +31,13 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
   const { readDatabaseConfig } = await import('./config/config.ts');
   const config = readDatabaseConfig();
   const { openConfiguredDatabase } = await import('./open-database.ts');
-  const opened = await openConfiguredDatabase(config, createLog({ level: 'silent' }));
+  const opened = await openConfiguredDatabase(config, {
+    log: createLog({ level: 'silent' }),
+    migrates: parsed.command.migrates === true,
+    report: (text) => {
+      if (!parsed.json) process.stderr.write(`framewright: ${text}\n`);
+    },
+  });
   try {
     if (opened.created && !parsed.json) {
       process.stderr.write(`framewright: created a new embedded database in ${config.dataDir}\n`);

@@ -2,7 +2,7 @@ import { EmbeddedPostgresError, openEmbeddedDatabase } from 'embedded-postgres';
 import pg from 'pg';
 import type { DatabaseConfig } from './config/config.ts';
 import { type Database, openDatabase } from './database/database.ts';
-import { migrate } from './database/migrate.ts';
+import { checkSchema, migrate } from './database/migrate.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { installQueue } from './queue/queue.ts';
@@ -10,7 +10,7 @@ import { installQueue } from './queue/queue.ts';
 /** Connections of the process's own pool. Its queue has four more, and a worker one for LISTEN. */
 const CONNECTIONS = 24;
 
-/** An open database with an up-to-date schema. */
+/** An open database with a schema that this program can work on. */
 export interface OpenedDatabase {
   url: string;
   db: Database;
@@ -21,14 +21,24 @@ export interface OpenedDatabase {
   close(): Promise<void>;
 }
 
+export interface OpenOptions {
+  log: Log;
+  /**
+   * Whether to bring the schema up to date; otherwise an older schema is refused. A new embedded
+   * database always gets its schema.
+   */
+  migrates: boolean;
+  /** Receives the progress of migrations, one line at a time. */
+  report?: (text: string) => void;
+}
+
 /**
- * Opens the database of DATABASE_URL, or the embedded one if that variable is not set, and brings
- * its schema up to date.
- * @throws UsageError when the database can't be reached
+ * Opens the database of DATABASE_URL, or the embedded one if that variable is not set.
+ * @throws UsageError when it can't be reached, or when this program can't work on its schema
  */
 export async function openConfiguredDatabase(
   config: DatabaseConfig,
-  log: Log,
+  { log, migrates, report = () => {} }: OpenOptions,
 ): Promise<OpenedDatabase> {
   const { databaseUrl, dataDir } = config;
   const embedded =
@@ -39,8 +49,12 @@ export async function openConfiguredDatabase(
   const url = databaseUrl ?? embedded?.url ?? '';
   try {
     await reach(url);
-    await migrate(url);
-    await installQueue(url);
+    if (migrates || embedded?.created) {
+      await migrate(url, { report });
+      await installQueue(url);
+    } else {
+      await checkSchema(url);
+    }
     const db = openDatabase({ url, connections: CONNECTIONS, log });
     return {
       url,

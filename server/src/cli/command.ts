@@ -36,6 +36,8 @@ export interface Command {
    * continues behind a row.
    */
   cursorOf?(row: object): string;
+  /** Whether it brings the schema up to date. Other commands refuse an older schema. */
+  migrates?: boolean;
   /** @returns what the command prints: one object or a list of objects */
   run(db: Database, args: Arguments): Promise<unknown>;
 }

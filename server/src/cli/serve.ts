@@ -19,7 +19,11 @@ export async function serve(config: Config): Promise<number> {
   const log = createLog({ level: config.logLevel });
   const stop = stopRequest(log);
   checkProviderAddresses(config, log);
-  const opened = await openConfiguredDatabase(config, log);
+  const opened = await openConfiguredDatabase(config, {
+    log,
+    migrates: true,
+    report: (text) => log.info(`migrations: ${text}`),
+  });
   opened.onExit((cause) => {
     log.fatal({ cause }, 'the embedded database ended; the service shuts down');
     stop.request(1);

@@ -1,18 +1,41 @@
 import assert from 'node:assert/strict';
-import { readdir } from 'node:fs/promises';
-import { test } from 'node:test';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { migrate } from './migrate.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { checkSchema, type MigrateOptions, migrate } from './migrate.ts';
+import { MIGRATIONS_FOLDER, readMigrations } from './migration-files.ts';
 
-test('each migration runs once and in order when several processes start at once', async (t) => {
+/** An empty database, and a folder of migrations of its own. */
+async function openEmpty(t: TestContext, files: Record<string, string> = {}) {
   const database = await createTestDatabase();
   t.after(() => database.close());
+  const folder = await temporaryFolder();
+  t.after(() => folder[Symbol.asyncDispose]());
   const { db, url } = database;
-  const files = (await readdir(new URL('../../migrations/', import.meta.url))).sort();
-  assert.deepEqual(await migrate(url), [], 'a database that is up to date does not change');
   await sql(db, 'drop schema public cascade');
   await sql(db, 'create schema public');
+  const write = (name: string, text: string) => writeFile(path.join(folder.path, name), text);
+  for (const [name, text] of Object.entries(files)) await write(name, text);
+  const reports: string[] = [];
+  const run = (options: MigrateOptions = {}) =>
+    migrate(url, {
+      folder: pathToFileURL(`${folder.path}/`),
+      report: (text) => reports.push(text),
+      ...options,
+    });
+  return { db, url, write, run, reports };
+}
+
+const HEADER = '-- oldest-program: 0013\n';
+const ALONE = `${HEADER}-- transaction: none\n`;
+
+test('each migration runs once and in order when several processes start at once', async (t) => {
+  const { db, url } = await openEmpty(t);
+  const files = (await readMigrations(MIGRATIONS_FOLDER)).map(({ name }) => name);
   const runs = await Promise.all([migrate(url), migrate(url), migrate(url)]);
   assert.deepEqual(
     runs.filter((ran) => ran.length > 0),
@@ -24,25 +47,110 @@ test('each migration runs once and in order when several processes start at once
     files,
   );
   await sql(db, 'select 1 from ledger_transfers');
-});
-
-test('migrations are numbered without gaps', async () => {
-  const files = (await readdir(new URL('../../migrations/', import.meta.url))).sort();
-  for (const [index, name] of files.entries()) {
-    assert.match(name, new RegExp(`^${String(index + 1).padStart(4, '0')}_[a-z_]+\\.sql$`));
-  }
+  assert.deepEqual(await migrate(url), [], 'a database that is up to date does not change');
 });
 
 test('a failed migration is rolled back, and runs again after its cause is removed', async (t) => {
-  const database = await createTestDatabase();
-  t.after(() => database.close());
-  const { db, url } = database;
-  await sql(db, 'drop schema public cascade');
-  await sql(db, 'create schema public');
+  const { db, url } = await openEmpty(t);
   await sql(db, 'create table api_keys (in_the_way int)');
-  await assert.rejects(migrate(url), /migration 0002_accounts\.sql failed/);
+  const cause = /migration 0002_accounts\.sql failed: relation "api_keys" already exists/;
+  await assert.rejects(migrate(url), cause);
   const there = await sql(db, `select 1 from pg_tables where tablename = 'accounts'`);
   assert.deepEqual(there, []);
   await sql(db, 'drop table api_keys');
   assert.ok((await migrate(url)).includes('0002_accounts.sql'));
+});
+
+test('a file without a transaction builds an index while rows are written', async (t) => {
+  const { db, run } = await openEmpty(t, {
+    '0014_table.sql': `${HEADER}create table numbers (n int);\n`,
+    '0015_index.sql': `${ALONE}-- by value\ncreate index concurrently numbers_n on numbers (n);\n`,
+  });
+  assert.deepEqual(await run(), ['0014_table.sql', '0015_index.sql']);
+  assert.deepEqual(await indexes(db), [{ name: 'numbers_n', valid: true }]);
+});
+
+test('an invalid index of an interrupted run is dropped and built again', async (t) => {
+  const { db, run, write, reports } = await openEmpty(t, {
+    '0014_table.sql': `${HEADER}create table numbers (n int);\n`,
+  });
+  await run();
+  await sql(db, 'insert into numbers values (1), (1)');
+  const build = 'create unique index concurrently numbers_n on numbers (n)';
+  await assert.rejects(sql(db, build), /could not create unique index/);
+  assert.deepEqual(await indexes(db), [{ name: 'numbers_n', valid: false }]);
+  await write('0015_index.sql', `${ALONE}${build};\n`);
+  await assert.rejects(run(), /0015_index\.sql failed: could not create unique index/);
+  assert.ok(reports.some((text) => text.includes('drops the invalid index numbers_n')));
+  assert.deepEqual(await indexes(db), [], 'the index of the failed run is dropped');
+  await sql(db, 'delete from numbers');
+  assert.deepEqual(await run(), ['0015_index.sql']);
+  assert.deepEqual(await indexes(db), [{ name: 'numbers_n', valid: true }]);
+});
+
+function indexes(db: Parameters<typeof sql>[0]) {
+  return sql(
+    db,
+    `select indexrelid::regclass::text as name, indisvalid as valid from pg_index
+     where indrelid = 'numbers'::regclass`,
+  );
+}
+
+test('an index that was built before the process died is not built again', async (t) => {
+  const { db, run } = await openEmpty(t, {
+    '0014_index.sql': `${ALONE}create index concurrently numbers_n on numbers (n);\n`,
+  });
+  await sql(db, 'create table numbers (n int)');
+  await sql(db, 'create index numbers_n on numbers (n)');
+  assert.deepEqual(await run(), ['0014_index.sql']);
+});
+
+test('an update with a limit is repeated until it changes no row', async (t) => {
+  const { db, run, reports } = await openEmpty(t, {
+    '0014_fill.sql': `${ALONE}update numbers set m = n
+      where n in (select n from numbers where m is null limit 4);\n`,
+  });
+  await sql(db, 'create table numbers (n int, m int)');
+  await sql(db, 'insert into numbers select generate_series(1, 10)');
+  await run();
+  assert.deepEqual(await sql(db, 'select 1 from numbers where m is distinct from n'), []);
+  assert.ok(reports.includes('changed 8 rows so far'));
+});
+
+test('several processes may build an index at once', async (t) => {
+  const { db, run } = await openEmpty(t, {
+    '0014_index.sql': `${ALONE}create index concurrently numbers_n on numbers (n);\n`,
+  });
+  await sql(db, 'create table numbers (n int)');
+  await sql(db, 'insert into numbers select generate_series(1, 20000)');
+  const runs = await Promise.all([run(), run(), run()]);
+  assert.deepEqual(runs.flat(), ['0014_index.sql']);
+});
+
+const WRONG = [
+  ['0014_x.sql', '-- oldest-program: 13\nselect 1;', /"13" is no value of "oldest-program"/],
+  ['0014_x.sql', '-- oldest-program: 0015\nselect 1;', /must be able to use it/],
+  ['0014_x.sql', `${HEADER}-- transaction: maybe\nselect 1;`, /no value of "transaction"/],
+  ['0014_x.sql', `${ALONE}create index x on y (z);`, /can't have this statement: create index x/],
+  ['0014_x.sql', `${ALONE}update y set z = 1;`, /can't have this statement: update y/],
+  ['x.sql', HEADER, /the name of a migration/],
+] as const;
+
+test('a file that does not keep to the rules is refused', async (t) => {
+  for (const [name, text, words] of WRONG) {
+    const { run } = await openEmpty(t, { [name]: text });
+    await assert.rejects(run(), words);
+  }
+});
+
+test('a command refuses an older schema and says what to do', async (t) => {
+  const { db, url } = await openEmpty(t);
+  await assert.rejects(checkSchema(url), /has no tables yet.* "npx framewright migrate"/);
+  await migrate(url);
+  await checkSchema(url);
+  await sql(db, `delete from migrations where name like '0013%'`);
+  await assert.rejects(checkSchema(url), {
+    name: 'UsageError',
+    message: /older than this program: 0013_provider_quota\.sql must run first/,
+  });
 });

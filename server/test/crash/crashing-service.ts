@@ -8,7 +8,7 @@ import { withCrashPoints } from './crash-points.ts';
 // point CRASH_AT of the request whose Idempotency-Key is CRASH_KEY.
 const config = readConfig();
 const log = createLog({ level: config.logLevel });
-const opened = await openConfiguredDatabase(config, log);
+const opened = await openConfiguredDatabase(config, { log, migrates: true });
 const db = withCrashPoints(opened.db, {
   key: process.env.CRASH_KEY ?? '',
   at: process.env.CRASH_AT ?? '',

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
+import { MIGRATIONS_FOLDER, readMigrations } from '../../src/database/migration-files.ts';
 import { balances, reserve, settle } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { sql } from '../task-fixtures.ts';
 
-const FOLDER = new URL('../../migrations/', import.meta.url);
 /** The last migration of the release before tables, columns and states got their new names. */
 const RELEASED = '0008_evidence.sql';
 
@@ -22,14 +22,11 @@ before(async () => {
   await makeReleasedDatabase();
   rowsBefore = await countRows();
   const ran = await migrate(database.url);
-  assert.deepEqual(ran, (await migrationFiles()).slice(ran.length * -1));
+  const names = (await readMigrations(MIGRATIONS_FOLDER)).map(({ name }) => name);
+  assert.deepEqual(ran, names.slice(ran.length * -1));
   assert.equal(ran[0]?.slice(0, 4), '0009');
 });
 after(() => database.close());
-
-async function migrationFiles(): Promise<string[]> {
-  return (await readdir(FOLDER)).sort();
-}
 
 /** Puts the schema of the release and some rows in its own words into the empty database. */
 async function makeReleasedDatabase(): Promise<void> {
@@ -38,8 +35,9 @@ async function makeReleasedDatabase(): Promise<void> {
     db,
     'create table migrations (name text primary key, ran_at timestamptz default now())',
   );
-  for (const name of (await migrationFiles()).filter((file) => file <= RELEASED)) {
-    await sql(db, await readFile(new URL(name, FOLDER), 'utf8'));
+  const files = await readMigrations(MIGRATIONS_FOLDER);
+  for (const { name, text } of files.filter((file) => file.name <= RELEASED)) {
+    await sql(db, text);
     await sql(db, 'insert into migrations (name) values ($1)', [name]);
   }
   await sql(db, await readFile(new URL('rows-of-0008.sql', import.meta.url), 'utf8'));

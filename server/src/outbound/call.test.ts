@@ -331,3 +331,44 @@ test('when the caller aborts, the outcome is not_sent before the first byte and 
   expectNotSent(await post(host.url, { signal: stop.signal }), /enough/);
   assert.equal(host.connectionCount(), 1);
 });
+
+test('a body that is a stream arrives as it is, and is closed when the host stops reading', async () => {
+  const head = { 'content-length': '6' };
+  const sent = await startHost((socket) => {
+    socket.on('data', () => {
+      if (sent.received().endsWith('abcdef')) socket.end('HTTP/1.1 204 No Content\r\n\r\n');
+    });
+  });
+  async function* parts() {
+    yield Buffer.from('abc');
+    yield Buffer.from('def');
+  }
+  const outcome = await post(sent.url, { headers: head, body: parts() });
+  assert.equal(outcome.kind, 'responded');
+  const stalled = await startHost((socket) => socket.pause());
+  const chunk = Buffer.alloc(2 ** 20);
+  let readBytes = 0;
+  let isClosed = false;
+  async function* large() {
+    try {
+      for (; readBytes < 2 ** 30; readBytes += chunk.length) yield chunk;
+    } finally {
+      isClosed = true;
+    }
+  }
+  const headers = { 'content-length': String(2 ** 30) };
+  const late = await post(stalled.url, { headers, body: large(), timeoutSeconds: 0.5 });
+  assert.equal(late.kind, 'unknown');
+  assert.ok(isClosed);
+  assert.ok(readBytes < 64 * 2 ** 20, `${readBytes} bytes were read for a host that reads nothing`);
+});
+
+test('a body that fails is an unknown outcome', async () => {
+  const host = await startHost(() => {});
+  async function* failing() {
+    yield Buffer.from('abc');
+    throw new Error('the disk is gone');
+  }
+  const outcome = await post(host.url, { headers: { 'content-length': '6' }, body: failing() });
+  assert.ok(outcome.kind === 'unknown' && outcome.cause.includes('the disk is gone'));
+});

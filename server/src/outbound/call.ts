@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request as startRequest } from 'node:http';
 import { isIP, connect as openTcp, type Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { connect as openTls } from 'node:tls';
 
 /** One HTTP call to a host that an operator configured: private addresses and http are allowed. */
@@ -8,7 +9,8 @@ export interface Call {
   url: string;
   method: string;
   headers: Record<string, string>;
-  body?: Uint8Array | string | undefined;
+  /** A stream needs a `content-length` header, and is read only as fast as the host takes it. */
+  body?: Uint8Array | string | AsyncIterable<Uint8Array> | undefined;
   /** From the first byte sent to the last byte of the response. */
   timeoutSeconds: number;
   /** For DNS, connect and TLS together. 10 when not given, at most `timeoutSeconds`. */
@@ -145,9 +147,17 @@ async function send(
   request.on('error', () => {});
   // The signal is needed: a 101 closes the connection without a 'response' or 'error' event.
   const responded = once(request, 'response', { signal });
-  request.end(call.body);
-  const [response] = await responded;
-  return response;
+  if (!isStream(call.body)) {
+    request.end(call.body);
+    return (await responded)[0];
+  }
+  // A stream that fails closes the request without an 'error' event. A response may come early.
+  const sent = pipeline(call.body, request).then(() => responded);
+  return (await Promise.race([responded, sent]))[0];
+}
+
+function isStream(body: Call['body']): body is AsyncIterable<Uint8Array> {
+  return typeof body === 'object' && !(body instanceof Uint8Array);
 }
 
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {

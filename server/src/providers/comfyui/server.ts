@@ -1,4 +1,4 @@
-import type { CallOnce, CallOutcome, CallResponse } from '../../outbound/call.ts';
+import type { Call, CallOnce, CallOutcome, CallResponse } from '../../outbound/call.ts';
 import { parseJson } from '../kit/json-call.ts';
 
 /**
@@ -18,7 +18,7 @@ interface ServerRequest {
   method: 'GET' | 'HEAD' | 'POST';
   /** With the query. */
   path: string;
-  body?: { contentType: string; bytes: Uint8Array | string };
+  body?: { headers: Record<string, string>; bytes: Call['body'] };
   mayStillSend?: () => boolean;
 }
 
@@ -38,11 +38,10 @@ const RESPONSE_BYTES = 64 * 2 ** 20;
 
 export function callServer(server: ServerAddress, request: ServerRequest): Promise<CallOutcome> {
   const { body } = request;
-  const type: Record<string, string> = body ? { 'content-type': body.contentType } : {};
   return server.call({
     url: server.baseUrl + request.path,
     method: request.method,
-    headers: { ...type, ...authorizationOf(server) },
+    headers: { ...body?.headers, ...authorizationOf(server) },
     body: body?.bytes,
     timeoutSeconds: server.timeoutSeconds,
     mayStillSend: request.mayStillSend,

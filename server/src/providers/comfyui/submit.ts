@@ -101,7 +101,8 @@ async function post(
   job: { prompt: unknown; prompt_id: string },
   mayStillSend: () => boolean,
 ): Promise<SubmitOutcome> {
-  const body = { contentType: 'application/json', bytes: JSON.stringify(job) };
+  const headers = { 'content-type': 'application/json' };
+  const body = { headers, bytes: JSON.stringify(job) };
   return outcomeOf(
     await callServer(server, { method: 'POST', path: '/prompt', body, mayStillSend }),
   );

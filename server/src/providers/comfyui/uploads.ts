@@ -25,20 +25,21 @@ export async function upload(
   openInput: OpenInput,
 ): Promise<string> {
   const filename = `${input.objectId}.${fileEnding(input.mediaType)}`;
-  const bytes = await readInput(await openInput(input.objectId));
-  if (!(await isThere(server, filename, bytes.length))) await send(server, filename, bytes);
+  const sizeBytes = await measure(await openInput(input.objectId));
+  if (!(await isThere(server, filename, sizeBytes))) {
+    await send(server, { filename, sizeBytes, open: () => openInput(input.objectId) });
+  }
   return `${SUBFOLDER}/${filename} [temp]`;
 }
 
-async function readInput(file: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array[] = [];
+/** Reads the file to its end and counts its bytes, so that it is never in memory as a whole. */
+async function measure(file: AsyncIterable<Uint8Array>): Promise<number> {
   let sizeBytes = 0;
   for await (const chunk of file) {
     sizeBytes += chunk.length;
     if (sizeBytes > UPLOAD_BYTES) throw tooLarge();
-    chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  return sizeBytes;
 }
 
 function tooLarge(): ServerError {
@@ -53,16 +54,39 @@ async function isThere(server: ServerAddress, filename: string, sizeBytes: numbe
   return status === 200 && headers['content-length'] === String(sizeBytes);
 }
 
-async function send(server: ServerAddress, filename: string, bytes: Uint8Array<ArrayBuffer>) {
-  const form = new FormData();
-  form.set('image', new Blob([bytes]), filename);
-  form.set('subfolder', SUBFOLDER);
-  form.set('type', 'temp');
-  form.set('overwrite', 'true');
-  const encoded = new Response(form);
-  const contentType = encoded.headers.get('content-type') ?? '';
-  const body = { contentType, bytes: new Uint8Array(await encoded.arrayBuffer()) };
+interface File {
+  /** Letters, digits, `_`, `-` and dots only: it needs no escaping. */
+  filename: string;
+  sizeBytes: number;
+  open(): Promise<AsyncIterable<Uint8Array>>;
+}
+
+async function send(server: ServerAddress, file: File): Promise<void> {
+  const body = multipart({ subfolder: SUBFOLDER, type: 'temp', overwrite: 'true' }, file);
   const { status } = await askServer(server, { method: 'POST', path: '/upload/image', body });
   if (status !== 200)
     throw new ServerError(`the response to the upload was HTTP ${status}`, status);
+}
+
+/** A multipart/form-data body (RFC 7578) that streams the file as its last field, `image`. */
+function multipart(fields: Record<string, string>, { filename, sizeBytes, open }: File) {
+  const boundary = `framewright-${crypto.randomUUID()}`;
+  const fieldHead = (disposition: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n`;
+  const head = Object.entries(fields)
+    .map(([name, value]) => `${fieldHead(`name="${name}"`)}\r\n${value}\r\n`)
+    .join('');
+  const fileHead = fieldHead(`name="image"; filename="${filename}"`);
+  const before = Buffer.from(`${head}${fileHead}content-type: application/octet-stream\r\n\r\n`);
+  const after = Buffer.from(`\r\n--${boundary}--\r\n`);
+  async function* stream() {
+    yield before;
+    yield* await open();
+    yield after;
+  }
+  const headers = {
+    'content-type': `multipart/form-data; boundary=${boundary}`,
+    'content-length': String(before.length + sizeBytes + after.length),
+  };
+  return { headers, bytes: stream() };
 }

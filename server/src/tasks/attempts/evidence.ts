@@ -10,12 +10,20 @@ export type EvidenceSource = 'sender' | 'find' | 'callback' | 'operator';
  */
 const MAX_FINDS = 100;
 
+/**
+ * At most this many different findings of callbacks are kept per attempt: verified ones, and as
+ * many others. Anyone who knows a callback URL can invent jobs, and each named job costs a read.
+ */
+const MAX_CALLBACKS = 10;
+
 const RECORD = statement(
   'evidence_record',
   `insert into evidence as e (attempt_id, source, finding, digest)
    select $1, $2, $3::jsonb, md5($3::jsonb::text)
-   where $2 <> 'find' or ${MAX_FINDS} >
-       (select count(*) from evidence where attempt_id = $1 and source = 'find')
+   where case $2 when 'find' then ${MAX_FINDS} when 'callback' then ${MAX_CALLBACKS} end >
+       (select count(*) from evidence where attempt_id = $1 and source = $2
+          and ($2 <> 'callback' or finding->'verified' = $3::jsonb->'verified'))
+     or $2 not in ('find', 'callback')
      or exists (select from evidence
        where attempt_id = $1 and source = $2 and digest = md5($3::jsonb::text))
    on conflict (attempt_id, source, digest)

@@ -156,6 +156,24 @@ test('a callback is recorded even after the limit of 100 different find failures
   assert.match(JSON.stringify(evidence), /"times": ?2/, 'a repeated failure is still counted');
 });
 
+test('invented jobs of a callback URL are kept and read at most ten times, and a verified one is still adopted', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  for (let n = 0; n < 30; n += 1) await callBack(fixture, attempt.id, report(`invented-${n}`));
+  let reads = 0;
+  const counting = scriptedProvider({
+    find: async () => ABSENT,
+    read: async () => {
+      reads += 1;
+      return { kind: 'missing' };
+    },
+  });
+  assert.equal((await findAgain(fixture, held, counting)).phase, 'held');
+  assert.equal(reads, 10);
+  await callBack(fixture, attempt.id, report('job-true', true));
+  const adopted = await findAgain(fixture, await readTask(fixture.db, held.id), counting);
+  assert.equal(adopted.phase, 'generating');
+});
+
 test('a named job that can’t be read does not stop the provider’s find', async () => {
   const { held, attempt } = await makeHeldTask(fixture);
   await callBack(fixture, attempt.id, report('job-unreadable'));

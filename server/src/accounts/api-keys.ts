@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
+import { readIsoTime } from '../kernel/iso-time.ts';
 
 const PREFIX = 'fw_live_';
 const RANDOM_LENGTH = 32;
@@ -42,20 +43,25 @@ const INSERT = namedStatement(
 
 /**
  * Creates an API key.
- * @param key.expiresAt an ISO 8601 time; from then on, requests with the key get 401
- * @returns its id, and its secret: only the hash is stored, so it can't be shown again
+ * @param key.expiresAt an ISO 8601 time, UTC if it names no zone; from then on, requests with the
+ *   key get 401
+ * @returns its id, when it expires, and its secret: only the hash is stored, so it can't be shown
+ *   again
  * @throws UsageError if `expiresAt` is not an ISO 8601 time
  */
 export async function createKey(
   db: Queryable,
   key: { accountId: string; name?: string | undefined; expiresAt?: string | undefined },
-): Promise<{ keyId: string; secret: string }> {
-  if (key.expiresAt !== undefined && !isIsoTime(key.expiresAt)) {
-    throw new UsageError('--expires-at must be an ISO 8601 time, for example 2030-01-31T00:00:00Z');
+): Promise<{ keyId: string; secret: string; expiresAt: Date | null }> {
+  const expiresAt = key.expiresAt === undefined ? null : readIsoTime(key.expiresAt);
+  if (expiresAt === undefined) {
+    throw new UsageError(
+      '--expires-at must be an ISO 8601 time, for example 2030-01-31T00:00:00Z; ' +
+        'without a zone it is UTC',
+    );
   }
   const keyId = newId('apiKey');
   const secret = newSecret();
-  const expiresAt = key.expiresAt === undefined ? null : new Date(key.expiresAt);
   const values = INSERT.values({
     id: keyId,
     accountId: key.accountId,
@@ -64,13 +70,7 @@ export async function createKey(
     expiresAt,
   });
   await db.query(INSERT, values);
-  return { keyId, secret };
-}
-
-/** Date.parse alone accepts much more than ISO 8601: it reads "5" as a day in 2001. */
-function isIsoTime(text: string): boolean {
-  const shape = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
-  return shape.test(text) && !Number.isNaN(Date.parse(text));
+  return { keyId, secret, expiresAt };
 }
 
 const REVOKE = statement(

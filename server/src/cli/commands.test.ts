@@ -51,9 +51,10 @@ test('an adjustment adds or removes credits, once per reference, and records its
 
 test('keys are created with name and expiry, listed without their secrets, and revoked', async () => {
   const created = await does(
-    'keys create ada@example.com --name ci --expires-at 2031-01-31T00:00:00Z',
+    'keys create ada@example.com --name ci --expires-at 2031-01-31T00:00:00',
   );
-  assert.deepEqual(Object.keys(created), ['key_id', 'secret']);
+  assert.deepEqual(Object.keys(created), ['key_id', 'secret', 'expires_at']);
+  assert.equal(created.expires_at, '2031-01-31T00:00:00.000Z');
   assert.equal((await does(`keys revoke ${created.key_id}`)).revoked, true);
   const list = await does('keys list ada@example.com');
   assert.ok(!JSON.stringify(list).includes(created.secret));
@@ -103,6 +104,7 @@ const MISTAKES = [
   'credits adjust ada@example.com 5 --kind paid --reference r',
   'credits adjust ada@example.com 0 --kind paid --reference r --reason x',
   'keys create ada@example.com --expires-at tomorrow',
+  'keys create ada@example.com --expires-at 2031-02-30',
   'keys revoke key_unknown',
   'keys list ada@example.com --all',
   'tasks show task_unknown',

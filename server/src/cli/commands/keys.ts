@@ -6,18 +6,18 @@ import type { Command } from '../command.ts';
 export const KEY_COMMANDS: readonly Command[] = [
   {
     usage: 'keys create ACCOUNT [--name N] [--expires-at ISO]',
-    summary: 'Create an API key; its secret is shown only once, now',
+    summary: 'Create an API key; its secret is shown only now. ISO: a time, UTC without a zone',
     options: ['name', 'expires-at'],
     reason: 'optional',
     run: async (db, { words: [account = ''], options, action }) => {
       const accountId = await findAccount(db, account);
-      const { name, 'expires-at': expiresAt } = options;
-      const { keyId, secret } = await db.transaction(async (tx) => {
-        const created = await createKey(tx, { accountId, name, expiresAt });
+      const { name, 'expires-at': end } = options;
+      const { keyId, secret, expiresAt } = await db.transaction(async (tx) => {
+        const created = await createKey(tx, { accountId, name, expiresAt: end });
         await recordAction(tx, action, { target: created.keyId, details: { account: accountId } });
         return created;
       });
-      return { key_id: keyId, secret };
+      return { key_id: keyId, secret, expires_at: expiresAt };
     },
   },
   {

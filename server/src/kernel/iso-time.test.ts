@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readIsoTime } from './iso-time.ts';
+
+test('a time without a zone is UTC, also where the machine’s zone is another', () => {
+  const zone = process.env.TZ;
+  try {
+    for (const place of ['Asia/Tokyo', 'America/Los_Angeles', 'UTC']) {
+      process.env.TZ = place;
+      const moments = ['2030-01-31', '2030-01-31T00:00', '2030-01-31T00:00:00Z'];
+      for (const text of [...moments, '2030-01-31T09:00:00.000+09:00']) {
+        assert.equal(readIsoTime(text)?.toISOString(), '2030-01-31T00:00:00.000Z', text);
+      }
+    }
+  } finally {
+    if (zone === undefined) delete process.env.TZ;
+    else process.env.TZ = zone;
+  }
+});
+
+test('a text that is no ISO 8601 time, or a day that does not exist, is refused', () => {
+  const wrong = ['', 'tomorrow', '5', '2030-13-01', '2030-02-31', '2030-01-31T25:00', '2030-1-1'];
+  for (const text of [...wrong, '2030-01-31 00:00', '2030-01-31T00:00+9', '2030-02-30T10:00Z']) {
+    assert.equal(readIsoTime(text), undefined, text);
+  }
+});

@@ -1,0 +1,19 @@
+/** A day, or a day with a time and perhaps a zone. */
+const SHAPE = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
+/**
+ * The moment that an ISO 8601 text names; undefined if it is not one. A text without a zone is UTC,
+ * whatever the zone of this machine is.
+ */
+export function readIsoTime(text: string): Date | undefined {
+  const [, day, time, zone] = SHAPE.exec(text) ?? [];
+  if (day === undefined || !isDay(day)) return undefined;
+  const moment = new Date(time !== undefined && zone === undefined ? `${text}Z` : text);
+  return Number.isNaN(moment.getTime()) ? undefined : moment;
+}
+
+/** JavaScript reads 2030-02-31 as March 3. */
+function isDay(day: string): boolean {
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+}

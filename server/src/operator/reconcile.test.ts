@@ -24,6 +24,7 @@ import {
 import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { balances } from '../ledger/ledger.ts';
+import { recordEvidence } from '../tasks/attempts/evidence.ts';
 import { findJobOf } from '../tasks/attempts/find-job.ts';
 import { checkOrphans } from '../tasks/attempts/orphan-check.ts';
 import { announce } from '../tasks/create/announce.ts';
@@ -211,4 +212,30 @@ test('a decision that does not fit the held task is refused and changes nothing'
   const nothing = reconcile(fixture.db, 'task_none', { kind: 'failed' }, 'x');
   await assert.rejects(nothing, { message: 'there is no task "task_none"' });
   assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
+});
+
+test('a job that was named for another task is refused, whoever named it', async () => {
+  const { held } = await makeHeldTask(fixture);
+  const called = await makeHeldTask(fixture);
+  await callBack(fixture, called.attempt.id, report('job-of-called'));
+  const refunded = await makeHeldTask(fixture);
+  await callBack(fixture, refunded.attempt.id, report('job-of-orphan', true));
+  await reconcile(fixture.db, refunded.held.id, { kind: 'failed' }, 'gave up');
+  const late = await makeHeldTask(fixture);
+  await recordEvidence(fixture.db, late.attempt.id, 'sender', {
+    job: 'job-of-late',
+    verified: true,
+  });
+  const owners = { called, orphan: refunded, late };
+  for (const [name, other] of Object.entries(owners)) {
+    const jobId = `job-of-${name}`;
+    await assert.rejects(reconcile(fixture.db, held.id, { kind: 'accepted', jobId }, 'seen'), {
+      name: 'UsageError',
+      message: new RegExp(`${jobId} was named for ${other.held.id}, another task`),
+    });
+  }
+  assert.equal((await readTask(fixture.db, held.id)).phase, 'held');
+  const own = { kind: 'accepted', jobId: 'job-of-called' } as const;
+  const done = await reconcile(fixture.db, called.held.id, own, 'its own callback');
+  assert.equal(done.phase, 'generating');
 });

@@ -7,7 +7,7 @@ import {
 import { UsageError } from '../kernel/errors.ts';
 import { type AttemptOutcome, applyOutcome } from '../tasks/attempts/apply-outcome.ts';
 import { type Attempt, correctJob, currentAttempt } from '../tasks/attempts/attempts.ts';
-import { recordEvidence } from '../tasks/attempts/evidence.ts';
+import { otherTaskOf, recordEvidence } from '../tasks/attempts/evidence.ts';
 import { notAccepted } from '../tasks/attempts/not-accepted.ts';
 import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
@@ -136,6 +136,7 @@ async function adopt(
 ): Promise<string> {
   const isCorrection = attempt.state === 'accepted' && attempt.outcome_by === 'operator';
   if (attempt.state === 'accepted' && !isCorrection) throw alreadyAcceptedError(task, attempt);
+  await refuseJobOfOther(tx, attempt, jobId);
   const decided = {
     outcome: { kind: 'accepted', jobId },
     cause: { ...cause, job: jobId },
@@ -149,6 +150,19 @@ async function adopt(
   });
   await removeOrphan(tx, attempt.provider, jobId);
   return phase;
+}
+
+/**
+ * Refuses a job that may be another customer's: an orphan job of another attempt, or a job that a
+ * callback, or the response to a submit, named for another attempt.
+ */
+async function refuseJobOfOther(tx: Transaction, attempt: Attempt, jobId: string): Promise<void> {
+  const owner = await otherTaskOf(tx, attempt, jobId);
+  if (owner === undefined) return;
+  throw new UsageError(
+    `job ${jobId} was named for ${owner}, another task: its video may belong to that customer. ` +
+      'Look for another job, or use --failed',
+  );
 }
 
 /** Corrects a wrong job id: the attempt stays accepted and gets another job. */

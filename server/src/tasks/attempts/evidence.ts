@@ -73,3 +73,30 @@ export async function isNamedForOtherAttempt(
 ): Promise<boolean> {
   return (await db.query(NAMED_FOR_OTHER, [attempt.id, attempt.provider, jobId])).length > 0;
 }
+
+const OTHER_TASK = statement(
+  'evidence_other_task',
+  `select o.task_id from orphan_jobs o
+   where o.provider = $2 and o.job_id = $3 and o.attempt_id <> $1
+   union all
+   select a.task_id from evidence e join attempts a on a.id = e.attempt_id and a.provider = $2
+   where e.source = 'callback' and e.finding->>'job' = $3 and e.attempt_id <> $1
+   union all
+   select a.task_id from evidence e join attempts a on a.id = e.attempt_id and a.provider = $2
+   where e.source = 'sender' and e.finding->>'job' = $3 and e.attempt_id <> $1
+   limit 1`,
+);
+
+/**
+ * The task of another attempt for which the job was named: it is an orphan job of that attempt, or
+ * a callback, or the response to that attempt's submit, named it; undefined if there is none.
+ */
+export async function otherTaskOf(
+  db: Queryable,
+  attempt: { id: string; provider: string },
+  jobId: string,
+): Promise<string | undefined> {
+  const values = [attempt.id, attempt.provider, jobId];
+  const [other] = await db.query<{ task_id: string }>(OTHER_TASK, values);
+  return other?.task_id;
+}

@@ -41,6 +41,7 @@ test('a value may be a fraction or have spaces around it; an empty value counts 
     ...{ PUBLIC_URL: 'https://video.example.com/base//', CREATE_WAIT_SECONDS: '0' },
     ...{ POLL_MIN_SECONDS: '.2', POLL_MAX_SECONDS: '0.5', RETENTION_DAYS: '1.5', LOG_LEVEL: '' },
     ...{ DATABASE_URL: 'postgresql://ada:pw@db/x', OUTBOUND_ALLOW: 'localhost:8443, [::1]:1' },
+    PROVIDER: 'local',
   });
   assert.deepEqual([config.host, config.port, config.metricsPort], ['0.0.0.0', 0, 9100]);
   assert.deepEqual([config.roles, config.dataDir], [new Set(['worker']), '/data']);
@@ -130,5 +131,20 @@ test('the error for a bad address does not contain its password', () => {
         value,
       );
     }
+  }
+});
+
+test('PROVIDER has no default where a database or a provider is configured', () => {
+  const isRefused = (error: Error) =>
+    isOneLineAbout('PROVIDER is not set')(error) && !error.message.includes('hunter2');
+  const owned = [
+    { DATABASE_URL: 'postgres://ada:hunter2@db/x' },
+    ...['ARK_API_KEY', 'FAL_API_KEY', 'REPLICATE_API_TOKEN'].map((name) => ({ [name]: 'hunter2' })),
+    { COMFYUI_BASE_URL: 'http://10.0.0.5:8188', COMFYUI_WORKFLOWS: 'workflow.json' },
+  ];
+  for (const env of owned) {
+    assert.throws(() => readConfig(env), isRefused, JSON.stringify(env));
+    assert.throws(() => readConfig({ ...env, PROVIDER: ' ' }), isRefused);
+    assert.equal(readConfig({ ...env, PROVIDER: 'local' }).provider, 'local');
   }
 });

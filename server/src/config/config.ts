@@ -12,7 +12,7 @@ import {
 import { type AllowList, parseAllowList } from '../outbound/addresses.ts';
 import { type DnsServers, parseDnsServers } from '../outbound/host-lookup.ts';
 import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
-import { PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
+import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 
 type Role = 'api' | 'worker';
 
@@ -85,6 +85,23 @@ function addressOf({ host, port }: { host: string; port: number }): string | und
 /** Addresses that mean all interfaces, each with the loopback address that reaches the server. */
 const ANY_HOST: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
+/**
+ * The value of PROVIDER. It has a default only for a trial: an installation with a database or a
+ * provider of its own must not sell test patterns because a variable was forgotten.
+ */
+function providerOfNewTasks(env: Environment): string {
+  const isSet = read(env, 'PROVIDER', '') !== '';
+  const owned = read(env, 'DATABASE_URL', '') === '' ? anyProviderVariable(env) : 'DATABASE_URL';
+  if (!isSet && owned !== undefined) {
+    const names = PROVIDER_NAMES.join(', ');
+    throw new UsageError(
+      `PROVIDER is not set, but ${owned} is: set PROVIDER to one of ${names} ` +
+        '(local makes test patterns, not AI videos, and takes credits for them)',
+    );
+  }
+  return choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
+}
+
 /** The variables that locate the database. Operator commands need no others. */
 export type DatabaseConfig = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
@@ -105,7 +122,7 @@ export function readConfig(env: Environment = process.env): Config {
       'STORAGE_URL is not supported yet: leave it unset to store under DATA_DIR',
     );
   }
-  const provider = choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
+  const provider = providerOfNewTasks(env);
   const listens = { host, port: port(env, 'PORT', '8080') };
   const config: Config = {
     ...listens,

@@ -25,7 +25,7 @@ const WARNED: Array<Record<string, string>> = [
 ];
 const FINE: Array<Record<string, string>> = [
   {},
-  { ARK_API_KEY: 'hunter2', REPLICATE_API_TOKEN: 'hunter2' },
+  { PROVIDER: 'local', ARK_API_KEY: 'hunter2', REPLICATE_API_TOKEN: 'hunter2' },
   { ...ARK, PUBLIC_URL: 'https://video.example.com' },
   {
     ...{ PROVIDER: 'comfyui', COMFYUI_BASE_URL: 'http://10.0.0.5:8188' },
@@ -51,7 +51,8 @@ test('a provider that fetches needs an https PUBLIC_URL; for a simulator there i
 });
 
 test('an API key is sent unencrypted only to a test provider', () => {
-  const env = { ARK_API_KEY: 'hunter2', ARK_BASE_URL: 'http://ark.example.com/api/v3' };
+  const key = { PROVIDER: 'local', ARK_API_KEY: 'hunter2' };
+  const env = { ...key, ARK_BASE_URL: 'http://ark.example.com/api/v3' };
   const check = (more: Record<string, string> = {}) =>
     checkProviderAddresses(readConfig({ ...env, ...more }), recordingLog().log);
   assert.throws(check, { name: 'UsageError', message: /^ARK_BASE_URL .* must be https/ });

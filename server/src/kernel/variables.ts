@@ -13,6 +13,16 @@ export function read(env: Environment, name: string, fallback: string): string {
   return env[name]?.trim() || fallback;
 }
 
+/** The same environment. The name of each variable that is read from it is added to `names`. */
+export function recordReads(env: Environment, names: Set<string>): Environment {
+  return new Proxy(env, {
+    get(target, name) {
+      if (typeof name === 'string') names.add(name);
+      return Reflect.get(target, name);
+    },
+  });
+}
+
 /** In seconds. A Node timer that is set to more than 24.8 days fires at once. */
 const MAX_TIMER_SECONDS = 2_000_000;
 

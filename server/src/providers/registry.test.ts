@@ -61,3 +61,26 @@ test('a provider is configured by its first needed variable', () => {
   assert.equal(variablesOf('comfyui')[0], 'COMFYUI_BASE_URL');
   assert.deepEqual(variablesOf('openai'), []);
 });
+
+test('a misspelt variable of a provider is an error that suggests the nearest name', () => {
+  const misspelt = {
+    ARK_API_KY: 'ARK_API_KEY',
+    ARK_MODEL_FATS: 'ARK_MODEL_FAST',
+    FAL_KEY: 'FAL_API_KEY',
+    REPLICATE_API_KEY: 'REPLICATE_API_TOKEN',
+    COMFYUI_WORKFLOW: 'COMFYUI_WORKFLOWS',
+  };
+  for (const [wrong, right] of Object.entries(misspelt)) {
+    const env = { [wrong]: 'hunter2' };
+    assert.throws(
+      () => readProviders(env, 'local'),
+      (error: Error) =>
+        isOneLineAbout(wrong)(error) &&
+        error.message.includes(`did you mean ${right}?`) &&
+        !error.message.includes('hunter2'),
+      wrong,
+    );
+    assert.doesNotThrow(() => readProviders({ [wrong]: '' }, 'local'));
+  }
+  assert.doesNotThrow(() => readProviders({ LOCAL_API_KY: 'x', PATH: '/bin' }, 'local'));
+});

@@ -1,5 +1,6 @@
 import { UsageError } from '../kernel/errors.ts';
-import { type Environment, number, read } from '../kernel/variables.ts';
+import { nearestName } from '../kernel/nearest-name.ts';
+import { type Environment, number, read, recordReads } from '../kernel/variables.ts';
 import { ark } from './ark/index.ts';
 import { comfyui } from './comfyui/index.ts';
 import type { NeededVariable, ProviderDefinition } from './definition.ts';
@@ -50,21 +51,46 @@ export function neededVariables(provider: string): NeededVariable[] {
   return REGISTRY.find(({ name }) => name === provider)?.registeredBy ?? [];
 }
 
+/** The first needed variable of any provider that is set; undefined if there is none. */
+export function anyProviderVariable(env: Environment): string | undefined {
+  const variables = REGISTRY.flatMap(({ registeredBy }) => registeredBy);
+  return variables.find(({ variable }) => read(env, variable, '') !== '')?.variable;
+}
+
 /**
  * Reads the variables of all providers.
  * @param chosen the provider of new tasks, which must be configured
  * @returns the providers that are configured
- * @throws UsageError, one line that names the variable, when a needed variable is missing, or when
- *   a value is malformed, also of a provider that is not configured
+ * @throws UsageError, one line that names the variable, when a needed variable is missing, when a
+ *   value is malformed, also of a provider that is not configured, or when a variable with the
+ *   prefix of a provider is not known
  */
 export function readProviders(env: Environment, chosen: string): ConfiguredProvider[] {
-  const configured = REGISTRY.flatMap(({ configure }) => configure(env) ?? []);
+  const known = new Set<string>();
+  const recording = recordReads(env, known);
+  const configured = REGISTRY.flatMap(({ configure }) => configure(recording) ?? []);
+  refuseUnknown(env, known);
   requireComplete(env, chosen, `PROVIDER=${chosen}`);
   for (const { name } of configured) {
     const [first] = neededVariables(name);
     if (first) requireComplete(env, name, first.variable);
   }
   return configured;
+}
+
+/** A misspelt variable must not be ignored: the service would run with another setting. */
+function refuseUnknown(env: Environment, known: ReadonlySet<string>): void {
+  const foreign = REGISTRY.filter(({ registeredBy }) => registeredBy.length > 0);
+  for (const prefix of foreign.map(({ name }) => `${name.toUpperCase()}_`)) {
+    const own = [...known].filter((name) => name.startsWith(prefix));
+    const set = Object.keys(env).filter((name) => read(env, name, '') !== '');
+    const unknown = set.find((name) => name.startsWith(prefix) && !known.has(name));
+    if (unknown === undefined) continue;
+    throw new UsageError(
+      `${unknown} is not a variable of this service: did you mean ${nearestName(unknown, own)}? ` +
+        `Variables that begin with ${prefix} must be known; unset it if it is not for Framewright`,
+    );
+  }
 }
 
 function requireComplete(env: Environment, provider: string, why: string): void {

@@ -222,9 +222,10 @@ test('no page names a variable that is not read', async () => {
 });
 
 /** What registers every foreign provider, so that their settings are read to the end. */
-const REGISTERED = Object.fromEntries(
-  PROVIDERS.flatMap(neededVariables).map(({ variable }) => [variable, 'http://10.0.0.5:8188']),
-);
+const REGISTERED = Object.fromEntries([
+  ['PROVIDER', 'local'],
+  ...PROVIDERS.flatMap(neededVariables).map(({ variable }) => [variable, 'http://10.0.0.5:8188']),
+]);
 
 test('a default in code type is what the service takes when the variable is not set', () => {
   const unset = readConfig(REGISTERED);

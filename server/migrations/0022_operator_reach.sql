@@ -1,3 +1,0 @@
--- Late responses of submits, by the job that they name.
-create index evidence_sender_jobs on evidence ((finding->>'job'))
-  where source = 'sender' and finding->>'job' is not null;

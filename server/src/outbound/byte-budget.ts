@@ -23,19 +23,21 @@ export class ByteBudget {
    */
   take(bytes: number): void {
     this.#usedBytes += bytes;
-    if (this.#usedBytes > this.limitBytes) throw this.#exceeded();
+    if (this.#usedBytes <= this.limitBytes) return;
+    throw this.#exceeded(`The files have more than ${this.limitBytes} bytes together`);
   }
 
   /**
-   * Does not count the bytes.
+   * Checks the length that a host announces, before the first byte arrives. Does not count it.
    * @throws OutboundError too_large when this many more bytes would exceed the limit
    */
   requireRemaining(bytes: number): void {
-    if (bytes > this.remainingBytes) throw this.#exceeded();
+    if (bytes <= this.remainingBytes) return;
+    const limit = `all files together may have at most ${this.limitBytes} bytes`;
+    throw this.#exceeded(`The host announces ${bytes} bytes, but ${limit}`);
   }
 
-  #exceeded(): OutboundError {
-    const message = `The files have more than ${this.limitBytes} bytes together`;
+  #exceeded(message: string): OutboundError {
     return new OutboundError('too_large', message, { details: { limit_bytes: this.limitBytes } });
   }
 }

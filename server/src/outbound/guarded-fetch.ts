@@ -29,7 +29,10 @@ export interface GuardedFetchOptions {
    * TLS together. 10 when not given.
    */
   connectTimeoutSeconds?: number | undefined;
-  /** From the request to the end of the response's headers. 20 when not given. */
+  /**
+   * From the connection to the end of the response's headers, interim responses (1xx) included. 20
+   * when not given.
+   */
   headersTimeoutSeconds?: number | undefined;
   /** The longest time between two chunks of the body. 20 when not given. */
   idleTimeoutSeconds?: number | undefined;

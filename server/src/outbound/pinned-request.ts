@@ -49,13 +49,16 @@ export async function requestPinned(
   const addresses = await findAddresses(url, rules, session);
   const client = connectTo(url, addresses, rules);
   session.addClient(client);
-  const response = await client.request({
-    method: 'GET',
-    path: url.pathname + url.search,
-    headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
-    reset: true,
-    signal: session.signal,
-  });
+  const deadline = headersDeadline(client, rules.headersTimeoutSeconds);
+  const response = await client
+    .request({
+      method: 'GET',
+      path: url.pathname + url.search,
+      headers: { ...headers, 'user-agent': USER_AGENT, 'accept-encoding': 'identity' },
+      reset: true,
+      signal: AbortSignal.any([session.signal, deadline.signal]),
+    })
+    .finally(deadline.end);
   // The reader gets the error. Without this listener, an error of an unread body would end the
   // process.
   response.body.on('error', () => {});
@@ -110,12 +113,26 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
   });
 }
 
+/**
+ * Limits the time from the connection to the end of the response's headers. undici's own timeout
+ * starts again with each part of the headers and with each interim response (1xx).
+ */
+function headersDeadline(client: Client, seconds: number) {
+  const passed = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  client.once('connect', () => {
+    const refusal = new OutboundError('too_slow', 'The host did not begin its response in time');
+    timer = setTimeout(() => passed.abort(refusal), seconds * 1000);
+  });
+  return { signal: passed.signal, end: () => clearTimeout(timer) };
+}
+
 function connectTo(url: URL, addresses: LookupAddress[], rules: RequestRules): Client {
   return new Client(url.origin, {
     allowH2: false,
     maxHeaderSize: HEADERS_BYTES,
     connectTimeout: rules.connectTimeoutSeconds * 1000,
-    headersTimeout: rules.headersTimeoutSeconds * 1000,
+    headersTimeout: 0, // headersDeadline replaces it
     bodyTimeout: rules.idleTimeoutSeconds * 1000,
     maxCachedSessions: 0,
     connect: {

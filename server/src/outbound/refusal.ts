@@ -47,7 +47,6 @@ type CodeRefusal = [codes: RegExp, reason: OutboundRefusal, message: string];
 /** Refusals by error code of Node, OpenSSL, undici and zlib. The first match counts. */
 const REFUSALS: CodeRefusal[] = [
   [/^UND_ERR_CONNECT_TIMEOUT$|^ETIMEDOUT$/, 'too_slow', 'The host did not connect in time'],
-  [/^UND_ERR_HEADERS_TIMEOUT$/, 'too_slow', 'The host did not begin its response in time'],
   [/^UND_ERR_BODY_TIMEOUT$/, 'too_slow', 'The host stopped sending'],
   [/^(ENOTFOUND$|EAI_|ENODATA$)/, 'not_reachable', 'The host name could not be resolved'],
   [/^ECONNREFUSED$/, 'not_reachable', 'The host refused the connection'],

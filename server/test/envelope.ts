@@ -45,6 +45,7 @@ export function assertError(
     assert.equal(typeof given?.field, 'string', 'details must name the field');
   assert.match(String(headers['content-type']), /^application\/json; charset=utf-8$/);
   assert.equal(headers['cache-control'], 'no-store');
+  assert.equal(headers['x-content-type-options'], 'nosniff');
   assert.match(String(headers['x-request-id']), /^req_\w+$/);
   assert.equal(headers['www-authenticate'], status === 401 ? 'Bearer' : undefined);
   const isTimed = status === 429 || status === 503;

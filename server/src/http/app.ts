@@ -56,7 +56,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
 function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps): void {
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+    reply
+      .header('x-request-id', request.id)
+      .header('cache-control', 'no-store')
+      .header('x-content-type-options', 'nosniff');
   });
   app.addHook('onResponse', async (request, reply) => {
     const { method, url, id } = request;
@@ -131,6 +134,7 @@ function refuseOnSocket(socket: Socket): void {
   const body = JSON.stringify(errorEnvelope(code, message, details));
   socket.end(
     'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nCache-Control: no-store\r\n' +
+      'X-Content-Type-Options: nosniff\r\n' +
       `X-Request-Id: ${newId('request')}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );

@@ -64,6 +64,7 @@ test('a link returns the whole file, its type and size, without an API key', asy
   assert.equal(headers['accept-ranges'], 'bytes');
   assert.match(String(headers.etag), /^"\w+"$/);
   assert.match(String(headers['cache-control']), /^private\b/);
+  assert.equal(headers['x-content-type-options'], 'nosniff');
 });
 
 test('HEAD returns the headers of GET, without a body', async () => {

@@ -19,12 +19,26 @@ export function handleError(
   { request, reply, log }: { request: FastifyRequest; reply: FastifyReply; log: Log },
 ): FastifyReply {
   const known = asApiError(error);
+  closeIfLargeBodyIsUnread(request, reply);
   if (known.status >= 500 && known !== error) {
     log.error({ err: known.cause ?? error, request: request.id }, known.message);
   } else if (known.status >= 500) {
     log.warn({ err: known.cause, details: known.details, request: request.id }, known.message);
   }
   return sendError(reply, known);
+}
+
+/** Of an unread body, so much is read and discarded, so that the connection can be used again. */
+const DISCARDED_BYTES = 2 ** 20;
+
+/**
+ * Closes the connection after the response to a request whose body is large or has no known length,
+ * if the body was not read. Otherwise Node would read all of it.
+ */
+function closeIfLargeBodyIsUnread({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.complete) return;
+  const isLarge = Number(headers['content-length'] ?? 0) > DISCARDED_BYTES;
+  if (isLarge || headers['transfer-encoding'] !== undefined) reply.header('connection', 'close');
 }
 
 /** The error that the client gets. Its `cause` is only logged, never sent. */

@@ -76,7 +76,8 @@ export async function openLinks(options: {
       return `${options.publicUrl()}/callbacks/${provider}/${attemptId}.${token}`;
     },
     attemptOf(provider, segment) {
-      const [attemptId = '', token = ''] = segment.split('.');
+      const [attemptId = '', token = '', ...more] = segment.split('.');
+      if (more.length > 0) return undefined;
       const genuine = secrets.some((secret) =>
         equal(token, sign(secret, `callback ${attemptId}`, provider)),
       );

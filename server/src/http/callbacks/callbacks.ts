@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from '../../kernel/errors.ts';
 import {
   type CallbackDeps,
@@ -27,6 +27,10 @@ export interface CallbackRouteDeps extends CallbackDeps {
  */
 export async function callbackRoute(app: FastifyInstance, deps: CallbackRouteDeps): Promise<void> {
   readBodiesAsBytes(app, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });
+  app.setErrorHandler((error: FastifyError) => {
+    if (error.statusCode !== 413) throw error; // to the error handler of the app
+    throw new ApiError('payload_too_large', 'The callback exceeds 1 MiB.', { cause: error });
+  });
   app.post<CallbackRequest>(
     '/callbacks/:provider/:segment',
     {

@@ -116,6 +116,10 @@ function limitsOf(params: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
+const ESCAPING =
+  'write international host names in punycode (xn--...), and percent-encode spaces and all other ' +
+  'characters that a URL may not contain';
+
 function sentence(where: string, { keyword, params, message }: FailedRule): string {
   if (keyword === 'required') return `${where} is required.`;
   if (keyword === 'additionalProperties') {
@@ -123,6 +127,9 @@ function sentence(where: string, { keyword, params, message }: FailedRule): stri
   }
   if (keyword === 'enum' && Array.isArray(params.allowedValues)) {
     return `${where} must be one of ${params.allowedValues.join(', ')}.`;
+  }
+  if (keyword === 'format' && params.format === 'uri') {
+    return `${where} must be an absolute URL in ASCII: ${ESCAPING}.`;
   }
   if (where === 'prompt' && /Length$/.test(keyword)) {
     return 'prompt must contain between 3 and 4000 characters.';

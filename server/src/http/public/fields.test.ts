@@ -279,3 +279,13 @@ test('the details of a 400 have the reason, the limit and the index in a list', 
     assertError(await poor.create(body), 'invalid_request', details);
   }
 });
+
+test('the error of a URL with characters that it may not contain says how to encode them', async () => {
+  const frames = { prompt: 'abc', mode: 'image-to-video' };
+  for (const url of ['https://bücher.example/a.png', 'https://a.example/a b.png', 'a.png']) {
+    const { body } = await poor.create({ ...frames, image_url: url });
+    assert.match(body.error.message, /^image_url must be .*ASCII.*punycode.*percent-encode/, url);
+  }
+  const encoded = 'https://xn--bcher-kva.example/a%20b.png';
+  assertError(await poor.create({ ...frames, image_url: encoded }), 'insufficient_credits');
+});

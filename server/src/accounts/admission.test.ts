@@ -3,13 +3,14 @@ import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { makeCustomer } from '../../test/customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
-import { freezeClock } from '../../test/frozen-clock.ts';
+import { freezeClock as freezeDatabaseClock } from '../../test/frozen-clock.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { type Database, openDatabase } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { disableAccount } from './accounts.ts';
-import { type Admitted, openAdmission, REQUESTS_PER_WINDOW } from './admission.ts';
+import { type Admitted, openAdmission } from './admission.ts';
 import { createKey, newSecret, revokeKey } from './api-keys.ts';
+import { openKeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
 
 const READ = {
   columns: 'k.name, caller.argument',
@@ -24,13 +25,22 @@ type NameAndArgument = { name: string | null; argument: string };
 const admissions = new Map<Database, ReturnType<typeof openAdmission<NameAndArgument>>>();
 
 function admitThrough(through: Database) {
-  const known = admissions.get(through) ?? openAdmission(through, 'admit_test', READ);
+  const gate = openKeyGate(through, () => Math.round(frozenAt * 1000));
+  const known = admissions.get(through) ?? openAdmission(gate, 'admit_test', READ);
   admissions.set(through, known);
   return known;
 }
 
 let database: TestDatabase;
 let db: Database;
+/** The time of all processes of this file. */
+let frozenAt = 0;
+
+/** Sets the clocks of the database and of the processes. */
+async function freezeClock(through: Database, at: number): Promise<void> {
+  frozenAt = at;
+  await freezeDatabaseClock(through, at);
+}
 
 before(async () => {
   database = await createTestDatabase();
@@ -210,7 +220,7 @@ test('the bearer scheme is case-insensitive, and spaces around the key are ignor
 
 test('requests that share a statement each get their own result', async () => {
   const customers = await Promise.all(Array.from({ length: 20 }, () => makeCustomer(db, 0)));
-  const admit = openAdmission<NameAndArgument>(db, 'admit_test', READ);
+  const admit = openAdmission<NameAndArgument>(openKeyGate(db), 'admit_test', READ);
   const requests = customers.map(async ({ keyId, secret }, i) => {
     const bad = i % 4 === 0;
     const authorization = `Bearer ${bad ? newSecret() : secret}`;

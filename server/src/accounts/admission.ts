@@ -2,9 +2,8 @@ import { type Queryable, type Statement, statement } from '../database/database.
 import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';
+import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
 
-/** Contract, "Limits": 30 authenticated requests in any 60 seconds, per API key. */
-export const REQUESTS_PER_WINDOW = 30;
 const WINDOW = `interval '60 seconds'`;
 
 /**
@@ -39,8 +38,6 @@ export interface AdmissionRequest {
   argument?: string;
 }
 
-const INVALID_KEY = 'The API key is unknown, revoked or expired, or its account is disabled.';
-
 /** How many requests may share a statement. */
 const MAX_REQUESTS = 64;
 /** How many statements a route may run at once in a process. */
@@ -53,33 +50,43 @@ const MAX_STATEMENTS = 3;
  * key's row is locked while its 30th newest hit is read, a refused request adds no hit, and two
  * requests of one key never share a statement.
  *
+ * Only keys that exist take part in these statements: see {@link KeyGate}.
+ *
  * The function throws ApiError `unauthorized` (API key missing, malformed, unknown, revoked or
  * expired, or account disabled) or `rate_limited`, with the whole seconds until the next request
  * can be admitted.
+ * @param gate shared by all routes of a process
  * @param name of the statement, unique in the program
  */
 export function openAdmission<Row extends object>(
-  db: Queryable,
+  gate: KeyGate,
   name: string,
   read?: CallerRead,
 ): (request: AdmissionRequest) => Promise<Admitted<Row>> {
+  const { db } = gate;
   const sql = admittingStatement(name, read);
   const admit = batch({
     maxItems: MAX_REQUESTS,
     concurrency: MAX_STATEMENTS,
-    keyOf: ({ secret }: Batched) => secret,
+    keyOf: ({ secretHash }: Batched) => secretHash.toString('latin1'),
     work: (requests) => admitTogether<Row>(db, sql, requests),
   });
   return async ({ authorization, surface, argument = '' }) => {
-    const row = await admit({ secret: secretOf(authorization), surface, argument });
-    if (!row) throw unauthorized(INVALID_KEY);
-    if (!row.admitted) throw await rateLimited(db, row.key_id);
-    return { caller: { accountId: row.account_id, keyId: row.key_id, surface }, row };
+    const secretHash = hashSecret(secretOf(authorization));
+    return gate.run(secretHash, async () => {
+      const row = await admit({ secretHash, surface, argument });
+      if (!row) {
+        gate.forget(secretHash);
+        throw invalidKey();
+      }
+      if (!row.admitted) throw gate.limit(secretHash, await passesAt(gate, row.key_id));
+      return { caller: { accountId: row.account_id, keyId: row.key_id, surface }, row };
+    });
   };
 }
 
 interface Batched {
-  secret: string;
+  secretHash: Buffer;
   surface: string;
   argument: string;
 }
@@ -124,7 +131,7 @@ async function admitTogether<Row extends object>(
   sql: Statement,
   requests: Batched[],
 ) {
-  const hashes = requests.map(({ secret }) => hashSecret(secret));
+  const hashes = requests.map(({ secretHash }) => secretHash);
   const surfaces = requests.map(({ surface }) => surface);
   const texts = requests.map(({ argument }) => argument);
   const rows = await db.query<ResultRow<Row>>(sql, [hashes, surfaces, texts]);
@@ -134,9 +141,9 @@ async function admitTogether<Row extends object>(
 
 const RETRY_AFTER = statement(
   'rate_retry_after',
-  `select greatest(1, ceil(extract(epoch from
+  `select extract(epoch from
        hits[cardinality(hits) - ${REQUESTS_PER_WINDOW - 1}] + ${WINDOW} - clock_now()
-     )))::int as seconds
+     )::float8 as seconds
    from rate_windows where key_id = $1`,
 );
 
@@ -157,11 +164,12 @@ function unauthorized(message: string): ApiError {
   return new ApiError('unauthorized', message);
 }
 
-async function rateLimited(db: Queryable, keyId: string): Promise<ApiError> {
+/**
+ * When the next request of a key passes, in milliseconds of the gate's clock. It is read before the
+ * statement, so the result is never too late.
+ */
+async function passesAt({ db, now }: KeyGate, keyId: string): Promise<number> {
+  const askedAt = now();
   const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [keyId]);
-  return new ApiError(
-    'rate_limited',
-    `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds. Wait for Retry-After.`,
-    { retryAfterSeconds: row?.seconds ?? 1 },
-  );
+  return askedAt + Math.floor((row?.seconds ?? 0) * 1000);
 }

@@ -201,6 +201,7 @@ async function testSources(): Promise<string> {
   const names = [
     'crash/crash-steps.test',
     'crash/kill-stream.test',
+    'faults/forged-keys.test',
     'fire/under-fire.test',
     'ledger/rounds',
     'simulation/simulation.test',

@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { openTestApp, parseResponse, type TestApp } from '../../../test/app.ts';
+import {
+  openTestApp,
+  type ParsedResponse,
+  parseResponse,
+  type TestApp,
+} from '../../../test/app.ts';
 import { makeCustomer } from '../../../test/customer.ts';
 import { assertError } from '../../../test/envelope.ts';
+import { until } from '../../../test/until.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
 import { createKey, newSecret, revokeKey } from '../../accounts/api-keys.ts';
 import { grant } from '../../ledger/ledger.ts';
@@ -104,11 +110,13 @@ test('30 requests pass in any 60 seconds; the 31st on any route is 429', async (
     const seconds = Number(refused.headers['retry-after']);
     assert.ok(seconds > 0 && seconds <= 40, String(seconds));
   }
+  // Until a second has passed on the clock of the process, it trusts what it knows of the window.
+  const isAdmitted = ({ status }: ParsedResponse) => status === 200;
   await api.database.setClock(61);
-  assert.equal((await ask(bearer)).status, 200); // the first request was 61 seconds ago
+  await until(() => ask(bearer), isAdmitted); // the first request was 61 seconds ago
   assertError(await ask(bearer), 'rate_limited');
   await api.database.setClock(82);
-  assert.equal((await ask(bearer)).status, 200);
+  await until(() => ask(bearer), isAdmitted);
   await api.database.setClock(0);
 });
 

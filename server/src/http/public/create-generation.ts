@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { KeyGate } from '../../accounts/key-gate.ts';
 import {
   checkRequest,
   GenerationBodySchema,
@@ -26,6 +27,7 @@ import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 
 export interface CreateGenerationDeps extends CreateDeps {
   db: Database;
+  gate: KeyGate;
   links: Links;
   waiting: Waiting;
   allow: AllowList;
@@ -61,9 +63,9 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     },
   },
   serve(api, deps) {
-    const { db, links, allow } = deps;
+    const { db, gate, links, allow } = deps;
     const read = { ...KEY_OF_CALLER, argumentOf: wellFormedKeyOf };
-    const { admit, rowOf } = fusedRead<KeyColumns>(db, 'admit_create', read);
+    const { admit, rowOf } = fusedRead<KeyColumns>(gate, 'admit_create', read);
     api.decorateRequest('binding');
     api.route<{ Body: GenerationRequest }>({
       ...createGeneration.description,

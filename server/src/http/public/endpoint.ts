@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify';
 import { type Caller, type CallerRead, openAdmission } from '../../accounts/admission.ts';
-import type { Queryable } from '../../database/database.ts';
+import type { KeyGate } from '../../accounts/key-gate.ts';
 
 /**
  * An operation of the public API: it has its own file, and an entry in `ENDPOINTS` of
@@ -59,11 +59,11 @@ export interface FusedRead<Row> {
  * @param read the SQL; `argumentOf` returns the request's `argument` for this SQL
  */
 export function fusedRead<Row extends object>(
-  db: Queryable,
+  gate: KeyGate,
   name: string,
   read: CallerRead & { argumentOf?: (request: PublicRequest) => string },
 ): FusedRead<Row> {
-  const admit = openAdmission<Row>(db, name, read);
+  const admit = openAdmission<Row>(gate, name, read);
   const rows = new WeakMap<object, Row>();
   return {
     async admit(request, surface) {

@@ -1,4 +1,4 @@
-import type { Database } from '../../database/database.ts';
+import type { KeyGate } from '../../accounts/key-gate.ts';
 import { PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
 import { type Endpoint, fusedRead } from './endpoint.ts';
 import { CreditBalanceSchema, errorResponses } from './schemas.ts';
@@ -8,7 +8,7 @@ interface Balance {
 }
 
 /** GET /credits: the paid credits that the API can spend. */
-export const getCredits: Endpoint<{ db: Database }> = {
+export const getCredits: Endpoint<{ gate: KeyGate }> = {
   description: {
     method: 'GET',
     url: '/credits',
@@ -21,8 +21,8 @@ export const getCredits: Endpoint<{ db: Database }> = {
       },
     },
   },
-  serve(api, { db }) {
-    const { admit, rowOf } = fusedRead<Balance>(db, 'admit_credits', PAID_BALANCE_OF_CALLER);
+  serve(api, { gate }) {
+    const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', PAID_BALANCE_OF_CALLER);
     api.route({
       ...getCredits.description,
       config: { admit },

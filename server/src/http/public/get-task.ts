@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import type { Database } from '../../database/database.ts';
+import type { KeyGate } from '../../accounts/key-gate.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import {
@@ -27,7 +27,7 @@ function idOf({ params: { id = '' } }: PublicRequest): string {
 }
 
 /** GET /tasks/{id}: admits the request and reads the task in one statement. */
-export const getTask: Endpoint<{ db: Database; links: Links }> = {
+export const getTask: Endpoint<{ gate: KeyGate; links: Links }> = {
   description: {
     method: 'GET',
     url: '/tasks/:id',
@@ -41,9 +41,9 @@ export const getTask: Endpoint<{ db: Database; links: Links }> = {
       },
     },
   },
-  serve(api, { db, links }) {
+  serve(api, { gate, links }) {
     const read = { ...TASK_OF_CALLER, argumentOf: idOf };
-    const { admit, rowOf } = fusedRead<Row>(db, 'admit_task', read);
+    const { admit, rowOf } = fusedRead<Row>(gate, 'admit_task', read);
     api.route({
       ...getTask.description,
       config: { admit },

@@ -1,18 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { openAdmission } from '../../accounts/admission.ts';
+import { openKeyGate } from '../../accounts/key-gate.ts';
 import { acceptJsonOnly } from './body.ts';
 import { type CreateGenerationDeps, createGeneration } from './create-generation.ts';
 import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
 import { getCredits } from './get-credits.ts';
 import { getTask } from './get-task.ts';
 
-export type PublicApiDeps = CreateGenerationDeps;
+export type PublicApiDeps = Omit<CreateGenerationDeps, 'gate'>;
 
 /** The path prefix of the versioned API, and the surface of its tasks (C20). */
 export const PUBLIC_API = { prefix: '/api/v1', surface: 'api' } as const;
 
 /** All operations, in the order of openapi.json. */
-export const ENDPOINTS: Endpoint<PublicApiDeps>[] = [createGeneration, getTask, getCredits];
+export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [createGeneration, getTask, getCredits];
 
 /**
  * The plugin of the versioned API. Each request is authenticated and counted in the rate window of
@@ -21,11 +22,15 @@ export const ENDPOINTS: Endpoint<PublicApiDeps>[] = [createGeneration, getTask, 
  */
 export function publicApi(
   api: FastifyInstance,
-  { deps, endpoints = ENDPOINTS }: { deps: PublicApiDeps; endpoints?: Endpoint<PublicApiDeps>[] },
+  {
+    deps,
+    endpoints = ENDPOINTS,
+  }: { deps: PublicApiDeps; endpoints?: Endpoint<CreateGenerationDeps>[] },
   done: () => void,
 ): void {
   acceptJsonOnly(api);
-  const admitOnly = openAdmission(deps.db, 'admit');
+  const gate = openKeyGate(deps.db);
+  const admitOnly = openAdmission(gate, 'admit');
   const admitByDefault: Admit = async ({ headers: { authorization } }, surface) => {
     const { caller } = await admitOnly({ authorization, surface });
     return caller;
@@ -35,6 +40,6 @@ export function publicApi(
     const { admit = admitByDefault } = request.routeOptions.config;
     request.caller = await admit(request, PUBLIC_API.surface);
   });
-  for (const endpoint of endpoints) endpoint.serve(api, deps);
+  for (const endpoint of endpoints) endpoint.serve(api, { ...deps, gate });
   done();
 }

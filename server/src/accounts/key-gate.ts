@@ -1,0 +1,227 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Queryable, statement } from '../database/database.ts';
+import { batch } from '../kernel/batch.ts';
+import { ApiError } from '../kernel/errors.ts';
+
+/**
+ * What a process remembers of API keys, so that requests that can't be admitted cost no turn of the
+ * statements that admit (decisions/0016). All routes of a process share it.
+ */
+export interface KeyGate {
+  readonly db: Queryable;
+  /** Monotonic milliseconds. */
+  now(): number;
+  /**
+   * Runs `admit` for a request of a key that is known to exist. The requests of one key take turns.
+   * @throws ApiError `unauthorized` if there is no such key, `rate_limited` from memory if its
+   *   window is known to be full, `service_busy` if too many unknown keys wait
+   */
+  run<T>(secretHash: Buffer, admit: () => Promise<T>): Promise<T>;
+  /** Looks the key up again at its next request. */
+  forget(secretHash: Buffer): void;
+  /**
+   * Remembers that the window of the key is full.
+   * @param until when a request passes again, in milliseconds of `now`
+   * @returns the error of the request that found this out
+   */
+  limit(secretHash: Buffer, until: number): ApiError;
+}
+
+/** @param now monotonic milliseconds, for tests */
+export function openKeyGate(db: Queryable, now = () => performance.now()): KeyGate {
+  const known = openKnownKeys(db, now);
+  const limited = createLimitedKeys(now);
+  const inTurn = createTurns();
+  return {
+    ...{ db, now },
+    async run(secretHash, admit) {
+      await known.require(secretHash);
+      return inTurn(idOf(secretHash), () => {
+        limited.check(idOf(secretHash)); // in turn: an earlier request may have filled the window
+        return admit();
+      });
+    },
+    forget: (secretHash) => known.forget(idOf(secretHash)),
+    limit: (secretHash, until) => limited.add(idOf(secretHash), until),
+  };
+}
+
+/** A hash as the key of a map. */
+function idOf(secretHash: Buffer): string {
+  return secretHash.toString('latin1');
+}
+
+/** How many keys are remembered in each way. The oldest are forgotten. */
+const MAX_KNOWN = 200_000;
+const MAX_REFUSED = 10_000;
+const MAX_LIMITED = 10_000;
+
+function makeRoom(keys: Map<string, unknown> | Set<string>, max: number): void {
+  const [oldest] = keys.keys();
+  if (keys.size >= max && oldest !== undefined) keys.delete(oldest);
+}
+
+const ALL = statement(
+  'key_hashes',
+  'select secret_hash from api_keys where revoked_at is null limit 100000',
+);
+
+const LOOK_UP = statement(
+  'key_look_up',
+  `select k.secret_hash,
+     k.revoked_at is null and a.disabled_at is null
+       and (k.expires_at is null or k.expires_at > clock_now()) as valid
+   from api_keys k join accounts a on a.id = k.account_id
+   where k.secret_hash = any($1)`,
+);
+
+/** How many unknown keys share a statement. Only one such statement runs at a time. */
+const MAX_LOOK_UPS = 64;
+/**
+ * How long the next look-up waits for each key that the last one refused: a process looks up about
+ * 1,000 invented keys a second. Valid keys cause no wait.
+ */
+const PAUSE_PER_REFUSED_KEY_MS = 1;
+/** How many unknown keys may wait. */
+const MAX_WAITING = 5000;
+/** How long a key that does not exist is refused from memory. */
+const REFUSED_MS = 10_000;
+
+/** The keys that exist, as far as this process knows. */
+function openKnownKeys(db: Queryable, now: () => number) {
+  const known = new Set<string>();
+  const refused = new Map<string, number>();
+  const waiting = new Map<string, Promise<void>>();
+  let loading: Promise<void> | undefined;
+  let freeAt = 0;
+
+  const add = (id: string) => {
+    makeRoom(known, MAX_KNOWN);
+    known.add(id);
+  };
+  const load = async () => {
+    for (const row of await db.query<{ secret_hash: Buffer }>(ALL)) add(idOf(row.secret_hash));
+  };
+  /** The keys of the start are loaded at once, so that they never wait beside invented keys. */
+  const loadOnce = () => {
+    loading ??= load().catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+  const refuse = (id: string) => {
+    makeRoom(refused, MAX_REFUSED);
+    refused.set(id, now() + REFUSED_MS);
+  };
+  const lookUpTogether = batch({
+    maxItems: MAX_LOOK_UPS,
+    concurrency: 1,
+    keyOf: idOf,
+    async work(hashes: Buffer[]): Promise<boolean[]> {
+      if (freeAt > now()) await delay(freeAt - now());
+      const rows = await db.query<{ secret_hash: Buffer; valid: boolean }>(LOOK_UP, [hashes]);
+      const found = new Map(rows.map((row) => [idOf(row.secret_hash), row.valid]));
+      for (const id of hashes.map(idOf)) if (!found.has(id)) refuse(id);
+      const results = hashes.map((hash) => found.get(idOf(hash)) === true);
+      freeAt = now() + results.filter((valid) => !valid).length * PAUSE_PER_REFUSED_KEY_MS;
+      return results;
+    },
+  });
+  const lookUp = async (secretHash: Buffer): Promise<void> => {
+    const id = idOf(secretHash);
+    await loadOnce();
+    if (known.has(id)) return;
+    if (!(await lookUpTogether(secretHash))) throw invalidKey();
+    add(id);
+  };
+  return {
+    forget: (id: string) => known.delete(id),
+    /** @throws ApiError `unauthorized`, `service_busy` */
+    async require(secretHash: Buffer): Promise<void> {
+      const id = idOf(secretHash);
+      if (known.has(id)) return;
+      if ((refused.get(id) ?? 0) > now()) throw invalidKey();
+      if (!waiting.has(id) && waiting.size >= MAX_WAITING) throw tooManyUnknownKeys();
+      const shared = waiting.get(id) ?? lookUp(secretHash).finally(() => waiting.delete(id));
+      waiting.set(id, shared);
+      return shared;
+    },
+  };
+}
+
+/** The error of a key that is unknown, revoked or expired, or whose account is disabled. */
+export function invalidKey(): ApiError {
+  const message = 'The API key is unknown, revoked or expired, or its account is disabled.';
+  return new ApiError('unauthorized', message);
+}
+
+function tooManyUnknownKeys(): ApiError {
+  const message = 'Too many requests with unknown API keys are waiting. Send the request again.';
+  return new ApiError('service_busy', message, { retryAfterSeconds: 1 });
+}
+
+/** Contract, "Limits": 30 authenticated requests in any 60 seconds, per API key. */
+export const REQUESTS_PER_WINDOW = 30;
+
+/**
+ * How long a full window is trusted without a look at the database. So a limited key that is
+ * revoked gets 401 after at most this time; it is not admitted in between.
+ */
+const TRUSTED_MS = 1000;
+
+/** The keys whose window is full, as far as this process knows. */
+function createLimitedKeys(now: () => number) {
+  const limited = new Map<string, { until: number; checkAt: number }>();
+  const errorOf = (until: number) =>
+    new ApiError(
+      'rate_limited',
+      `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds. Wait for Retry-After.`,
+      { retryAfterSeconds: Math.max(1, Math.ceil((until - now()) / 1000)) },
+    );
+  return {
+    add(id: string, until: number): ApiError {
+      limited.delete(id);
+      makeRoom(limited, MAX_LIMITED);
+      limited.set(id, { until, checkAt: now() + TRUSTED_MS });
+      return errorOf(until);
+    },
+    /** @throws ApiError `rate_limited`; one request in each TRUSTED_MS passes */
+    check(id: string): void {
+      const entry = limited.get(id);
+      if (!entry) return;
+      if (now() >= entry.until) {
+        limited.delete(id);
+      } else if (now() < entry.checkAt) {
+        throw errorOf(entry.until);
+      } else {
+        entry.checkAt = now() + TRUSTED_MS;
+      }
+    },
+  };
+}
+
+/**
+ * Makes a function that runs the calls of one key one after the other. When a call fails for
+ * another reason than the client's request (the database is unavailable), the calls that wait for
+ * it fail with the same error at once.
+ */
+function createTurns() {
+  const last = new Map<string, Promise<void>>();
+  return async <T>(id: string, work: () => Promise<T>): Promise<T> => {
+    const previous = last.get(id);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    promise.catch(() => {}); // there may be no later call
+    last.set(id, promise);
+    try {
+      await previous;
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ApiError)) reject(error);
+      throw error;
+    } finally {
+      resolve();
+      if (last.get(id) === promise) last.delete(id);
+    }
+  };
+}

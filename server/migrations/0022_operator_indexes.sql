@@ -3,5 +3,3 @@
 -- Late responses of submits, by the job that they name.
 create index concurrently evidence_sender_jobs on evidence ((finding->>'job'))
   where source = 'sender' and finding->>'job' is not null;
--- For lists of tasks, newest first.
-create index concurrently tasks_created on tasks (created_at, id);

@@ -69,6 +69,29 @@ export async function disableAccount(db: Queryable, accountId: string): Promise<
   return (await db.query(DISABLE, [accountId])).length > 0;
 }
 
+const ENABLE = statement(
+  'account_enable',
+  `update accounts set disabled_at = null
+   where id = $1 and disabled_at is not null and erased_at is null returning id`,
+);
+
+const IS_ERASED = statement(
+  'account_is_erased',
+  'select from accounts where id = $1 and erased_at is not null',
+);
+
+/**
+ * Enables a disabled account: from the next request on, its API keys are accepted again, except
+ * revoked and expired ones.
+ * @returns false if it was not disabled
+ * @throws UsageError if the account was erased
+ */
+export async function enableAccount(db: Queryable, accountId: string): Promise<boolean> {
+  if ((await db.query(ENABLE, [accountId])).length > 0) return true;
+  if ((await db.query(IS_ERASED, [accountId])).length === 0) return false;
+  throw new UsageError(`${accountId} was erased: it can't be enabled again`);
+}
+
 const ANY = statement('account_any', 'select 1 from accounts limit 1');
 
 /** Whether the installation has no account yet. */

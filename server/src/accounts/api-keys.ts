@@ -92,6 +92,21 @@ export async function revokeKey(db: Queryable, keyId: string): Promise<boolean> 
   throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
+const REVOKE_ALL = statement(
+  'key_revoke_all',
+  `update api_keys set revoked_at = clock_now()
+   where account_id = $1 and revoked_at is null returning id`,
+);
+
+/**
+ * Revokes all API keys of an account.
+ * @returns the ids of those that were not revoked before
+ */
+export async function revokeAllKeys(db: Queryable, accountId: string): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(REVOKE_ALL, [accountId]);
+  return rows.map(({ id }) => id);
+}
+
 export interface KeyListing {
   key_id: string;
   name: string | null;

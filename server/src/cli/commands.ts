@@ -5,6 +5,7 @@ import { AUDIT_COMMAND } from './commands/audit.ts';
 import { CREDIT_COMMANDS } from './commands/credits.ts';
 import { KEY_COMMANDS } from './commands/keys.ts';
 import { MIGRATE_COMMAND } from './commands/migrate.ts';
+import { OBJECT_COMMANDS } from './commands/objects.ts';
 import { ORPHAN_COMMANDS } from './commands/orphans.ts';
 import { RECONCILE_COMMAND } from './commands/reconcile.ts';
 import { TASK_COMMANDS } from './commands/tasks.ts';
@@ -17,6 +18,7 @@ export const COMMANDS: readonly Command[] = [
   ...TASK_COMMANDS,
   RECONCILE_COMMAND,
   ...ORPHAN_COMMANDS,
+  ...OBJECT_COMMANDS,
   ...ACTION_COMMANDS,
   AUDIT_COMMAND,
   MIGRATE_COMMAND,

@@ -33,7 +33,8 @@ const CHECKS = [
     `select t.id || ': completed, its output is ' || coalesce(o.state, 'missing') as problem
      from tasks t left join objects o on o.id = t.output_object_id
      where t.phase = 'completed' and (o.id is null or o.state = 'writing'
-       or (o.state in ('deleting', 'deleted') and coalesce(o.delete_after > clock_now(), true)))`,
+       or (o.state in ('deleting', 'deleted') and o.taken_down_at is null
+         and coalesce(o.delete_after > clock_now(), true)))`,
   ),
   statement(
     'audit_jobs',

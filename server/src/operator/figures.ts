@@ -42,7 +42,8 @@ const RECONCILED = statement(
 
 const ORPHANS = statement(
   'figures_orphans',
-  'select provider, state, count(*)::int as jobs from orphan_jobs group by provider, state',
+  `select provider, state, count(*)::int as jobs from orphan_jobs
+   where acknowledged_at is null group by provider, state`,
 );
 
 const LOSSES = statement(

@@ -1,4 +1,4 @@
-import { type Database, statement } from '../database/database.ts';
+import { type Database, type Queryable, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 
 interface TaskListing {
@@ -11,32 +11,74 @@ interface TaskListing {
   credits: number;
   created_at: Date;
   updated_at: Date;
+  /** Only in the list of held tasks: when it was first held. */
+  held_since?: Date;
 }
 
 const COLUMNS = `id, account_id, phase, held_cause, provider, request->>'model' as model, credits,
      created_at, updated_at`;
 
+/** The page that begins after the task $1; null: the first page. */
+const NEWEST = `($1::text is null
+       or (created_at, id) < (select c.created_at, c.id from tasks c where c.id = $1))
+   order by created_at desc, id desc limit $2`;
+
 const LIST = statement(
   'operator_tasks',
-  `select ${COLUMNS} from tasks where ($1::text is null or phase = $1)
-   order by created_at desc limit 1000`,
+  `select ${COLUMNS} from tasks where ($3::text is null or phase = $3) and ${NEWEST}`,
 );
 
 const LIST_OF_ACCOUNT = statement(
   'operator_tasks_of_account',
-  `select ${COLUMNS} from tasks where account_id = $2 and ($1::text is null or phase = $1)
-   order by created_at desc limit 1000`,
+  `select ${COLUMNS} from tasks
+   where account_id = $4 and ($3::text is null or phase = $3) and ${NEWEST}`,
 );
 
-/** The newest thousand tasks, filtered by phase and account if these are given. */
-export function listTasks(
+// The first time counts, because each retry to fetch an output moves the task out of `held` for a
+// short time.
+const HELD_SINCE = `coalesce((select min(at) from task_history h
+     where h.task_id = tasks.id and h.phase = 'held'), updated_at)`;
+
+const LIST_HELD = statement(
+  'operator_tasks_held',
+  `with held as (
+     select ${COLUMNS}, ${HELD_SINCE} as held_since from tasks
+     where phase = 'held' and ($3::text is null or account_id = $3))
+   select ${COLUMNS.replace("request->>'model' as model", 'model')}, held_since from held
+   where $1::text is null or (held_since, id) > (
+     select ${HELD_SINCE}, id from tasks where id = $1)
+   order by held_since, id limit $2`,
+);
+
+/**
+ * A page of tasks, filtered by phase and account if these are given: the newest first; held tasks
+ * those that were held first.
+ * @param filter.after the last task of the page before
+ * @throws UsageError when there is no task `after`
+ */
+export async function listTasks(
   db: Database,
-  filter: { phase?: string | undefined; accountId?: string | undefined },
+  filter: {
+    phase?: string | undefined;
+    accountId?: string | undefined;
+    after?: string | undefined;
+    limit: number;
+  },
 ): Promise<TaskListing[]> {
-  const { phase = null, accountId } = filter;
-  return accountId === undefined
-    ? db.query<TaskListing>(LIST, [phase])
-    : db.query<TaskListing>(LIST_OF_ACCOUNT, [phase, accountId]);
+  const { phase = null, accountId = null, after = null, limit } = filter;
+  if (after !== null) await requireTask(db, after);
+  if (phase === 'held') return db.query<TaskListing>(LIST_HELD, [after, limit, accountId]);
+  return accountId === null
+    ? db.query<TaskListing>(LIST, [after, limit, phase])
+    : db.query<TaskListing>(LIST_OF_ACCOUNT, [after, limit, phase, accountId]);
+}
+
+const EXISTS = statement('operator_task_exists', 'select from tasks where id = $1');
+
+/** @throws UsageError when there is no such task */
+export async function requireTask(db: Queryable, id: string): Promise<void> {
+  if ((await db.query(EXISTS, [id])).length > 0) return;
+  throw new UsageError(`there is no task ${JSON.stringify(id)}`);
 }
 
 /** SQL for a JSON array of rows, in the given order. */

@@ -1,5 +1,11 @@
-import { createAccount, disableAccount, findAccount } from '../../accounts/accounts.ts';
+import {
+  createAccount,
+  disableAccount,
+  enableAccount,
+  findAccount,
+} from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
+import { listAccounts, showAccount } from '../../operator/account-listing.ts';
 import { performAction, recordAction } from '../../operator/actions.ts';
 import type { Command } from '../command.ts';
 
@@ -26,5 +32,34 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
         return { account_id: target, disabled: true, changed };
       });
     },
+  },
+  {
+    usage: 'accounts enable ACCOUNT --reason TEXT',
+    summary: 'Accept the keys of a disabled account again, except revoked and expired ones',
+    options: [],
+    reason: 'required',
+    run: async (db, { words: [account = ''], action }) => {
+      const target = await findAccount(db, account);
+      return performAction(db, action, { target }, async (tx) => {
+        const changed = await enableAccount(tx, target);
+        return { account_id: target, disabled: false, changed };
+      });
+    },
+  },
+  {
+    usage: 'accounts list',
+    summary: 'List accounts, the newest first',
+    options: [],
+    cursorOf: (row: { account_id: string }) => row.account_id,
+    run: async (db, { page: { limit, after } }) => {
+      const last = after === undefined ? undefined : await findAccount(db, after);
+      return listAccounts(db, { after: last, limit });
+    },
+  },
+  {
+    usage: 'accounts show ACCOUNT',
+    summary: 'Show an account: its state, credits, number of valid keys, and tasks by phase',
+    options: [],
+    run: async (db, { words: [account = ''] }) => showAccount(db, await findAccount(db, account)),
   },
 ];

@@ -1,5 +1,5 @@
 import { findAccount } from '../../accounts/accounts.ts';
-import { createKey, listKeys, revokeKey } from '../../accounts/api-keys.ts';
+import { createKey, listKeys, revokeAllKeys, revokeKey } from '../../accounts/api-keys.ts';
 import { performAction, recordAction } from '../../operator/actions.ts';
 import type { Command } from '../command.ts';
 
@@ -30,6 +30,19 @@ export const KEY_COMMANDS: readonly Command[] = [
         const changed = await revokeKey(tx, keyId);
         return { key_id: keyId, revoked: true, changed };
       }),
+  },
+  {
+    usage: 'keys revoke-all ACCOUNT --reason TEXT',
+    summary: 'Respond 401 to all present keys of an account from the next request on',
+    options: [],
+    reason: 'required',
+    run: async (db, { words: [account = ''], action }) => {
+      const target = await findAccount(db, account);
+      return performAction(db, action, { target }, async (tx) => {
+        const revoked = await revokeAllKeys(tx, target);
+        return { account_id: target, revoked, changed: revoked.length > 0 };
+      });
+    },
   },
   {
     usage: 'keys list ACCOUNT',

@@ -1,17 +1,19 @@
 import { findAccount } from '../../accounts/accounts.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { listTasks, showTask } from '../../operator/task-listing.ts';
+import { wakeByOperator } from '../../operator/wake.ts';
 import { TRANSITIONS } from '../../tasks/transitions.ts';
 import type { Command } from '../command.ts';
 
 export const TASK_COMMANDS: readonly Command[] = [
   {
     usage: 'tasks list [--phase P] [--account A]',
-    summary: 'List the newest tasks',
+    summary: 'List tasks, the newest first; with --phase held those held first',
     options: ['phase', 'account'],
-    run: async (db, { options: { phase, account } }) => {
+    cursorOf: (row: { id: string }) => row.id,
+    run: async (db, { options: { phase, account }, page }) => {
       const accountId = account === undefined ? undefined : await findAccount(db, account);
-      return listTasks(db, { phase: readPhase(phase), accountId });
+      return listTasks(db, { phase: readPhase(phase), accountId, ...page });
     },
   },
   {
@@ -19,6 +21,13 @@ export const TASK_COMMANDS: readonly Command[] = [
     summary: 'Show all records of a task: attempts, evidence, history, objects',
     options: [],
     run: (db, { words: [id = ''] }) => showTask(db, id),
+  },
+  {
+    usage: 'tasks wake ID',
+    summary: 'Begin the next step of a task now: poll its job, or ask the provider for it',
+    options: [],
+    reason: 'optional',
+    run: (db, { words: [id = ''], action }) => wakeByOperator(db, action, id),
   },
 ];
 

@@ -76,7 +76,7 @@ async function deliverable(
 function deleted(): ApiError {
   return new ApiError(
     'output_deleted',
-    'The retention of this video has ended, so it was deleted.',
+    'This video was deleted: its retention has ended, or the operator has removed it.',
   );
 }
 

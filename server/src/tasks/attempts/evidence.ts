@@ -74,15 +74,19 @@ export async function isNamedForOtherAttempt(
   return (await db.query(NAMED_FOR_OTHER, [attempt.id, attempt.provider, jobId])).length > 0;
 }
 
+// The limit keeps the planner from joining whole tables: few rows of evidence name one job.
+const ATTEMPT_OF =
+  '(select task_id from attempts where id = e.attempt_id and provider = $2 limit 1)';
+
 const OTHER_TASK = statement(
   'evidence_other_task',
   `select o.task_id from orphan_jobs o
    where o.provider = $2 and o.job_id = $3 and o.attempt_id <> $1
    union all
-   select a.task_id from evidence e join attempts a on a.id = e.attempt_id and a.provider = $2
+   select a.task_id from evidence e cross join lateral ${ATTEMPT_OF} a
    where e.source = 'callback' and e.finding->>'job' = $3 and e.attempt_id <> $1
    union all
-   select a.task_id from evidence e join attempts a on a.id = e.attempt_id and a.provider = $2
+   select a.task_id from evidence e cross join lateral ${ATTEMPT_OF} a
    where e.source = 'sender' and e.finding->>'job' = $3 and e.attempt_id <> $1
    limit 1`,
 );

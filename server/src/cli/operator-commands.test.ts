@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { makeCustomer } from '../../test/customer.ts';
+import { ask } from '../../test/service/command-line.ts';
+import {
+  makeHeldTask,
+  makeTask,
+  openTaskFixture,
+  recordAccepted,
+  sql,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import { readFigures } from '../operator/figures.ts';
+import { reconcile } from '../operator/reconcile.ts';
+import { markReady } from '../storage/objects.ts';
+import { recordEvidence } from '../tasks/attempts/evidence.ts';
+import { recordOrphans } from '../tasks/attempts/orphans.ts';
+import { moveNow } from '../tasks/transitions.ts';
+import { parseCommandLine } from './command-line.ts';
+
+let fixture: TaskFixture;
+
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.closeAudited());
+
+/** Runs a command line in this process, with a reason if it takes one. */
+async function does(line: string) {
+  const args = line.split(' ');
+  const { command } = parseCommandLine([...args, ...(needsReason(args) ? ['--reason', 'x'] : [])]);
+  const parsed = parseCommandLine([...args, ...(command.reason ? ['--reason', 'because'] : [])]);
+  return JSON.parse(JSON.stringify(await command.run(fixture.db, parsed)));
+}
+
+function needsReason(args: string[]): boolean {
+  try {
+    parseCommandLine(args);
+    return false;
+  } catch (error) {
+    return String(error).includes('--reason is required');
+  }
+}
+
+/** A completed task with a stored output. */
+async function makeCompleted() {
+  const { task } = await makeTask(fixture);
+  await recordAccepted(fixture.db, task.id);
+  const output = `obj_${task.id}`;
+  const insert = `insert into objects (id, task_id, role, media_type, size_bytes)
+    values ($1, $2, 'output', 'video/mp4', 7)`;
+  await sql(fixture.db, insert, [output, task.id]);
+  await markReady(fixture.db, [output], 30);
+  let moved = task;
+  for (const to of ['submitting', 'generating', 'archiving'] as const) {
+    moved = await moveNow(fixture.db, moved, { to });
+  }
+  await moveNow(fixture.db, moved, { to: 'completed', changes: { outputObjectId: output } });
+  return { task, output };
+}
+
+async function makeOrphan(jobId: string) {
+  const { held, attempt } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
+  await recordEvidence(fixture.db, attempt.id, 'callback', { job: jobId, verified: true });
+  await fixture.db.transaction((tx) => recordOrphans(tx, attempt.id));
+}
+
+test('each command changes something once, also when it runs twice at the same time', async () => {
+  const env = { DATABASE_URL: fixture.database.url };
+  const { accountId } = await makeCustomer(fixture.db, 0);
+  const { accountId: disabled } = await makeCustomer(fixture.db, 0);
+  await does(`accounts disable ${disabled}`);
+  const { output } = await makeCompleted();
+  await makeOrphan('job-twice');
+  const { task } = await makeTask(fixture);
+  await sql(fixture.db, `update tasks set due_at = clock_now() + interval '1 h' where id = $1`, [
+    task.id,
+  ]);
+  const lines = [
+    `accounts enable ${disabled}`,
+    `keys revoke-all ${accountId}`,
+    'orphans acknowledge scripted job-twice',
+    `objects takedown ${output}`,
+    `tasks wake ${task.id}`,
+  ];
+  const runs = lines.flatMap((line) => [line, line]).map((line) => ask(env, `${line} --reason x`));
+  const results = await Promise.all(runs);
+  for (const [index, line] of lines.entries()) {
+    const pair = results.slice(2 * index, 2 * index + 2).map(({ changed }) => changed);
+    assert.deepEqual(pair.sort(), [false, true], line);
+  }
+  const targets = [disabled, accountId, 'scripted/job-twice', output, task.id];
+  for (const [index, target] of targets.entries()) {
+    const [latest, ...others] = await does(`actions list --target ${target}`);
+    assert.ok(lines[index]?.startsWith(latest.command), latest.command);
+    assert.equal(others.filter((row: typeof latest) => row.command === latest.command).length, 0);
+  }
+});
+
+test('accounts are listed page by page and shown with credits, keys and tasks', async () => {
+  const { task } = await makeTask(fixture);
+  const rows: string[] = [];
+  for (let after = ''; ; after = ` --after ${rows.at(-1)}`) {
+    const page = await does(`accounts list --limit 3${after}`);
+    rows.push(...page.map((row: { account_id: string }) => row.account_id));
+    if (page.length < 3) break;
+  }
+  const all = await sql<{ id: string }>(fixture.db, 'select id from accounts');
+  assert.deepEqual([...rows].sort(), all.map(({ id }) => id).sort());
+  const shown = await does(`accounts show ${task.account_id}`);
+  assert.deepEqual(shown.tasks, [{ phase: 'reserved', tasks: 1 }]);
+  assert.deepEqual([shown.valid_keys, shown.paid.reserved], [1, task.credits]);
+  await does(`accounts disable ${task.account_id}`);
+  assert.equal((await does(`accounts show ${task.account_id}`)).valid_keys, 0);
+});
+
+test('held tasks are listed the oldest held first, other tasks the newest first', async () => {
+  const held = await Promise.all([1, 2, 3].map(() => makeHeldTask(fixture)));
+  const ids = held.map((one) => one.held.id);
+  for (const [index, id] of ids.entries()) {
+    const at = `update task_history set at = clock_now() - $2 * interval '1 day'
+      where task_id = $1 and phase = 'held'`;
+    await sql(fixture.db, at, [id, 10 + index]);
+  }
+  const listed = async (line: string) =>
+    (await does(line))
+      .map((row: { id: string }) => row.id)
+      .filter((id: string) => ids.includes(id));
+  const oldestFirst = [...ids].reverse();
+  assert.deepEqual(await listed('tasks list --phase held'), oldestFirst);
+  const first = await does('tasks list --phase held --limit 1');
+  assert.equal(first[0].id, oldestFirst[0]);
+  const rest = await listed(`tasks list --phase held --after ${oldestFirst[0]}`);
+  assert.deepEqual(rest, oldestFirst.slice(1));
+  const pages: string[] = [];
+  for (let after = ''; ; after = ` --after ${pages.at(-1)}`) {
+    const page = await does(`tasks list --limit 2${after}`);
+    pages.push(...page.map((row: { id: string }) => row.id));
+    if (page.length < 2) break;
+  }
+  const newest = 'select id from tasks order by created_at desc, id desc';
+  const all = await sql<{ id: string }>(fixture.db, newest);
+  assert.deepEqual(
+    pages,
+    all.map(({ id }) => id),
+  );
+  await assert.rejects(does('tasks list --after task_none'), /there is no task "task_none"/);
+});
+
+test('an acknowledged orphan job is left out of lists and metrics, unless all are asked for', async () => {
+  await makeOrphan('job-acknowledged');
+  const jobs = async (line: string) =>
+    (await does(line)).map((row: { job_id: string }) => row.job_id);
+  const counted = async () =>
+    (await readFigures(fixture.db)).orphans.reduce((sum, { jobs: count }) => sum + count, 0);
+  const before = await counted();
+  await does('orphans acknowledge scripted job-acknowledged');
+  assert.ok(!(await jobs('orphans list')).includes('job-acknowledged'));
+  assert.ok((await jobs('orphans list --all')).includes('job-acknowledged'));
+  assert.equal(await counted(), before - 1);
+  await assert.rejects(does('orphans acknowledge ark job-acknowledged'), /ark has no orphan job/);
+});
+
+test('a video is taken down by its task, and a file that a live task needs is not', async () => {
+  const { task, output } = await makeCompleted();
+  const done = await does(`objects takedown ${task.id}`);
+  assert.deepEqual([done.object_id, done.changed], [output, true]);
+  const [row] = await sql<{ state: string }>(
+    fixture.db,
+    'select state from objects where id = $1',
+    [output],
+  );
+  assert.equal(row?.state, 'deleting');
+  const { task: live } = await makeTask(fixture);
+  await sql(
+    fixture.db,
+    `insert into objects (id, task_id, role, state, media_type)
+     values ('obj_needed', $1, 'input', 'ready', 'image/png')`,
+    [live.id],
+  );
+  await assert.rejects(does('objects takedown obj_needed'), /needs its input obj_needed: cancel/);
+  await assert.rejects(does('objects takedown obj_none'), /there is no object "obj_none"/);
+});
+
+test('an ended task can not be woken', async () => {
+  const { task } = await makeCompleted();
+  await assert.rejects(does(`tasks wake ${task.id}`), /is completed: it has no next step/);
+});

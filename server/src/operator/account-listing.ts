@@ -1,0 +1,59 @@
+import { type Database, statement } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { balances } from '../ledger/ledger.ts';
+
+interface AccountListing {
+  account_id: string;
+  email: string;
+  created_at: Date;
+  disabled_at: Date | null;
+  erased_at: Date | null;
+}
+
+const COLUMNS = 'id as account_id, email, created_at, disabled_at, erased_at';
+
+const LIST = statement(
+  'operator_accounts',
+  `select ${COLUMNS} from accounts
+   where $1::text is null
+     or (created_at, id) < (select c.created_at, c.id from accounts c where c.id = $1)
+   order by created_at desc, id desc limit $2`,
+);
+
+/**
+ * A page of accounts, the newest first.
+ * @param page.after the last account of the page before
+ */
+export function listAccounts(
+  db: Database,
+  { after = null, limit }: { after?: string | null | undefined; limit: number },
+): Promise<AccountListing[]> {
+  return db.query<AccountListing>(LIST, [after, limit]);
+}
+
+const SHOW = statement('operator_account', `select ${COLUMNS} from accounts where id = $1`);
+
+const PHASES = statement(
+  'operator_account_phases',
+  `select phase, count(*)::int as tasks from tasks where account_id = $1
+   group by phase order by phase`,
+);
+
+const VALID_KEYS = statement(
+  'operator_account_keys',
+  `select count(*)::int as keys from api_keys where account_id = $1 and revoked_at is null
+     and (expires_at is null or expires_at > clock_now())`,
+);
+
+/** An account with its balances, the number of its valid API keys, and its tasks by phase. */
+export async function showAccount(db: Database, accountId: string) {
+  const [account] = await db.query<AccountListing>(SHOW, [accountId]);
+  if (!account) throw new UsageError(`there is no account ${JSON.stringify(accountId)}`);
+  const [valid] = await db.query<{ keys: number }>(VALID_KEYS, [accountId]);
+  return {
+    ...account,
+    valid_keys: account.disabled_at === null ? (valid?.keys ?? 0) : 0,
+    ...(await balances(db, accountId)),
+    tasks: await db.query<{ phase: string; tasks: number }>(PHASES, [accountId]),
+  };
+}

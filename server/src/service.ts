@@ -14,6 +14,7 @@ import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-di
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
 import { warnOfUnserved } from './operator/unserved.ts';
+import type { HostRules } from './outbound/addresses.ts';
 import {
   createGuardedFetch,
   type GuardedFetch,
@@ -55,8 +56,9 @@ export async function startService(
   log: Log,
   guardedFetch: GuardedFetchSettings = {},
 ): Promise<Service> {
-  if (config.outboundAllowText !== '') {
-    log.warn({ hosts: config.outboundAllowText }, 'OUTBOUND_ALLOW lets clients reach these hosts');
+  if (config.clientHosts.allow.size > 0) {
+    const hosts = [...config.clientHosts.allow];
+    log.warn({ hosts }, 'OUTBOUND_ALLOW lets clients reach these hosts');
   }
   const closers: Array<() => Promise<unknown>> = [];
   const stop = async () => {
@@ -92,10 +94,15 @@ async function startRoles(
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
-  const fetchSettings = { ...opened.guardedFetch, dnsServers: config.dnsServers };
-  const guardedFetch = createGuardedFetch({ ...fetchSettings, allow: config.outboundAllow });
-  closers.push(() => guardedFetch.close());
-  const shared = { db, queue, storage, links, log, scratch, guardedFetch, metrics };
+  const { dnsServers, clientHosts, providerHosts } = config;
+  const fetchFrom = (hosts: HostRules) => {
+    const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });
+    closers.push(() => guardedFetch.close());
+    return guardedFetch;
+  };
+  const inputFetch = fetchFrom(clientHosts);
+  const resultFetch = fetchFrom(providerHosts);
+  const shared = { db, queue, storage, links, log, scratch, inputFetch, resultFetch, metrics };
   const providers = await openProviders(config, shared, closers);
   const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
   let url: string | undefined;
@@ -120,7 +127,7 @@ async function listenForClients(
     ...{ db, queue, storage, links, log, providers, waiting },
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
-    allow: config.outboundAllow,
+    clientHosts: config.clientHosts,
     isReady: () => isReachable(db),
     onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,
@@ -182,7 +189,10 @@ interface SharedDeps {
   links: Links;
   log: Log;
   scratch: ScratchDirectory;
-  guardedFetch: GuardedFetch;
+  /** For the files of clients. */
+  inputFetch: GuardedFetch;
+  /** For the results of providers. */
+  resultFetch: GuardedFetch;
   metrics: Metrics;
 }
 
@@ -191,12 +201,12 @@ async function openProviders(
   shared: SharedDeps,
   closers: Closers,
 ): Promise<Map<string, Provider>> {
-  const { db, storage, scratch, log, guardedFetch, metrics } = shared;
+  const { db, storage, scratch, log, resultFetch, metrics } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());
   const now = await followDatabaseClock({ db, log, signal: following.signal });
   const providers = await createProviders(config.configuredProviders, {
-    ...{ db, storage, scratch, log, guardedFetch, now },
+    ...{ db, storage, scratch, log, guardedFetch: resultFetch, now },
     submitTimeoutSeconds: config.submitTimeoutSeconds,
     observer: { called: metrics.countProviderCall },
   });
@@ -217,7 +227,7 @@ function buildWorker(
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
   const { pollMinSeconds, pollMaxSeconds, retentionDays } = config;
   const steps = createSteps({
-    ...{ db, storage, log, scratch, links: shared.links, guardedFetch: shared.guardedFetch },
+    ...{ db, storage, log, scratch, links: shared.links, guardedFetch: shared.inputFetch },
     ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
     ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
     measurer: createMeasurer(),

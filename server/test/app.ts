@@ -34,7 +34,7 @@ export async function openTestApp(options: { deliverySeconds?: number } = {}): P
     ...{ db, queue, links, log: quiet, createWaitSeconds: 0, providerName: 'local' },
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
-    allow: new Set(),
+    clientHosts: { allow: new Set() },
     storage: diskStorage(path.join(folder.path, 'objects')),
     isReady: async () => true,
   };

@@ -29,7 +29,7 @@ type MediaField = keyof typeof MEDIA;
 /** The details of the request's 400; undefined when the request is accepted. */
 function refusal(wish: Partial<GenerationRequest>, allow: string[] = []) {
   try {
-    checkRequest({ ...PLAIN, ...wish }, new Set(allow));
+    checkRequest({ ...PLAIN, ...wish }, { allow: new Set(allow) });
     return undefined;
   } catch (error) {
     assert.ok(error instanceof ApiError);
@@ -151,7 +151,7 @@ test('a resolution that the model does not offer is refused; the details have bo
 });
 
 test('checking a valid request returns its price', () => {
-  assert.deepEqual(checkRequest(PLAIN, new Set()), { credits: 250, version: 1 });
+  assert.deepEqual(checkRequest(PLAIN, { allow: new Set() }), { credits: 250, version: 1 });
 });
 
 test('the inputs of a request come in the order of its fields, videos with their seconds', () => {

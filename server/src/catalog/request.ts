@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { ApiError, type ErrorDetails } from '../kernel/errors.ts';
-import { type AllowList, checkUrl } from '../outbound/addresses.ts';
+import { checkUrl, type HostRules } from '../outbound/addresses.ts';
 import { OutboundError } from '../outbound/refusal.ts';
 import { ASPECT_RATIOS, MODELS, MODES, RESOLUTIONS } from './models.ts';
 import { type Price, priceOf } from './price.ts';
@@ -101,10 +101,10 @@ function checkDurations(request: GenerationRequest): void {
   }
 }
 
-function checkUrls(request: GenerationRequest, allow: AllowList): void {
+function checkUrls(request: GenerationRequest, hosts: HostRules): void {
   for (const input of inputsOf(request)) {
     try {
-      checkUrl(input.url, allow);
+      checkUrl(input.url, hosts);
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       const entry = input.entry === null ? {} : { entry: input.entry };
@@ -119,10 +119,10 @@ function checkUrls(request: GenerationRequest, allow: AllowList): void {
  * @returns the price
  * @throws ApiError `invalid_request` that names the field
  */
-export function checkRequest(request: GenerationRequest, allow: AllowList): Price {
+export function checkRequest(request: GenerationRequest, hosts: HostRules): Price {
   checkMode(request);
   checkDurations(request);
-  checkUrls(request, allow);
+  checkUrls(request, hosts);
   const price = priceOf(request);
   if (price) return price;
   const { model, resolution } = request;

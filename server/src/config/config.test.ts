@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { BlockList } from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
@@ -25,8 +26,8 @@ test('without any variable the service has the documented defaults', () => {
     pollMinSeconds: 2,
     pollMaxSeconds: 15,
     reconcileSeconds: 30,
-    outboundAllow: new Set(),
-    outboundAllowText: '',
+    clientHosts: { allow: new Set(), deny: new BlockList() },
+    providerHosts: { allow: new Set(), deny: new BlockList() },
     dnsServers: [],
     deliverySeconds: 86_400,
     retentionDays: 30,
@@ -41,6 +42,7 @@ test('a value may be a fraction or have spaces around it; an empty value counts 
     ...{ PUBLIC_URL: 'https://video.example.com/base//', CREATE_WAIT_SECONDS: '0' },
     ...{ POLL_MIN_SECONDS: '.2', POLL_MAX_SECONDS: '0.5', RETENTION_DAYS: '1.5', LOG_LEVEL: '' },
     ...{ DATABASE_URL: 'postgresql://ada:pw@db/x', OUTBOUND_ALLOW: 'localhost:8443, [::1]:1' },
+    ...{ PROVIDER_ALLOW: '10.0.0.5:9000', OUTBOUND_DENY: '20.1.2.0/24' },
     PROVIDER: 'local',
   });
   assert.deepEqual([config.host, config.port, config.metricsPort], ['0.0.0.0', 0, 9100]);
@@ -50,7 +52,10 @@ test('a value may be a fraction or have spaces around it; an empty value counts 
   assert.deepEqual([config.pollMinSeconds, config.pollMaxSeconds], [0.2, 0.5]);
   assert.deepEqual([config.retentionDays, config.logLevel], [1.5, 'info']);
   assert.equal(config.databaseUrl, 'postgresql://ada:pw@db/x');
-  assert.deepEqual(config.outboundAllow, new Set(['localhost:8443', '[::1]:1']));
+  assert.deepEqual(config.clientHosts.allow, new Set(['localhost:8443', '[::1]:1']));
+  assert.deepEqual(config.providerHosts.allow, new Set(['10.0.0.5:9000']));
+  assert.deepEqual(config.clientHosts.deny?.rules, ['Subnet: IPv4 20.1.2.0/24']);
+  assert.equal(config.providerHosts.deny, config.clientHosts.deny);
 });
 
 test('without PUBLIC_URL, the public address is made of HOST and PORT, unless PORT is 0', () => {
@@ -81,6 +86,8 @@ const BAD: Record<string, string[]> = {
   STORAGE_URL: ['s3://bucket'],
   PROVIDER: ['openai', 'LOCAL'],
   OUTBOUND_DNS: ['dns.example.com', '1.1.1', '1.1.1.1:x', '1.1.1.1,,8.8.8.8'],
+  PROVIDER_ALLOW: ['gateway', 'http://x:1'],
+  OUTBOUND_DENY: ['example.com', '20.1.2.0/33', '20.1.2.3,,20.1.2.4'],
   OUTBOUND_ALLOW: ['localhost', 'https://x:1', 'x:0', 'x:99999', 'a:1,,b:2'],
   LOG_LEVEL: ['loud', 'INFO'],
   ...Object.fromEntries(

@@ -4,12 +4,14 @@ import {
   bad,
   choice,
   type Environment,
+  namingVariables,
   number,
   port,
   read,
   webAddress,
 } from '../kernel/variables.ts';
-import { type AllowList, parseAllowList } from '../outbound/addresses.ts';
+import { type HostRules, parseAllowList } from '../outbound/addresses.ts';
+import { parseDenyList } from '../outbound/deny-list.ts';
 import { type DnsServers, parseDnsServers } from '../outbound/host-lookup.ts';
 import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
@@ -40,9 +42,10 @@ export interface Config {
   pollMinSeconds: number;
   pollMaxSeconds: number;
   reconcileSeconds: number;
-  outboundAllow: AllowList;
-  /** The text of OUTBOUND_ALLOW, for the warning at the start. */
-  outboundAllowText: string;
+  /** For the URLs of clients. */
+  clientHosts: HostRules;
+  /** For the URLs of providers. */
+  providerHosts: HostRules;
   /** For the names in URLs of clients and providers; empty: the system's. */
   dnsServers: DnsServers;
   deliverySeconds: number;
@@ -70,6 +73,16 @@ function databaseUrl(env: Environment): string | undefined {
     throw new UsageError('DATABASE_URL is not valid: expected postgres://user:password@host/name');
   }
   return text;
+}
+
+function hostRules(env: Environment): Pick<Config, 'clientHosts' | 'providerHosts'> {
+  const parsed = <List>(name: string, parse: (text: string) => List) =>
+    namingVariables(name, () => parse(read(env, name, '')));
+  const deny = parsed('OUTBOUND_DENY', parseDenyList);
+  return {
+    clientHosts: { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny },
+    providerHosts: { allow: parsed('PROVIDER_ALLOW', parseAllowList), deny },
+  };
 }
 
 /**
@@ -138,8 +151,7 @@ export function readConfig(env: Environment = process.env): Config {
     pollMinSeconds: number(env, 'POLL_MIN_SECONDS', 2, { min: 0.01 }),
     pollMaxSeconds: number(env, 'POLL_MAX_SECONDS', 15, { min: 0.01 }),
     reconcileSeconds: number(env, 'RECONCILE_SECONDS', 30, { min: 0.01 }),
-    outboundAllow: parseAllowList(read(env, 'OUTBOUND_ALLOW', '')),
-    outboundAllowText: read(env, 'OUTBOUND_ALLOW', ''),
+    ...hostRules(env),
     dnsServers: parseDnsServers(read(env, 'OUTBOUND_DNS', '')),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),

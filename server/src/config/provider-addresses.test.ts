@@ -12,7 +12,7 @@ const REFUSED: Array<Record<string, string>> = [
   ARK,
   { ...ARK, PORT: '0' },
   { ...ARK, PUBLIC_URL: 'http://video.example.com' },
-  { ...ARK, PUBLIC_URL: 'http://video.example.com', OUTBOUND_ALLOW: 'video.example.com:8080' },
+  { ...ARK, PUBLIC_URL: 'http://video.example.com', PROVIDER_ALLOW: 'video.example.com:8080' },
   { PROVIDER: 'fal', FAL_API_KEY: 'hunter2' },
   { PROVIDER: 'replicate', REPLICATE_API_TOKEN: 'hunter2', PUBLIC_URL: 'http://10.0.0.1' },
 ];
@@ -20,8 +20,8 @@ const WARNED: Array<Record<string, string>> = [
   LOCAL_ARK,
   { ...LOCAL_ARK, PORT: '0', ROLES: 'worker' },
   { ...ARK, ARK_BASE_URL: 'http://[::1]:9000/api/v3' },
-  { ...ARK, PUBLIC_URL: 'http://video.example.com', OUTBOUND_ALLOW: 'video.example.com:80' },
-  { ...ARK, ARK_BASE_URL: 'https://ark.internal/v3', OUTBOUND_ALLOW: 'ark.internal:443' },
+  { ...ARK, PUBLIC_URL: 'http://video.example.com', PROVIDER_ALLOW: 'video.example.com:80' },
+  { ...ARK, ARK_BASE_URL: 'https://ark.internal/v3', PROVIDER_ALLOW: 'ark.internal:443' },
 ];
 const FINE: Array<Record<string, string>> = [
   {},
@@ -56,5 +56,5 @@ test('an API key is sent unencrypted only to a test provider', () => {
   const check = (more: Record<string, string> = {}) =>
     checkProviderAddresses(readConfig({ ...env, ...more }), recordingLog().log);
   assert.throws(check, { name: 'UsageError', message: /^ARK_BASE_URL .* must be https/ });
-  check({ OUTBOUND_ALLOW: 'ark.example.com:80' });
+  check({ PROVIDER_ALLOW: 'ark.example.com:80' });
 });

@@ -4,7 +4,7 @@ import type { Config } from './config.ts';
 
 type AddressConfig = Pick<
   Config,
-  'provider' | 'configuredProviders' | 'publicUrl' | 'outboundAllow'
+  'provider' | 'configuredProviders' | 'publicUrl' | 'providerHosts'
 >;
 
 /**
@@ -17,33 +17,33 @@ export function checkProviderAddresses(config: AddressConfig, log: Log): void {
   checkPublicUrl(config, log);
 }
 
-/** Refuses plain http, which shows the API key, except for loopback hosts and OUTBOUND_ALLOW. */
-function checkBaseUrls({ configuredProviders, outboundAllow }: AddressConfig): void {
+/** Refuses plain http, which shows the API key, except for loopback hosts and PROVIDER_ALLOW. */
+function checkBaseUrls({ configuredProviders, providerHosts }: AddressConfig): void {
   const addresses = configuredProviders.flatMap(({ baseUrls }) => Object.entries(baseUrls));
   for (const [variable, address] of addresses) {
     if (address === undefined || address.startsWith('https:') || isLoopback(address)) continue;
-    if (outboundAllow.has(hostAndPort(address))) continue;
+    if (providerHosts.allow.has(hostAndPort(address))) continue;
     throw new UsageError(
       `${variable} is ${address}: the API key would be sent unencrypted, so it must be https ` +
-        '(or, for a test provider, its host:port on OUTBOUND_ALLOW)',
+        '(or, for a test provider, its host:port on PROVIDER_ALLOW)',
     );
   }
 }
 
 /**
  * Checks that PUBLIC_URL is https if the provider of new tasks fetches inputs and calls back there.
- * Exceptions, with a warning: the provider or PUBLIC_URL is on OUTBOUND_ALLOW, or the provider is
+ * Exceptions, with a warning: the provider or PUBLIC_URL is on PROVIDER_ALLOW, or the provider is
  * on this machine (a simulator). There is no check for a provider that only finishes older tasks.
  * @throws UsageError that says what to set
  */
 function checkPublicUrl(config: AddressConfig, log: Log): void {
   const providerUrl = fetchingProviderUrl(config);
-  const { publicUrl, outboundAllow, provider } = config;
+  const { publicUrl, providerHosts, provider } = config;
   if (providerUrl === undefined || publicUrl?.startsWith('https:')) return;
   const isExcepted =
     isLoopback(providerUrl) ||
-    outboundAllow.has(hostAndPort(providerUrl)) ||
-    (publicUrl !== undefined && outboundAllow.has(hostAndPort(publicUrl)));
+    providerHosts.allow.has(hostAndPort(providerUrl)) ||
+    (publicUrl !== undefined && providerHosts.allow.has(hostAndPort(publicUrl)));
   if (!isExcepted) {
     throw new UsageError(
       `PUBLIC_URL is ${publicUrl ?? 'not set'}: PROVIDER=${provider} fetches inputs and calls ` +
@@ -65,7 +65,7 @@ function isLoopback(address: string): boolean {
   return /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/.test(new URL(address).hostname);
 }
 
-/** The host and port of an address, written as in OUTBOUND_ALLOW. */
+/** The host and port of an address, written as in PROVIDER_ALLOW. */
 function hostAndPort(address: string): string {
   const { protocol, hostname, port } = new URL(address);
   return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;

@@ -4,7 +4,7 @@ import { UsageError } from '../kernel/errors.ts';
 import { checkAddresses, checkUrl, isPublicAddress, parseAllowList } from './addresses.ts';
 import { OutboundError } from './refusal.ts';
 
-const EMPTY_ALLOW_LIST = parseAllowList('');
+const EMPTY_ALLOW_LIST = { allow: parseAllowList('') };
 
 /** Hosts as a client may spell them, including octal, hexadecimal, decimal and short forms. */
 const PRIVATE_HOSTS = [
@@ -146,7 +146,7 @@ test('the checked URL has no trailing dot and no fragment', () => {
 });
 
 test('a host on the allow list passes on its own port only', () => {
-  const allow = parseAllowList('localhost:8443, 127.0.0.1:9000,[::1]:443,MEDIA.test.:1');
+  const hosts = { allow: parseAllowList('localhost:8443, 127.0.0.1:9000,[::1]:443,MEDIA.test.:1') };
   for (const host of [
     'localhost:8443',
     'localhost.:8443',
@@ -155,7 +155,7 @@ test('a host on the allow list passes on its own port only', () => {
     'media.test:1',
   ]) {
     assert.equal(
-      refusal(() => checkUrl(`https://${host}/`, allow)),
+      refusal(() => checkUrl(`https://${host}/`, hosts)),
       'passed',
       host,
     );
@@ -168,7 +168,7 @@ test('a host on the allow list passes on its own port only', () => {
     '127.0.0.2:9000',
   ]) {
     assert.equal(
-      refusal(() => checkUrl(`https://${host}/`, allow)),
+      refusal(() => checkUrl(`https://${host}/`, hosts)),
       'not_public',
       host,
     );
@@ -176,30 +176,30 @@ test('a host on the allow list passes on its own port only', () => {
 });
 
 test('plain http needs both the allow list and the permission', () => {
-  const allow = parseAllowList('127.0.0.1:9000,media.test:80');
+  const hosts = { allow: parseAllowList('127.0.0.1:9000,media.test:80') };
   const permitted = { plainHttpWhereAllowed: true };
   assert.equal(
-    refusal(() => checkUrl('http://127.0.0.1:9000/', allow)),
+    refusal(() => checkUrl('http://127.0.0.1:9000/', hosts)),
     'not_https',
   );
   assert.equal(
-    refusal(() => checkUrl('http://127.0.0.1:9000/', allow, permitted)),
+    refusal(() => checkUrl('http://127.0.0.1:9000/', hosts, permitted)),
     'passed',
   );
   assert.equal(
-    refusal(() => checkUrl('http://media.test/', allow, permitted)),
+    refusal(() => checkUrl('http://media.test/', hosts, permitted)),
     'passed',
   );
   assert.equal(
-    refusal(() => checkUrl('http://media.test:81/', allow, permitted)),
+    refusal(() => checkUrl('http://media.test:81/', hosts, permitted)),
     'not_https',
   );
   assert.equal(
-    refusal(() => checkUrl('http://example.com/', allow, permitted)),
+    refusal(() => checkUrl('http://example.com/', hosts, permitted)),
     'not_https',
   );
   assert.equal(
-    refusal(() => checkUrl('ftp://media.test:80/', allow, permitted)),
+    refusal(() => checkUrl('ftp://media.test:80/', hosts, permitted)),
     'not_https',
   );
 });
@@ -207,7 +207,7 @@ test('plain http needs both the allow list and the permission', () => {
 test('a host with one address that is not public is refused', () => {
   const url = new URL('https://example.com:9000/');
   const failureOf = (addresses: string[], list: string) =>
-    refusal(() => checkAddresses(url, addresses, parseAllowList(list)));
+    refusal(() => checkAddresses(url, addresses, { allow: parseAllowList(list) }));
   assert.equal(failureOf(['8.8.8.8', '2606:4700::1'], ''), 'passed');
   assert.equal(failureOf(['8.8.8.8', '10.0.0.1'], ''), 'not_public');
   assert.equal(failureOf(['8.8.8.8', '::ffff:10.0.0.1'], ''), 'not_public');

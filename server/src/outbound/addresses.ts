@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { UsageError } from '../kernel/errors.ts';
+import type { DenyList } from './deny-list.ts';
 import { OutboundError } from './refusal.ts';
 
 /**
@@ -8,6 +9,13 @@ import { OutboundError } from './refusal.ts';
  * URL standard: lower case, IPv6 in brackets, no trailing dot.
  */
 export type AllowList = ReadonlySet<string>;
+
+/** Which hosts may be reached. A host on the allow list may be in a denied network. */
+export interface HostRules {
+  allow: AllowList;
+  /** Public networks that count as not public; none when not given. */
+  deny?: DenyList | undefined;
+}
 
 /** Azure's platform endpoint gives out secrets; its address is in the ordinary public range. */
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
@@ -23,7 +31,7 @@ const PRIVATE_DOMAINS = [
 ];
 
 /**
- * Parses `OUTBOUND_ALLOW`: `host:port,host:port`, IPv6 as `[::1]:8443`. Empty text allows no host.
+ * Parses an allow list: `host:port,host:port`, IPv6 as `[::1]:8443`. Empty text allows no host.
  * @throws UsageError that names the invalid entry
  */
 export function parseAllowList(text: string): AllowList {
@@ -37,7 +45,7 @@ function parseEntry(entry: string): string {
   const url = URL.parse(`https://${host}`);
   const hostname = url?.port === '' ? withoutTrailingDot(url.hostname) : '';
   if (hostname === '' || port < 1 || port > 65535) {
-    throw new UsageError(`OUTBOUND_ALLOW: "${entry}" is not of the form host:port`);
+    throw new UsageError(`"${entry}" is not of the form host:port`);
   }
   return `${hostname}:${port}`;
 }
@@ -51,11 +59,11 @@ function parseEntry(entry: string): string {
  */
 export function checkUrl(
   text: string,
-  allow: AllowList,
+  hosts: HostRules,
   options: { plainHttpWhereAllowed?: boolean | undefined } = {},
 ): URL {
   const url = parseUrl(text);
-  const allowed = isAllowed(url, allow);
+  const allowed = isAllowed(url, hosts);
   const plainHttp = url.protocol === 'http:' && allowed && options.plainHttpWhereAllowed === true;
   if (url.protocol !== 'https:' && !plainHttp) {
     throw new OutboundError('not_https', 'The URL does not use https');
@@ -63,7 +71,7 @@ export function checkUrl(
   if (url.username !== '' || url.password !== '') {
     throw new OutboundError('credentials_in_url', 'The URL contains a user name or a password');
   }
-  if (!allowed && isKnownPrivate(url)) throw notPublic();
+  if (!allowed && isKnownPrivate(url, hosts)) throw notPublic();
   return url;
 }
 
@@ -83,15 +91,15 @@ function parseUrl(text: string): URL {
  * domains or the hosts file make it useful. All these names get one response, so that no client
  * finds out which private names exist.
  */
-function isKnownPrivate(url: URL): boolean {
+function isKnownPrivate(url: URL, hosts: HostRules): boolean {
   const literal = literalAddress(url);
-  if (literal !== undefined) return !isPublicAddress(literal);
+  if (literal !== undefined) return !mayBeReached(literal, hosts);
   const labels = url.hostname.split('.');
   return labels.length === 1 || PRIVATE_DOMAINS.some((domain) => url.hostname.endsWith(domain));
 }
 
 /** Whether the URL's `host:port` is on the list. */
-export function isAllowed(url: URL, allow: AllowList): boolean {
+export function isAllowed(url: URL, { allow }: HostRules): boolean {
   return allow.has(hostAndPort(url));
 }
 
@@ -99,11 +107,24 @@ export function isAllowed(url: URL, allow: AllowList): boolean {
  * Refuses a host when any of its addresses is neither public nor on the list.
  * @throws OutboundError not_public
  */
-export function checkAddresses(url: URL, addresses: string[], allow: AllowList): void {
-  if (isAllowed(url, allow)) return;
-  const mayBeReached = (address: string) =>
-    isPublicAddress(address) || allow.has(`${bracketed(address)}:${portOf(url)}`);
-  if (!addresses.every(mayBeReached)) throw notPublic();
+export function checkAddresses(url: URL, addresses: string[], hosts: HostRules): void {
+  if (isAllowed(url, hosts)) return;
+  const onList = (address: string) => hosts.allow.has(`${bracketed(address)}:${portOf(url)}`);
+  if (!addresses.every((address) => mayBeReached(address, hosts) || onList(address))) {
+    throw notPublic();
+  }
+}
+
+function mayBeReached(address: string, { deny }: HostRules): boolean {
+  return isPublicAddress(address) && (deny === undefined || !isDenied(address, deny));
+}
+
+/** For an address with an embedded IPv4 address, both are checked. */
+function isDenied(address: string, deny: DenyList): boolean {
+  if (isIP(address) === 4) return deny.check(address, 'ipv4');
+  const parsed = ipaddr.parse(address);
+  const embedded = parsed instanceof ipaddr.IPv6 ? embeddedIPv4(parsed) : undefined;
+  return deny.check(address, 'ipv6') || (embedded !== undefined && deny.check(`${embedded}`));
 }
 
 /** The IP address that is a URL's host, without brackets; undefined when its host is a name. */

@@ -1,4 +1,4 @@
-import { type AllowList, checkUrl } from './addresses.ts';
+import { checkUrl, type HostRules } from './addresses.ts';
 import { countedChunks, openBody, type Pace } from './body.ts';
 import type { ByteBudget } from './byte-budget.ts';
 import { beginDownloadSession, type DownloadSession } from './download-session.ts';
@@ -12,9 +12,7 @@ import { createLookupTurns, type LookupClient } from './lookup-turns.ts';
 import { type PinnedResponse, type RequestRules, requestPinned } from './pinned-request.ts';
 import { OutboundError, refusalFor } from './refusal.ts';
 
-export interface GuardedFetchOptions {
-  /** Hosts that may be reached although they are not public; see {@link AllowList}. */
-  allow: AllowList;
+export interface GuardedFetchOptions extends HostRules {
   /**
    * All addresses of a host name. When not given: the system's resolver for hosts on the allow
    * list, DNS alone for all others.
@@ -116,6 +114,7 @@ export function createGuardedFetch(settings: GuardedFetchOptions): GuardedFetch 
 function rulesOf(options: GuardedFetchOptions): DownloadRules {
   return {
     allow: options.allow,
+    deny: options.deny,
     resolve: options.resolve ?? createDnsLookup(options.dnsServers ?? []),
     resolveAllowed: options.resolve ?? createSystemLookup(),
     lookupTurns: createLookupTurns(),
@@ -159,7 +158,7 @@ async function followRedirects(
   let origin: string | undefined;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     try {
-      const url = checkUrl(target, rules.allow, options);
+      const url = checkUrl(target, rules, options);
       origin ??= url.origin;
       const headers = url.origin === origin ? (options.headers ?? {}) : {};
       const response = await requestPinned(url, headers, rules, session);

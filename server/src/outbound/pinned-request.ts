@@ -2,15 +2,14 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Client } from 'undici';
-import { type AllowList, checkAddresses, isAllowed, literalAddress } from './addresses.ts';
+import { checkAddresses, type HostRules, isAllowed, literalAddress } from './addresses.ts';
 import type { DownloadSession } from './download-session.ts';
 import type { Resolve } from './host-lookup.ts';
 import type { LookupTurns } from './lookup-turns.ts';
 import { OutboundError } from './refusal.ts';
 
 /** The rules for every request of a download, redirects included. */
-export interface RequestRules {
-  allow: AllowList;
+export interface RequestRules extends HostRules {
   resolve: Resolve;
   /** For hosts on the allow list. */
   resolveAllowed: Resolve;
@@ -85,7 +84,7 @@ async function findAddresses(
     throw new OutboundError('not_reachable', 'The host name has no address');
   }
   const texts = addresses.map(({ address }) => address);
-  checkAddresses(url, texts, rules.allow);
+  checkAddresses(url, texts, rules);
   return addresses;
 }
 
@@ -97,7 +96,7 @@ async function resolveInTime(url: URL, rules: RequestRules, signal: AbortSignal)
     rules.connectTimeoutSeconds * 1000,
   );
   const ended = AbortSignal.any([signal, tooSlow.signal]);
-  const resolve = isAllowed(url, rules.allow) ? rules.resolveAllowed : rules.resolve;
+  const resolve = isAllowed(url, rules) ? rules.resolveAllowed : rules.resolve;
   try {
     return await Promise.race([resolve(url.hostname, ended), rejectionOf(ended)]);
   } catch (failure) {

@@ -53,7 +53,8 @@ export async function startDeployment(options: {
     const env = {
       ...{ DATABASE_URL: database.url, DATA_DIR: disk.path },
       ...{ PROVIDER: 'ark', ARK_API_KEY: 'fire', ARK_BASE_URL: `${address}/api/v3` },
-      OUTBOUND_ALLOW: `localhost:${host.port},${new URL(address).host}`,
+      OUTBOUND_ALLOW: `localhost:${host.port}`,
+      PROVIDER_ALLOW: new URL(address).host,
       ...TIMES,
     };
     const services = await startServices(env, stack);

@@ -84,9 +84,10 @@ function urlOf(name: Name): string {
 
 /** The environment of every process: all four providers, each with its simulator. */
 function environment(): Record<string, string> {
-  const allowed = [`localhost:${host.port}`, ...NAMES.map((name) => new URL(urlOf(name)).host)];
+  const simulated = NAMES.map((name) => new URL(urlOf(name)).host);
   return serviceEnvironment({
-    ...{ DATA_DIR: folder.path, OUTBOUND_ALLOW: allowed.join() },
+    ...{ DATA_DIR: folder.path, OUTBOUND_ALLOW: `localhost:${host.port}` },
+    PROVIDER_ALLOW: simulated.join(),
     ...{ ARK_API_KEY: 'ark-key', ARK_BASE_URL: `${urlOf('ark')}/api/v3` },
     ...{ FAL_API_KEY: 'fal-key', FAL_QUEUE_URL: urlOf('fal'), FAL_PLATFORM_URL: urlOf('fal') },
     ...{ FAL_JWKS_URL: `${urlOf('fal')}/.well-known/jwks.json` },
@@ -168,4 +169,15 @@ test('each foreign provider makes a video, which is delivered and paid for once'
   await until(providersThatCalledBack, (providers) => providers.length === CALLING_BACK.length);
   assert.deepEqual(await providersThatCalledBack(), CALLING_BACK);
   assert.deepEqual((await audit(database.db)).problems, []);
+});
+
+test('a client can not name the host of a provider that only providers may name', async () => {
+  const { secret } = await makeCustomer(database.db, CREDITS);
+  const own = client(services[0]?.url ?? '', secret);
+  for (const name of NAMES) {
+    const image_url = `https://${new URL(urlOf(name)).host}/boat.png`;
+    const { status, body } = await own.create({ ...BODY, mode: 'image-to-video', image_url });
+    assert.equal(status, 400, JSON.stringify(body));
+    assert.deepEqual(body.error.details, { field: 'image_url', reason: 'not_public' });
+  }
 });

@@ -7,7 +7,7 @@ import {
 } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import type { AllowList } from '../../outbound/addresses.ts';
+import type { HostRules } from '../../outbound/addresses.ts';
 import type { Links } from '../../storage/links.ts';
 import {
   type Binding,
@@ -30,7 +30,8 @@ export interface CreateGenerationDeps extends CreateDeps {
   gate: KeyGate;
   links: Links;
   waiting: Waiting;
-  allow: AllowList;
+  /** Which hosts the URLs of a request may name. */
+  clientHosts: HostRules;
 }
 
 /** The row of the Idempotency-Key. For a new key, all its columns are null. */
@@ -63,7 +64,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     },
   },
   serve(api, deps) {
-    const { db, gate, links, allow } = deps;
+    const { db, gate, links, clientHosts } = deps;
     const read = { ...KEY_OF_CALLER, argumentOf: wellFormedKeyOf };
     const { admit, rowOf } = fusedRead<KeyColumns>(gate, 'admit_create', read);
     api.decorateRequest('binding');
@@ -79,7 +80,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
       },
       handler: async ({ body, binding }, reply) => {
         if (!binding) throw new Error('the check of the Idempotency-Key did not run');
-        const price = checkRequest(body, allow);
+        const price = checkRequest(body, clientHosts);
         const created = await createTask(deps, binding, body, price);
         if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
         const task = await awaitResponse(deps, created.task);

@@ -85,7 +85,7 @@ test('host names that never resolve delay no other customer', async (t) => {
   const hostile = await makeCustomer(database.db, CREDITS);
 
   const start = performance.now();
-  const attack = [1, 2, 3, 4].map((request) =>
+  const attack = [1, 2].map((request) =>
     client(service.url, hostile.secret).create(silentRequest(request)),
   );
   await until(async () => dns.queries.filter((query) => query.includes('silent')).length, Boolean);

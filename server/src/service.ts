@@ -237,7 +237,7 @@ function buildWorker(
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({ db, queue: shared.queue, log, steps });
+  const worker = createWorker({ db, queue: shared.queue, log, steps, providers });
   closers.push(() => worker.stop(config.shutdownSeconds));
   const upkeep = new AbortController();
   const { signal } = upkeep;

@@ -7,10 +7,10 @@ import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { currentAttempt } from '../src/tasks/attempts/attempts.ts';
 import { type Binding, type CreateDeps, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
-import { claim } from '../src/tasks/lease.ts';
+import { FREE } from '../src/tasks/lease.ts';
 import { type SubmitStepDeps, submitTask } from '../src/tasks/steps/submit.ts';
-import type { Task } from '../src/tasks/task.ts';
-import { moveNow } from '../src/tasks/transitions.ts';
+import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';
+import { LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 
@@ -93,6 +93,18 @@ export async function recordAccepted(db: Database, taskId: string): Promise<void
      from tasks where id = $1`,
     [taskId],
   );
+}
+
+/** Leases one task as a worker does; undefined when it is not due or has a lease. */
+export async function claim(db: Database, taskId: string): Promise<Task | undefined> {
+  const [task] = await sql<Task>(
+    db,
+    `update tasks set lease = lease + 1,
+       leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
+     where id = $1 and due_at <= clock_now() and ${FREE} returning ${TASK_COLUMNS}`,
+    [taskId],
+  );
+  return task;
 }
 
 /** Leases a task that must be due and have no lease. */

@@ -10,6 +10,7 @@ import {
 } from '../../test/attempt-fixtures.ts';
 import { quiet } from '../../test/database.ts';
 import {
+  claim,
   claimTask,
   makeHeldTask,
   makeSubmittingTask,
@@ -29,7 +30,6 @@ import { findJobOf } from '../tasks/attempts/find-job.ts';
 import { checkOrphans } from '../tasks/attempts/orphan-check.ts';
 import { announce } from '../tasks/create/announce.ts';
 import { readTask } from '../tasks/create/create.ts';
-import { claim } from '../tasks/lease.ts';
 import { submitTask } from '../tasks/steps/submit.ts';
 import type { Task } from '../tasks/task.ts';
 import { Superseded } from '../tasks/transitions.ts';

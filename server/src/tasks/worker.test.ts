@@ -28,7 +28,9 @@ async function startWorker(
     failed: async (task) => postpone(fixture.db, task, { seconds: 3600, internalFailures: 1 }),
     ...steps,
   };
-  const worker = createWorker({ db: fixture.db, queue: fixture.queue, log: quiet, steps: all });
+  const { db, queue } = fixture;
+  const providers = new Map([['scripted', {}]]);
+  const worker = createWorker({ db, queue, log: quiet, steps: all, providers });
   await worker.start();
   t.after(async () => {
     await worker.stopClaiming();
@@ -51,7 +53,7 @@ async function goOn(fixture: TaskFixture, task: Task): Promise<StepResult> {
   return postpone(fixture.db, task, { seconds: 3600 });
 }
 
-test('the steps of a new task run one after another under one lease', async (t) => {
+test('steps of one worker pool run one after another under one lease, the next pool leases again', async (t) => {
   const fixture = await openFixture(t);
   const seen: Array<[Phase, number]> = [];
   await startWorker(t, fixture, {
@@ -68,7 +70,7 @@ test('the steps of a new task run one after another under one lease', async (t) 
   assert.deepEqual(seen, [
     ['reserved', 1],
     ['submitting', 1],
-    ['generating', 1],
+    ['generating', 2],
   ]);
   assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
 });
@@ -97,7 +99,7 @@ test('the sweep finds tasks without a wake-up, also those that a dead worker had
   });
   await startWorker(t, fixture, { run: (taken) => goOn(fixture, taken) });
   const moved = await untilIn(fixture, task.id, 'generating');
-  assert.equal(moved.lease, 8);
+  assert.ok(moved.lease >= 8, `lease ${moved.lease}`); // 9 once the pool of polls has it
 });
 
 test('steps.failed is called for a step that fails, not for one that was superseded', async (t) => {

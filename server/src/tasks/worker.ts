@@ -2,16 +2,29 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import { createSemaphore, type Semaphore } from '../kernel/semaphore.ts';
-import { QUEUE_NAMES, type Queue } from '../queue/queue.ts';
-import { claim, dueTasks, ownPoolOf, release, renew, type WorkerPool } from './lease.ts';
+import { QUEUE_NAMES, type Queue, type QueueName } from '../queue/queue.ts';
+import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
+import { release, renew } from './lease.ts';
+import { createPool, type Pool } from './pool.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
 /** How many tasks one process works on at once in each worker pool. */
-const POOL_SIZES: Record<WorkerPool, number> = { task: 32, ingest: 8, held: 16, archive: 8 };
+const PLACES: Record<WorkerPool, number> = {
+  ingest: 8,
+  submit: 32,
+  poll: 32,
+  find: 16,
+  archive: 8,
+};
 const SWEEP_SECONDS = 0.5;
+
+/** How many tasks of one account may fetch their files at a time, in all processes together. */
+const FETCHES_PER_ACCOUNT = 4;
+
+/** The worker pool that the wake-ups of a queue are for. */
+const POOL_OF_QUEUE: Record<QueueName, WorkerPool> = { task: 'submit', ingest: 'ingest' };
 
 /** Runs the steps of tasks. */
 export interface Worker {
@@ -27,58 +40,63 @@ interface WorkerDeps {
   queue: Queue;
   log: Log;
   steps: Steps;
+  /** The worker claims tasks of these providers only, and leaves the others to other processes. */
+  providers: ReadonlyMap<string, unknown>;
 }
 
 /**
- * Works on tasks when the queue has a wake-up for them. A sweep every half second finds the other
- * due tasks: postponed ones, and those that a killed process had leased.
+ * Claims and runs due tasks. A wake-up of the queue makes it claim at once. Each pool also claims
+ * twice a second: tasks that were postponed, and those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps): Worker {
-  const { db, queue, log, steps } = deps;
-  const pools: Record<WorkerPool, Semaphore> = {
-    task: createSemaphore(POOL_SIZES.task),
-    ingest: createSemaphore(POOL_SIZES.ingest),
-    held: createSemaphore(POOL_SIZES.held),
-    archive: createSemaphore(POOL_SIZES.archive),
-  };
-  const inProgress = new Map<string, Promise<void>>();
+  const { db, queue, log, steps, providers } = deps;
   const leases = new Map<string, number>();
   const stopping = new AbortController();
   const stopped = new AbortController();
+  const advanceDeps = { db, log, steps, leases, stopping: stopping.signal };
 
-  /** Resolves when the pool begins the task: until then the queue hands over no other wake-up. */
-  const startWork = (pool: WorkerPool, taskId: string): Promise<void> => {
-    if (inProgress.has(taskId)) return Promise.resolve();
-    const { promise, resolve: resolveStarted } = Promise.withResolvers<void>();
-    let nextPool: WorkerPool | undefined;
-    const work = pools[pool]
-      .run(stopping.signal, async () => {
-        resolveStarted();
-        nextPool = await advance({ db, log, steps, leases, stopping: stopping.signal }, taskId);
-      })
-      .catch((error: Error) => {
-        if (!stopping.signal.aborted)
-          log.warn({ err: error, task: taskId }, 'work on a task failed');
-      })
-      .finally(() => {
-        inProgress.delete(taskId);
-        resolveStarted();
-        if (nextPool && !stopping.signal.aborted) void startWork(nextPool, taskId);
-      });
-    inProgress.set(taskId, work);
-    return promise;
+  const openPool = (name: WorkerPool): Pool =>
+    createPool({
+      ...{ name, places: PLACES[name], log, stopping: stopping.signal },
+      async claim(places) {
+        const limits = new Map([...providers.keys()].map((provider) => [provider, places]));
+        return claimDue(db, name, { places, limits, accountLimit: FETCHES_PER_ACCOUNT });
+      },
+      async work(task) {
+        await advance(advanceDeps, task, name)
+          .then((next) => next && handOver(next))
+          .catch((error: Error) => {
+            log.warn({ err: error, task: task.id }, 'work on a task failed');
+          });
+      },
+    });
+  const pools: Record<WorkerPool, Pool> = {
+    ingest: openPool('ingest'),
+    submit: openPool('submit'),
+    poll: openPool('poll'),
+    find: openPool('find'),
+    archive: openPool('archive'),
   };
-  const sweep = async () => {
-    for (const task of await dueTasks(db)) void startWork(task.pool, task.id);
+  /** Polls are claimed only, because they wait for turns of the provider's rate budget. */
+  const handOver = async (task: Task) => {
+    const pool = poolOf(task);
+    if (pool !== 'poll' && pools[pool].take(task)) return;
+    await release(db, task);
+    void pools[pool].fill();
   };
   const renewLeases = async () => {
     if (leases.size > 0) await renew(db, leases);
   };
   return {
     async start() {
-      for (const queueName of QUEUE_NAMES)
-        await queue.work(queueName, (taskId) => startWork(queueName, taskId));
-      startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
+      for (const queueName of QUEUE_NAMES) {
+        const pool = pools[POOL_OF_QUEUE[queueName]];
+        await queue.work(queueName, () => pool.fillWhenFree());
+      }
+      for (const name of WORKER_POOLS) {
+        const options = { log, name: `sweep of ${name}`, signal: stopping.signal };
+        startInterval(SWEEP_SECONDS, options, () => pools[name].fill());
+      }
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker has started');
     },
@@ -89,7 +107,8 @@ export function createWorker(deps: WorkerDeps): Worker {
     async stop(seconds) {
       stopping.abort(); // stopClaiming was not called if start failed
       const late = delay(seconds * 1000, undefined, { ref: false });
-      await Promise.race([Promise.allSettled(inProgress.values()), late]);
+      const finished = Promise.all(Object.values(pools).map((pool) => pool.finish()));
+      await Promise.race([finished, late]);
       stopped.abort();
     },
   };
@@ -105,27 +124,27 @@ export interface AdvanceDeps {
 }
 
 /**
- * Leases a task and runs its steps until the task is postponed or has ended, its next step belongs
- * to another worker pool, a step fails, or the process is stopping.
- * @returns the worker pool in which the task continues, if that is another one
+ * Runs the steps of a leased task until it is postponed or has ended, its next step belongs to
+ * another worker pool, a step fails, or the process is stopping.
+ * @returns the task, still leased, if it has a next step
  */
-export async function advance(deps: AdvanceDeps, taskId: string): Promise<WorkerPool | undefined> {
-  const { db, leases } = deps;
-  let task = await claim(db, taskId);
-  if (!task) return undefined;
-  const pool = ownPoolOf(task);
-  leases.set(task.id, task.lease);
+export async function advance(
+  deps: AdvanceDeps,
+  leased: Task,
+  pool: WorkerPool,
+): Promise<Task | undefined> {
+  const { leases } = deps;
+  leases.set(leased.id, leased.lease);
   try {
-    while (task) {
+    let task: Task | undefined = leased;
+    while (task && !deps.stopping.aborted) {
       task = await step(deps, task);
-      const own = task && ownPoolOf(task);
-      if (task && (deps.stopping.aborted || (own && own !== pool))) {
-        await release(db, task);
-        return own;
-      }
+      if (task && poolOf(task) !== pool) break;
     }
+    return task;
   } finally {
-    leases.delete(taskId);
+    // After a time without the database, this process may have leased the task again.
+    if (leases.get(leased.id) === leased.lease) leases.delete(leased.id);
   }
 }
 

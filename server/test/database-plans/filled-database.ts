@@ -64,8 +64,8 @@ const REST = [
   `insert into idempotency_keys (account_id, surface, key, fingerprint, task_id, created_at)
    select account_id, surface, idempotency_key, sha256(id::bytea), id, created_at from tasks`,
   `insert into evidence (attempt_id, source, finding, digest)
-   select id, 'callback', jsonb_build_object('job', 'job-' || task_id, 'verified', true), md5(id)
-   from attempts`,
+   select id, source, jsonb_build_object('job', 'job-' || task_id, 'verified', true), md5(id)
+   from attempts, unnest(array['callback', 'sender']) source`,
 ];
 
 /**

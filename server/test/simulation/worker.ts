@@ -1,9 +1,13 @@
 import { type Database, statement } from '../../src/database/database.ts';
-import { dueTasks, renew } from '../../src/tasks/lease.ts';
+import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from '../../src/tasks/claim.ts';
+import { release, renew } from '../../src/tasks/lease.ts';
 import { createSteps } from '../../src/tasks/steps/steps.ts';
+import type { Task } from '../../src/tasks/task.ts';
 import { LEASE_SECONDS } from '../../src/tasks/transitions.ts';
 import { type AdvanceDeps, advance } from '../../src/tasks/worker.ts';
 import { quiet } from '../database.ts';
+import { shuffled } from '../random.ts';
+import { claim } from '../task-fixtures.ts';
 import type { Process } from './scheduler/process.ts';
 import { type Thread, within } from './scheduler/scheduler.ts';
 import { processOn, type Simulation, stepDepsOf } from './simulation.ts';
@@ -48,19 +52,43 @@ async function workUntilRestart(simulation: Simulation, worker: SimulatedWorker)
   for (let pauseSeconds = 0; ; ) {
     await process.sleep(pauseSeconds);
     if (simulation.stage !== 'faulty') return;
-    const due = await dueIds(simulation, process.db).catch(() => []);
-    pauseSeconds = simulation.random.between(0, due.length > 0 ? 0.5 : 12);
-    if (due.length === 0) continue;
-    await advance(worker, simulation.random.pick(due)).catch(() => {}); // a fault ended the step
-    if (worker.stopping.aborted) return;
+    const claimed = await claimSome(simulation, process.db).catch(() => undefined);
+    pauseSeconds = simulation.random.between(0, claimed ? 0.5 : 12);
+    for (const task of claimed?.tasks ?? []) {
+      await work(simulation, worker, task, claimed?.pool).catch(() => {}); // a fault ended it
+    }
+    if (claimed && worker.stopping.aborted) return;
   }
 }
 
-/** Due tasks in an order that does not depend on their random ids. */
-async function dueIds(simulation: Simulation, db: Database): Promise<string[]> {
-  const rows = await dueTasks(db);
-  const names = rows.map(({ id }) => ({ id, name: simulation.trace.nameOf(id) }));
-  return names.sort((a, b) => a.name.localeCompare(b.name)).map(({ id }) => id);
+/** Works on a task; gives back its lease for its next step, or keeps it, as a worker may. */
+async function work(
+  { random }: Simulation,
+  worker: SimulatedWorker,
+  task: Task,
+  pool = poolOf(task),
+): Promise<void> {
+  let next = await advance(worker, task, pool);
+  while (next && !worker.stopping.aborted && random.chance(0.5)) {
+    next = await advance(worker, next, poolOf(next));
+  }
+  if (next) await release(worker.db, next);
+}
+
+/** A batch of due tasks of the first pool that has some; the pools come in a random order. */
+async function claimSome(
+  { random, trace, providerState }: Simulation,
+  db: Database,
+): Promise<{ pool: WorkerPool; tasks: Task[] } | undefined> {
+  const places = random.whole(1, 3);
+  const limits = new Map([[providerState.profile.name, places]]);
+  for (const pool of shuffled(WORKER_POOLS, random)) {
+    const tasks = await claimDue(db, pool, { places, limits, accountLimit: random.whole(1, 4) });
+    // In an order that does not depend on their random ids.
+    tasks.sort((a, b) => trace.nameOf(a.id).localeCompare(trace.nameOf(b.id)));
+    if (tasks.length > 0) return { pool, tasks };
+  }
+  return undefined;
 }
 
 function startRenewing(
@@ -107,7 +135,8 @@ export async function workToTheEnd(simulation: Simulation, thread: Thread): Prom
     const [next] = open;
     if (!next || (steps.get(next.id) ?? 0) > MAX_STEPS) break;
     await process.sleep(Math.max(0, next.in_seconds));
-    await advance(worker, next.id);
+    const task = await claim(process.db, next.id);
+    if (task) await work(simulation, worker, task);
     if (process.nowMs() > settledAtMs) steps.set(next.id, (steps.get(next.id) ?? 0) + 1);
   }
   simulation.scheduler.end(process.lifetime);

@@ -1,0 +1,87 @@
+import type { Log } from '../kernel/log.ts';
+import type { Task } from './task.ts';
+
+/** A bounded set of tasks that this process works on at once. */
+export interface Pool {
+  /**
+   * Claims due tasks for the free places and starts them. Calls during a claim share the next one.
+   */
+  fill(): Promise<void>;
+  /** Fills the pool once it has a free place; resolves after that. */
+  fillWhenFree(): Promise<void>;
+  /** Works on a task that is leased already, unless no place is free. */
+  take(task: Task): boolean;
+  /** Resolves when a claim under way has ended, and then all tasks have. */
+  finish(): Promise<void>;
+}
+
+interface PoolOptions {
+  name: string;
+  places: number;
+  log: Log;
+  /** When it aborts, nothing more is claimed. */
+  stopping: AbortSignal;
+  /** Leases at most so many tasks. */
+  claim(places: number): Promise<Task[]>;
+  /** Works on a leased task. Must not throw. */
+  work(task: Task): Promise<void>;
+}
+
+export function createPool(options: PoolOptions): Pool {
+  const { name, places, log, stopping, claim, work } = options;
+  const inProgress = new Set<Promise<void>>();
+  let freed = Promise.withResolvers<void>();
+  stopping.addEventListener('abort', () => freed.resolve());
+  let filling: Promise<void> | undefined;
+  let isAskedAgain = false;
+  /** Whether the last claim filled all places, so that more tasks may be due. */
+  let mayHaveMore = false;
+
+  const start = (task: Task) => {
+    const working = work(task).finally(() => {
+      inProgress.delete(working);
+      freed.resolve();
+      freed = Promise.withResolvers<void>();
+      if (mayHaveMore) void fill();
+    });
+    inProgress.add(working);
+  };
+  const claimOnce = async () => {
+    const free = places - inProgress.size;
+    if (free === 0 || stopping.aborted) return;
+    const tasks = await claim(free);
+    mayHaveMore = tasks.length === free;
+    for (const task of tasks) start(task);
+  };
+  const claimWhileAsked = async () => {
+    do {
+      isAskedAgain = false;
+      await claimOnce().catch((error: Error) => {
+        if (!stopping.aborted)
+          log.warn({ err: error.message, pool: name }, 'due tasks could not be claimed');
+      });
+    } while (isAskedAgain && !stopping.aborted);
+    filling = undefined;
+  };
+  const fill = (): Promise<void> => {
+    isAskedAgain = filling !== undefined;
+    filling ??= claimWhileAsked();
+    return filling;
+  };
+  return {
+    fill,
+    async fillWhenFree() {
+      while (inProgress.size >= places && !stopping.aborted) await freed.promise;
+      await fill();
+    },
+    take(task) {
+      const isFree = inProgress.size < places && !stopping.aborted;
+      if (isFree) start(task);
+      return isFree;
+    },
+    async finish() {
+      await filling;
+      while (inProgress.size > 0) await Promise.all(inProgress);
+    },
+  };
+}

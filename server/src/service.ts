@@ -27,6 +27,7 @@ import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
 import type { Storage } from './storage/storage.ts';
+import { askForCancels } from './tasks/attempts/cancel-requests.ts';
 import { createFirstSeen } from './tasks/attempts/first-seen.ts';
 import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
@@ -38,6 +39,7 @@ const monotonic = () => performance.now();
 
 const DELETE_SECONDS = 2;
 const MAINTAIN_SECONDS = 60;
+const CANCEL_SECONDS = 1;
 
 export interface Service {
   /** The address that the API listens on; undefined without the api role. */
@@ -254,6 +256,9 @@ function buildWorker(
       );
       startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
         scratch.maintain(),
+      );
+      startInterval(CANCEL_SECONDS, { name: 'cancels', log, signal }, () =>
+        askForCancels({ db, log, providers }),
       );
       startInterval(reconcileSeconds, { name: 'orphan check', log, signal }, () =>
         checkOrphans({ db, log, providers }),

@@ -67,6 +67,7 @@ function jobCalls(server: Server): SimulatedCall[] {
     call('queue', ['GET', '/queue'], () => queue(server)),
     call('history', ['GET', '/history/([^/]+)'], ({ groups }) => history(server, groups[0])),
     call('read', ['GET', '/api/jobs/([^/]+)'], ({ groups }) => detail(server, groups[0])),
+    call('cancel', ['POST', '/api/jobs/([^/]+)/cancel'], ({ groups }) => cancel(server, groups[0])),
     call('find', ['GET', '/api/jobs'], ({ url }) => list(server, url.searchParams)),
   ];
 }
@@ -177,6 +178,17 @@ function detail(server: Server, promptId: string | undefined): SimulatedResponse
   const found = known(server).find(({ job }) => job.promptId === promptId);
   if (!found) return { status: 404, json: { error: 'Job not found' } };
   return { status: 200, json: jobDetail(found.job, found.word) };
+}
+
+/** A running job is interrupted and stays in the history; a waiting one leaves no trace. */
+function cancel(server: Server, promptId: string | undefined): SimulatedResponse {
+  const found = known(server).find(({ job }) => job.promptId === promptId);
+  if (!found) return { status: 404, json: { error: 'Job not found' } };
+  const { job, word } = found;
+  const { memory, record } = server;
+  if (!hasEnded(word)) record.put({ ...job, forcedStatus: 'cancelled' });
+  if (word === 'pending') memory.taken.splice(memory.taken.indexOf(job.id), 1);
+  return { status: 200, json: { cancelled: !hasEnded(word) } };
 }
 
 function list(server: Server, query: URLSearchParams): SimulatedResponse {

@@ -96,6 +96,12 @@ export type JobStatus =
   /** The provider does not know the job, or does not know it any more. */
   | { kind: 'missing' };
 
+/**
+ * What a provider says to a cancel. `accepted`: it cancels the job, or has cancelled it; the next
+ * reads show how the job ended, which may still be success. `refused`: the job goes on.
+ */
+export type CancelOutcome = { kind: 'accepted' } | { kind: 'refused'; cause: string };
+
 /** What a callback says. Without a valid signature it is only a hint which job to read. */
 export type Callback =
   /** `jobId`: if the body names one. `verified`: its signature proves that the provider sent it. */
@@ -145,6 +151,11 @@ export interface Provider {
   submit(jobSpec: JobSpec, mayStillSend: () => boolean): Promise<SubmitOutcome>;
   find(attempt: FindJobInput): Promise<FindOutcome>;
   read(jobId: string): Promise<JobStatus>;
+  /**
+   * Cancels a job that waits or runs, if the provider has a call for it. A cancel must never remove
+   * a finished result. It may be called again. Throws when the outcome is not known.
+   */
+  cancel?(jobId: string): Promise<CancelOutcome>;
   /** @throws OutputGone when the result can no longer be fetched */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;
   /** Interprets a POST to the attempt's callback URL. `body` is the raw bytes. */

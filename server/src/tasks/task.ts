@@ -25,6 +25,7 @@ export const FAILURE_CODES = [
   'provider_failed',
   'generation_expired',
   'output_unavailable',
+  'cancelled',
 ] as const;
 
 export type FailureCode = (typeof FAILURE_CODES)[number];

@@ -1,5 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import { callbackTests, forgeryTests } from './conformance/callbacks.ts';
+import { cancelTests } from './conformance/cancels.ts';
 import {
   expectUnreachable,
   findTests,
@@ -26,6 +27,7 @@ export function providerConformance(of: ProviderCase): void {
     readTests(suite);
     findTests(suite);
     outputTests(suite);
+    cancelTests(suite);
     networkTests(suite);
     const silent = of.callbacks === 'none' ? 'it does not call back' : undefined;
     group('callbacks', silent, () => {

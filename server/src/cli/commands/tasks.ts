@@ -1,5 +1,6 @@
 import { findAccount } from '../../accounts/accounts.ts';
 import { UsageError } from '../../kernel/errors.ts';
+import { cancelTask } from '../../operator/cancel.ts';
 import { listTasks, showTask } from '../../operator/task-listing.ts';
 import { wakeByOperator } from '../../operator/wake.ts';
 import { TRANSITIONS } from '../../tasks/transitions.ts';
@@ -21,6 +22,13 @@ export const TASK_COMMANDS: readonly Command[] = [
     summary: 'Show all records of a task: attempts, evidence, history, objects',
     options: [],
     run: (db, { words: [id = ''] }) => showTask(db, id),
+  },
+  {
+    usage: 'tasks cancel ID --reason TEXT',
+    summary: 'Refund a task that was not submitted; ask the provider to cancel an accepted one',
+    options: [],
+    reason: 'required',
+    run: (db, { words: [id = ''], action }) => cancelTask(db, action, id),
   },
   {
     usage: 'tasks wake ID',

@@ -2,10 +2,11 @@ import type { Call, CallOnce, CallResponse } from '../../outbound/call.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import type { ConfiguredModels } from '../kit/configured-models.ts';
 import { identityOf } from '../kit/identity.ts';
-import { getJson, type JsonResponse, parseJson } from '../kit/json-call.ts';
+import { getJson, type JsonResponse, parseJson, requestJson } from '../kit/json-call.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import type {
   Callback,
+  CancelOutcome,
   Capabilities,
   JobSpec,
   JobStatus,
@@ -98,6 +99,7 @@ export function createArkProvider(options: ArkOptions): Provider {
     find: (attempt) => findArkJob({ models, isMarking, scan, now }, attempt),
     read: async (jobId) =>
       readStatus(jobId, await api.get(`${TASKS}/${encodeURIComponent(jobId)}`)),
+    cancel: (jobId) => cancelQueued(api, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: async ({ body }) => readCallback(parseJson(body)),
   };
@@ -112,6 +114,9 @@ function openApi(options: ArkOptions) {
   return {
     /** @throws Error when no complete response came: a read makes up no status */
     get: (path: string) => getJson(options.call, { url: root + path, headers, timeoutSeconds }),
+    /** @throws Error when no complete response came */
+    delete: (path: string) =>
+      requestJson(options.call, 'DELETE', { url: root + path, headers, timeoutSeconds }),
     post(path: string, traceId: string, json: unknown, mayStillSend: Call['mayStillSend']) {
       return options.call({
         url: root + path,
@@ -143,6 +148,34 @@ function readStatus(jobId: string, response: JsonResponse): JobStatus {
   if (job?.id === jobId) return statusOf(job);
   if (isUnknownTask(response)) return { kind: 'missing' };
   throw notReadable(response);
+}
+
+/**
+ * Cancels a task that waits in Ark's queue. A DELETE refuses a running task, and deletes the record
+ * of an ended one with its video. So it is sent only if the task was queued a moment ago: a
+ * video takes far longer than the call may take.
+ * Source: the delete page of the API reference.
+ */
+async function cancelQueued(api: Api, jobId: string): Promise<CancelOutcome> {
+  const path = `${TASKS}/${encodeURIComponent(jobId)}`;
+  const read = await api.get(path);
+  const job = read.status === 200 ? arkJob(read.body) : undefined;
+  if (job?.id !== jobId && isUnknownTask(read)) {
+    return { kind: 'refused', cause: 'Ark does not know the job' };
+  }
+  if (job?.id !== jobId) throw notReadable(read);
+  if (job.status === 'cancelled') return { kind: 'accepted' };
+  if (job.status !== 'queued') {
+    return {
+      kind: 'refused',
+      cause: `Ark cancels only queued jobs, and this one is ${job.status}`,
+    };
+  }
+  const response = await api.delete(path);
+  if (response.status === 200) return { kind: 'accepted' };
+  const error = arkErrorIn(response);
+  if (!error || response.status >= 500 || response.status === 429) throw notReadable(response);
+  return { kind: 'refused', cause: arkCause(error, response.status) };
 }
 
 /**

@@ -3,6 +3,7 @@ import { callOnce } from '../../outbound/call.ts';
 import { createGuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { identityOf } from '../kit/identity.ts';
 import type { Capabilities, Provider } from '../provider.ts';
+import { cancelPrompt } from './cancel.ts';
 import { findPrompt, readPrompt } from './find.ts';
 import { openSavedVideo } from './outputs.ts';
 import type { ServerAddress } from './server.ts';
@@ -53,6 +54,7 @@ export function createComfyuiProvider(options: ComfyuiOptions): Provider {
     submit: (jobSpec, mayStillSend) => submitPrompt(deps, jobSpec, mayStillSend),
     find: (attempt) => findPrompt(server, attempt, options.now),
     read: (jobId) => readPrompt(server, jobId),
+    cancel: (jobId) => cancelPrompt(server, jobId),
     openOutput: (output) => openSavedVideo(output, { server, guardedFetch, maxBytes }),
     stop: () => guardedFetch.close(),
   };

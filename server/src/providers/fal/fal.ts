@@ -2,7 +2,7 @@ import { identityOf } from '../kit/identity.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { findInHistory } from './history.ts';
-import { readRequest } from './request.ts';
+import { cancelRequest, readRequest } from './request.ts';
 import { type FalOptions, type FalSettings, falSettings } from './settings.ts';
 import { OUTPUT_LIFE_SECONDS, submitToFal } from './submit.ts';
 import { createFalWebhookReader } from './webhook.ts';
@@ -22,6 +22,7 @@ export function createFalProvider(options: FalOptions): Provider {
     submit: (jobSpec, mayStillSend) => submitToFal(settings, jobSpec, mayStillSend),
     find: (input) => findInHistory(settings, input),
     read: (jobId) => readRequest(settings, jobId),
+    cancel: (jobId) => cancelRequest(settings, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: createFalWebhookReader(settings),
   };

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonResponse } from '../kit/json-call.ts';
-import type { JobStatus } from '../provider.ts';
+import { type JsonResponse, requestJson } from '../kit/json-call.ts';
+import type { CancelOutcome, JobStatus } from '../provider.ts';
 import { errorTypes, falCause, falErrorIn, falJobFailure } from './errors.ts';
 import { type FalSettings, getFromFal } from './settings.ts';
 
@@ -10,6 +10,7 @@ const StatusSchema = Type.Object({
   error: Type.Optional(Type.Unknown()),
   error_type: Type.Optional(Type.Unknown()),
 });
+const CancelRefusalSchema = Type.Object({ status: Type.Enum(['ALREADY_COMPLETED', 'NOT_FOUND']) });
 const ResultSchema = Type.Object({ video: Type.Object({ url: Type.String() }) });
 
 /**
@@ -35,6 +36,24 @@ export async function readRequest(settings: FalSettings, jobId: string): Promise
   const failed = typeof error === 'string' || typeof type === 'string';
   const types = typeof type === 'string' ? [type] : [];
   return resultOf(await getFromFal(settings, url), failed ? { types, error } : undefined);
+}
+
+/**
+ * Asks fal to cancel a request. A waiting one never starts; the runner of a running one gets a
+ * signal, which it may ignore.
+ * Source: fal docs, queue cancel.
+ */
+export async function cancelRequest(settings: FalSettings, jobId: string): Promise<CancelOutcome> {
+  const id = encodeURIComponent(jobId);
+  const url = `${settings.queueUrl}/${settings.app}/requests/${id}/cancel`;
+  const headers = { authorization: `Key ${settings.apiKey}` };
+  const timeoutSeconds = settings.readTimeoutSeconds;
+  const response = await requestJson(settings.call, 'PUT', { url, headers, timeoutSeconds });
+  if (isSuccess(response)) return { kind: 'accepted' };
+  if (Value.Check(CancelRefusalSchema, response.body)) {
+    return { kind: 'refused', cause: `fal says ${response.body.status}` };
+  }
+  throw unclear('response to a cancel', response);
 }
 
 interface StatedFailure {

@@ -1,4 +1,5 @@
 import {
+  type CancelOutcome,
   type FindOutcome,
   type JobStatus,
   OutputGone,
@@ -9,12 +10,12 @@ import {
 /** One call to a provider, for metrics. */
 export interface ProviderCall {
   provider: string;
-  call: 'submit' | 'read' | 'find' | 'open_output';
+  call: 'submit' | 'read' | 'find' | 'cancel' | 'open_output';
   seconds: number;
   /**
    * submit: `accepted`, `rejected_request`, `rejected_busy`, `rejected_operator`, `not_sent` or
-   * `unknown`. read: the kind of the status. find: `found`, `absent` or `ambiguous`. open_output:
-   * `opened` or `gone`. All: `error` if the call threw.
+   * `unknown`. read: the kind of the status. find: `found`, `absent` or `ambiguous`. cancel:
+   * `accepted` or `refused`. open_output: `opened` or `gone`. All: `error` if the call threw.
    */
   outcome: string;
 }
@@ -45,8 +46,10 @@ export function instrumented(provider: Provider, observer: Observer): Provider {
       observer.called({ provider: name, call, seconds, outcome });
     }
   };
+  const { cancel } = provider;
   return {
     ...provider,
+    ...(cancel && { cancel: (jobId) => observe('cancel', () => cancel(jobId), kindOf) }),
     submit: (...given) => observe('submit', () => provider.submit(...given), submitOutcome),
     read: (jobId) => observe('read', () => provider.read(jobId), kindOf),
     find: (attempt) => observe('find', () => provider.find(attempt), kindOf),
@@ -63,6 +66,6 @@ function submitOutcome(outcome: SubmitOutcome): string {
   return outcome.kind === 'rejected' ? `rejected_${outcome.fault}` : outcome.kind;
 }
 
-function kindOf(result: JobStatus | FindOutcome): string {
+function kindOf(result: JobStatus | FindOutcome | CancelOutcome): string {
   return result.kind;
 }

@@ -31,12 +31,19 @@ const MAX_WAIT_SECONDS = 4;
  * Wraps a provider: submits and reads first take a turn of the shared budgets. A submit whose turn
  * is too far away takes no turn and is rejected as busy. If the database fails, the outcome of
  * a submit is `not_sent`, and a read throws. A read waits for its turn, however far away it is. A
- * find takes a turn for each page: see {@link listTurns}.
+ * find takes a turn for each page: see {@link listTurns}. A cancel takes a turn of the reads.
  */
 export function rateLimited(provider: Provider, quota: Quota): Provider {
   const { submit, read } = budgetsOf(quota, provider.capabilities);
+  const { cancel } = provider;
   return {
     ...provider,
+    ...(cancel && {
+      async cancel(jobId) {
+        if (read) await awaitTurn(quota.db, read);
+        return cancel(jobId);
+      },
+    }),
     async submit(jobSpec, mayStillSend) {
       const refusal = submit && (await awaitNearTurn(quota.db, submit));
       return refusal ?? provider.submit(jobSpec, mayStillSend);

@@ -14,11 +14,26 @@ export interface JsonResponse {
  * Gets JSON from a provider; one try.
  * @throws Error when no complete response came: a temporary failure
  */
-export async function getJson(
+export function getJson(call: CallOnce, request: JsonRequest): Promise<JsonResponse> {
+  return requestJson(call, 'GET', request);
+}
+
+interface JsonRequest {
+  url: string;
+  headers: Record<string, string>;
+  timeoutSeconds: number;
+}
+
+/**
+ * Makes a call without a body, one try; for calls that may be made twice.
+ * @throws Error when no complete response came: what the call did is not known
+ */
+export async function requestJson(
   call: CallOnce,
-  request: { url: string; headers: Record<string, string>; timeoutSeconds: number },
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  request: JsonRequest,
 ): Promise<JsonResponse> {
-  const response = await call({ ...request, method: 'GET', maxResponseBytes: RESPONSE_BYTES });
+  const response = await call({ ...request, method, maxResponseBytes: RESPONSE_BYTES });
   if (response.kind !== 'responded')
     throw new Error(`No response from the provider: ${response.cause}`);
   return { status: response.status, headers: response.headers, body: parseJson(response.body) };

@@ -83,6 +83,20 @@ export async function renewJob(db: Database, job: LocalJob): Promise<void> {
   await db.query(RENEW, [job.id, job.renders]);
 }
 
+const CANCEL = statement(
+  'local_job_cancel',
+  `update local_jobs set state = 'failed', cause = 'cancelled', updated_at = clock_now()
+   where id = $1 and state in ('queued', 'rendering') returning id`,
+);
+
+/**
+ * Ends a job that waits or is rendered; the result of a render under way is not used.
+ * @returns false if there is no such job, or it has ended
+ */
+export async function cancelJob(db: Database, id: string): Promise<boolean> {
+  return (await db.query(CANCEL, [id])).length === 1;
+}
+
 /** The cause of a failed job whose finished render was deleted. */
 export const RENDER_GONE = 'the render is gone';
 

@@ -6,6 +6,7 @@ import { startInterval } from '../../kernel/interval.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type {
+  CancelOutcome,
   Capabilities,
   FindOutcome,
   JobSpec,
@@ -17,6 +18,7 @@ import type {
 import { OutputGone } from '../provider.ts';
 import {
   addJob,
+  cancelJob,
   finishJob,
   type LocalJob,
   loseRender,
@@ -76,6 +78,7 @@ export function createLocalProvider(deps: LocalProviderDeps): Provider {
     submit: (jobSpec, mayStillSend) => submit(deps.db, jobSpec, mayStillSend),
     find: ({ jobSpec }) => find(deps.db, jobSpec.attemptId),
     read: (jobId) => read(deps.db, jobId),
+    cancel: (jobId) => cancel(deps.db, jobId),
     openOutput: (output) => openRender(deps, output),
     start() {
       startInterval(
@@ -114,6 +117,11 @@ async function find(db: Database, attemptId: string): Promise<FindOutcome> {
   return job && job.state !== 'barred'
     ? { kind: 'found', jobId: job.id, by: 'mark' }
     : { kind: 'absent', proof: 'final' };
+}
+
+async function cancel(db: Database, jobId: string): Promise<CancelOutcome> {
+  if (await cancelJob(db, jobId)) return { kind: 'accepted' };
+  return { kind: 'refused', cause: 'the job neither waits nor is rendered' };
 }
 
 async function read(db: Database, jobId: string): Promise<JobStatus> {

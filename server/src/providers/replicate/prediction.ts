@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { JsonResponse } from '../kit/json-call.ts';
-import type { JobStatus, OutputReference } from '../provider.ts';
+import { type JsonResponse, requestJson } from '../kit/json-call.ts';
+import type { CancelOutcome, JobStatus, OutputReference } from '../provider.ts';
 import { jobEndOf, replicateCause, replicateErrorIn, replicateJobFailure } from './errors.ts';
 import { getFromReplicate, type ReplicateSettings } from './settings.ts';
 
@@ -36,6 +36,26 @@ export async function readPrediction(
     default:
       return { kind: 'working' };
   }
+}
+
+/**
+ * Cancels a prediction that waits or runs. Replicate shows an ended one unchanged.
+ * Source: Replicate docs, cancel a prediction.
+ */
+export async function cancelPrediction(
+  settings: ReplicateSettings,
+  jobId: string,
+): Promise<CancelOutcome> {
+  const url = `${settings.baseUrl}/v1/predictions/${encodeURIComponent(jobId)}/cancel`;
+  const headers = { authorization: `Bearer ${settings.apiToken}` };
+  const timeoutSeconds = settings.readTimeoutSeconds;
+  const response = await requestJson(settings.call, 'POST', { url, headers, timeoutSeconds });
+  if (isNotFound(response)) return { kind: 'refused', cause: 'Replicate does not know the job' };
+  if (response.status !== 200 || !Value.Check(PredictionSchema, response.body))
+    throw unclear(response);
+  const { status } = response.body;
+  const hasEnded = status === 'succeeded' || status === 'failed';
+  return hasEnded ? { kind: 'refused', cause: `the job has ${status}` } : { kind: 'accepted' };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { identityOf } from '../kit/identity.ts';
 import { openOutputAt } from '../kit/open-output.ts';
 import type { Capabilities, Provider } from '../provider.ts';
-import { readPrediction } from './prediction.ts';
+import { cancelPrediction, readPrediction } from './prediction.ts';
 import { findInPredictions } from './predictions.ts';
 import { type ReplicateOptions, type ReplicateSettings, replicateSettings } from './settings.ts';
 import { submitToReplicate } from './submit.ts';
@@ -21,6 +21,7 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
     submit: (jobSpec, mayStillSend) => submitToReplicate(settings, jobSpec, mayStillSend),
     find: (input) => findInPredictions(settings, input),
     read: (jobId) => readPrediction(settings, jobId),
+    cancel: (jobId) => cancelPrediction(settings, jobId),
     openOutput: ({ url }) => openOutputAt(url, { guardedFetch, maxBytes }),
     readCallback: createReplicateWebhookReader(settings),
   };

@@ -1,6 +1,7 @@
 import { type Database, isDatabaseUnavailable } from '../../database/database.ts';
 import type { JobStatus, Provider } from '../../providers/provider.ts';
 import { currentAttempt } from '../attempts/attempts.ts';
+import { readCancel } from '../attempts/cancel-requests.ts';
 import type { Task } from '../task.ts';
 import { type Move, moveNow, postpone, type StepResult } from '../transitions.ts';
 
@@ -33,7 +34,7 @@ export async function generate(deps: GenerateDeps, task: Task): Promise<StepResu
   if (status.kind === 'working' && !isOverdue(deps, task)) {
     return postpone(deps.db, task, { seconds: pollSeconds(deps, task) });
   }
-  return moveOn(deps, task, afterJob(status, jobId));
+  return moveOn(deps, task, await nextMove(deps, task, { status, jobId }));
 }
 
 /** The step of a task held for its outcome: reads the job again, with growing pauses. */
@@ -43,11 +44,12 @@ export async function recheck(deps: GenerateDeps, task: Task): Promise<StepResul
     const cause = { job: jobId, reason: 'the provider works on the job again' };
     return moveNow(deps.db, task, { to: 'generating', cause });
   }
-  if (status.kind === 'working' || status.kind === 'missing') {
+  const step = await nextMove(deps, task, { status, jobId });
+  if (step.to === 'held') {
     const seconds = Math.max(recheckDelaySeconds(deps, task), task.phase_seconds / 60);
     return postpone(deps.db, task, { seconds: Math.min(seconds, MAX_RECHECK_SECONDS) });
   }
-  return moveOn(deps, task, afterJob(status, jobId));
+  return moveOn(deps, task, step);
 }
 
 /**
@@ -84,6 +86,25 @@ async function moveOn(deps: GenerateDeps, task: Task, step: Move): Promise<StepR
   if (step.to !== 'held') return moveNow(deps.db, task, step);
   await moveNow(deps.db, task, { ...step, delaySeconds: recheckDelaySeconds(deps, task) });
   return 'postponed';
+}
+
+/** What follows from the job's status; a job that ended by a cancel ends its task. */
+async function nextMove(
+  { db }: GenerateDeps,
+  task: Task,
+  { status, jobId }: { status: JobStatus; jobId: string },
+): Promise<Move> {
+  const hasEndedBadly = status.kind === 'failed' || status.kind === 'missing';
+  if (!hasEndedBadly || (await readCancel(db, task.id))?.state !== 'accepted') {
+    return afterJob(status, jobId);
+  }
+  const message = 'The task was cancelled by the service. The credits are refunded.';
+  const billed = status.kind === 'failed' ? status.billed : null;
+  const changes = {
+    error: { code: 'cancelled', message } as const,
+    ...(billed === null ? {} : { providerBilled: billed }),
+  };
+  return { to: 'failed', changes, cause: { job: jobId, cancelled: true, ...status } };
 }
 
 function afterJob(status: JobStatus, job: string): Move {

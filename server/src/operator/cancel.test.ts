@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { detailsOf } from '../../test/attempt-fixtures.ts';
+import { quiet } from '../../test/database.ts';
+import {
+  makeHeldTask,
+  makeSubmittingTask,
+  makeTask,
+  openTaskFixture,
+  PRICE,
+  scriptedProvider,
+  submitDeps,
+  type TaskFixture,
+} from '../../test/task-fixtures.ts';
+import { until } from '../../test/until.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { balances } from '../ledger/ledger.ts';
+import type { CancelOutcome, JobStatus, Provider } from '../providers/provider.ts';
+import { askForCancels, readCancel } from '../tasks/attempts/cancel-requests.ts';
+import { readTask } from '../tasks/create/create.ts';
+import { generate } from '../tasks/steps/generate.ts';
+import { submitTask } from '../tasks/steps/submit.ts';
+import type { Task } from '../tasks/task.ts';
+import { Superseded } from '../tasks/transitions.ts';
+import { listActions } from './actions.ts';
+import { cancelTask } from './cancel.ts';
+
+let fixture: TaskFixture;
+
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.closeAudited());
+
+const ACTION = { command: 'tasks cancel', actor: 'ada', reason: 'ticket 7' };
+const cancel = (taskId: string) => cancelTask(fixture.db, ACTION, taskId, 0);
+
+async function expectRefunded(task: Task, code: string) {
+  const { phase, error_code: said } = await readTask(fixture.db, task.id);
+  assert.deepEqual([phase, said], ['failed', code]);
+  const { paid } = await balances(fixture.db, task.account_id);
+  assert.deepEqual(paid, { available: PRICE.credits, reserved: 0 });
+}
+
+/** A task whose job a provider has accepted. */
+async function makeAccepted(): Promise<Task> {
+  const { task } = await makeSubmittingTask(fixture);
+  const accepts = scriptedProvider({
+    submit: async () => ({ kind: 'accepted', jobId: `job-${task.id}` }),
+  });
+  await submitTask(submitDeps(fixture, accepts), task);
+  return readTask(fixture.db, task.id);
+}
+
+/** Asks the provider as the worker does, then polls the job once. */
+async function askAndPoll(task: Task, answer: CancelOutcome, status: JobStatus) {
+  const provider: Provider = {
+    ...scriptedProvider({ read: async () => status }),
+    cancel: async () => answer,
+  };
+  const providers = new Map([['scripted', provider]]);
+  await askForCancels({ db: fixture.db, log: quiet, providers });
+  const deps = { ...submitDeps(fixture, provider), pollMinSeconds: 1, pollMaxSeconds: 1 };
+  await generate(deps, await readTask(fixture.db, task.id));
+}
+
+test('a task is cancelled once before its submit, with its refund and its reason', async () => {
+  for (const { task } of [await makeTask(fixture), await makeSubmittingTask(fixture)]) {
+    const runs = await Promise.all([cancel(task.id), cancel(task.id)]);
+    assert.deepEqual(runs.map(({ changed }) => changed).sort(), [false, true]);
+    await expectRefunded(task, 'cancelled');
+    assert.match(JSON.stringify((await detailsOf(fixture, task.id)).history), /ticket 7/);
+    assert.equal((await listActions(fixture.db, { target: task.id, limit: 9 })).length, 1);
+  }
+});
+
+test('a cancel and a submit at the same time: the task is submitted or cancelled, never both', async () => {
+  for (let round = 0; round < 20; round += 1) {
+    const { task } = await makeSubmittingTask(fixture);
+    let submits = 0;
+    const provider = scriptedProvider({
+      submit: async () => {
+        submits += 1;
+        return { kind: 'accepted', jobId: `job-${task.id}` };
+      },
+    });
+    const [cancelled, submitted] = await Promise.allSettled([
+      cancel(task.id),
+      submitTask(submitDeps(fixture, provider), task),
+    ]);
+    const { phase } = await readTask(fixture.db, task.id);
+    if (phase === 'failed') {
+      assert.equal(submits, 0);
+      assert.ok(submitted.status === 'rejected' && submitted.reason instanceof Superseded);
+    } else {
+      assert.deepEqual([phase, submits], ['generating', 1]);
+      const isRefused = cancelled.status === 'rejected' && cancelled.reason instanceof UsageError;
+      const isRequested = cancelled.status === 'fulfilled' && cancelled.value.cancel !== 'done';
+      assert.ok(isRefused || isRequested);
+    }
+  }
+});
+
+test('a submit under way and a held acceptance can not be cancelled', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const provider = scriptedProvider({
+    submit: async () => {
+      await assert.rejects(cancel(task.id), /is being submitted at this moment/);
+      return { kind: 'accepted', jobId: `job-${task.id}` };
+    },
+  });
+  await submitTask(submitDeps(fixture, provider), task);
+  assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
+  const { held } = await makeHeldTask(fixture);
+  await assert.rejects(cancel(held.id), /is held: .* npx framewright reconcile/);
+  await assert.rejects(cancel('task_none'), /there is no task "task_none"/);
+});
+
+test('an accepted task ends when the provider has cancelled its job, also if the job is gone', async () => {
+  const failed = { kind: 'failed', code: 'provider_failed', message: 'x', billed: true } as const;
+  for (const status of [failed, { kind: 'missing' } as const]) {
+    const task = await makeAccepted();
+    assert.deepEqual(await cancel(task.id), {
+      ...{ task_id: task.id, phase: 'generating', cancel: 'requested', changed: true },
+    });
+    assert.equal((await cancel(task.id)).changed, false);
+    await askAndPoll(task, { kind: 'accepted' }, status);
+    await expectRefunded(task, 'cancelled');
+    assert.equal((await cancel(task.id)).changed, false);
+  }
+});
+
+test('a job that ends before its cancel completes its task; a refusal is told with its reason', async () => {
+  const won = await makeAccepted();
+  await cancel(won.id);
+  await askAndPoll(won, { kind: 'accepted' }, { kind: 'succeeded', output: { url: 'x' } });
+  assert.equal((await readTask(fixture.db, won.id)).phase, 'archiving');
+  await assert.rejects(cancel(won.id), /its video is finished/);
+  const refused = await makeAccepted();
+  const answer = { kind: 'refused', cause: 'it runs' } as const;
+  const providers = new Map([
+    ['scripted', { ...scriptedProvider({}), cancel: async () => answer }],
+  ]);
+  const answering = cancelTask(fixture.db, ACTION, refused.id, 10);
+  await until(() => readCancel(fixture.db, refused.id), Boolean);
+  await askForCancels({ db: fixture.db, log: quiet, providers });
+  await assert.rejects(answering, /goes on: it runs/);
+  assert.equal((await cancel(refused.id)).changed, true, 'it may be requested again');
+});
+
+test('a provider without a cancel refuses, and a failed call is made again', async () => {
+  const task = await makeAccepted();
+  await cancel(task.id);
+  const broken = { ...scriptedProvider({}), cancel: () => Promise.reject(new Error('reset')) };
+  await askForCancels({ db: fixture.db, log: quiet, providers: new Map([['scripted', broken]]) });
+  assert.equal((await cancel(task.id)).cancel, 'requested');
+  await fixture.database.setClock(40);
+  const unable = new Map([['scripted', scriptedProvider({})]]);
+  await askForCancels({ db: fixture.db, log: quiet, providers: unable });
+  assert.deepEqual(await readCancel(fixture.db, task.id), {
+    ...{ state: 'refused', cause: 'scripted has no call that cancels a job' },
+  });
+});

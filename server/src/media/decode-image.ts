@@ -3,7 +3,7 @@ import { Codec, Packet } from 'node-av/lib';
 import type { ByteSource } from './byte-source.ts';
 import { displayedSize, openDecoder } from './decoder.ts';
 import { imageLayout } from './image-layout.ts';
-import { type MediaFacts, RefusedMedia } from './measurement.ts';
+import { type MediaFacts, RefusedMedia, requirePixels } from './measurement.ts';
 
 type ImageType = 'image/jpeg' | 'image/png' | 'image/webp';
 
@@ -25,8 +25,8 @@ export async function decodeImage(
 ): Promise<MediaFacts> {
   const bytes = file.read(0, file.sizeBytes);
   const layout = imageLayout(mediaType, bytes);
-  if (!layout) throw new RefusedMedia('undecodable', 'The image is incomplete or animated.');
-  if (layout.width * layout.height > maxPixels) throw new RefusedMedia('too_many_pixels');
+  if (!layout) throw new RefusedMedia('undecodable');
+  requirePixels(layout, maxPixels);
   const size = await decodeBytes(CODECS[mediaType], bytes.subarray(0, layout.endBytes), maxPixels);
   return { kind: 'image', mediaType, ...size };
 }

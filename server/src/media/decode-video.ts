@@ -8,36 +8,57 @@ import type { ByteSource } from './byte-source.ts';
 import { displayedSize, openDecoder } from './decoder.ts';
 import { DECODERS, isCutOff, openContainer, packets, seconds } from './demuxer.ts';
 import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
-import { type MediaBounds, type MediaFacts, RefusedMedia } from './measurement.ts';
+import {
+  type MediaFacts,
+  RefusedMedia,
+  requirePixels,
+  StoppedDecode,
+  type VideoRules,
+} from './measurement.ts';
 import { movIsWhole, movMediaType } from './mov.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
+
+interface VideoOptions {
+  maxPixels: number;
+  /** null when the caller accepts every size and duration. */
+  rules: VideoRules | null;
+}
 
 /**
  * Decodes every frame of one video. An edit list is applied, because it defines what is shown;
  * other durations in headers are ignored. The file is refused if a single packet or frame can't be
- * decoded.
+ * decoded. Decoding ends at the first frame that breaks a rule of the caller.
  * @throws RefusedMedia
+ * @throws StoppedDecode when a rule is broken
  */
 export async function decodeVideo(
   file: ByteSource,
   container: 'mov' | 'matroska',
-  bounds: MediaBounds,
+  { maxPixels, rules }: VideoOptions,
 ): Promise<MediaFacts> {
   const isWhole = container === 'mov' ? movIsWhole(file) : matroskaIsWhole(file);
-  if (!isWhole)
-    throw new RefusedMedia('undecodable', 'The video is incomplete: its end is missing.');
-  const input = await openContainer(file, container, bounds.videoPixels);
+  if (!isWhole) throw damaged('The video is incomplete: its end is missing.');
+  const input = await openContainer(file, container, maxPixels);
   const video = videoStream(input);
   const audio = audioStream(input, video);
-  const picture = await createPicture(video, bounds);
-  const sound = audio && createSound(audio);
+  const picture = await createPicture(video, { maxPixels, rules });
+  const sound = audio && createPacketTimes(audio);
+  const all = createPacketTimes(video);
   for await (const packet of packets(input, audio ? [video.index, audio.index] : [video.index])) {
-    if (packet.streamIndex === video.index) await picture.decode(packet);
-    else sound?.add(packet);
+    if (packet.streamIndex !== video.index) sound?.add(packet);
+    else {
+      all.add(packet);
+      if (!picture.isTooLong()) await picture.decode(packet);
+    }
   }
-  await picture.decode(null);
+  if (!picture.isTooLong()) await picture.decode(null);
+  if (picture.isTooLong()) {
+    throw new StoppedDecode({ rule: 'belowSeconds', durationSeconds: all.durationSeconds() });
+  }
   const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
-  return { kind: 'video', mediaType, ...picture.facts(), audio: sound?.facts() ?? null };
+  const heard = audio &&
+    sound && { codec: codecName(audio), durationSeconds: sound.durationSeconds() };
+  return { kind: 'video', mediaType, ...picture.facts(), audio: heard };
 }
 
 /** The stream that a player would choose; a cover picture is not a video. */
@@ -49,7 +70,9 @@ function videoStream(input: FormatContext): Stream {
   );
   const best = input.findBestStream(AVMEDIA_TYPE_VIDEO);
   const chosen = streams.find((stream) => stream.index === best) ?? streams[0];
-  if (!chosen) throw new RefusedMedia('not_a_video', 'The file contains no video.');
+  if (!chosen) {
+    throw new RefusedMedia('not_a_video', { explanation: 'The file contains no video.' });
+  }
   return chosen;
 }
 
@@ -58,13 +81,12 @@ function audioStream(input: FormatContext, video: Stream): Stream | null {
   return input.streams.find((stream) => stream.index === best) ?? null;
 }
 
-async function createPicture(stream: Stream, bounds: MediaBounds) {
-  const { width, height } = stream.codecpar;
-  if (width * height > bounds.videoPixels) throw new RefusedMedia('too_many_pixels');
+async function createPicture(stream: Stream, { maxPixels, rules }: VideoOptions) {
+  requirePixels(stream.codecpar, maxPixels);
   const decoder = await openDecoder({
     codec: videoCodec(stream),
     stream,
-    maxPixels: bounds.videoPixels,
+    maxPixels,
     errorDetection: 'crccheck',
   });
   const timeline = createTimeline();
@@ -72,16 +94,18 @@ async function createPicture(stream: Stream, bounds: MediaBounds) {
   let size: { coded: string; width: number; height: number } | null = null;
   const onFrame = (frame: Frame) => {
     frames += 1;
-    if (frames > bounds.videoFrames) throw new RefusedMedia('too_many_frames');
     const coded = `${frame.width}x${frame.height}`;
     size ??= { coded, ...displayedSize(frame, sampleAspect(stream, frame)) };
-    if (size.coded !== coded) throw new RefusedMedia('undecodable', 'The frame size changes.');
+    if (rules) requireShortSide(size, rules);
+    if (size.coded !== coded) throw damaged('The frame size changes.');
     addFrame(timeline, stream, frame);
   };
   return {
     decode: (packet: Packet | null) => decoder.decode(packet, onFrame),
+    /** The frames so far are as far apart as the whole video may not last. */
+    isTooLong: () => rules !== null && timeline.spanSeconds() >= rules.belowSeconds,
     facts() {
-      if (!size) throw new RefusedMedia('undecodable', 'No frame of the video can be decoded.');
+      if (!size) throw damaged('No frame of the video can be decoded.');
       const { width, height } = size;
       const durationSeconds = timeline.durationSeconds();
       return { width, height, durationSeconds, frames, videoCodec: codecName(stream) };
@@ -92,7 +116,7 @@ async function createPicture(stream: Stream, bounds: MediaBounds) {
 function videoCodec(stream: Stream): Codec {
   const codec = Codec.findDecoder(stream.codecpar.codecId);
   if (codec && DECODERS.has(codec.name ?? '')) return codec;
-  throw new RefusedMedia('undecodable', 'The codec of the video is not supported.');
+  throw damaged('The codec of the video is not supported.');
 }
 
 function addFrame(timeline: Timeline, stream: Stream, frame: Frame): void {
@@ -107,7 +131,8 @@ function sampleAspect(stream: Stream, frame: Frame): number {
   return known ? known.num / known.den : 1;
 }
 
-function createSound(stream: Stream) {
+/** The duration of a stream by the timestamps of its packets, without decoding. */
+function createPacketTimes(stream: Stream) {
   const timeline = createTimeline();
   return {
     add(packet: Packet) {
@@ -115,8 +140,19 @@ function createSound(stream: Stream) {
       const duration = seconds(packet.duration, stream.timeBase) ?? 0;
       timeline.add(seconds(packet.pts, stream.timeBase), duration);
     },
-    facts: () => ({ codec: codecName(stream), durationSeconds: timeline.durationSeconds() }),
+    durationSeconds: () => timeline.durationSeconds(),
   };
+}
+
+function requireShortSide(size: { width: number; height: number }, { shortSide }: VideoRules) {
+  const { width, height } = size;
+  const side = Math.min(width, height);
+  if (side >= shortSide.min && side <= shortSide.max) return;
+  throw new StoppedDecode({ rule: 'shortSide', width, height });
+}
+
+function damaged(explanation: string): RefusedMedia {
+  return new RefusedMedia('undecodable', { explanation });
 }
 
 function codecName(stream: Stream): string {

@@ -5,7 +5,13 @@ import { serveParent } from '../kernel/child.ts';
 import { type ByteSource, fileDescriptorSource } from './byte-source.ts';
 import { decodeImage } from './decode-image.ts';
 import { decodeVideo } from './decode-video.ts';
-import { type MeasureRequest, type MediaFacts, RefusedMedia, refused } from './measurement.ts';
+import {
+  type MeasureRequest,
+  type MediaFacts,
+  RefusedMedia,
+  StoppedDecode,
+  type VideoRules,
+} from './measurement.ts';
 import { SNIFF_BYTES, sniff } from './sniff.ts';
 
 const FILE_DESCRIPTOR = 3;
@@ -17,32 +23,45 @@ await serveParent(async (input) => {
   try {
     return { kind: 'measured', facts: await decode(file, request) };
   } catch (error) {
-    if (error instanceof RefusedMedia) return refused(error.reason, error.explanation);
+    if (error instanceof RefusedMedia || error instanceof StoppedDecode) return error.measurement;
     throw error;
   }
 });
 
-async function decode(file: ByteSource, { expected, bounds }: MeasureRequest): Promise<MediaFacts> {
+async function decode(file: ByteSource, request: MeasureRequest): Promise<MediaFacts> {
+  const { expected, bounds, rules } = request;
   const sniffed = sniff(file.read(0, SNIFF_BYTES));
   if (sniffed?.kind !== expected) {
     throw new RefusedMedia(expected === 'image' ? 'not_an_image' : 'not_a_video');
   }
   return sniffed.kind === 'image'
     ? decodeImage(file, sniffed.mediaType, bounds.imagePixels)
-    : decodeVideo(file, sniffed.container, bounds);
+    : decodeVideo(file, sniffed.container, { maxPixels: bounds.videoPixels, rules });
 }
 
 /** Throws for an input that is not a request. The parent is our own code, so this is a bug. */
 function readRequest(input: unknown): MeasureRequest {
-  const { expected, bounds } = Object(input);
+  const { expected, bounds, rules } = Object(input);
   if (expected !== 'image' && expected !== 'video')
     throw new TypeError(`unknown kind of media: ${expected}`);
-  const [imagePixels, videoPixels, videoFrames] = [
-    Number(bounds?.imagePixels),
-    Number(bounds?.videoPixels),
-    Number(bounds?.videoFrames),
-  ];
-  if (!(imagePixels > 0 && videoPixels > 0 && videoFrames > 0))
-    throw new TypeError('the bounds must be above zero');
-  return { expected, bounds: { imagePixels, videoPixels, videoFrames } };
+  return {
+    expected,
+    bounds: {
+      imagePixels: aboveZero(bounds?.imagePixels),
+      videoPixels: aboveZero(bounds?.videoPixels),
+    },
+    rules: readRules(rules),
+  };
+}
+
+function readRules(rules: unknown): VideoRules | null {
+  if (rules === null) return null;
+  const { shortSide, belowSeconds } = Object(rules);
+  const [min, max] = [aboveZero(shortSide?.min), aboveZero(shortSide?.max)];
+  return { shortSide: { min, max }, belowSeconds: aboveZero(belowSeconds) };
+}
+
+function aboveZero(bound: unknown): number {
+  if (Number(bound) > 0) return Number(bound);
+  throw new TypeError(`a bound must be above zero: ${bound}`);
 }

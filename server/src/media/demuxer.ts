@@ -11,7 +11,7 @@ import {
 import { Dictionary, FormatContext, InputFormat, IOContext, Packet } from 'node-av/lib';
 import type { ByteSource } from './byte-source.ts';
 import { requireSuccess } from './decoder.ts';
-import { RefusedMedia } from './measurement.ts';
+import { RefusedMedia, requirePixels } from './measurement.ts';
 
 /** The demuxers. Each value has all of FFmpeg's names for one; it is the `format_whitelist`. */
 const FORMATS = { mov: 'mov,mp4,m4a,3gp,3g2,mj2', matroska: 'matroska,webm' };
@@ -50,10 +50,7 @@ export async function openContainer(
   });
   requireSuccess(await input.openInput('', format, options));
   // findStreamInfo decodes some frames with its own decoders, which do not get max_pixels.
-  const isTooLarge = input.streams.some(
-    ({ codecpar }) => codecpar.width * codecpar.height > maxPixels,
-  );
-  if (isTooLarge) throw new RefusedMedia('too_many_pixels');
+  for (const { codecpar } of input.streams) requirePixels(codecpar, maxPixels);
   requireSuccess(await input.findStreamInfo());
   return input;
 }

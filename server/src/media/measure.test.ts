@@ -79,6 +79,7 @@ const HEALTHY: [string, TestVideo, seconds: number, frames: number][] = [
   ['the index at the start', { formatOptions: { movflags: '+faststart' } }, 1, 24],
   ['fragments', { formatOptions: { movflags: '+frag_keyframe+empty_moov' }, seconds: 4 }, 4, 96],
   ['a start at five seconds', { filters: 'setpts=PTS+5/TB', audio: 'with' }, 1, 24],
+  ['more frames than a minute of 60 fps', { seconds: 15.4, fps: 240 }, 15.4, 3696],
   ['every third frame left out', { filters: String.raw`select=mod(n\,3)+eq(n\,0)` }, 1, 17],
 ];
 for (const [title, options, seconds, frames] of HEALTHY) {
@@ -205,23 +206,62 @@ test('an EXIF orientation is applied to the size of a JPEG', async () => {
   }
 });
 
-test('a file with too many pixels or frames is refused', async () => {
+test('a file with too many pixels is refused, and the bound is named', async () => {
+  const refusal = (sides: string, limit: number) => {
+    const explanation = `The picture has ${sides} pixels; at most ${limit} are accepted.`;
+    return { kind: 'refused', reason: 'too_many_pixels', explanation, limit };
+  };
   const png = pngOfClaimedSize(await madeImage('png'), 20_000, 20_000);
-  assert.equal(reasonOf(await measureBytes(png, 'image')), 'too_many_pixels');
+  const image = await measureBytes(png, 'image');
+  assert.deepEqual(image, refusal('20000 x 20000', 64_000_000));
   const large = await madeVideo({ width: 4096, height: 2320, seconds: 1 / 24 });
-  assert.equal(reasonOf(await measureBytes(large, 'video')), 'too_many_pixels');
-  const long = createMeasurer({ bounds: { videoFrames: 23 } });
-  await makeVideo(at('long'), {});
-  assert.equal(reasonOf(await long.measure(at('long'), 'video')), 'too_many_frames');
+  const video = await measureBytes(large, 'video');
+  assert.deepEqual(video, refusal('4096 x 2320', 4096 * 2304));
 });
 
-test('a file that needs too much time or memory is refused', async () => {
+const RULES = { shortSide: { min: 100, max: 200 }, belowSeconds: 2 };
+const FIRST_INDEX = { formatOptions: { movflags: '+faststart' } };
+
+test('decoding ends at the first frame that is too small or too large', async () => {
+  const file = at('ruled');
+  for (const height of [98, 202]) {
+    const clip = await madeVideo({ ...FIRST_INDEX, width: 320, height, seconds: 4 });
+    await writeFile(file, clip.fill(0, Math.round(clip.length / 2)));
+    assert.equal(reasonOf(await measure(file, 'video')), 'undecodable');
+    const broken = { rule: 'shortSide', width: 320, height };
+    assert.deepEqual(await measure(file, 'video', { rules: RULES }), { kind: 'stopped', broken });
+  }
+});
+
+test('decoding ends at the first frame past the bound, and the whole duration is given', async () => {
+  const file = at('ruled');
+  const clip = await madeVideo({ ...FIRST_INDEX, maxBFrames: 3, seconds: 4 });
+  await writeFile(file, clip.fill(0, Math.round(clip.length * 0.75)));
+  assert.equal(reasonOf(await measure(file, 'video')), 'undecodable');
+  const stopped = await measure(file, 'video', { rules: RULES });
+  assert.ok(stopped.kind === 'stopped' && stopped.broken.rule === 'belowSeconds');
+  assertSeconds(stopped.broken.durationSeconds, 4);
+  await makeVideo(file, { seconds: 23 / 12 });
+  assertSeconds(
+    videoFacts(await measure(file, 'video', { rules: RULES })).durationSeconds,
+    23 / 12,
+  );
+});
+
+test('a file that needs too much time or memory is refused, and the bound is named', async () => {
   await makeVideo(at('usual'), {});
   const hasty = createMeasurer({ timeoutSeconds: 0.01 });
-  assert.equal(reasonOf(await hasty.measure(at('usual'), 'video')), 'decode_too_slow');
-  const narrow = createMeasurer({ memoryBytes: 20_000_000 });
-  const outcome = reasonOf(await narrow.measure(at('usual'), 'video'));
-  assert.equal(outcome, process.platform === 'linux' ? 'decode_too_large' : 'measured');
+  assert.deepEqual(await hasty.measure(at('usual'), 'video'), {
+    ...{ kind: 'refused', reason: 'decode_too_slow', limit: 0.01 },
+    explanation: 'The file took longer than 0.01 s to decode.',
+  });
+  const narrow = createMeasurer({ memoryBytes: 20 * 2 ** 20 });
+  const outcome = await narrow.measure(at('usual'), 'video');
+  if (process.platform !== 'linux') return assert.equal(outcome.kind, 'measured');
+  assert.deepEqual(outcome, {
+    ...{ kind: 'refused', reason: 'decode_too_large', limit: 20 * 2 ** 20 },
+    explanation: 'The file needs more than 20 MB to decode.',
+  });
 });
 
 test('a file that cannot be read is a failure of the service and throws', async () => {
@@ -232,7 +272,7 @@ test('an abort ends a running measurement and a waiting one', async () => {
   await makeVideo(at('usual'), {});
   const one = createMeasurer({ concurrency: 1 });
   const aborting = new AbortController();
-  const both = [1, 2].map(() => one.measure(at('usual'), 'video', aborting.signal));
+  const both = [1, 2].map(() => one.measure(at('usual'), 'video', { signal: aborting.signal }));
   const settled = Promise.allSettled(both);
   aborting.abort(new Error('no longer wanted'));
   for (const outcome of await settled) {

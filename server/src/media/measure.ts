@@ -4,11 +4,17 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type ChildOutcome, runChild } from '../kernel/child.ts';
-import { createSemaphore } from '../kernel/semaphore.ts';
-import { type Measurement, type MeasureRequest, type MediaBounds, refused } from './measurement.ts';
+import { createDecodeTurns } from './decode-turns.ts';
+import {
+  type Measurement,
+  type MeasureRequest,
+  type MediaBounds,
+  refused,
+  type VideoRules,
+} from './measurement.ts';
 import { parseMeasurement } from './parse-measurement.ts';
 
-export type { Measurement, MediaFacts } from './measurement.ts';
+export type { Measurement, MediaFacts, VideoRules } from './measurement.ts';
 
 export interface Measurer {
   /**
@@ -16,12 +22,26 @@ export interface Measurer {
    * exceeds a bound. Only the file's bytes decide its type; its name does not matter.
    * @throws for failures of the service (no child, no file), and the signal's reason when aborted
    */
-  measure(path: string, expected: 'image' | 'video', signal?: AbortSignal): Promise<Measurement>;
+  measure(
+    path: string,
+    expected: 'image' | 'video',
+    options?: MeasureOptions,
+  ): Promise<Measurement>;
+}
+
+interface MeasureOptions {
+  /** Accounts take turns; all files without an account count as one account's. */
+  accountId?: string;
+  /** Decoding a video ends early when it breaks one of these. */
+  rules?: VideoRules;
+  signal?: AbortSignal | undefined;
 }
 
 interface MeasurerOptions {
-  /** How many child processes may run at a time; further files wait. */
+  /** How many child processes for short decodes, and how many for long ones, run at a time. */
   concurrency?: number;
+  /** A decode that takes longer is a long one. */
+  shortSeconds?: number;
   /** For one file, from the start of its child process. */
   timeoutSeconds?: number;
   /** Resident memory of one child. */
@@ -29,13 +49,17 @@ interface MeasurerOptions {
   bounds?: Partial<MediaBounds>;
 }
 
-const DEFAULTS = { concurrency: 2, timeoutSeconds: 120, memoryBytes: 1536 * 1024 * 1024 };
+const MEGABYTE = 2 ** 20;
+const DEFAULTS = {
+  concurrency: 2,
+  shortSeconds: 1,
+  timeoutSeconds: 120,
+  memoryBytes: 1536 * MEGABYTE,
+};
 const BOUNDS: MediaBounds = {
   imagePixels: 64_000_000,
   /** The largest output, 4398 x 1886 padded to whole blocks, has fewer pixels. */
   videoPixels: 4096 * 2304,
-  /** One minute of 60 fps, or 15 s of 240 fps. */
-  videoFrames: 3600,
 };
 
 /** Signals of a crash, which the file caused. Any other signal came from outside. */
@@ -69,20 +93,22 @@ function packagesFolder(): string {
 export function createMeasurer(options: MeasurerOptions = {}): Measurer {
   const limits = { ...DEFAULTS, ...options };
   const bounds = { ...BOUNDS, ...options.bounds };
-  const semaphore = createSemaphore(limits.concurrency);
+  const turns = createDecodeTurns(limits);
   return {
-    measure: (path, expected, signal) =>
-      semaphore.run(signal, async () => {
-        const outcome = await measureInChild(path, { expected, bounds }, { ...limits, signal });
-        return measurementOf(outcome, signal);
-      }),
+    async measure(path, expected, { accountId = '', rules = null, signal } = {}) {
+      const request = { expected, bounds, rules };
+      const outcome = await turns.run({ accountId, signal }, (turnSignal) =>
+        measureInChild(path, request, { ...limits, signal: turnSignal }),
+      );
+      return measurementOf(outcome, limits, signal);
+    },
   };
 }
 
 interface ChildLimits {
   timeoutSeconds: number;
   memoryBytes: number;
-  signal: AbortSignal | undefined;
+  signal: AbortSignal;
 }
 
 async function measureInChild(path: string, input: MeasureRequest, limits: ChildLimits) {
@@ -98,14 +124,24 @@ async function measureInChild(path: string, input: MeasureRequest, limits: Child
   });
 }
 
-function measurementOf(outcome: ChildOutcome, signal: AbortSignal | undefined): Measurement {
+function measurementOf(
+  outcome: ChildOutcome,
+  { timeoutSeconds, memoryBytes }: { timeoutSeconds: number; memoryBytes: number },
+  signal: AbortSignal | undefined,
+): Measurement {
   switch (outcome.kind) {
     case 'completed':
       return parseMeasurement(outcome.result);
     case 'timed_out':
-      return refused('decode_too_slow');
+      return refused('decode_too_slow', {
+        explanation: `The file took longer than ${timeoutSeconds} s to decode.`,
+        limit: timeoutSeconds,
+      });
     case 'out_of_memory':
-      return refused('decode_too_large');
+      return refused('decode_too_large', {
+        explanation: `The file needs more than ${memoryBytes / MEGABYTE} MB to decode.`,
+        limit: memoryBytes,
+      });
     case 'crashed':
       if (outcome.signal && FAULTS.includes(outcome.signal)) return refused('undecodable');
       throw new Error(`the media child ended without a result: ${outcome.cause}`);

@@ -26,26 +26,43 @@ export type RefusalReason =
   | 'not_a_video'
   | 'undecodable'
   | 'too_many_pixels'
-  | 'too_many_frames'
   | 'decode_too_slow'
   | 'decode_too_large';
 
-/** The facts, or why the file is refused. `explanation` is one sentence for clients. */
+/** What the caller accepts of a video. Decoding ends at the first frame that breaks a rule. */
+export interface VideoRules {
+  /** The shorter displayed side, in pixels. */
+  shortSide: { min: number; max: number };
+  /** The video must be shorter than this. */
+  belowSeconds: number;
+}
+
+/** Which of the caller's rules a video broke. */
+export type BrokenRule =
+  | { rule: 'shortSide'; width: number; height: number }
+  /** After the first frame past the bound, the duration comes from the packets' timestamps. */
+  | { rule: 'belowSeconds'; durationSeconds: number };
+
+/**
+ * The facts; or which of the caller's rules ended the decoding; or why the file is refused.
+ * `explanation` is one sentence for clients, `limit` the bound that it names.
+ */
 export type Measurement =
   | { kind: 'measured'; facts: MediaFacts }
-  | { kind: 'refused'; reason: RefusalReason; explanation: string };
+  | { kind: 'stopped'; broken: BrokenRule }
+  | { kind: 'refused'; reason: RefusalReason; explanation: string; limit?: number };
 
 /** Larger media are refused. Time and memory have limits too, at which the process is killed. */
 export interface MediaBounds {
   imagePixels: number;
   videoPixels: number;
-  videoFrames: number;
 }
 
 /** The input of a child process; the file itself is its file descriptor 3. */
 export interface MeasureRequest {
   expected: 'image' | 'video';
   bounds: MediaBounds;
+  rules: VideoRules | null;
 }
 
 const EXPLANATIONS: Record<RefusalReason, string> = {
@@ -53,24 +70,44 @@ const EXPLANATIONS: Record<RefusalReason, string> = {
   not_a_video: 'The file is not an MP4, QuickTime, WebM or Matroska video.',
   undecodable: 'The file is damaged, incomplete or uses a codec that cannot be decoded.',
   too_many_pixels: 'The picture has too many pixels.',
-  too_many_frames: 'The video has too many frames.',
   decode_too_slow: 'The file took too long to decode.',
   decode_too_large: 'The file needs too much memory to decode.',
 };
 
-/** A refusal. `explanation` replaces the reason's usual sentence. */
-export function refused(reason: RefusalReason, explanation = EXPLANATIONS[reason]): Measurement {
-  return { kind: 'refused', reason, explanation };
+/** Replaces the reason's usual sentence, and names the bound that was exceeded. */
+interface RefusalDetails {
+  explanation?: string;
+  limit?: number;
+}
+
+export function refused(reason: RefusalReason, details: RefusalDetails = {}): Measurement {
+  return { kind: 'refused', reason, explanation: EXPLANATIONS[reason], ...details };
 }
 
 /** Thrown anywhere while a file is decoded; the child process returns it as a refusal. */
 export class RefusedMedia extends Error {
-  readonly reason: RefusalReason;
-  readonly explanation: string | undefined;
+  readonly measurement: Measurement;
 
-  constructor(reason: RefusalReason, explanation?: string) {
-    super(explanation ?? reason);
-    this.reason = reason;
-    this.explanation = explanation;
+  constructor(reason: RefusalReason, details?: RefusalDetails) {
+    super(details?.explanation ?? reason);
+    this.measurement = refused(reason, details);
+  }
+}
+
+/** @throws RefusedMedia when a picture has more pixels than `limit` */
+export function requirePixels(size: { width: number; height: number }, limit: number): void {
+  const { width, height } = size;
+  if (width * height <= limit) return;
+  const explanation = `The picture has ${width} x ${height} pixels; at most ${limit} are accepted.`;
+  throw new RefusedMedia('too_many_pixels', { explanation, limit });
+}
+
+/** Thrown at the first frame of a video that breaks a rule of the caller. */
+export class StoppedDecode extends Error {
+  readonly measurement: Measurement;
+
+  constructor(broken: BrokenRule) {
+    super(broken.rule);
+    this.measurement = { kind: 'stopped', broken };
   }
 }

@@ -42,15 +42,20 @@ const Refused = Type.Object(
       'not_a_video',
       'undecodable',
       'too_many_pixels',
-      'too_many_frames',
       'decode_too_slow',
       'decode_too_large',
     ]),
     explanation: Type.String({ maxLength: 500 }),
+    limit: Type.Optional(Type.Number({ minimum: 0 })),
   },
   closed,
 );
-const Result = Type.Union([Measured, Refused]);
+const BrokenRule = Type.Union([
+  Type.Object({ rule: Type.Literal('shortSide'), ...size }, closed),
+  Type.Object({ rule: Type.Literal('belowSeconds'), durationSeconds: seconds }, closed),
+]);
+const Stopped = Type.Object({ kind: Type.Literal('stopped'), broken: BrokenRule }, closed);
+const Result = Type.Union([Measured, Stopped, Refused]);
 
 /**
  * Checks the result of a child process, which had hostile bytes in its memory. Only the parent

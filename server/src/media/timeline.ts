@@ -5,6 +5,8 @@ const LAST_FRAME_SECONDS = 1;
 export interface Timeline {
   /** @param shownAt null when the stream has no time for the frame: it follows the last one */
   add(shownAt: number | null, durationSeconds: number): void;
+  /** From the start of the first frame to the start of the last one. */
+  spanSeconds(): number;
   /** From the start of the first frame to the end of the last one; 0 without frames. */
   durationSeconds(): number;
 }
@@ -22,6 +24,7 @@ export function createTimeline(): Timeline {
       if (count === 0 || at >= last.shownAt) last = { shownAt: at, durationSeconds };
       count += 1;
     },
+    spanSeconds: () => last.shownAt - first,
     durationSeconds() {
       const span = last.shownAt - first;
       const usual = count > 1 ? span / (count - 1) : 0;

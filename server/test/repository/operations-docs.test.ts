@@ -202,6 +202,7 @@ async function testSources(): Promise<string> {
     'crash/crash-steps.test',
     'crash/kill-stream.test',
     'faults/forged-keys.test',
+    'faults/heavy-media.test',
     'fire/under-fire.test',
     'ledger/rounds',
     'simulation/simulation.test',

@@ -47,8 +47,11 @@ async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Pr
   const filePath = path.join(folder, 'output');
   const provider = deps.providerOf(task);
   await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
-  const measured = await deps.outputMeasurer.measure(filePath, 'video');
+  const measured = await deps.outputMeasurer.measure(filePath, 'video', {
+    accountId: task.account_id,
+  });
   if (measured.kind === 'refused') return hold(deps, task, measured.explanation);
+  if (measured.kind === 'stopped') throw new Error('a decode without rules was stopped');
   const differences = outputDifferences(expectationOf(task), measured.facts);
   if (provider.capabilities.exactOutput && differences.length > 0) {
     return moveNow(deps.db, task, notExact(differences));

@@ -4,7 +4,7 @@ import type { AspectRatio } from '../../catalog/models.ts';
 import { inputName, inputsOf, type RequestedInput } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
-import type { Measurer, MediaFacts } from '../../media/measure.ts';
+import type { Measurement, Measurer, MediaFacts, VideoRules } from '../../media/measure.ts';
 import { ByteBudget } from '../../outbound/byte-budget.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
@@ -21,7 +21,6 @@ export const INPUT_BYTES = 268_435_456;
  */
 const SHORT_SIDE = { min: 480, max: 720 };
 const REFERENCE_SECONDS = { min: 2, max: 15 };
-
 export interface IngestDeps {
   db: Database;
   storage: Storage;
@@ -97,12 +96,8 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
   return deps.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'input');
     await fetchTo(filePath, deps.guardedFetch, copy);
-    const measured = await deps.measurer.measure(filePath, input.kind, signal);
-    if (measured.kind === 'refused') {
-      throw new MediaRefused(input, measured.reason, measured.explanation);
-    }
-    const { facts } = measured;
-    checkFacts(input, facts);
+    const turn = { accountId: task.account_id, rules: rulesOf(input), signal };
+    const facts = factsOf(input, await deps.measurer.measure(filePath, input.kind, turn));
     const mediaType = facts.mediaType;
     signal.throwIfAborted();
     const file = { filePath, taskId: task.id, role: 'input', mediaType } as const;
@@ -126,14 +121,48 @@ async function fetchTo(
   }
 }
 
-function checkFacts(input: RequestedInput, facts: MediaFacts): void {
-  if (facts.kind !== 'video') return;
-  const { width, height, durationSeconds } = facts;
+/**
+ * Decoding ends early at these. Seconds are rounded before they are compared (C11), so a video that
+ * lasts half a second more than declared, or than a reference may last, is too long.
+ */
+function rulesOf({ declaredSeconds }: RequestedInput): VideoRules {
+  const wholeSeconds = Math.min(declaredSeconds ?? Infinity, REFERENCE_SECONDS.max);
+  return { shortSide: SHORT_SIDE, belowSeconds: wholeSeconds + 0.5 };
+}
+
+/** @throws MediaRefused when the file is refused or breaks a rule */
+function factsOf(input: RequestedInput, measurement: Measurement): MediaFacts {
+  switch (measurement.kind) {
+    case 'refused': {
+      const { reason, explanation, limit } = measurement;
+      throw new MediaRefused(input, reason, explanation, limit === undefined ? {} : { limit });
+    }
+    case 'stopped': {
+      const { broken } = measurement;
+      if (broken.rule === 'shortSide') checkShortSide(input, broken);
+      else checkDuration(input, broken.durationSeconds);
+      throw new Error(`the decoding ended early for no reason: ${JSON.stringify(broken)}`);
+    }
+    case 'measured': {
+      const { facts } = measurement;
+      if (facts.kind === 'image') return facts;
+      checkShortSide(input, facts);
+      checkDuration(input, facts.durationSeconds);
+      return facts;
+    }
+  }
+}
+
+function checkShortSide(input: RequestedInput, size: { width: number; height: number }): void {
+  const { width, height } = size;
   const shortSide = Math.min(width, height);
   if (shortSide < SHORT_SIDE.min || shortSide > SHORT_SIDE.max) {
     const message = `the short side must be ${SHORT_SIDE.min} to ${SHORT_SIDE.max} pixels.`;
     throw new MediaRefused(input, 'short_side_out_of_range', message, { width, height });
   }
+}
+
+function checkDuration(input: RequestedInput, durationSeconds: number): void {
   const measured = Math.round(durationSeconds);
   const details = {
     declared_seconds: input.declaredSeconds,

@@ -1,0 +1,85 @@
+/** Limits how many pieces of work run at a time, and shares the permits between keys. */
+export interface FairSemaphore {
+  /**
+   * Waits for a permit. It goes to the waiting key that holds the fewest permits; keys that hold
+   * equally many take turns. Work of one key waits in order of arrival.
+   * @returns gives the permit back; further calls do nothing
+   * @throws the signal's reason when it aborts before the permit is given
+   */
+  acquire(key: string, signal: AbortSignal | undefined): Promise<Release>;
+  /** Like `acquire`, without waiting: null if no permit is free for the key. */
+  tryAcquire(key: string): Release | null;
+  /** Whether a key other than this one waits. */
+  isAwaitedByOthers(key: string): boolean;
+}
+
+export type Release = () => void;
+type Grant = (release: Release) => void;
+
+/**
+ * @param permits how many pieces of work may run at a time
+ * @param permitsPerKey how many of them may be of one key
+ */
+export function createFairSemaphore(permits: number, permitsPerKey = permits): FairSemaphore {
+  let free = permits;
+  const held = new Map<string, number>();
+  /** A key whose work begins moves to the end, so iteration gives the keys in turn. */
+  const waiting = new Map<string, Set<Grant>>();
+  const heldBy = (key: string) => held.get(key) ?? 0;
+
+  const take = (key: string): Release => {
+    free -= 1;
+    held.set(key, heldBy(key) + 1);
+    let isReleased = false;
+    return () => {
+      if (isReleased) return;
+      isReleased = true;
+      free += 1;
+      if (heldBy(key) > 1) held.set(key, heldBy(key) - 1);
+      else held.delete(key);
+      grantNext();
+    };
+  };
+  const grantNext = () => {
+    const allowed = [...waiting.keys()].filter((key) => heldBy(key) < permitsPerKey);
+    const [key] = allowed.sort((one, other) => heldBy(one) - heldBy(other));
+    if (free === 0 || key === undefined) return;
+    const [grant] = waiting.get(key) ?? [];
+    if (!grant) return;
+    leave(key, grant);
+    const others = waiting.get(key);
+    if (others) {
+      waiting.delete(key);
+      waiting.set(key, others);
+    }
+    grant(take(key));
+  };
+  const leave = (key: string, grant: Grant) => {
+    const queue = waiting.get(key);
+    queue?.delete(grant);
+    if (queue?.size === 0) waiting.delete(key);
+  };
+  const wait = (key: string, signal: AbortSignal | undefined) =>
+    new Promise<Release>((resolve, reject) => {
+      const grant: Grant = (release) => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve(release);
+      };
+      const giveUp = () => {
+        leave(key, grant);
+        reject(signal?.reason);
+      };
+      const queue = waiting.get(key) ?? new Set();
+      waiting.set(key, queue.add(grant));
+      signal?.addEventListener('abort', giveUp, { once: true });
+    });
+  const tryAcquire = (key: string) => (free > 0 && heldBy(key) < permitsPerKey ? take(key) : null);
+  return {
+    tryAcquire,
+    async acquire(key, signal) {
+      signal?.throwIfAborted();
+      return tryAcquire(key) ?? (await wait(key, signal));
+    },
+    isAwaitedByOthers: (key) => [...waiting.keys()].some((other) => other !== key),
+  };
+}

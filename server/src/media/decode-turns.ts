@@ -1,0 +1,87 @@
+import { createFairSemaphore, type Release } from '../kernel/fair-semaphore.ts';
+
+/** Shares the decoding of one process between accounts (decisions/0012). */
+export interface DecodeTurns {
+  /**
+   * Runs `decode` when it is the account's turn. A decode that is long is aborted and runs again
+   * later, if others wait for its place and no place for long decodes is free.
+   * @param decode must end soon after its signal aborts; its result is dropped then
+   * @throws the signal's reason when it aborts
+   */
+  run<T>(turn: Turn, decode: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+interface Turn {
+  accountId: string;
+  signal?: AbortSignal | undefined;
+}
+
+interface TurnLimits {
+  /** How many short decodes, and how many long ones, run at a time. */
+  concurrency: number;
+  /** A decode that takes longer is a long one. */
+  shortSeconds: number;
+}
+
+const CHECK_SECONDS = 0.1;
+
+/**
+ * Every decode starts as a short one. After `shortSeconds` it moves to a place for long decodes, so
+ * that short decodes wait only for short ones. One account never has all places for long decodes,
+ * unless there is only one.
+ */
+export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits): DecodeTurns {
+  const short = createFairSemaphore(concurrency);
+  const long = createFairSemaphore(concurrency, Math.max(1, concurrency - 1));
+
+  /** @returns 'interrupted' if the decode has to run again in a place for long decodes */
+  async function runShort<T>({ accountId, signal }: Turn, decode: Decode<T>) {
+    let release: Release = await short.acquire(accountId, signal);
+    const interruption = new AbortController();
+    const endChecks = startChecks(shortSeconds, () => {
+      const releaseLong = long.tryAcquire(accountId);
+      if (releaseLong) {
+        release();
+        release = releaseLong;
+      } else if (short.isAwaitedByOthers(accountId)) interruption.abort();
+      return releaseLong !== null || interruption.signal.aborted;
+    });
+    try {
+      const { signal: interrupted } = interruption;
+      const result = await decode(signal ? AbortSignal.any([signal, interrupted]) : interrupted);
+      return interrupted.aborted ? ('interrupted' as const) : { result };
+    } finally {
+      endChecks();
+      release();
+    }
+  }
+
+  return {
+    async run(turn, decode) {
+      const first = await runShort(turn, decode);
+      turn.signal?.throwIfAborted();
+      if (first !== 'interrupted') return first.result;
+      const signal = turn.signal ?? new AbortController().signal;
+      const release = await long.acquire(turn.accountId, signal);
+      try {
+        return await decode(signal);
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+type Decode<T> = (signal: AbortSignal) => Promise<T>;
+
+/**
+ * Calls `check` after a time, and then again and again until it returns true.
+ * @returns ends the calls
+ */
+function startChecks(afterSeconds: number, check: () => boolean): () => void {
+  let timer = setTimeout(repeat, afterSeconds * 1000);
+  function repeat() {
+    if (!check()) timer = setTimeout(repeat, CHECK_SECONDS * 1000);
+  }
+  return () => clearTimeout(timer);
+}

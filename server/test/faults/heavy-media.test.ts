@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { audit } from '../../src/operator/audit.ts';
+import { client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
+import { createTestDatabase } from '../database.ts';
+import { makeHeavyClip } from '../media/heavy-clip.ts';
+import { imageBytes } from '../media/media-fixture.ts';
+import { startMediaHost } from '../media/media-host.ts';
+import { FRAMES, REFERENCES } from '../media/refused-media.ts';
+import { startServiceProcess } from '../service/service-process.ts';
+import { sql } from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+
+const CREDITS = 10_000;
+const FRAMES_PER_CLIP = 3600;
+/** More accounts with heavy clips: `FRAMEWRIGHT_HEAVY_ACCOUNTS`. */
+const ACCOUNTS = Number(process.env.FRAMEWRIGHT_HEAVY_ACCOUNTS ?? 1);
+const CREATES = 4;
+const CLIPS = 3;
+const CLIP_SECONDS = 5;
+
+async function openRig(t: TestContext) {
+  const [database, host, folder] = await Promise.all([
+    createTestDatabase(),
+    startMediaHost(),
+    temporaryFolder(),
+  ]);
+  const service = await startServiceProcess({
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    OUTBOUND_ALLOW: `localhost:${host.port}`,
+    CREATE_WAIT_SECONDS: '300',
+  });
+  t.after(async () => {
+    await service.kill('SIGKILL');
+    await host.close();
+    const { problems } = await audit(database.db);
+    await database.close();
+    await folder[Symbol.asyncDispose]();
+    assert.deepEqual(problems, []);
+  });
+  const customer = async () => {
+    const { secret } = await makeCustomer(database.db, CREDITS);
+    return client(service.url, secret);
+  };
+  return { database, host, folder, customer };
+}
+
+type Rig = Awaited<ReturnType<typeof openRig>>;
+
+/** An AV1 clip of this size, with 3600 frames in its 5 seconds. */
+async function heavyClip({ folder }: Rig, size: { width: number; height: number }) {
+  const file = path.join(folder.path, 'heavy.mp4');
+  const fps = FRAMES_PER_CLIP / CLIP_SECONDS;
+  await makeHeavyClip(file, { ...size, fps, frames: FRAMES_PER_CLIP });
+  return readFile(file);
+}
+
+/**
+ * Several accounts send four creates each, with this clip three times.
+ * @returns the creates, once all files are downloaded
+ */
+async function loadWith({ host, folder, customer }: Rig, bytes: Buffer) {
+  const url = host.serve('/heavy.mp4', { kind: 'bytes', bytes });
+  const body = {
+    ...REFERENCES,
+    reference_video_urls: Array.from({ length: CLIPS }, () => url),
+    reference_video_durations: Array.from({ length: CLIPS }, () => CLIP_SECONDS),
+  };
+  const customers = await Promise.all(Array.from({ length: ACCOUNTS }, customer));
+  const creates = customers.flatMap((one) =>
+    Array.from({ length: CREATES }, () => one.create(body)),
+  );
+  await until(
+    () => filesOf(bytes.length, path.join(folder.path, 'scratch')),
+    (count) => count === creates.length * CLIPS,
+  );
+  return creates;
+}
+
+/** How many files of this size are in a folder. */
+async function filesOf(sizeBytes: number, folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    files.map(({ parentPath, name }) => stat(path.join(parentPath, name)).catch(() => null)),
+  );
+  return sizes.filter((found) => found?.size === sizeBytes).length;
+}
+
+/** Another account's create with a small PNG. */
+async function createSmall(rig: Rig) {
+  const bytes = await imageBytes('png');
+  const image_url = rig.host.serve('/small.png', { kind: 'bytes', bytes });
+  const customer = await rig.customer();
+  const startedAt = performance.now();
+  const { status, body } = await customer.create({ ...FRAMES, image_url });
+  assert.equal(status, 202, JSON.stringify(body));
+  return (performance.now() - startedAt) / 1000;
+}
+
+test('a small PNG is accepted while one account queues clips that decode slowly', async (t) => {
+  const rig = await openRig(t);
+  const creates = await loadWith(rig, await heavyClip(rig, { width: 4096, height: 720 }));
+  const seconds = await createSmall(rig);
+  t.diagnostic(`accepted after ${seconds.toFixed(1)} s beside ${creates.length} heavy creates`);
+  const ingesting = await sql(rig.database.db, "select id from tasks where phase = 'ingesting'");
+  assert.equal(ingesting.length, creates.length, 'it waited for no heavy create');
+  void Promise.allSettled(creates); // they end with the service
+});
+
+test('clips that are too large are refused at their first frame', async (t) => {
+  const rig = await openRig(t);
+  const clip = await heavyClip(rig, { width: 4096, height: 2304 });
+  clip.fill(0, Math.round(clip.length * 0.3), Math.round(clip.length * 0.8)); // frames in the middle; the index stays
+  const creates = await loadWith(rig, clip);
+  const seconds = await createSmall(rig);
+  t.diagnostic(`accepted after ${seconds.toFixed(1)} s beside ${creates.length} heavy creates`);
+  for (const { status, body } of await Promise.all(creates)) {
+    assert.equal(status, 400, JSON.stringify(body));
+    const { reason, width, height } = body.error.details;
+    assert.deepEqual([reason, width, height], ['short_side_out_of_range', 4096, 2304]);
+  }
+});

@@ -109,6 +109,14 @@ export const TASK_COLUMNS = `${COLUMN_NAMES.map((name) => `tasks.${name}`).join(
   extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds,
   extract(epoch from clock_now() - tasks.accepted_at)::float8 as accepted_seconds`;
 
+/** The columns of a table expression that was selected with {@link TASK_COLUMNS}. */
+export const TASK_FIELDS = [
+  ...COLUMN_NAMES,
+  'now_seconds',
+  'phase_seconds',
+  'accepted_seconds',
+].join(', ');
+
 /** The columns from which a client's view of a task is made. */
 export type PublicColumns = Pick<
   Task,

@@ -10,7 +10,14 @@ import { jsonText, storable } from '../database/json-text.ts';
 import { settle } from '../ledger/ledger.ts';
 import type { OutputReference } from '../providers/provider.ts';
 import { markForDeletion } from '../storage/objects.ts';
-import { type FailureCode, type Phase, TASK_COLUMNS, type Task, type TaskInput } from './task.ts';
+import {
+  type FailureCode,
+  type Phase,
+  TASK_COLUMNS,
+  TASK_FIELDS,
+  type Task,
+  type TaskInput,
+} from './task.ts';
 
 /** A lease ends this long after its last renewal; then another worker may lease the task. */
 export const LEASE_SECONDS = 10;
@@ -107,7 +114,7 @@ const MOVE = namedStatement(
      returning ${TASK_COLUMNS}),
    history as (
      insert into task_history (task_id, phase, cause) select id, :to, :cause from moved)
-   select * from moved`,
+   select ${TASK_FIELDS} from moved`,
 );
 
 /**

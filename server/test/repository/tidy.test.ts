@@ -83,6 +83,17 @@ test('a statement name is used once', () => {
   );
 });
 
+test('statements name their columns: an added column must not change what they return', () => {
+  const star = /(?:\b(?:select|returning|distinct|all)\s|,|\w\.)\s*\*/i;
+  const wrong = product.flatMap(({ name, text }) =>
+    [...text.matchAll(/`[^`]*`|'[^'\n]*'/g)]
+      .map(([literal]) => literal)
+      .filter((literal) => /\b(select|returning)\b/i.test(literal) && star.test(literal))
+      .map((literal) => `${name}: ${star.exec(literal)?.[0]}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
 test('no statement has more than four positional parameters', () => {
   const wrong = product.filter(({ text }) => /(?<!-)\$([5-9]|[1-9]\d)\b/.test(text));
   assert.deepEqual(

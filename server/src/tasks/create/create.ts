@@ -14,7 +14,7 @@ import { newId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { reserve } from '../../ledger/ledger.ts';
 import type { Queue, QueueName } from '../../queue/queue.ts';
-import { readTasks, type Task } from '../task.ts';
+import { readTasks, TASK_COLUMNS, type Task } from '../task.ts';
 import { announce } from './announce.ts';
 
 export interface CreateDeps {
@@ -177,8 +177,7 @@ const INSERT = namedStatement(
    values (:id, :accountId, :surface, :idempotencyKey, 'reserved', :request, :seed, :credits,
      :priceVersion, :provider, clock_now() + :waitSeconds * interval '1 second',
      case when :waitSeconds = 0 then clock_now() end, clock_now())
-   returning *, extract(epoch from clock_now())::float8 as now_seconds, 0 as phase_seconds,
-     null as accepted_seconds`,
+   returning ${TASK_COLUMNS}`,
 );
 
 const SEEDS = 2 ** 32;

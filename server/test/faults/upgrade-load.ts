@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '../../src/database/database.ts';
+import { type ApiResponse, client } from '../client.ts';
+import { makeCustomer } from '../customer.ts';
+
+const BODY = {
+  ...{ model: 'video-2.0-mini', prompt: 'A bridge at noon', duration: 4 },
+  ...{ resolution: '480p', generate_audio: false },
+};
+const CREDITS = 100_000;
+/** A key may make 30 requests in a minute. */
+const ROUNDS_OF_KEY = 9;
+const CUSTOMERS = 2;
+
+export interface UpgradeLoad {
+  /**
+   * Sends further requests to these addresses only, as a load balancer does. Resolves when the
+   * requests that were sent before have their responses.
+   */
+  use(urls: string[]): Promise<void>;
+  /** How many creates were accepted since the start. */
+  accepted(): number;
+  /** The responses that were not 200 or 202, and requests without a response. */
+  failures(): string[];
+  /** Seconds of the slowest request since the start. */
+  slowest(): number;
+  stop(): Promise<void>;
+}
+
+/** Customers who create tasks and read their tasks and credits, one request after the other. */
+export function startUpgradeLoad(db: Database, urls: string[]): UpgradeLoad {
+  const failures: string[] = [];
+  let [targets, accepted, slowest, turn] = [urls, 0, 0, 0];
+  const underWay = new Set<Promise<unknown>>();
+  let stopped = false;
+  const measured = async (what: string, send: (url: string) => Promise<ApiResponse>) => {
+    const start = performance.now();
+    turn += 1;
+    const url = targets[turn % targets.length] ?? '';
+    const sent = send(url).catch((error: Error) => error);
+    underWay.add(sent);
+    const response = await sent;
+    underWay.delete(sent);
+    slowest = Math.max(slowest, (performance.now() - start) / 1000);
+    if (!(response instanceof Error) && response.status < 300) return response;
+    failures.push(`${what}: ${response instanceof Error ? response : JSON.stringify(response)}`);
+    return undefined;
+  };
+  const customer = async () => {
+    while (!stopped) {
+      const { secret } = await makeCustomer(db, CREDITS);
+      for (let round = 0; round < ROUNDS_OF_KEY && !stopped; round += 1) {
+        const created = await measured('create', (url) => client(url, secret).create(BODY));
+        if (created?.status === 202) accepted += 1;
+        const id = String(created?.body.id);
+        if (created) await measured('read', (url) => client(url, secret).task(id));
+        await measured('credits', (url) => client(url, secret).credits());
+        await delay(200);
+      }
+    }
+  };
+  const running = Array.from({ length: CUSTOMERS }, customer);
+  return {
+    async use(next) {
+      targets = next;
+      await Promise.all(underWay);
+    },
+    accepted: () => accepted,
+    failures: () => failures,
+    slowest: () => slowest,
+    async stop() {
+      stopped = true;
+      await Promise.all(running);
+    },
+  };
+}

@@ -23,6 +23,7 @@ import {
 import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
+import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import { diskStorage } from './storage/disk.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
@@ -95,6 +96,10 @@ async function startRoles(
   let publicUrl = config.publicUrl ?? '';
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
+  const following = new AbortController();
+  closers.push(async () => following.abort());
+  const reading = { name: 'reading the delivery secrets', log, signal: following.signal };
+  startInterval(SECRETS_SECONDS, reading, () => links.refresh());
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
   const { dnsServers, clientHosts, providerHosts } = config;
   const fetchFrom = (hosts: HostRules) => {

@@ -8,6 +8,7 @@ import { MIGRATE_COMMAND } from './commands/migrate.ts';
 import { OBJECT_COMMANDS } from './commands/objects.ts';
 import { ORPHAN_COMMANDS } from './commands/orphans.ts';
 import { RECONCILE_COMMAND } from './commands/reconcile.ts';
+import { SECRET_COMMANDS } from './commands/secrets.ts';
 import { TASK_COMMANDS } from './commands/tasks.ts';
 
 /** All operator commands except `serve`, in the order of --help. */
@@ -19,6 +20,7 @@ export const COMMANDS: readonly Command[] = [
   RECONCILE_COMMAND,
   ...ORPHAN_COMMANDS,
   ...OBJECT_COMMANDS,
+  ...SECRET_COMMANDS,
   ...ACTION_COMMANDS,
   AUDIT_COMMAND,
   MIGRATE_COMMAND,

@@ -1,7 +1,8 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Database, statement } from '../database/database.ts';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { fileEnding } from '../kernel/file-endings.ts';
+import { createFirstSecret, type DeliverySecret, readSecrets } from './delivery-secrets.ts';
 
 /** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */
 export interface Links {
@@ -28,14 +29,11 @@ export interface Links {
   attemptOf(provider: string, segment: string): string | undefined;
 }
 
-const CREATE = statement(
-  'delivery_secret_create',
-  'insert into delivery_secrets (id, secret) values (1, $1) on conflict do nothing',
-);
-const READ = statement(
-  'delivery_secret_read',
-  'select secret from delivery_secrets order by id desc',
-);
+/** The links of a process, which reads the secrets again from time to time. */
+export interface RefreshedLinks extends Links {
+  /** Reads the secrets; call it every SECRETS_SECONDS. */
+  refresh(): Promise<void>;
+}
 
 /**
  * Reads the signing secrets that all processes share. The first process creates one.
@@ -45,17 +43,16 @@ export async function openLinks(options: {
   db: Database;
   publicUrl(): string;
   deliverySeconds: number;
-}): Promise<Links> {
-  await options.db.query(CREATE, [randomBytes(32)]);
-  const secrets = (await options.db.query<{ secret: Buffer }>(READ)).map((row) => row.secret);
-  const [newest] = secrets;
-  if (!newest) throw new Error('there is no delivery secret in the database');
+}): Promise<RefreshedLinks> {
+  await createFirstSecret(options.db);
+  const secrets = await followSecrets(options.db);
   const link = (objectId: string, file: { mediaType: string; expires: number }) => {
     const expires = Math.floor(file.expires);
-    const query = `expires=${expires}&signature=${sign(newest, objectId, expires)}`;
+    const query = `expires=${expires}&signature=${sign(secrets.signing(), objectId, expires)}`;
     return `${options.publicUrl()}/media/${objectId}.${fileEnding(file.mediaType)}?${query}`;
   };
   return {
+    refresh: secrets.refresh,
     linkTo: (objectId, nowSeconds) =>
       link(objectId, { mediaType: 'video/mp4', expires: nowSeconds + options.deliverySeconds }),
     inputLinkTo(objectId, nowSeconds, mediaType) {
@@ -63,7 +60,9 @@ export async function openLinks(options: {
       return link(objectId, { mediaType, expires: nowSeconds + seconds });
     },
     expiryOf(objectId, { expires = '', signature = '' }) {
-      const genuine = secrets.some((secret) => equal(signature, sign(secret, objectId, expires)));
+      const genuine = secrets
+        .valid()
+        .some((secret) => equal(signature, sign(secret, objectId, expires)));
       if (!genuine)
         throw new ApiError(
           'link_invalid',
@@ -72,16 +71,41 @@ export async function openLinks(options: {
       return Number(expires);
     },
     callbackTo(provider, attemptId) {
-      const token = sign(newest, `callback ${attemptId}`, provider);
+      const token = sign(secrets.signing(), `callback ${attemptId}`, provider);
       return `${options.publicUrl()}/callbacks/${provider}/${attemptId}.${token}`;
     },
     attemptOf(provider, segment) {
       const [attemptId = '', token = '', ...more] = segment.split('.');
       if (more.length > 0) return undefined;
-      const genuine = secrets.some((secret) =>
-        equal(token, sign(secret, `callback ${attemptId}`, provider)),
-      );
+      const genuine = secrets
+        .valid()
+        .some((secret) => equal(token, sign(secret, `callback ${attemptId}`, provider)));
       return genuine ? attemptId : undefined;
+    },
+  };
+}
+
+/**
+ * The secrets of this moment, by the database's clock as it was at the last read. All processes
+ * change from one secret to the next at the same moment.
+ */
+async function followSecrets(db: Database) {
+  let secrets: DeliverySecret[] = [];
+  let aheadMs = 0;
+  const refresh = async () => {
+    secrets = await readSecrets(db);
+    aheadMs = (secrets[0]?.now_ms ?? Date.now()) - Date.now();
+  };
+  await refresh();
+  const isPast = (ms: number | null) => ms !== null && ms <= Date.now() + aheadMs;
+  const valid = () => secrets.filter(({ valid_until_ms: until }) => !isPast(until));
+  return {
+    refresh,
+    valid: () => valid().map(({ secret }) => secret),
+    signing() {
+      const signing = valid().find(({ signs_from_ms: from }) => from === null || isPast(from));
+      if (!signing) throw new Error('there is no delivery secret in the database');
+      return signing.secret;
     },
   };
 }

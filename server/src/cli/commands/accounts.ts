@@ -7,6 +7,7 @@ import {
 import type { Transaction } from '../../database/database.ts';
 import { listAccounts, showAccount } from '../../operator/account-listing.ts';
 import { performAction, recordAction } from '../../operator/actions.ts';
+import { eraseAccount } from '../../operator/erase.ts';
 import type { Command } from '../command.ts';
 
 export const ACCOUNT_COMMANDS: readonly Command[] = [
@@ -45,6 +46,14 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
         return { account_id: target, disabled: false, changed };
       });
     },
+  },
+  {
+    usage: 'accounts erase ACCOUNT --reason TEXT',
+    summary: 'Remove the personal data of a disabled account for good; its books stay',
+    options: [],
+    reason: 'required',
+    run: async (db, { words: [account = ''], action }) =>
+      eraseAccount(db, action, await findAccount(db, account)),
   },
   {
     usage: 'accounts list',

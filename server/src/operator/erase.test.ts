@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { makeHeldTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
+import { createAccount, disableAccount, enableAccount } from '../accounts/accounts.ts';
+import { balances } from '../ledger/ledger.ts';
+import { listActions } from './actions.ts';
+import { eraseAccount } from './erase.ts';
+import { reconcile } from './reconcile.ts';
+
+let fixture: TaskFixture;
+
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.closeAudited());
+
+const ACTION = { command: 'accounts erase', actor: 'ada', reason: 'ticket 93' };
+const erase = (accountId: string) => eraseAccount(fixture.db, ACTION, accountId);
+const SECRET = 'lighthouse-of-ada';
+
+/** Every row of every table that has the text in it. */
+async function rowsWith(text: string): Promise<string[]> {
+  const tables = await sql<{ name: string }>(
+    fixture.db,
+    `select tablename as name from pg_tables where schemaname = 'public'`,
+  );
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const query = `select 1 as one from ${name} t where t::text ilike '%' || $1 || '%'`;
+    for (const _ of await sql(fixture.db, query, [text])) found.push(name);
+  }
+  return found;
+}
+
+/** A failed task whose records have the text wherever a text of a client or provider may be. */
+async function makeFailedTask() {
+  const { held, attempt } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
+  const texts: Array<[string, unknown[]]> = [
+    [`update accounts set email = $2 where id = $1`, [held.account_id, `${SECRET}@example.com`]],
+    [`update api_keys set name = $2 where account_id = $1`, [held.account_id, SECRET]],
+    [
+      `update tasks set request = request || jsonb_build_object('prompt', $2::text,
+         'image_url', $2::text, 'reference_image_urls', jsonb_build_array($2::text)),
+         provider_output = jsonb_build_object('url', $2::text), error_message = $2,
+         error_details = jsonb_build_object('host', $2::text) where id = $1`,
+      [held.id, SECRET],
+    ],
+    [
+      `update task_history set cause = jsonb_build_object('cause', $2::text) where task_id = $1`,
+      [held.id, SECRET],
+    ],
+    [
+      `update attempts set cause = jsonb_build_object('cause', $2::text) where id = $1`,
+      [attempt.id, SECRET],
+    ],
+    [
+      `update evidence set finding = finding || jsonb_build_object('cause', $2::text)
+       where attempt_id = $1`,
+      [attempt.id, SECRET],
+    ],
+    [
+      `insert into local_jobs (id, spec, state) values
+         ($1, jsonb_build_object('prompt', $2::text), 'failed')`,
+      [attempt.id, SECRET],
+    ],
+    [
+      `insert into objects (id, task_id, role, state, media_type)
+       values ('obj_' || $1, $1, 'output', 'ready', 'video/mp4')`,
+      [held.id],
+    ],
+  ];
+  for (const [text, values] of texts) await sql(fixture.db, text, values);
+  return held;
+}
+
+/** Disables an account long ago. */
+async function disable(accountId: string): Promise<void> {
+  await disableAccount(fixture.db, accountId);
+  const earlier = `update accounts set disabled_at = disabled_at - interval '1 hour' where id = $1`;
+  await sql(fixture.db, earlier, [accountId]);
+}
+
+test('nothing of an erased account’s texts is left; its books are', async () => {
+  const task = await makeFailedTask();
+  await disable(task.account_id);
+  const books = await balances(fixture.db, task.account_id);
+  assert.equal(new Set(await rowsWith(SECRET)).size, 7);
+  const runs = await Promise.all([erase(task.account_id), erase(task.account_id)]);
+  assert.deepEqual(runs.map(({ changed }) => changed).sort(), [false, true]);
+  assert.deepEqual(await rowsWith(SECRET), []);
+  assert.deepEqual(await balances(fixture.db, task.account_id), books);
+  const [object] = await sql<{ state: string }>(
+    fixture.db,
+    'select state from objects where task_id = $1',
+    [task.id],
+  );
+  assert.equal(object?.state, 'deleting');
+  const actions = await listActions(fixture.db, { target: task.account_id, limit: 9 });
+  assert.equal(actions.length, 1);
+  assert.equal((await erase(task.account_id)).changed, false);
+  await assert.rejects(enableAccount(fixture.db, task.account_id), /was erased/);
+  await createAccount(fixture.db, `${SECRET}@example.com`);
+});
+
+test('an account that is not disabled, or has live tasks, is not erased', async () => {
+  const { held } = await makeHeldTask(fixture);
+  await assert.rejects(erase(held.account_id), /is not disabled: disable it/);
+  await disableAccount(fixture.db, held.account_id);
+  await assert.rejects(erase(held.account_id), /was disabled less than a minute ago/);
+  await disable(held.account_id);
+  await sql(
+    fixture.db,
+    `update accounts set disabled_at = disabled_at - interval '1 hour' where id = $1`,
+    [held.account_id],
+  );
+  await assert.rejects(erase(held.account_id), /has 1 live tasks: wait/);
+  const [row] = await sql<{ prompt: string }>(
+    fixture.db,
+    `select request->>'prompt' as prompt from tasks where id = $1`,
+    [held.id],
+  );
+  assert.equal(row?.prompt, held.request.prompt);
+});

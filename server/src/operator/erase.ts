@@ -1,0 +1,130 @@
+import { type Database, statement, type Transaction } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { type Action, performAction } from './actions.ts';
+
+const STATE = statement(
+  'erase_state',
+  `select disabled_at < clock_now() - interval '1 minute' as is_idle, erased_at is not null as
+     is_erased from accounts where id = $1 for update`,
+);
+
+interface State {
+  /** Disabled long enough that no admitted create is under way any more; null: not disabled. */
+  is_idle: boolean | null;
+  is_erased: boolean;
+}
+
+const LIVE = statement(
+  'erase_live_tasks',
+  'select count(*)::int as tasks from tasks where account_id = $1 and due_at is not null',
+);
+
+/** How many tasks one transaction erases, so that it is short. */
+const BATCH = 200;
+const ERASED = 'erased';
+
+const NEXT = statement(
+  'erase_next_tasks',
+  `select id from tasks
+   where account_id = $1 and due_at is null and request->>'prompt' <> '${ERASED}'
+   order by created_at limit ${BATCH} for update`,
+);
+
+// Ids, sizes, times, prices and states stay: the books and the audit need them.
+const ERASE_TASKS = [
+  statement(
+    'erase_task',
+    `update tasks set provider_output = null, error_details = null,
+       error_message = case when error_message is null then null else '${ERASED}' end,
+       request = request - '{image_url,end_image_url}'::text[] || '{"prompt": "${ERASED}",
+         "reference_image_urls": [], "reference_video_urls": []}'::jsonb
+     where id = any($1)`,
+  ),
+  statement(
+    'erase_objects',
+    `update objects set taken_down_at = coalesce(taken_down_at, clock_now()),
+       state = case state when 'deleted' then 'deleted' else 'deleting' end
+     where task_id = any($1) or (role = 'render' and task_id = any(array(
+       select job_id from attempts where task_id = any($1) and job_id is not null)))`,
+  ),
+  statement('erase_history', 'update task_history set cause = null where task_id = any($1)'),
+  // The text of a provider may repeat the prompt, and the status of an orphan job has a link.
+  statement(
+    'erase_evidence',
+    `update evidence set finding = finding - '{cause,failure,message,reason}'::text[]
+     where attempt_id = any(array(select id from attempts where task_id = any($1)))`,
+  ),
+  statement(
+    'erase_local_jobs',
+    `update local_jobs set spec = '{}'
+     where id = any(array(select id from attempts where task_id = any($1)))`,
+  ),
+  statement('erase_orphans', 'update orphan_jobs set status = null where task_id = any($1)'),
+  statement('erase_attempts', 'update attempts set cause = null where task_id = any($1)'),
+];
+
+const ERASE_ACCOUNT = [
+  statement(
+    'erase_account',
+    `update accounts set email = 'erased:' || id, erased_at = clock_now() where id = $1`,
+  ),
+  statement(
+    'erase_keys',
+    `update api_keys set name = null, revoked_at = coalesce(revoked_at, clock_now())
+     where account_id = $1`,
+  ),
+  // The fingerprint is a hash of the request: a short prompt could be guessed.
+  statement(
+    'erase_fingerprints',
+    `update idempotency_keys set fingerprint = '' where account_id = $1`,
+  ),
+];
+
+/**
+ * Removes the personal data of a disabled account for good: its e-mail address, the names of its
+ * keys, the prompts and URLs of its tasks, and its files. Its credits, transfers and the ids,
+ * prices and times of its tasks stay. An interrupted run is continued by the next one.
+ * @returns changed: false when it was erased before
+ * @throws UsageError when the account is not disabled for a minute, or has live tasks
+ */
+export async function eraseAccount(db: Database, action: Action, accountId: string) {
+  const before = await db.transaction((tx) => requireIdle(tx, accountId));
+  let tasks = 0;
+  for (;;) {
+    const erased = await db.transaction((tx) => eraseTasks(tx, accountId));
+    tasks += erased;
+    if (erased === 0) break;
+  }
+  return performAction(db, action, { target: accountId }, async (tx) => {
+    const { is_erased: wasErased } = await requireIdle(tx, accountId);
+    if (!wasErased) for (const erase of ERASE_ACCOUNT) await tx.query(erase, [accountId]);
+    // Another run may have ended first; then the record of the erasure is that run's.
+    const changed = !wasErased || (before.is_erased && tasks > 0);
+    return { account_id: accountId, erased_tasks: tasks, changed };
+  });
+}
+
+async function requireIdle(tx: Transaction, accountId: string): Promise<State> {
+  const [state] = await tx.query<State>(STATE, [accountId]);
+  if (!state?.is_idle) {
+    const why =
+      state?.is_idle === false ? 'was disabled less than a minute ago' : 'is not disabled';
+    const next = 'disable it (npx framewright accounts disable), and erase it a minute later';
+    throw new UsageError(`${accountId} ${why}: ${next}`);
+  }
+  const [live] = await tx.query<{ tasks: number }>(LIVE, [accountId]);
+  if (live && live.tasks > 0) {
+    throw new UsageError(
+      `${accountId} has ${live.tasks} live tasks: wait until they have ended, cancel them ` +
+        '(npx framewright tasks cancel) or decide them (npx framewright reconcile)',
+    );
+  }
+  return state;
+}
+
+async function eraseTasks(tx: Transaction, accountId: string): Promise<number> {
+  const rows = await tx.query<{ id: string }>(NEXT, [accountId]);
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) for (const erase of ERASE_TASKS) await tx.query(erase, [ids]);
+  return ids.length;
+}

@@ -11,6 +11,7 @@ import { UsageError } from './kernel/errors.ts';
 import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
 import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
+import { bringDueUpToDate } from './ledger/upkeep.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
 import { warnOfUnserved } from './operator/unserved.ts';
@@ -39,6 +40,7 @@ import { createWorker, type Worker } from './tasks/worker.ts';
 const monotonic = () => performance.now();
 
 const DELETE_SECONDS = 2;
+const EXPIRE_SECONDS = 5;
 const MAINTAIN_SECONDS = 60;
 const CANCEL_SECONDS = 1;
 
@@ -258,6 +260,9 @@ function buildWorker(
       startInterval(DELETE_SECONDS, { name: 'expiry', log, signal }, () => markExpired(db));
       startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
         deleteMarked({ db, storage }),
+      );
+      startInterval(EXPIRE_SECONDS, { name: 'expiring credits', log, signal }, () =>
+        bringDueUpToDate({ db, log }),
       );
       startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
         scratch.maintain(),

@@ -49,6 +49,38 @@ test('an adjustment adds or removes credits, once per reference, and records its
   assert.equal(row?.note, 'typo');
 });
 
+test('granted credits may expire, and a repeat must name the same time', async () => {
+  await does('accounts create barbara@example.com');
+  const line = 'credits grant barbara@example.com 500 --kind paid --reference r5';
+  assert.equal((await does(`${line} --expires-at 2999-01-31T00:00`)).booked, true);
+  assert.equal((await does(`${line} --expires-at 2999-01-31T00:00:00Z`)).booked, false);
+  await assert.rejects(does(line), /"grant:r5" was used with other values/);
+  await assert.rejects(does(`${line}b --expires-at 2020-01-31`), /must be in the future/);
+  const shown = await does('credits show barbara@example.com');
+  assert.deepEqual(shown.paid, { available: 500, reserved: 0, debt: 0 });
+  const lot = { kind: 'paid', lot: 'grant:r5', available: 500, reserved: 0 };
+  assert.deepEqual(shown.lots, [{ ...lot, expires_at: '2999-01-31T00:00:00.000Z' }]);
+});
+
+test('a clawback takes credits back once, records a debt and who did it', async () => {
+  await does('accounts create donald@example.com');
+  await does('credits grant donald@example.com 500 --kind paid --reference r6');
+  await does('credits adjust donald@example.com -480 --kind paid --reference r6 --reason used');
+  const line =
+    'credits clawback donald@example.com 500 --payment r6 --reference cb1 --reason chargeback';
+  const { account_id, ...taken } = await does(line);
+  assert.deepEqual(taken, { kind: 'paid', available: 0, reserved: 0, debt: 480, booked: true });
+  assert.equal((await does(line)).booked, false);
+  await assert.rejects(does(line.replace('500', '400')), /was used with other values/);
+  await assert.rejects(does(line.replace('cb1', 'cb2')), /0 of its 500 credits/);
+  await assert.rejects(does(line.replace('r6', 'r5')), /no grant with the reference "r5"/);
+  const recorded = await sql<{ target: string; reason: string }>(
+    db,
+    `select target, reason from operator_actions where command = 'credits clawback'`,
+  );
+  assert.deepEqual(recorded, [{ target: account_id, reason: 'chargeback' }]);
+});
+
 test('keys are created with name and expiry, listed without their secrets, and revoked', async () => {
   const created = await does(
     'keys create ada@example.com --name ci --expires-at 2031-01-31T00:00:00',
@@ -102,6 +134,10 @@ const MISTAKES = [
   'credits grant ada@example.com -5 --kind paid --reference r',
   'credits grant ada@example.com 5 --kind paid --reference r --note x',
   'credits adjust ada@example.com 5 --kind paid --reference r',
+  'credits grant ada@example.com 5 --kind paid --reference r --expires-at soon',
+  'credits clawback ada@example.com 5 --payment r1 --reference r',
+  'credits clawback ada@example.com 5 --payment unknown --reference r --reason x',
+  'credits clawback ada@example.com -5 --payment r1 --reference r --reason x',
   'credits adjust ada@example.com 0 --kind paid --reference r --reason x',
   'keys create ada@example.com --expires-at tomorrow',
   'keys create ada@example.com --expires-at 2031-02-30',

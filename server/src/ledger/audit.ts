@@ -1,4 +1,5 @@
 import { type Queryable, statement } from '../database/database.ts';
+import { auditLots } from './audit-lots.ts';
 
 const UNBALANCED = statement(
   'audit_unbalanced',
@@ -6,9 +7,9 @@ const UNBALANCED = statement(
    cross join lateral (
      select side, balance, coalesce(sum(
        case when side = t.target then t.credits when side = t.source then -t.credits else 0 end
-         * case when side = 'granted' then -1 else 1 end), 0) as total
+         * case when side in ('granted', 'debt') then -1 else 1 end), 0) as total
      from (values ('granted', a.granted), ('available', a.available), ('reserved', a.reserved),
-       ('spent', a.spent)) as sides (side, balance)
+       ('spent', a.spent), ('debt', a.debt)) as sides (side, balance)
      left join ledger_transfers t on t.account_id = a.account_id and t.kind = a.kind
      group by side, balance) s
    where s.balance <> s.total`,
@@ -33,7 +34,9 @@ const WRONG_DIRECTION = statement(
        ('grant', 'granted', 'available'),
        ('adjust', 'granted', 'available'), ('adjust', 'available', 'granted'),
        ('reserve', 'available', 'reserved'),
-       ('capture', 'reserved', 'spent'), ('refund', 'reserved', 'available'))
+       ('capture', 'reserved', 'spent'), ('refund', 'reserved', 'available'),
+       ('expire', 'available', 'granted'), ('repay', 'available', 'debt'),
+       ('clawback', 'available', 'granted'), ('clawback', 'debt', 'granted'))
      or (kind <> 'paid' and reason in ('reserve', 'capture', 'refund'))`,
 );
 
@@ -55,7 +58,7 @@ const WITHOUT_RESERVATION = statement(
  * Checks the ledger within the caller's snapshot: the transfers add up to every balance; the
  * balances stored with each transfer result from it and the earlier transfers; each transfer has
  * the source and target of its reason; each settlement has the account, kind and amount of its
- * reservation.
+ * reservation; and what {@link auditLots} checks.
  * @returns one sentence per problem; an empty array if there is no problem
  */
 export async function auditLedger(tx: Queryable): Promise<string[]> {
@@ -82,5 +85,6 @@ export async function auditLedger(tx: Queryable): Promise<string[]> {
       (row) => `${row.task_id}: settled with another account, kind or amount than reserved`,
     ),
     ...withoutReservation.map((row) => `${row.reference}: settled without a reservation`),
+    ...(await auditLots(tx)),
   ];
 }

@@ -8,7 +8,8 @@ import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 import { auditLedger } from './audit.ts';
-import { adjust, balances, type CreditKind, grant, reserve, settle } from './ledger.ts';
+import { adjust, balances, grant, reserve, settle } from './ledger.ts';
+import type { CreditKind } from './transfer.ts';
 
 let database: TestDatabase;
 let db: Database;

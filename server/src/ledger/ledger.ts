@@ -1,57 +1,13 @@
 import {
   type Database,
-  namedStatement,
   type Queryable,
   statement,
   type Transaction,
   violatedConstraint,
 } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
-
-/** The API spends paid credits only. It never changes promotional ones. */
-export type CreditKind = 'paid' | 'promotional';
-
-type BalanceName = 'granted' | 'available' | 'reserved' | 'spent';
-type Reason = 'grant' | 'adjust' | 'reserve' | 'capture' | 'refund';
-
-interface Transfer {
-  accountId: string;
-  kind: CreditKind;
-  source: BalanceName;
-  target: BalanceName;
-  credits: number;
-  reason: Reason;
-  /** Unique in the whole ledger: the same transfer can't be booked twice. */
-  reference: string;
-  note?: string | undefined;
-}
-
-const TRANSFER = namedStatement(
-  'ledger_transfer',
-  ['accountId', 'kind', 'source', 'target', 'credits', 'reason', 'reference', 'note'],
-  `with moved as (
-     update ledger_balances set
-       granted = granted
-         + :credits::bigint * ((:source = 'granted')::int - (:target = 'granted')::int),
-       available = available
-         + :credits::bigint * ((:target = 'available')::int - (:source = 'available')::int),
-       reserved = reserved
-         + :credits::bigint * ((:target = 'reserved')::int - (:source = 'reserved')::int),
-       spent = spent + :credits::bigint * ((:target = 'spent')::int - (:source = 'spent')::int)
-     where account_id = :accountId and kind = :kind
-     returning available, reserved)
-   insert into ledger_transfers
-     (account_id, kind, source, target, credits, reason, reference, note,
-      available_after, reserved_after)
-   select :accountId, :kind, :source, :target, :credits::bigint, :reason, :reference, :note,
-     available, reserved from moved
-   returning id`,
-);
-
-async function transfer(tx: Queryable, move: Transfer): Promise<void> {
-  const rows = await tx.query(TRANSFER, TRANSFER.values({ ...move, note: move.note ?? null }));
-  if (rows.length !== 1) throw new Error(`account ${move.accountId} has no ${move.kind} balance`);
-}
+import { bringUpToDate, noteExpiringGrant, payDebt } from './lots.ts';
+import { type CreditKind, type Transfer, transfer, transferIfUpToDate } from './transfer.ts';
 
 const OPEN = statement(
   'ledger_open',
@@ -64,8 +20,8 @@ export async function openBalances(tx: Transaction, accountId: string): Promise<
 }
 
 /**
- * Reserves paid credits for a task. A check constraint of the database keeps `available` from going
- * below zero when several reserves run at once.
+ * Reserves paid credits for a task, first those that expire first. A check constraint of the
+ * database keeps `available` from going below zero when several reserves run at once.
  * @throws ApiError `insufficient_credits`; the transaction is then aborted and can't commit
  */
 export async function reserve(
@@ -75,15 +31,12 @@ export async function reserve(
   const { accountId, taskId, credits } = reservation;
   const reference = `reserve:${taskId}`;
   const sides = { source: 'available', target: 'reserved' } as const;
+  const balance = { accountId, kind: 'paid' } as const;
+  const move = { ...balance, ...sides, credits, reason: 'reserve', reference } as const;
   try {
-    await transfer(tx, {
-      accountId,
-      kind: 'paid',
-      ...sides,
-      credits,
-      reason: 'reserve',
-      reference,
-    });
+    if (await transferIfUpToDate(tx, move)) return;
+    await bringUpToDate(tx, balance);
+    await transfer(tx, move);
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
     throw new ApiError('insufficient_credits', 'Not enough paid credits for this request.', {
@@ -110,7 +63,10 @@ export async function settle(
   const target = outcome === 'capture' ? 'spent' : 'available';
   const reference = `settle:${taskId}`;
   const sides = { source: 'reserved', target } as const;
-  await transfer(tx, { accountId, kind: 'paid', ...sides, credits, reason: outcome, reference });
+  const balance = { accountId, kind: 'paid' } as const;
+  const move = { ...balance, ...sides, credits, reason: outcome, reference };
+  const { debt, available } = await transfer(tx, move);
+  if (debt > 0 && available > 0) await payDebt(tx, balance);
 }
 
 export interface Grant {
@@ -126,13 +82,18 @@ export interface Grant {
 export type RecordTransfer = (tx: Transaction) => Promise<void>;
 
 /**
- * Gives credits, once per reference.
+ * Gives credits, once per reference. A debt of the balance is paid from them at once.
+ * @param given.expiresAt when they expire, if they do: what is available of them then is taken back
  * @param record not called when the credits were booked earlier
  * @returns true when the credits were booked now; false when they were booked earlier, with the
  * same values
- * @throws UsageError when the reference was used with other values
+ * @throws UsageError when the reference was used with other values, or `expiresAt` is over
  */
-export function grant(db: Database, given: Grant, record?: RecordTransfer): Promise<boolean> {
+export function grant(
+  db: Database,
+  given: Grant & { expiresAt?: Date | undefined },
+  record?: RecordTransfer,
+): Promise<boolean> {
   const { credits, reference } = given;
   if (!Number.isSafeInteger(credits) || credits <= 0) {
     throw new UsageError('CREDITS must be a whole number above zero');
@@ -171,14 +132,18 @@ export async function adjust(
 
 const READ = statement(
   'ledger_read',
-  `select account_id, kind, source, target, credits, coalesce(note, '') as note
+  `select account_id, kind, source, target, credits, coalesce(note, '') as note,
+     expires_at
    from ledger_transfers where reference = $1`,
 );
 
 async function bookOnce(db: Database, move: Transfer, record?: RecordTransfer): Promise<boolean> {
   try {
     await db.transaction(async (tx) => {
-      await transfer(tx, move);
+      if (move.source === 'available') await bringUpToDate(tx, move);
+      const { id, debt } = await transfer(tx, move);
+      if (move.expiresAt) await noteExpiringGrant(tx, move, { id, expiresAt: move.expiresAt });
+      if (move.expiresAt || debt > 0) await bringUpToDate(tx, move);
       await record?.(tx);
     });
     return true;
@@ -200,6 +165,7 @@ async function isBooked(db: Database, move: Transfer): Promise<boolean> {
     target: move.target,
     credits: move.credits,
     note: move.note ?? '',
+    expires_at: move.expiresAt ?? null,
   };
   if (!found || JSON.stringify(found) === JSON.stringify(wanted)) return found !== undefined;
   throw new UsageError(`reference ${JSON.stringify(move.reference)} was used with other values`);
@@ -231,10 +197,21 @@ export async function balances(
 
 /**
  * SQL parts that add the paid balance of the requesting account to the statement that admits a
- * request (accounts/admission.ts).
+ * request (accounts/admission.ts). If `is_behind`, credits of it may have expired or be owed:
+ * {@link availableNow} gives the balance then.
  */
 export const PAID_BALANCE_OF_CALLER = {
-  columns: 'paid.available as available_credits',
+  columns: `paid.available as available_credits,
+       (paid.debt > 0 and paid.available > 0)
+         or coalesce(paid.lots_due_at <= clock_now(), false) as is_behind`,
   joins: `join ledger_balances paid
        on paid.account_id = caller.account_id and paid.kind = 'paid'`,
 } as const;
+
+/** The available paid credits of an account, after it was brought up to date. */
+export async function availableNow(db: Database, accountId: string): Promise<number> {
+  return db.transaction(async (tx) => {
+    await bringUpToDate(tx, { accountId, kind: 'paid' });
+    return (await balances(tx, accountId)).paid.available;
+  });
+}

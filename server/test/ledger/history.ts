@@ -5,12 +5,12 @@ import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import {
   adjust,
   balances,
-  type CreditKind,
   grant,
   type KindBalances,
   reserve,
   settle,
 } from '../../src/ledger/ledger.ts';
+import type { CreditKind } from '../../src/ledger/transfer.ts';
 
 /** A grant or an adjustment of credits. References are small numbers, so they repeat. */
 interface GrantOrAdjustment {

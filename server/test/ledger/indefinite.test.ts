@@ -106,7 +106,7 @@ test('a client that lost a response learns the result, and nothing is booked twi
     const round = await openRound();
     const run = async (client: CutDatabase, strategy: number, own: Random) => {
       for (const movement of movementsOf(round, own)) {
-        const cuts = cutsFor(strategy, own, 'reference' in movement ? 1 : 3);
+        const cuts = cutsFor(strategy, own, 3);
         const found = await makeSure(client, round, movement, cuts);
         const name =
           movement.type === 'capture' || movement.type === 'refund' ? 'settle' : movement.type;

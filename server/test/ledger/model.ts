@@ -1,4 +1,4 @@
-import type { CreditKind } from '../../src/ledger/ledger.ts';
+import type { CreditKind } from '../../src/ledger/transfer.ts';
 
 /** A request for one movement. References and tasks are small numbers, so they repeat. */
 export type LedgerCommand =

@@ -1,18 +1,24 @@
 import { findAccount } from '../../accounts/accounts.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { adjust, balances, type CreditKind, type Grant, grant } from '../../ledger/ledger.ts';
+import { readIsoTime } from '../../kernel/iso-time.ts';
+import { clawBack } from '../../ledger/debts.ts';
+import { adjust, balances, type Grant, grant } from '../../ledger/ledger.ts';
+import { readOverview } from '../../ledger/overview.ts';
+import type { CreditKind } from '../../ledger/transfer.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { type Arguments, type Command, requiredOption } from '../command.ts';
 
 export const CREDIT_COMMANDS: readonly Command[] = [
   {
-    usage: 'credits grant ACCOUNT CREDITS --kind paid|promotional --reference REF',
-    summary: 'Give credits, once per reference',
-    options: ['kind', 'reference'],
+    usage:
+      'credits grant ACCOUNT CREDITS --kind paid|promotional --reference REF [--expires-at ISO]',
+    summary: 'Give credits, once per reference; what is left of them may expire',
+    options: ['kind', 'reference', 'expires-at'],
     reason: 'optional',
     run: async (db, args) => {
-      const movement = await readMovement(db, args);
+      const expiresAt = readExpiry(args.options['expires-at']);
+      const movement = { ...(await readMovement(db, args)), expiresAt };
       return shown(db, movement, await grant(db, movement, recordOf(args, movement)));
     },
   },
@@ -28,10 +34,17 @@ export const CREDIT_COMMANDS: readonly Command[] = [
     },
   },
   {
+    usage: 'credits clawback ACCOUNT CREDITS --payment GRANT_REF --reference REF --reason TEXT',
+    summary: 'Take back credits of a refunded payment; what is used already becomes a debt',
+    options: ['payment', 'reference'],
+    reason: 'required',
+    run: async (db, args) => takeBack(db, args),
+  },
+  {
     usage: 'credits show ACCOUNT',
-    summary: 'Show available and reserved credits, paid and promotional',
+    summary: 'Show available and reserved credits, debts, and the credits that expire',
     options: [],
-    run: async (db, { words: [account = ''] }) => balances(db, await findAccount(db, account)),
+    run: async (db, { words: [account = ''] }) => readOverview(db, await findAccount(db, account)),
   },
 ];
 
@@ -48,6 +61,30 @@ async function readMovement(db: Database, { words, options }: Arguments): Promis
 /** Records the movement as an action, within the transaction that books it. */
 function recordOf({ action }: Arguments, { accountId: target, ...details }: Grant) {
   return (tx: Transaction) => recordAction(tx, action, { target, details });
+}
+
+function readExpiry(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const expiresAt = readIsoTime(text);
+  if (expiresAt) return expiresAt;
+  throw new UsageError('--expires-at must be an ISO 8601 time, for example 2030-01-31T00:00:00Z');
+}
+
+async function takeBack(db: Database, { words, options, action }: Arguments) {
+  const [account = '', amount = ''] = words;
+  const accountId = await findAccount(db, account);
+  const wanted = {
+    accountId,
+    credits: readCredits(amount),
+    payment: requiredOption(options, 'payment'),
+    reference: requiredOption(options, 'reference'),
+    note: requiredOption(options, 'reason'),
+  };
+  const { accountId: target, note: _, ...details } = wanted;
+  const record = (tx: Transaction) => recordAction(tx, action, { target, details });
+  const { booked, kind } = await clawBack(db, wanted, record);
+  const { [kind]: balance } = await readOverview(db, accountId);
+  return { account_id: accountId, kind, ...balance, booked };
 }
 
 function readCredits(text: string): number {

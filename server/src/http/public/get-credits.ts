@@ -1,14 +1,16 @@
 import type { KeyGate } from '../../accounts/key-gate.ts';
-import { PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
-import { type Endpoint, fusedRead } from './endpoint.ts';
+import type { Database } from '../../database/database.ts';
+import { availableNow, PAID_BALANCE_OF_CALLER } from '../../ledger/ledger.ts';
+import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
 import { CreditBalanceSchema, errorResponses } from './schemas.ts';
 
 interface Balance {
   available_credits: number;
+  is_behind: boolean;
 }
 
 /** GET /credits: the paid credits that the API can spend. */
-export const getCredits: Endpoint<{ gate: KeyGate }> = {
+export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
   description: {
     method: 'GET',
     url: '/credits',
@@ -21,13 +23,16 @@ export const getCredits: Endpoint<{ gate: KeyGate }> = {
       },
     },
   },
-  serve(api, { gate }) {
+  serve(api, { gate, db }) {
     const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', PAID_BALANCE_OF_CALLER);
     api.route({
       ...getCredits.description,
       config: { admit },
       handler: async (request) => {
-        const { available_credits } = rowOf(request);
+        const row = rowOf(request);
+        const available_credits = row.is_behind
+          ? await availableNow(db, callerOf(request).accountId)
+          : row.available_credits;
         return { available_credits, balance_type: 'paid' };
       },
     });

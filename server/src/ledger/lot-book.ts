@@ -1,0 +1,181 @@
+import type { BalanceName, Reason } from './transfer.ts';
+
+/**
+ * How long refunded credits can be used if their lot expired while they were reserved. It counts
+ * from the refund.
+ */
+export const GRACE_DAYS = 7;
+const GRACE_MS = GRACE_DAYS * 24 * 3600 * 1000;
+
+/** Credits that expire together. */
+export interface Lot {
+  /** The reference of its grant; for a grace lot `settle:TASK/LOT`. Unique in the ledger. */
+  name: string;
+  /** The id of the grant that the credits come from. */
+  grantId: number;
+  /** The id of the transfer that made the lot: its grant, or the refund that made a grace lot. */
+  madeBy: number;
+  expiresAt: Date;
+  available: number;
+  /** Credits in reservations that are not settled yet. */
+  reserved: number;
+  /** When a transfer took what was left of the lot; null if that has not happened. */
+  expiredAt: Date | null;
+}
+
+/** What a transfer added to the available credits of a lot, or took from them. */
+export interface LotMovement {
+  transferId: number;
+  lot: string;
+  credits: number;
+}
+
+/** A transfer of the log, as far as lots depend on it. */
+export interface LoggedTransfer {
+  id: number;
+  source: BalanceName;
+  target: BalanceName;
+  credits: number;
+  reason: Reason;
+  reference: string;
+  /** Of a grant: when its credits expire. */
+  expires_at: Date | null;
+  /** Of an expiry or a clawback: the id of the grant whose credits it takes. */
+  origin: number | null;
+  created_at: Date;
+  available_after: number;
+}
+
+/** The lots of one balance, and what has changed since they were read. */
+export interface LotBook {
+  /** By name: at least all lots that have available or reserved credits. */
+  lots: Map<string, Lot>;
+  /** What each task's reserve took from lots, by task: at least the tasks to be settled. */
+  takenBy: Map<string, readonly LotMovement[]>;
+  changed: Set<Lot>;
+  movements: LotMovement[];
+}
+
+export function openLotBook(lots: readonly Lot[]): LotBook {
+  return {
+    lots: new Map(lots.map((lot) => [lot.name, lot])),
+    takenBy: new Map(),
+    changed: new Set(),
+    movements: [],
+  };
+}
+
+/** The task of a reservation or settlement. */
+export function taskOf({ reference }: Pick<LoggedTransfer, 'reference'>): string {
+  return reference.slice(reference.indexOf(':') + 1);
+}
+
+/**
+ * Applies one transfer to the lots. The transfers of a balance alone decide what its lots are, so
+ * the same transfers in the same order always give the same lots (decisions/0018).
+ */
+export function applyTransfer(book: LotBook, transfer: LoggedTransfer): void {
+  const { reason, source, expires_at: expiresAt } = transfer;
+  if (reason === 'capture' || reason === 'refund') settleLots(book, transfer);
+  else if (source === 'available') takeFromLots(book, transfer);
+  else if (reason === 'grant' && expiresAt) {
+    addLot(book, transfer, { name: transfer.reference, grantId: transfer.id, expiresAt });
+  }
+}
+
+function addLot(
+  book: LotBook,
+  transfer: LoggedTransfer,
+  made: Pick<Lot, 'name' | 'grantId' | 'expiresAt'> & { credits?: number },
+): void {
+  const { credits = transfer.credits, ...named } = made;
+  const lot: Lot = { ...named, madeBy: transfer.id, available: 0, reserved: 0, expiredAt: null };
+  book.lots.set(lot.name, lot);
+  moveLot(book, transfer, lot, credits);
+}
+
+function moveLot(book: LotBook, transfer: LoggedTransfer, lot: Lot, credits: number): void {
+  lot.available += credits;
+  book.movements.push({ transferId: transfer.id, lot: lot.name, credits });
+  book.changed.add(lot);
+}
+
+/** Takes the credits of a transfer from lots. What is not in lots comes from the other credits. */
+function takeFromLots(book: LotBook, transfer: LoggedTransfer): void {
+  const taken: LotMovement[] = [];
+  let left = transfer.credits;
+  for (const { lot, most } of sourcesOf(book, transfer)) {
+    const credits = Math.min(left, most);
+    if (credits === 0) continue;
+    left -= credits;
+    if (!lot) continue;
+    moveLot(book, transfer, lot, -credits);
+    if (transfer.reason === 'reserve') lot.reserved += credits;
+    if (transfer.reason === 'expire') lot.expiredAt = transfer.created_at;
+    taken.push({ transferId: transfer.id, lot: lot.name, credits: -credits });
+  }
+  if (left > 0) throw new Error(`${transfer.reference}: the lots do not agree with the transfers`);
+  if (transfer.reason === 'reserve') book.takenBy.set(taskOf(transfer), taken);
+}
+
+/** A lot, or the credits that do not expire, and how many of its credits may be taken. */
+interface CreditSource {
+  lot?: Lot;
+  most: number;
+}
+
+/**
+ * What a transfer takes credits from, in this order: first the lot that expires first, last the
+ * credits that do not expire. An expiry takes its own lot; a clawback begins with the credits of
+ * the grant that it takes back.
+ */
+function sourcesOf(book: LotBook, transfer: LoggedTransfer): CreditSource[] {
+  const lots = [...book.lots.values()].filter(({ available }) => available > 0).sort(byExpiry);
+  const sources = lots.map((lot): CreditSource => ({ lot, most: lot.available }));
+  const inLots = lots.reduce((sum, { available }) => sum + available, 0);
+  const others = { most: Math.max(0, transfer.available_after + transfer.credits - inLots) };
+  if (transfer.reason === 'expire') {
+    const name = transfer.reference.slice('expire:'.length);
+    return sources.filter(({ lot }) => lot?.name === name);
+  }
+  if (transfer.reason !== 'clawback') return [...sources, others];
+  const isOwn = ({ lot }: CreditSource) => lot?.grantId === transfer.origin;
+  return [...sources.filter(isOwn), others, ...sources.filter((source) => !isOwn(source))];
+}
+
+function byExpiry(one: Lot, other: Lot): number {
+  return (
+    one.expiresAt.getTime() - other.expiresAt.getTime() ||
+    one.madeBy - other.madeBy ||
+    (one.name < other.name ? -1 : 1)
+  );
+}
+
+function settleLots(book: LotBook, transfer: LoggedTransfer): void {
+  for (const { lot: name, credits } of book.takenBy.get(taskOf(transfer)) ?? []) {
+    const lot = book.lots.get(name);
+    if (!lot) throw new Error(`${transfer.reference}: the lot ${name} is missing`);
+    lot.reserved += credits;
+    book.changed.add(lot);
+    if (transfer.reason === 'refund') giveBack(book, transfer, lot, -credits);
+  }
+}
+
+/**
+ * Returns refunded credits to their lot. If it has expired, they become a grace lot. Grace is given
+ * once: credits that were reserved from a grace lot which has expired since expire with the refund.
+ */
+function giveBack(book: LotBook, transfer: LoggedTransfer, lot: Lot, credits: number): void {
+  const at = transfer.created_at;
+  if (lot.expiredAt === null && at < lot.expiresAt) {
+    moveLot(book, transfer, lot, credits);
+    return;
+  }
+  const isGrace = lot.madeBy !== lot.grantId;
+  addLot(book, transfer, {
+    name: `${transfer.reference}/${lot.name}`,
+    grantId: lot.grantId,
+    expiresAt: isGrace ? at : new Date(at.getTime() + GRACE_MS),
+    credits,
+  });
+}

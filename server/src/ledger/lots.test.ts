@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { createAccount } from '../accounts/accounts.ts';
+import type { Database } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { auditLedger } from './audit.ts';
+import { clawBack } from './debts.ts';
+import { adjust, balances, grant, reserve, settle } from './ledger.ts';
+import { GRACE_DAYS } from './lot-book.ts';
+import { bringDueUpToDate } from './upkeep.ts';
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+afterEach(() => database.setClock(0));
+after(async () => {
+  const problems = await db.snapshot(auditLedger);
+  await database.close();
+  assert.deepEqual(problems, []);
+});
+
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+
+function openAccount(): Promise<string> {
+  return createAccount(db, `${crypto.randomUUID()}@example.com`);
+}
+
+/** Grants paid credits, which expire after this time on the machine's clock if it is given. */
+async function give(accountId: string, credits: number, seconds?: number): Promise<string> {
+  const reference = crypto.randomUUID();
+  const expiresAt = seconds === undefined ? undefined : new Date(Date.now() + seconds * 1000);
+  await grant(db, { accountId, credits, kind: 'paid', reference, expiresAt });
+  return reference;
+}
+
+/** @returns the task */
+async function reserveNow(accountId: string, credits: number): Promise<string> {
+  const taskId = crypto.randomUUID();
+  await db.transaction((tx) => reserve(tx, { accountId, taskId, credits }));
+  return taskId;
+}
+
+async function settleNow(
+  accountId: string,
+  taskId: string,
+  credits: number,
+  outcome: 'capture' | 'refund',
+): Promise<void> {
+  await db.transaction((tx) => settle(tx, { accountId, taskId, credits, outcome }));
+}
+
+function sweep(): Promise<number> {
+  return bringDueUpToDate({ db, log: quiet });
+}
+
+async function paid(accountId: string): Promise<{ available: number; reserved: number }> {
+  return (await balances(db, accountId)).paid;
+}
+
+async function transfersOf(accountId: string, reason: string) {
+  return sql<{ reference: string; credits: number; source: string }>(
+    db,
+    `select reference, credits, source from ledger_transfers
+     where account_id = $1 and reason = $2 order by id`,
+    [accountId, reason],
+  );
+}
+
+async function takeBack(accountId: string, payment: string, credits: number) {
+  const named = { reference: `${payment}:${credits}`, note: 'chargeback' };
+  return clawBack(db, { accountId, credits, payment, ...named }, async () => {});
+}
+
+test('credits that have expired can’t be reserved, also if no process has swept', async () => {
+  const accountId = await openAccount();
+  await give(accountId, 100, HOUR);
+  await give(accountId, 30);
+  await database.setClock(HOUR + 1);
+  await assert.rejects(reserveNow(accountId, 31), { code: 'insufficient_credits' });
+  await reserveNow(accountId, 30);
+  assert.deepEqual(await paid(accountId), { available: 0, reserved: 30 });
+  assert.equal((await transfersOf(accountId, 'expire'))[0]?.credits, 100);
+});
+
+test('a sweep takes what is left of an expired lot, once', async () => {
+  const accountId = await openAccount();
+  const reference = await give(accountId, 100, HOUR);
+  const taskId = await reserveNow(accountId, 30);
+  await settleNow(accountId, taskId, 30, 'capture');
+  await database.setClock(HOUR + 1);
+  await Promise.all([sweep(), sweep(), sweep()]);
+  const expiry = { reference: `expire:grant:${reference}`, credits: 70, source: 'available' };
+  assert.deepEqual(await transfersOf(accountId, 'expire'), [expiry]);
+  assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
+  assert.equal(await sweep(), 0);
+});
+
+test('an expiry stays booked when the clock goes back', async () => {
+  const accountId = await openAccount();
+  await give(accountId, 100, HOUR);
+  const taskId = await reserveNow(accountId, 40);
+  await database.setClock(HOUR + 1);
+  await sweep();
+  await database.setClock(-DAY);
+  await settleNow(accountId, taskId, 40, 'refund');
+  await sweep();
+  assert.deepEqual(await paid(accountId), { available: 40, reserved: 0 });
+  await database.setClock(GRACE_DAYS * DAY + 2 * HOUR);
+  await sweep();
+  assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
+});
+
+test('a reserve takes the lot that expires first, and spans lots', async () => {
+  const accountId = await openAccount();
+  await give(accountId, 50, 3 * HOUR);
+  await give(accountId, 50, HOUR);
+  await give(accountId, 50);
+  const taskId = await reserveNow(accountId, 70);
+  await settleNow(accountId, taskId, 70, 'capture');
+  await database.setClock(HOUR + 1);
+  await sweep();
+  assert.deepEqual(await paid(accountId), { available: 80, reserved: 0 });
+  await database.setClock(3 * HOUR + 1);
+  await sweep();
+  assert.deepEqual(await paid(accountId), { available: 50, reserved: 0 });
+});
+
+test('a refund goes back to its lots; what has expired meanwhile can be used for the grace', async () => {
+  const accountId = await openAccount();
+  await give(accountId, 50, HOUR);
+  await give(accountId, 50, 30 * DAY);
+  const taskId = await reserveNow(accountId, 80);
+  await database.setClock(2 * DAY);
+  await sweep();
+  await settleNow(accountId, taskId, 80, 'refund');
+  assert.deepEqual(await paid(accountId), { available: 100, reserved: 0 });
+  await database.setClock((2 + GRACE_DAYS) * DAY - HOUR);
+  await sweep();
+  assert.deepEqual(await paid(accountId), { available: 100, reserved: 0 });
+  await database.setClock((2 + GRACE_DAYS) * DAY + HOUR);
+  await sweep();
+  assert.deepEqual(await paid(accountId), { available: 50, reserved: 0 });
+  await database.setClock(30 * DAY + HOUR);
+  await sweep();
+  assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
+});
+
+test('grace is given once: a task that is refunded again and again does not renew it', async () => {
+  const accountId = await openAccount();
+  await give(accountId, 50, HOUR);
+  const first = await reserveNow(accountId, 50);
+  await database.setClock(DAY);
+  await settleNow(accountId, first, 50, 'refund');
+  await database.setClock(GRACE_DAYS * DAY);
+  const second = await reserveNow(accountId, 50);
+  await database.setClock((GRACE_DAYS + 2) * DAY);
+  await settleNow(accountId, second, 50, 'refund');
+  await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
+});
+
+test('a reservation from before the first lot is refunded to the credits that do not expire', async () => {
+  const accountId = await openAccount();
+  await give(accountId, 50);
+  const taskId = await reserveNow(accountId, 50);
+  await give(accountId, 20, HOUR);
+  await settleNow(accountId, taskId, 50, 'refund');
+  await database.setClock(HOUR + 1);
+  await sweep();
+  assert.deepEqual(await paid(accountId), { available: 50, reserved: 0 });
+});
+
+test('a repeated grant must name the same expiry, and may come after it', async () => {
+  const accountId = await openAccount();
+  const expiresAt = new Date(Date.now() + HOUR * 1000);
+  const given = { accountId, credits: 10, kind: 'paid', reference: accountId, expiresAt } as const;
+  assert.equal(await grant(db, given), true);
+  assert.equal(await grant(db, given), false);
+  await assert.rejects(grant(db, { ...given, expiresAt: undefined }), /used with other values/);
+  const later = new Date(expiresAt.getTime() + 1);
+  await assert.rejects(grant(db, { ...given, expiresAt: later }), /used with other values/);
+  await database.setClock(2 * HOUR);
+  assert.equal(await grant(db, given), false);
+});
+
+test('a grant whose expiry is over is refused', async () => {
+  const accountId = await openAccount();
+  await assert.rejects(give(accountId, 10, -1), UsageError);
+  assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
+});
+
+test('an adjustment can’t take credits that have expired', async () => {
+  const accountId = await openAccount();
+  await give(accountId, 100, HOUR);
+  await database.setClock(HOUR + 1);
+  const change = { accountId, credits: -1, kind: 'paid', reference: accountId, note: 'x' } as const;
+  await assert.rejects(adjust(db, change), /fewer available credits/);
+});
+
+test('one balance that can’t be brought up to date does not keep the others waiting', async () => {
+  const [broken, sound] = [await openAccount(), await openAccount()];
+  const reference = await give(broken, 10, HOUR);
+  await give(sound, 10, HOUR);
+  const change = 'update ledger_lots set available = $2 where name = $1';
+  await sql(db, change, [`grant:${reference}`, 11]);
+  await database.setClock(HOUR + 1);
+  await sweep();
+  assert.deepEqual(await paid(broken), { available: 10, reserved: 0 });
+  assert.deepEqual(await paid(sound), { available: 0, reserved: 0 });
+  await sql(db, change, [`grant:${reference}`, 10]);
+  assert.equal(await sweep(), 1);
+});
+
+test('a clawback of spent credits is a debt; it blocks reserves until a grant has paid it', async () => {
+  const accountId = await openAccount();
+  const payment = await give(accountId, 100);
+  const taskId = await reserveNow(accountId, 70);
+  await takeBack(accountId, payment, 100);
+  assert.deepEqual(await paid(accountId), { available: 0, reserved: 70 });
+  await settleNow(accountId, taskId, 70, 'capture');
+  await give(accountId, 60);
+  assert.deepEqual(await paid(accountId), { available: 0, reserved: 0 });
+  await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
+  await give(accountId, 60);
+  assert.deepEqual(await paid(accountId), { available: 50, reserved: 0 });
+  await reserveNow(accountId, 50);
+  const repaid = await transfersOf(accountId, 'repay');
+  assert.deepEqual(
+    repaid.map(({ credits }) => credits),
+    [60, 10],
+  );
+});
+
+test('a refund pays the debt', async () => {
+  const accountId = await openAccount();
+  const payment = await give(accountId, 100);
+  const taskId = await reserveNow(accountId, 70);
+  await takeBack(accountId, payment, 80);
+  await settleNow(accountId, taskId, 70, 'refund');
+  assert.deepEqual(await paid(accountId), { available: 20, reserved: 0 });
+});
+
+test('a clawback takes no more than the payment gave, less what expired or was taken before', async () => {
+  const accountId = await openAccount();
+  const payment = await give(accountId, 100, HOUR);
+  const taskId = await reserveNow(accountId, 40);
+  await settleNow(accountId, taskId, 40, 'capture');
+  await database.setClock(HOUR + 1);
+  await assert.rejects(takeBack(accountId, payment, 41), /40 of its 100 credits are neither/);
+  await takeBack(accountId, payment, 30);
+  await assert.rejects(takeBack(accountId, payment, 11), /10 of its 100 credits/);
+  await takeBack(accountId, payment, 10);
+  await assert.rejects(
+    takeBack(await openAccount(), payment, 1),
+    /has no grant with the reference/,
+  );
+});
+
+test('a repeated clawback is booked once, also in parallel, and refused with other values', async () => {
+  const accountId = await openAccount();
+  const payment = await give(accountId, 100);
+  const results = await Promise.all(
+    Array.from({ length: 6 }, () => takeBack(accountId, payment, 60)),
+  );
+  assert.equal(results.filter(({ booked }) => booked).length, 1);
+  const other = { accountId, credits: 61, payment, reference: `${payment}:60`, note: 'chargeback' };
+  await assert.rejects(
+    clawBack(db, other, async () => {}),
+    /used with other values/,
+  );
+  assert.deepEqual(await paid(accountId), { available: 40, reserved: 0 });
+});
+
+test('movements of a balance without due lots write no index of the balances', async () => {
+  const accountId = await openAccount();
+  await give(accountId, 1000);
+  await give(accountId, 1000, HOUR);
+  const before = await balanceUpdates();
+  for (let task = 0; task < 20; task += 1) {
+    await settleNow(accountId, await reserveNow(accountId, 1), 1, 'capture');
+  }
+  const after = await balanceUpdates();
+  assert.equal(after.total - before.total, 40);
+  const hot = after.hot - before.hot;
+  assert.ok(hot > 36, `${hot} of 40 updates wrote no index`);
+});
+
+async function balanceUpdates(): Promise<{ total: number; hot: number }> {
+  await sql(db, 'select pg_stat_force_next_flush()');
+  const [row] = await sql<{ total: number; hot: number }>(
+    db,
+    `select n_tup_upd as total, n_tup_hot_upd as hot from pg_stat_user_tables
+     where relname = 'ledger_balances'`,
+  );
+  return row ?? { total: 0, hot: 0 };
+}

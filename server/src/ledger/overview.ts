@@ -1,0 +1,63 @@
+import { type Database, type Queryable, statement } from '../database/database.ts';
+import { bringUpToDate, readLots } from './lots.ts';
+import type { CreditKind } from './transfer.ts';
+
+interface KindOverview {
+  available: number;
+  reserved: number;
+  /** Credits that were taken back after they were spent or reserved, and are not paid yet. */
+  debt: number;
+}
+
+/** The credits of an account that expire together. */
+interface LotOverview {
+  kind: CreditKind;
+  /** The name of the lot: grant:REFERENCE, or settle:TASK/LOT if it is a grace lot. */
+  lot: string;
+  available: number;
+  reserved: number;
+  expires_at: Date;
+}
+
+/** The credits of an account, for operators. */
+export interface CreditOverview extends Record<CreditKind, KindOverview> {
+  /** Only lots that have credits. The other credits do not expire. */
+  lots: LotOverview[];
+}
+
+const READ = statement(
+  'ledger_overview',
+  `select available, reserved, debt from ledger_balances where account_id = $1 and kind = $2`,
+);
+
+/** Brings the balances of an account up to date and reads them. */
+export function readOverview(db: Database, accountId: string): Promise<CreditOverview> {
+  return db.transaction(async (tx) => {
+    for (const kind of ['paid', 'promotional'] as const)
+      await bringUpToDate(tx, { accountId, kind });
+    const paid = await readKind(tx, accountId, 'paid');
+    const promotional = await readKind(tx, accountId, 'promotional');
+    const lots = [
+      ...(await lotsOf(tx, accountId, 'paid')),
+      ...(await lotsOf(tx, accountId, 'promotional')),
+    ];
+    return { paid, promotional, lots };
+  });
+}
+
+async function readKind(tx: Queryable, accountId: string, kind: CreditKind): Promise<KindOverview> {
+  const [row] = await tx.query<KindOverview>(READ, [accountId, kind]);
+  if (!row) throw new Error(`account ${accountId} has no ${kind} balance`);
+  return row;
+}
+
+async function lotsOf(tx: Queryable, accountId: string, kind: CreditKind): Promise<LotOverview[]> {
+  const lots = await readLots(tx, { accountId, kind });
+  return lots.map(({ name, available, reserved, expiresAt }) => ({
+    kind,
+    lot: name,
+    available,
+    reserved,
+    expires_at: expiresAt,
+  }));
+}

@@ -1,0 +1,117 @@
+import { namedStatement, type Queryable } from '../database/database.ts';
+
+/** The API spends paid credits only. It never changes promotional ones. */
+export type CreditKind = 'paid' | 'promotional';
+
+export type BalanceName = 'granted' | 'available' | 'reserved' | 'spent' | 'debt';
+export type Reason =
+  | 'grant'
+  | 'adjust'
+  | 'reserve'
+  | 'capture'
+  | 'refund'
+  | 'expire'
+  | 'clawback'
+  | 'repay';
+
+export interface Transfer {
+  accountId: string;
+  kind: CreditKind;
+  source: BalanceName;
+  target: BalanceName;
+  credits: number;
+  reason: Reason;
+  /** Unique in the whole ledger: the same transfer can't be booked twice. */
+  reference: string;
+  note?: string | undefined;
+  /** When the credits of a grant expire, if they do. */
+  expiresAt?: Date | undefined;
+  /** The id of the grant whose credits an expiry or a clawback takes. */
+  origin?: number | undefined;
+}
+
+// A reserve must not take credits that have expired or are owed. So it finds no row while its
+// balance is out of date (decisions/0018), unless the caller has brought it up to date. A refund
+// makes the lots due, because they may have expired in the meantime.
+const TRANSFER = namedStatement(
+  'ledger_transfer',
+  [
+    'accountId',
+    'kind',
+    'source',
+    'target',
+    'credits',
+    'reason',
+    'reference',
+    'note',
+    'expiresAt',
+    'origin',
+    'isUpToDate',
+  ],
+  `with moved as (
+     update ledger_balances set
+       granted = granted
+         + :credits::bigint * ((:source = 'granted')::int - (:target = 'granted')::int),
+       available = available
+         + :credits::bigint * ((:target = 'available')::int - (:source = 'available')::int),
+       reserved = reserved
+         + :credits::bigint * ((:target = 'reserved')::int - (:source = 'reserved')::int),
+       spent = spent + :credits::bigint * ((:target = 'spent')::int - (:source = 'spent')::int),
+       debt = debt + :credits::bigint * ((:source = 'debt')::int - (:target = 'debt')::int),
+       lots_due_at = case when lots_due_at is null or :reason <> 'refund' then lots_due_at
+         else least(lots_due_at, clock_now()) end
+     where account_id = :accountId and kind = :kind
+       and (:isUpToDate::boolean
+         or (debt = 0 and (lots_due_at is null or lots_due_at > clock_now())))
+     returning available, reserved, debt),
+   booked as (
+     insert into ledger_transfers
+       (account_id, kind, source, target, credits, reason, reference, note, expires_at, origin,
+        available_after, reserved_after)
+     select :accountId, :kind, :source, :target, :credits::bigint, :reason, :reference, :note,
+       :expiresAt::timestamptz, :origin::bigint, available, reserved from moved
+     returning id, available_after)
+   select id, available_after as available, debt from booked, moved`,
+);
+
+/** A transfer that was booked, and two balances after it. */
+export interface Booked {
+  id: number;
+  available: number;
+  debt: number;
+}
+
+/**
+ * Books a transfer.
+ * @throws Error when the account has no balance of the kind; pg's DatabaseError
+ *   (`violatedConstraint`) when the reference was used or a balance would fall below zero
+ */
+export async function transfer(tx: Queryable, move: Transfer): Promise<Booked> {
+  const booked = await runTransfer(tx, move, true);
+  if (!booked) throw new Error(`account ${move.accountId} has no ${move.kind} balance`);
+  return booked;
+}
+
+/**
+ * {@link transfer}, unless the balance has to be brought up to date first or does not exist.
+ * @returns undefined if nothing was booked
+ */
+export function transferIfUpToDate(tx: Queryable, move: Transfer): Promise<Booked | undefined> {
+  return runTransfer(tx, move, false);
+}
+
+async function runTransfer(
+  tx: Queryable,
+  move: Transfer,
+  isUpToDate: boolean,
+): Promise<Booked | undefined> {
+  const values = TRANSFER.values({
+    ...move,
+    note: move.note ?? null,
+    expiresAt: move.expiresAt ?? null,
+    origin: move.origin ?? null,
+    isUpToDate,
+  });
+  const [booked] = await tx.query<Booked>(TRANSFER, values);
+  return booked;
+}

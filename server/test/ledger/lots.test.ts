@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { type Database, statement } from '../../src/database/database.ts';
+import { ApiError, UsageError } from '../../src/kernel/errors.ts';
+import { auditLedger } from '../../src/ledger/audit.ts';
+import { clawBack } from '../../src/ledger/debts.ts';
+import { adjust, balances, grant, reserve, settle } from '../../src/ledger/ledger.ts';
+import { bringUpToDate } from '../../src/ledger/lots.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
+import type { Random } from '../random.ts';
+import { sql } from '../task-fixtures.ts';
+import { LotModel } from './lot-model.ts';
+import { oldGrant, oldReserve, oldSettle } from './program-without-lots.ts';
+import { runRounds } from './rounds.ts';
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+});
+after(() => database.close());
+
+const START = Date.UTC(2030, 0, 1);
+const DAY = 24 * 3600 * 1000;
+
+/** Days since the start, on the database's clock. It never goes back, also between histories. */
+let today = 0;
+
+async function wait(days: number): Promise<void> {
+  today += days;
+  const now = new Date(START + today * DAY).toISOString();
+  const body = `select '${now}'::timestamptz`;
+  await sql(
+    db,
+    `create or replace function clock_now() returns timestamptz language sql volatile
+     as $$ ${body} $$`,
+  );
+}
+
+type Command =
+  | { type: 'wait'; days: number }
+  | { type: 'grant'; credits: number; days?: number }
+  | { type: 'reserve'; task: number; credits: number }
+  | { type: 'capture' | 'refund'; task: number }
+  | { type: 'adjust'; credits: number }
+  | { type: 'clawback'; grant: number; credits: number };
+
+const HISTORIES = 8;
+const COMMANDS = 50;
+
+/** A history with every reason of a transfer, and with a grace lot. */
+const EVERY_REASON: Command[] = [
+  { type: 'grant', credits: 20, days: 2 },
+  { type: 'reserve', task: 1, credits: 20 },
+  { type: 'wait', days: 3 },
+  { type: 'refund', task: 1 },
+  { type: 'grant', credits: 10 },
+  { type: 'reserve', task: 2, credits: 25 },
+  { type: 'clawback', grant: 1, credits: 10 },
+  { type: 'grant', credits: 10 },
+  { type: 'adjust', credits: 1 },
+  { type: 'capture', task: 2 },
+  { type: 'grant', credits: 5, days: 1 },
+  { type: 'wait', days: 2 },
+];
+
+/** Draws commands of one account. Most settle a task that is open, since others are only refused. */
+function commandsOf(random: Random): Command[] {
+  const open: number[] = [];
+  let tasks = 0;
+  const draw = (): Command => {
+    const type = random.pick([
+      'wait',
+      'grant',
+      'reserve',
+      'reserve',
+      'end',
+      'end',
+      'adjust',
+      'clawback',
+      'clawback',
+    ]);
+    const credits = random.whole(1, 30);
+    if (type === 'wait') return { type, days: random.whole(1, 5) };
+    if (type === 'grant') {
+      return random.chance(0.7) ? { type, credits, days: random.whole(1, 12) } : { type, credits };
+    }
+    if (type === 'reserve') {
+      tasks += 1;
+      open.push(tasks);
+      return { type, task: tasks, credits };
+    }
+    if (type === 'end') {
+      const [task = 1] = random.chance(0.9) ? open.splice(random.below(open.length), 1) : open;
+      return { type: random.pick(['capture', 'refund', 'refund']), task };
+    }
+    if (type === 'adjust') return { type, credits };
+    return { type, grant: random.below(8), credits: random.whole(1, 15) };
+  };
+  return Array.from({ length: COMMANDS }, draw);
+}
+
+/** One account with its commands, as the ledger carries them out. */
+class Account {
+  readonly id: string;
+  #grants = 0;
+  #names = 0;
+  #reserved = new Map<number, number>();
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  /** @param old books by the program without lots, where it has the command */
+  async carryOut(command: Command, old = false): Promise<boolean> {
+    try {
+      await this.#book(command, old);
+      return true;
+    } catch (error) {
+      assert.ok(isRefusal(error), String(error));
+      return false;
+    }
+  }
+
+  async #book(command: Command, old: boolean): Promise<void> {
+    const accountId = this.id;
+    if (command.type === 'wait') return wait(command.days);
+    if (command.type === 'grant') return this.#grant(command, old);
+    this.#names += 1;
+    const named = { accountId, reference: `${accountId}:${this.#names}`, note: 'a test' };
+    if (command.type === 'adjust') {
+      await adjust(db, { ...named, kind: 'paid', credits: -command.credits });
+      return;
+    }
+    if (command.type === 'clawback') {
+      const payment = `${accountId}-${command.grant}`;
+      await clawBack(db, { ...named, credits: command.credits, payment }, async () => {});
+      return;
+    }
+    await this.#bookTask(command, old);
+  }
+
+  async #grant({ credits, days }: { credits: number; days?: number }, old: boolean) {
+    const reference = `${this.id}-${this.#grants}`;
+    this.#grants += 1;
+    const given = { accountId: this.id, kind: 'paid', credits, reference } as const;
+    const expiresAt = days === undefined ? undefined : new Date(START + (today + days) * DAY);
+    if (old && !expiresAt) await oldGrant(db, given);
+    else await grant(db, { ...given, expiresAt });
+  }
+
+  async #bookTask(command: Extract<Command, { task: number }>, old: boolean): Promise<void> {
+    const { task } = command;
+    const named = { accountId: this.id, taskId: `${this.id}-${task}` };
+    if (command.type === 'reserve') {
+      const { credits } = command;
+      await db.transaction((tx) => (old ? oldReserve : reserve)(tx, { ...named, credits }));
+      this.#reserved.set(task, credits);
+      return;
+    }
+    const credits = this.#reserved.get(task);
+    if (credits === undefined) throw new UsageError('the task has no reservation to settle');
+    const outcome = command.type;
+    const settlement = { ...named, credits, outcome };
+    await db.transaction(async (tx) => (old ? oldSettle : settle)(tx, settlement));
+    this.#reserved.delete(task);
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  if (error instanceof UsageError || error instanceof ApiError) return true;
+  return error instanceof Error && 'code' in error && /^23/.test(String(error.code));
+}
+
+function apply(model: LotModel, command: Command): boolean {
+  switch (command.type) {
+    case 'wait':
+      model.wait(command.days);
+      return true;
+    case 'grant':
+      model.grant(command.credits, command.days);
+      return true;
+    case 'reserve':
+      return model.reserve(command.task, command.credits);
+    case 'adjust':
+      return model.adjustDown(command.credits);
+    case 'clawback':
+      return model.clawBack(command.grant, command.credits);
+    case 'capture':
+    case 'refund':
+      return model.settle(command.task, command.type);
+  }
+}
+
+async function openAccount(): Promise<Account> {
+  return new Account(await createAccount(db, `${crypto.randomUUID()}@example.com`));
+}
+
+const DEBT = statement(
+  '',
+  `select debt from ledger_balances where account_id = $1 and kind = 'paid'`,
+);
+
+/** The paid balances after they were brought up to date. */
+async function balanceOf(accountId: string) {
+  await db.transaction((tx) => bringUpToDate(tx, { accountId, kind: 'paid' }));
+  const [row] = await db.query<{ debt: number }>(DEBT, [accountId]);
+  return { ...(await balances(db, accountId)).paid, debt: row?.debt };
+}
+
+function problems(): Promise<string[]> {
+  return db.snapshot(auditLedger);
+}
+
+test('lots and debts equal those of a model that keeps each credit by itself', async (t) => {
+  await runRounds(t, async (random) => {
+    for (let history = 0; history < HISTORIES; history += 1) {
+      const account = await openAccount();
+      const model = new LotModel();
+      for (const command of history === 0 ? EVERY_REASON : commandsOf(random)) {
+        const booked = await account.carryOut(command);
+        assert.equal(booked, apply(model, command), JSON.stringify(command));
+        if (random.chance(0.5)) continue;
+        const { available, reserved, debt } = model;
+        assert.deepEqual(await balanceOf(account.id), { available, reserved, debt });
+      }
+    }
+  });
+  assert.deepEqual(await problems(), []);
+  const reasons = await sql<{ reason: string; transfers: number }>(
+    db,
+    'select reason, count(*) as transfers from ledger_transfers group by reason',
+  );
+  const graces = await sql(db, 'select name from ledger_lots where grant_id <> made_by');
+  t.diagnostic(JSON.stringify({ reasons, graces: graces.length }));
+  assert.equal(reasons.length, 8, 'each reason occurred');
+  assert.ok(graces.length > 0, 'some refunds came after their lot had expired');
+});
+
+test('the books are right again after the program without lots worked beside this one', async (t) => {
+  await runRounds(t, async (random) => {
+    for (let history = 0; history < HISTORIES; history += 1) {
+      const account = await openAccount();
+      for (const command of commandsOf(random)) await account.carryOut(command, random.chance(0.5));
+      await assertRight(account.id);
+    }
+  });
+  assert.deepEqual(await problems(), []);
+});
+
+async function assertRight(accountId: string): Promise<void> {
+  const { available, debt } = await balanceOf(accountId);
+  assert.ok(available === 0 || debt === 0, `${debt} owed, but ${available} available`);
+  const expired = await sql(
+    db,
+    `select name from ledger_lots
+     where account_id = $1 and available > 0 and expires_at <= clock_now()`,
+    [accountId],
+  );
+  assert.deepEqual(expired, []);
+}
+
+test('lots are made again from the transfers alone', async () => {
+  const lots = () => sql(db, 'select * from ledger_lots order by name');
+  const movements = () => sql(db, 'select * from ledger_lot_movements order by transfer_id, lot');
+  const withLots = await sql<{ account_id: string }>(
+    db,
+    'select account_id from ledger_balances where lots_through is not null',
+  );
+  const bringAllUpToDate = async () => {
+    for (const { account_id } of withLots) await balanceOf(account_id);
+  };
+  await bringAllUpToDate();
+  const before = [await lots(), await movements()];
+  assert.ok(before[0]?.length);
+  await sql(db, 'delete from ledger_lot_movements');
+  await sql(db, 'delete from ledger_lots');
+  await sql(
+    db,
+    `update ledger_balances set lots_through = 0, lots_due_at = clock_now()
+     where lots_through is not null`,
+  );
+  await bringAllUpToDate();
+  assert.deepEqual([await lots(), await movements()], before);
+  assert.deepEqual(await problems(), []);
+});

@@ -82,6 +82,7 @@ const MAX_LOOK_UPS = 64;
  * 1,000 invented keys a second. Valid keys cause no wait.
  */
 const PAUSE_PER_REFUSED_KEY_MS = 1;
+const MAX_PAUSE_MS = MAX_LOOK_UPS * PAUSE_PER_REFUSED_KEY_MS;
 /** How many unknown keys may wait. */
 const MAX_WAITING = 5000;
 /** How long a key that does not exist is refused from memory. */
@@ -119,7 +120,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
     concurrency: 1,
     keyOf: idOf,
     async work(hashes: Buffer[]): Promise<boolean[]> {
-      if (freeAt > now()) await delay(freeAt - now());
+      if (freeAt > now()) await delay(Math.min(freeAt - now(), MAX_PAUSE_MS));
       const rows = await db.query<{ secret_hash: Buffer; valid: boolean }>(LOOK_UP, [hashes]);
       const found = new Map(rows.map((row) => [idOf(row.secret_hash), row.valid]));
       for (const id of hashes.map(idOf)) if (!found.has(id)) refuse(id);

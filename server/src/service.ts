@@ -21,6 +21,7 @@ import {
   type GuardedFetch,
   type GuardedFetchOptions,
 } from './outbound/guarded-fetch.ts';
+import { type Closures, openClosures } from './providers/host/closures.ts';
 import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
@@ -111,7 +112,9 @@ async function startRoles(
   };
   const inputFetch = fetchFrom(clientHosts);
   const resultFetch = fetchFrom(providerHosts);
-  const shared = { db, queue, storage, links, log, scratch, inputFetch, resultFetch, metrics };
+  const closures = openClosures({ db, log });
+  const fetches = { inputFetch, resultFetch };
+  const shared = { db, queue, storage, links, log, scratch, ...fetches, metrics, closures };
   const providers = await openProviders(config, shared, closers);
   const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
   let url: string | undefined;
@@ -203,6 +206,7 @@ interface SharedDeps {
   /** For the results of providers. */
   resultFetch: GuardedFetch;
   metrics: Metrics;
+  closures: Closures;
 }
 
 async function openProviders(
@@ -210,12 +214,13 @@ async function openProviders(
   shared: SharedDeps,
   closers: Closers,
 ): Promise<Map<string, Provider>> {
-  const { db, storage, scratch, log, resultFetch, metrics } = shared;
+  const { db, storage, scratch, log, resultFetch, metrics, closures } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());
   const now = await followDatabaseClock({ db, log, signal: following.signal });
+  await closures.follow(following.signal);
   const providers = await createProviders(config.configuredProviders, {
-    ...{ db, storage, scratch, log, guardedFetch: resultFetch, now },
+    ...{ db, storage, scratch, log, guardedFetch: resultFetch, now, closures },
     submitTimeoutSeconds: config.submitTimeoutSeconds,
     observer: { called: metrics.countProviderCall },
   });
@@ -242,6 +247,7 @@ function buildWorker(
     measurer: createMeasurer(),
     outputMeasurer: createMeasurer({ concurrency: 1 }),
     providerOf: (task) => providerFor(providers, task),
+    closures: shared.closures,
     monotonic,
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { GenerationRequest } from '../src/catalog/request.ts';
 import { type Database, type Queryable, statement } from '../src/database/database.ts';
 import { audit } from '../src/operator/audit.ts';
+import { openClosures } from '../src/providers/host/closures.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { currentAttempt } from '../src/tasks/attempts/attempts.ts';
@@ -122,6 +123,7 @@ export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepD
     ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
     pause: async () => {},
     log: quiet,
+    closures: openClosures({ db, log: quiet }),
     firstSeen: { secondsAgo: () => Number.POSITIVE_INFINITY },
     submitTimeoutSeconds: SUBMIT_TIMEOUT_SECONDS,
     submitRetrySeconds: 600,

@@ -13,6 +13,8 @@ const WINDOW = `interval '60 seconds'`;
 export interface CallerRead {
   columns: string;
   joins: string;
+  /** The values of `$4` and the ones after it. */
+  values?: readonly unknown[];
 }
 
 /** The account, API key and surface (C20) of an admitted request. */
@@ -69,7 +71,7 @@ export function openAdmission<Row extends object>(
     maxItems: MAX_REQUESTS,
     concurrency: MAX_STATEMENTS,
     keyOf: ({ secretHash }: Batched) => secretHash.toString('latin1'),
-    work: (requests) => admitTogether<Row>(db, sql, requests),
+    work: (requests) => admitTogether<Row>(db, sql, { requests, values: read?.values ?? [] }),
   });
   return async ({ authorization, surface, argument = '' }) => {
     const secretHash = hashSecret(secretOf(authorization));
@@ -129,12 +131,12 @@ type ResultRow<Row> = Row & {
 async function admitTogether<Row extends object>(
   db: Queryable,
   sql: Statement,
-  requests: Batched[],
+  { requests, values }: { requests: Batched[]; values: readonly unknown[] },
 ) {
   const hashes = requests.map(({ secretHash }) => secretHash);
   const surfaces = requests.map(({ surface }) => surface);
   const texts = requests.map(({ argument }) => argument);
-  const rows = await db.query<ResultRow<Row>>(sql, [hashes, surfaces, texts]);
+  const rows = await db.query<ResultRow<Row>>(sql, [hashes, surfaces, texts, ...values]);
   const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
   return requests.map((_, i) => byOrdinal.get(i + 1));
 }

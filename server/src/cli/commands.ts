@@ -2,11 +2,13 @@ import type { Command } from './command.ts';
 import { ACCOUNT_COMMANDS } from './commands/accounts.ts';
 import { ACTION_COMMANDS } from './commands/actions.ts';
 import { AUDIT_COMMAND } from './commands/audit.ts';
+import { CREATE_COMMANDS } from './commands/creates.ts';
 import { CREDIT_COMMANDS } from './commands/credits.ts';
 import { KEY_COMMANDS } from './commands/keys.ts';
 import { MIGRATE_COMMAND } from './commands/migrate.ts';
 import { OBJECT_COMMANDS } from './commands/objects.ts';
 import { ORPHAN_COMMANDS } from './commands/orphans.ts';
+import { PROVIDER_COMMANDS } from './commands/providers.ts';
 import { RECONCILE_COMMAND } from './commands/reconcile.ts';
 import { SECRET_COMMANDS } from './commands/secrets.ts';
 import { TASK_COMMANDS } from './commands/tasks.ts';
@@ -21,6 +23,8 @@ export const COMMANDS: readonly Command[] = [
   ...ORPHAN_COMMANDS,
   ...OBJECT_COMMANDS,
   ...SECRET_COMMANDS,
+  ...PROVIDER_COMMANDS,
+  ...CREATE_COMMANDS,
   ...ACTION_COMMANDS,
   AUDIT_COMMAND,
   MIGRATE_COMMAND,

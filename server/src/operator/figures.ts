@@ -7,6 +7,7 @@ export interface Figures {
   reconciled: { by: string; result: string; attempts: number }[];
   orphans: { provider: string; state: string; jobs: number }[];
   losses: { provider: string; tasks: number; credits: number }[];
+  closed: { subject: string; cause: string; seconds: number }[];
 }
 
 const LIVE = statement(
@@ -52,17 +53,28 @@ const LOSSES = statement(
    where provider_billed and phase = 'failed' group by provider`,
 );
 
+// A minute after its time is over, no task has tried: whether the outage has ended is not known.
+const CLOSED = statement(
+  'figures_closed',
+  `select provider as subject, 'outage' as cause,
+     extract(epoch from clock_now() - closed_since)::float8 as seconds
+   from provider_outages where closed_until > clock_now() - interval '1 minute'
+   union all
+   select subject, 'operator', extract(epoch from clock_now() - paused_at)::float8 from pauses`,
+);
+
 /**
  * Reads the figures as they are now. This is cheap, because the indexes that the statements use
  * contain only live tasks and rare rows.
  */
 export async function readFigures(db: Queryable): Promise<Figures> {
-  const [live, held, reconciled, orphans, losses] = await Promise.all([
+  const [live, held, reconciled, orphans, losses, closed] = await Promise.all([
     db.query<Figures['live'][number]>(LIVE),
     db.query<Figures['held'][number]>(HELD),
     db.query<Figures['reconciled'][number]>(RECONCILED),
     db.query<Figures['orphans'][number]>(ORPHANS),
     db.query<Figures['losses'][number]>(LOSSES),
+    db.query<Figures['closed'][number]>(CLOSED),
   ]);
-  return { live, held, reconciled, orphans, losses };
+  return { live, held, reconciled, orphans, losses, closed };
 }

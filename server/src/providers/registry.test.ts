@@ -21,7 +21,9 @@ test('all configured providers are created, not only the one for new tasks', asy
   await writeFile(file, JSON.stringify({ 1: { class_type: 'CLIPTextEncode', inputs } }));
   const env = Object.fromEntries(PROVIDER_NAMES.flatMap(variablesOf).map((name) => [name, VALUE]));
   const configured = readProviders({ ...env, COMFYUI_WORKFLOWS: file }, 'local');
-  const deps = { ...unusedDeps(), observer: { called: () => assert.fail('nothing is called') } };
+  const unexpected = () => assert.fail('nothing is called');
+  const own = { observer: { called: unexpected }, closures: { observe: unexpected } };
+  const deps = { ...unusedDeps(), ...own };
   const providers = await createProviders(configured, deps);
   assert.deepEqual([...providers.keys()], PROVIDER_NAMES);
   assert.deepEqual(

@@ -60,6 +60,7 @@ function pageOfProvider(provider: string): string {
 const ROW = {
   ...{ phase: 'held', cause: 'acceptance', by: 'operator', result: 'accepted', state: 'confirmed' },
   ...{ provider: 'ark', tasks: 1, credits: 1, oldest_seconds: 1, attempts: 1, jobs: 1 },
+  ...{ subject: 'ark', seconds: 1 },
 };
 
 /** Every series of ours with the labels it has, as `/metrics` shows them. */

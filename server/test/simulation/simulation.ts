@@ -1,5 +1,6 @@
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import { openClosures } from '../../src/providers/host/closures.ts';
 import type { Provider } from '../../src/providers/provider.ts';
 import { createFirstSeen } from '../../src/tasks/attempts/first-seen.ts';
 import type { StepDeps } from '../../src/tasks/steps/steps.ts';
@@ -78,6 +79,7 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     ...{ measurer, outputMeasurer: measurer },
     providerOf: () => provider,
     monotonic: process.nowMs,
+    closures: openClosures({ db: process.db, log: quiet }),
     firstSeen: createFirstSeen(process.nowMs),
     pause: process.sleep,
     log: quiet,

@@ -100,6 +100,13 @@ const READINGS: Reading[] = [
     labels: ['provider'],
     values: byLoss((row) => row.credits),
   },
+  {
+    name: 'framewright_closed_seconds',
+    help: 'Seconds since a provider, or all creates, were closed by an outage or an operator',
+    labels: ['subject', 'cause'],
+    values: ({ closed }) =>
+      closed.map(({ subject, cause, seconds }) => ({ labels: { subject, cause }, value: seconds })),
+  },
 ];
 
 /** How long figures are reused, so that all gauges of a scrape share one read. */

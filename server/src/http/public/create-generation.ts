@@ -8,7 +8,9 @@ import {
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { HostRules } from '../../outbound/addresses.ts';
+import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
+import { type CreateClosures, refuseIfClosed } from '../../tasks/create/closed.ts';
 import {
   type Binding,
   type CreateDeps,
@@ -37,6 +39,9 @@ export interface CreateGenerationDeps extends CreateDeps {
 /** The row of the Idempotency-Key. For a new key, all its columns are null. */
 type KeyColumns = { [Column in keyof KnownKey]: KnownKey[Column] | null };
 
+/** What the statement that admits a create reads. */
+type CreateColumns = KeyColumns & CreateClosures;
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set by this route before the body gets its defaults: the fingerprint is of the sent body. */
@@ -64,9 +69,14 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     },
   },
   serve(api, deps) {
-    const { db, gate, links, clientHosts } = deps;
-    const read = { ...KEY_OF_CALLER, argumentOf: wellFormedKeyOf };
-    const { admit, rowOf } = fusedRead<KeyColumns>(gate, 'admit_create', read);
+    const { db, gate, links, clientHosts, providerName } = deps;
+    const read = {
+      columns: `${KEY_OF_CALLER.columns}, ${CLOSURES_OF_CREATE.columns}`,
+      joins: `${KEY_OF_CALLER.joins} ${CLOSURES_OF_CREATE.joins}`,
+      values: [providerName],
+      argumentOf: wellFormedKeyOf,
+    };
+    const { admit, rowOf } = fusedRead<CreateColumns>(gate, 'admit_create', read);
     api.decorateRequest('binding');
     api.route<{ Body: GenerationRequest }>({
       ...createGeneration.description,
@@ -78,9 +88,11 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
         const task = await replay(db, { fingerprint, task_id }, request.binding.fingerprint);
         if (task) return sendReplay(reply, task, links);
       },
-      handler: async ({ body, binding }, reply) => {
+      handler: async (request, reply) => {
+        const { body, binding } = request;
         if (!binding) throw new Error('the check of the Idempotency-Key did not run');
         const price = checkRequest(body, clientHosts);
+        await refuseIfClosed(db, providerName, rowOf(request));
         const created = await createTask(deps, binding, body, price);
         if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
         const task = await awaitResponse(deps, created.task);

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { AdapterDeps, ProviderDefinition } from '../definition.ts';
 import type { Provider } from '../provider.ts';
+import type { Closures } from './closures.ts';
 import { instrumented, type Observer } from './instrumented.ts';
+import { learning } from './learning.ts';
 import { listTurns, rateLimited } from './rate-limited.ts';
 
 /** What the providers of a process share. */
 export interface ProviderDeps extends Omit<AdapterDeps, 'nextListTurn'> {
   observer: Observer;
+  closures: Pick<Closures, 'observe'>;
 }
 
 /** A provider whose settings were read. Hides the type of the settings. */
@@ -57,13 +60,16 @@ class Configured<Settings> implements ConfiguredProvider {
     return this.definition.fetchesInputs;
   }
 
-  async create({ observer, ...deps }: ProviderDeps): Promise<Provider> {
+  async create({ observer, closures, ...deps }: ProviderDeps): Promise<Provider> {
     const { definition, settings, policy } = this;
     const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
     // A function, because the provider does not exist yet.
     const nextListTurn = listTurns(quota, () => provider.capabilities);
     const provider = await definition.create(settings, { ...deps, nextListTurn });
-    return { ...rateLimited(instrumented(provider, observer), quota), ...policy };
+    return {
+      ...rateLimited(learning(instrumented(provider, observer), closures), quota),
+      ...policy,
+    };
   }
 }
 

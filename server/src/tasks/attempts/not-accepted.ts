@@ -1,4 +1,4 @@
-import { statement, type Transaction } from '../../database/database.ts';
+import { type Queryable, statement, type Transaction } from '../../database/database.ts';
 import type { Task } from '../task.ts';
 import { move, postpone, type StepResult, Superseded } from '../transitions.ts';
 
@@ -80,4 +80,50 @@ export async function notAccepted(
   }
   const seconds = backoffSeconds(lock.refused_seconds, options.retryAfterSeconds);
   return postpone(tx, task, { seconds });
+}
+
+const FORGET_REFUSAL = statement(
+  'task_forget_refusal',
+  'update tasks set refused_at = null where id = $1 and lease = $2',
+);
+
+/** So that not all tasks that wait for a provider become due at once. */
+const SPREAD_SECONDS = 5;
+
+/**
+ * Postpones a task whose provider takes no jobs now. There is no new attempt, and its inputs are
+ * kept. An outage counts like attempts that are not accepted: see {@link notAccepted}. A pause by
+ * an operator does not count.
+ * @param closure.seconds when it may ask again
+ */
+export async function awaitProvider(
+  tx: Transaction,
+  task: Task,
+  closure: { by: 'operator' | 'outage'; seconds: number; submitRetrySeconds: number },
+): Promise<StepResult> {
+  const seconds = closure.seconds + Math.random() * SPREAD_SECONDS;
+  if (closure.by === 'operator') {
+    await tx.query(FORGET_REFUSAL, [task.id, task.lease]);
+    return postpone(tx, task, { seconds });
+  }
+  const [lock] = await tx.query<{ refused_seconds: number }>(LOCK, [task.id, task.lease]);
+  if (!lock) throw new Superseded(`${task.id} is leased by another worker`);
+  const { submitRetrySeconds } = closure;
+  if (lock.refused_seconds >= submitRetrySeconds) {
+    return notAccepted(tx, task, { submitRetrySeconds, cause: { provider: 'closed' } });
+  }
+  return postpone(tx, task, { seconds });
+}
+
+const WAKE_WAITING = statement(
+  'task_wake_waiting',
+  `update tasks set due_at = clock_now() where id in (
+     select id from tasks where provider = $1 and phase = 'submitting' and due_at is not null
+       and due_at > clock_now() and leased_until is null
+     for update skip locked)`,
+);
+
+/** Makes the tasks due that wait to be submitted to a provider. */
+export async function wakeWaiting(db: Queryable, provider: string): Promise<void> {
+  await db.query(WAKE_WAITING, [provider]);
 }

@@ -5,6 +5,7 @@ import {
   violatedConstraint,
 } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
+import type { Closures } from '../../providers/host/closures.ts';
 import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
 import { applyOutcome } from '../attempts/apply-outcome.ts';
 import {
@@ -16,12 +17,13 @@ import {
 import { recordEvidence } from '../attempts/evidence.ts';
 import { type FindDeps, findJobOf } from '../attempts/find-job.ts';
 import { inputsFor, jobSpecOf } from '../attempts/job-spec.ts';
-import { notAccepted } from '../attempts/not-accepted.ts';
+import { awaitProvider, notAccepted } from '../attempts/not-accepted.ts';
 import { recordOrphans } from '../attempts/orphans.ts';
 import type { Task } from '../task.ts';
 import { type StepResult, Superseded } from '../transitions.ts';
 
 export interface SubmitStepDeps extends FindDeps {
+  closures: Pick<Closures, 'enter'>;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
   /** Waits before an outcome is recorded again after a failure. */
@@ -44,6 +46,19 @@ export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<Step
     const cause = { failure: String(error) };
     return deps.db.transaction((tx) => notAccepted(tx, task, { submitRetrySeconds, cause }));
   }
+  const entry = await deps.closures.enter(task.provider);
+  if (entry.kind === 'closed') {
+    const closure = { ...entry, submitRetrySeconds: deps.submitRetrySeconds };
+    return deps.db.transaction((tx) => awaitProvider(tx, task, closure));
+  }
+  return submitNow(deps, task, provider).finally(entry.end);
+}
+
+async function submitNow(
+  deps: SubmitStepDeps,
+  task: Task,
+  provider: Provider,
+): Promise<StepResult> {
   // A failure is ignored here: the submit meets the same failure and reports it as its outcome.
   await provider.prepare?.(inputsFor(deps, task)).catch(() => {});
   const startedAt = deps.monotonic();

@@ -1,0 +1,123 @@
+import { type Database, type Queryable, statement } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { forgetOutage } from '../providers/host/outages.ts';
+import { endPause, listPauses, pause } from '../providers/host/pauses.ts';
+import { PROVIDER_NAMES } from '../providers/registry.ts';
+import { wakeWaiting } from '../tasks/attempts/not-accepted.ts';
+import { type Action, performAction } from './actions.ts';
+
+/** Creates get 503, and nothing is reserved, until they are resumed. Tasks go on. */
+export function pauseCreates(db: Database, action: Action) {
+  return performAction(db, action, { target: 'creates' }, async (tx) => {
+    const changed = await pause(tx, 'creates', action.reason ?? '');
+    return { creates: 'paused', changed };
+  });
+}
+
+export function resumeCreates(db: Database, action: Action) {
+  return performAction(db, action, { target: 'creates' }, async (tx) => {
+    return { creates: 'open', changed: await endPause(tx, 'creates') };
+  });
+}
+
+/**
+ * Nothing is submitted to the provider until it is resumed: its tasks wait, and creates for it get
+ * 503. Jobs that it accepted go on.
+ * @throws UsageError if there is no such provider
+ */
+export function pauseProvider(db: Database, action: Action, provider: string) {
+  requireName(provider);
+  return performAction(db, action, { target: provider }, async (tx) => {
+    const changed = await pause(tx, provider, action.reason ?? '');
+    return { provider, state: 'paused', changed };
+  });
+}
+
+/**
+ * Ends a pause, and the closing that an outage led to. The tasks that wait are submitted at once.
+ * @throws UsageError if there is no such provider
+ */
+export function resumeProvider(db: Database, action: Action, provider: string) {
+  requireName(provider);
+  return performAction(db, action, { target: provider }, async (tx) => {
+    const wasPaused = await endPause(tx, provider);
+    const wasClosed = await forgetOutage(tx, provider);
+    await wakeWaiting(tx, provider);
+    return { provider, state: 'open', changed: wasPaused || wasClosed };
+  });
+}
+
+function requireName(provider: string): void {
+  if (PROVIDER_NAMES.includes(provider)) return;
+  throw new UsageError(`the provider must be one of ${PROVIDER_NAMES.join(', ')}`);
+}
+
+const OUTAGES = statement(
+  'outage_list',
+  `select provider, failures, cause, closed_since, closed_until,
+     closed_until <= clock_now() as is_over from provider_outages`,
+);
+
+interface OutageRow {
+  provider: string;
+  failures: number;
+  cause: object;
+  closed_since: Date | null;
+  closed_until: Date | null;
+  is_over: boolean | null;
+}
+
+const WAITING = statement(
+  'tasks_waiting',
+  `select provider, count(*)::int as tasks from tasks
+   where due_at is not null and phase in ('reserved', 'ingesting', 'submitting') group by provider`,
+);
+
+/** What `providers status` shows. */
+interface ProviderListing {
+  provider: string;
+  /** `trying`: the time of an outage is over, and one submit at a time is made. */
+  state: 'open' | 'paused' | 'closed' | 'trying';
+  since: Date | null;
+  until: Date | null;
+  /** The operator's reason, or the last failure. */
+  reason: string | object | null;
+  /** Live tasks that no provider has accepted yet. */
+  waiting_tasks: number;
+}
+
+/** The state of every provider. */
+export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
+  const [pauses, outages, waiting] = await Promise.all([
+    listPauses(db),
+    db.query<OutageRow>(OUTAGES),
+    db.query<{ provider: string; tasks: number }>(WAITING),
+  ]);
+  return PROVIDER_NAMES.map((provider) => ({
+    provider,
+    ...stateOf(
+      pauses.find(({ subject }) => subject === provider),
+      outages.find((row) => row.provider === provider),
+    ),
+    waiting_tasks: waiting.find((row) => row.provider === provider)?.tasks ?? 0,
+  }));
+}
+
+/** Whether creates are paused. A create is also refused while the provider of new tasks is. */
+export async function showCreates(db: Queryable) {
+  const paused = (await listPauses(db)).find(({ subject }) => subject === 'creates');
+  const { state, since, reason } = stateOf(paused, undefined);
+  return { creates: state, since, reason };
+}
+
+function stateOf(
+  paused: { reason: string; paused_at: Date } | undefined,
+  outage: OutageRow | undefined,
+): Pick<ProviderListing, 'state' | 'since' | 'until' | 'reason'> {
+  if (paused) {
+    return { state: 'paused', since: paused.paused_at, until: null, reason: paused.reason };
+  }
+  if (!outage?.closed_until) return { state: 'open', since: null, until: null, reason: null };
+  const { closed_since: since, closed_until: until, cause: reason } = outage;
+  return { state: outage.is_over ? 'trying' : 'closed', since, until, reason };
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
+import { freezeClock } from '../../../test/frozen-clock.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import type { Database } from '../../database/database.ts';
+import type { SubmitOutcome } from '../provider.ts';
+import { type Closures, openClosures } from './closures.ts';
+import { afterFailure, forgetOutage, type Outage, tryCreate } from './outages.ts';
+import { endPause, pause } from './pauses.ts';
+
+let database: TestDatabase;
+let db: Database;
+let closures: Closures;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  await freezeClock(db, 0);
+  closures = openClosures({ db, log: quiet });
+});
+afterEach(() => database.close());
+
+const ACCEPTED: SubmitOutcome = { kind: 'accepted', jobId: 'job' };
+const BUSY: SubmitOutcome = { kind: 'rejected', fault: 'busy', cause: 'overloaded' };
+const NOT_SENT: SubmitOutcome = { kind: 'not_sent', cause: 'connection refused' };
+const UNKNOWN: SubmitOutcome = { kind: 'unknown', cause: 'timed out' };
+const REFUSED: SubmitOutcome = { kind: 'rejected', fault: 'operator', cause: 'wrong key' };
+
+async function observe(...outcomes: SubmitOutcome[]): Promise<void> {
+  for (const outcome of outcomes) await closures.observe('ark', outcome, false);
+}
+
+/** `open`, or for how many seconds a submit must wait. */
+async function entry(through: Closures = closures): Promise<'open' | number> {
+  const entered = await through.enter('ark');
+  return entered.kind === 'open' ? 'open' : entered.seconds;
+}
+
+test('while nothing fails, a submit costs no statement', async () => {
+  const unused = () => assert.fail('no statement is expected');
+  const none = { query: unused, transaction: unused, snapshot: unused, close: unused };
+  const idle = openClosures({ db: none, log: quiet });
+  assert.equal((await idle.enter('ark')).kind, 'open');
+  await idle.observe('ark', ACCEPTED, false);
+  await idle.observe('ark', REFUSED, false);
+  await idle.observe('ark', NOT_SENT, true);
+});
+
+test('an announced time closes the provider at once, and is at most 300 s', async () => {
+  await observe({ ...BUSY, retryAfterSeconds: 17 });
+  assert.equal(await entry(), 17);
+  await observe({ ...BUSY, retryAfterSeconds: 9000 });
+  assert.equal(await entry(), 300);
+});
+
+test('three failures in a row close the provider; a submit that gets through starts again', async () => {
+  await observe(BUSY, NOT_SENT, ACCEPTED, UNKNOWN, BUSY);
+  assert.equal(await entry(), 'open');
+  await observe(NOT_SENT);
+  assert.equal(await entry(), 2);
+});
+
+test('failures more than a minute apart are not in a row', async () => {
+  await observe(BUSY, BUSY);
+  await freezeClock(db, 60);
+  await observe(BUSY);
+  assert.equal(await entry(), 'open');
+});
+
+test('what the service or an operator caused does not close the provider', async () => {
+  for (let count = 0; count < 5; count += 1) {
+    await closures.observe('ark', NOT_SENT, true);
+    await closures.observe('ark', REFUSED, false);
+  }
+  assert.equal(await entry(), 'open');
+});
+
+test('other processes know it within a second; other providers stay open', async () => {
+  const other = openClosures({ db, log: quiet });
+  const stopping = new AbortController();
+  await other.follow(stopping.signal);
+  await observe({ ...BUSY, retryAfterSeconds: 60 });
+  const restarted = openClosures({ db, log: quiet });
+  await restarted.follow(stopping.signal);
+  assert.equal(await entry(restarted), 60);
+  assert.equal((await restarted.enter('fal')).kind, 'open');
+  stopping.abort();
+});
+
+test('after the time one submit at a time may try, until one gets through', async () => {
+  await observe(BUSY, BUSY, BUSY);
+  await freezeClock(db, 2);
+  const other = openClosures({ db, log: quiet });
+  await other.observe('ark', { ...BUSY, retryAfterSeconds: 2 }, false);
+  await freezeClock(db, 4);
+  const entries = await Promise.all([1, 2, 3, 4].map((n) => entry(n % 2 ? closures : other)));
+  assert.deepEqual(entries.sort(), [2, 2, 2, 'open']);
+  await observe(ACCEPTED);
+  assert.deepEqual([await entry(), await entry()], ['open', 'open']);
+});
+
+test('a try that fails closes the provider for longer each time, up to 30 s', async () => {
+  await observe(BUSY, BUSY);
+  const waits: Array<'open' | number> = [];
+  for (let at = 0; waits.length < 6; ) {
+    await observe(NOT_SENT);
+    const wait = await entry();
+    waits.push(wait);
+    at += Number(wait);
+    await freezeClock(db, at);
+    assert.equal(await entry(), 'open');
+  }
+  assert.deepEqual(waits, [2, 4, 8, 16, 30, 30]);
+});
+
+test('a try that ends without an outcome, or whose process died, lets the next one try', async () => {
+  await observe(BUSY, BUSY, BUSY);
+  await freezeClock(db, 2);
+  const trying = await closures.enter('ark');
+  assert.ok(trying.kind === 'open');
+  assert.equal(await entry(), 2);
+  await trying.end();
+  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 2);
+  await freezeClock(db, 62);
+  assert.equal(await entry(), 'open');
+});
+
+test('a late response to an earlier submit does not open a closed provider', async () => {
+  await observe({ ...BUSY, retryAfterSeconds: 60 }, ACCEPTED);
+  assert.equal(await entry(), 60);
+});
+
+test('when the clock is set back, a provider is not closed for longer', async () => {
+  await observe({ ...BUSY, retryAfterSeconds: 300 });
+  await freezeClock(db, -86_400);
+  assert.equal(await entry(), 'open');
+  assert.equal(await entry(), 2);
+});
+
+test('a paused provider is closed until it is resumed', async () => {
+  await observe(BUSY);
+  await db.transaction((tx) => pause(tx, 'ark', 'maintenance'));
+  assert.deepEqual(await closures.enter('ark'), { kind: 'closed', by: 'operator', seconds: 30 });
+  await db.transaction((tx) => endPause(tx, 'ark'));
+  assert.equal(await entry(), 'open');
+});
+
+test('an operator may end the wait after an outage', async () => {
+  await observe({ ...BUSY, retryAfterSeconds: 300 });
+  assert.equal(await db.transaction((tx) => forgetOutage(tx, 'ark')), true);
+  assert.equal(await entry(), 'open');
+});
+
+test('after the time of an outage one create each 5 s passes', async () => {
+  await observe(BUSY, BUSY, BUSY);
+  await freezeClock(db, 2);
+  const passed = await Promise.all([1, 2, 3].map(() => tryCreate(db, 'ark')));
+  assert.deepEqual(passed.sort(), [false, false, true]);
+  await freezeClock(db, 7);
+  assert.equal(await tryCreate(db, 'ark'), true);
+});
+
+test('a database that fails does not change the outcome of a submit', async () => {
+  const failing = () => Promise.reject(new Error('the connection broke'));
+  const broken = { query: failing, transaction: failing, snapshot: failing, close: failing };
+  await openClosures({ db: broken, log: quiet }).observe('ark', BUSY, false);
+});
+
+test('what was observed is recorded for operators', async () => {
+  await observe(BUSY, BUSY, NOT_SENT);
+  const rows = await sql(db, 'select provider, failures, closings, cause from provider_outages');
+  assert.deepEqual(rows, [{ provider: 'ark', failures: 3, closings: 1, cause: NOT_SENT }]);
+});
+
+test('while a provider is closed, only a longer announced time changes that', () => {
+  const outage: Outage = {
+    ...{ failures: 3, seconds_since_failure: 1, closings: 2, closed_seconds: 10 },
+  };
+  const unchanged = { failures: 3, closings: 2, closeSeconds: null };
+  assert.deepEqual(afterFailure(outage, undefined), unchanged);
+  assert.deepEqual(afterFailure(outage, 5), unchanged);
+  assert.deepEqual(afterFailure(outage, 50), { ...unchanged, closeSeconds: 50 });
+});

@@ -1,0 +1,96 @@
+import { type Database, statement } from '../../database/database.ts';
+import { startInterval } from '../../kernel/interval.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { SubmitOutcome } from '../provider.ts';
+import { endProbe, enterProvider, recordFailure, recordSuccess } from './outages.ts';
+
+/**
+ * Whether a task may be submitted now. `closed`: not before about `seconds` have passed. `open`: it
+ * may; `end` must be called when the submit has ended.
+ */
+export type Entry =
+  | { kind: 'open'; end(): Promise<void> }
+  | { kind: 'closed'; by: 'operator' | 'outage'; seconds: number };
+
+/**
+ * Which providers take no jobs now, in all processes (decisions/0016): an operator paused them, or
+ * their submits fail.
+ */
+export interface Closures {
+  /** Reads the state at once and then each second, until the signal aborts. */
+  follow(signal: AbortSignal): Promise<void>;
+  /** Asks before a submit. After an outage, one submit at a time may pass. */
+  enter(provider: string): Promise<Entry>;
+  /**
+   * Learns from the outcome of a submit. A failure of the database is logged, not thrown.
+   * @param isLate whether the time to send was over when the submit ended
+   */
+  observe(provider: string, outcome: SubmitOutcome, isLate: boolean): Promise<void>;
+}
+
+const FOLLOW_SECONDS = 1;
+/** How long a task waits before it asks again: while a provider is paused; while a submit tries. */
+const PAUSED_SECONDS = 30;
+const PROBED_SECONDS = 2;
+
+const NOT_OPEN = statement(
+  'providers_not_open',
+  'select provider from provider_outages union select subject from pauses',
+);
+
+export function openClosures({ db, log }: { db: Database; log: Log }): Closures {
+  // While no provider is closed, submits need no statement.
+  let notOpen = new Set<string>();
+  const refresh = async () => {
+    const rows = await db.query<{ provider: string }>(NOT_OPEN);
+    notOpen = new Set(rows.map(({ provider }) => provider));
+  };
+  const end = async (provider: string, probe: string) => {
+    await endProbe(db, provider, probe).catch((error: Error) => {
+      log.warn({ provider, err: error.message }, 'the end of a probing submit was not recorded');
+    });
+  };
+  const learn = async (provider: string, outcome: SubmitOutcome, isLate: boolean) => {
+    const meaning = meaningOf(outcome, isLate);
+    if (meaning === 'fails') {
+      notOpen.add(provider);
+      const seconds = await recordFailure(db, provider, outcome);
+      if (seconds === undefined) return;
+      const about = { provider, seconds, cause: 'cause' in outcome ? outcome.cause : undefined };
+      log.warn(about, 'the provider does not take jobs: creates get 503, and tasks wait');
+    } else if (meaning === 'works' && notOpen.has(provider)) {
+      if (await recordSuccess(db, provider))
+        log.info({ provider }, 'the provider takes jobs again');
+    }
+  };
+  return {
+    async follow(signal) {
+      await refresh();
+      startInterval(FOLLOW_SECONDS, { name: 'following closed providers', log, signal }, refresh);
+    },
+    async enter(provider) {
+      const passes = { kind: 'open', end: async () => {} } as const;
+      if (!notOpen.has(provider)) return passes;
+      const { paused, closed_seconds: seconds, probe } = await enterProvider(db, provider);
+      if (paused) return { kind: 'closed', by: 'operator', seconds: PAUSED_SECONDS };
+      if (probe !== null) return { kind: 'open', end: () => end(provider, probe) };
+      if (seconds === null) return passes;
+      return { kind: 'closed', by: 'outage', seconds: seconds > 0 ? seconds : PROBED_SECONDS };
+    },
+    async observe(provider, outcome, isLate) {
+      await learn(provider, outcome, isLate).catch((error: Error) => {
+        log.warn({ provider, err: error.message }, 'the outcome of a submit could not be counted');
+      });
+    },
+  };
+}
+
+/**
+ * A refusal of the request, or for a reason that the operator must fix, shows that the provider
+ * responds. A submit that was not sent because it was late says nothing about the provider.
+ */
+function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' | undefined {
+  if (outcome.kind === 'accepted') return 'works';
+  if (outcome.kind === 'rejected') return outcome.fault === 'busy' ? 'fails' : 'works';
+  return outcome.kind === 'not_sent' && isLate ? undefined : 'fails';
+}

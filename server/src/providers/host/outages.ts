@@ -1,0 +1,218 @@
+import {
+  type Database,
+  namedStatement,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../../database/database.ts';
+import { jsonText } from '../../database/json-text.ts';
+import type { SubmitOutcome } from '../provider.ts';
+
+/** So many submits in a row fail before a provider that announces nothing is closed. */
+const FAILURES_TO_CLOSE = 3;
+/** Failures further apart than this are not in a row. */
+const IN_A_ROW_SECONDS = 60;
+/** The longest time that a provider is closed: if it announces nothing, and if it does. */
+const MAX_SECONDS = 30;
+const MAX_ANNOUNCED_SECONDS = 300;
+
+/** What is recorded of a provider. Seconds are counted from now. */
+export interface Outage {
+  failures: number;
+  seconds_since_failure: number;
+  closings: number;
+  /** 0 or less: the time is over, and no submit got through yet. null: not closed. */
+  closed_seconds: number | null;
+}
+
+/**
+ * What one more failure changes.
+ * @param announced the provider's Retry-After in seconds
+ * @returns `closeSeconds`: for how long the provider is closed from now on; null: no change
+ */
+export function afterFailure(
+  outage: Outage,
+  announced: number | undefined,
+): { failures: number; closings: number; closeSeconds: number | null } {
+  const { closings, closed_seconds: closedSeconds } = outage;
+  const asked = announced
+    ? Math.min(MAX_ANNOUNCED_SECONDS, Math.max(1, Math.ceil(announced)))
+    : undefined;
+  if (closedSeconds !== null && closedSeconds > 0) {
+    const isLonger = asked !== undefined && asked > closedSeconds;
+    return { failures: outage.failures, closings, closeSeconds: isLonger ? asked : null };
+  }
+  const isInARow = outage.seconds_since_failure < IN_A_ROW_SECONDS;
+  const failures = isInARow ? outage.failures + 1 : 1;
+  const closes = asked !== undefined || closedSeconds !== null || failures >= FAILURES_TO_CLOSE;
+  if (!closes) return { failures, closings, closeSeconds: null };
+  const closeSeconds = asked ?? Math.min(MAX_SECONDS, 2 ** (closings + 1));
+  return { failures, closings: closings + 1, closeSeconds };
+}
+
+/**
+ * SQL: whether a time is over. A time further ahead than it can have been set is over, too: the
+ * database's clock was set back since.
+ */
+function isOver(column: string, maxSeconds: number): string {
+  return `(${column} is null or ${column} <= clock_now()
+       or ${column} > clock_now() + interval '${maxSeconds + 1} seconds')`;
+}
+
+const CLOSED_IS_OVER = `closed_until is not null
+     and ${isOver('closed_until', MAX_ANNOUNCED_SECONDS)}`;
+
+/** SQL: seconds until the time of an outage is over; not above 0 if it is; null: not closed. */
+const CLOSED_SECONDS = `case when ${CLOSED_IS_OVER} then 0
+     else extract(epoch from closed_until - clock_now()) end::float8`;
+
+const OPEN_ROW = statement(
+  'outage_row',
+  `insert into provider_outages (provider, failures, failed_at, cause)
+   values ($1, 0, clock_now(), '{}') on conflict (provider) do nothing`,
+);
+
+const LOCK = statement(
+  'outage_lock',
+  `select failures, closings,
+     extract(epoch from clock_now() - failed_at)::float8 as seconds_since_failure,
+     ${CLOSED_SECONDS} as closed_seconds
+   from provider_outages where provider = $1 for update`,
+);
+
+const RECORD = namedStatement(
+  'outage_record',
+  ['provider', 'failures', 'closings', 'closeSeconds', 'cause'],
+  `update provider_outages set failures = :failures, failed_at = clock_now(), cause = :cause,
+     closings = :closings,
+     closed_since = case when :closeSeconds::float8 is null then closed_since
+       else coalesce(closed_since, clock_now()) end,
+     closed_until = case when :closeSeconds::float8 is null then closed_until
+       else clock_now() + :closeSeconds::float8 * interval '1 second' end,
+     probe_until = case when :closeSeconds::float8 is null then probe_until end
+   where provider = :provider`,
+);
+
+/**
+ * Counts a submit that failed, and closes its provider if need be.
+ * @returns for how many seconds the provider is closed from now on; undefined: no change
+ */
+export function recordFailure(
+  db: Database,
+  provider: string,
+  outcome: SubmitOutcome,
+): Promise<number | undefined> {
+  return db.transaction(async (tx) => {
+    await tx.query(OPEN_ROW, [provider]);
+    const [outage] = await tx.query<Outage>(LOCK, [provider]);
+    if (!outage) throw new Error(`there is no row for ${provider}`);
+    const announced = outcome.kind === 'rejected' ? retryAfterOf(outcome) : undefined;
+    const next = afterFailure(outage, announced);
+    await tx.query(RECORD, RECORD.values({ provider, ...next, cause: jsonText(outcome) }));
+    return next.closeSeconds ?? undefined;
+  });
+}
+
+function retryAfterOf(outcome: object): number | undefined {
+  const { retryAfterSeconds } = outcome as { retryAfterSeconds?: number };
+  return retryAfterSeconds && retryAfterSeconds > 0 ? retryAfterSeconds : undefined;
+}
+
+// While the provider is closed, the response to an earlier submit does not open it.
+const SUCCESS = statement(
+  'outage_end',
+  `delete from provider_outages
+   where provider = $1 and ${isOver('closed_until', MAX_ANNOUNCED_SECONDS)}
+   returning closed_until is not null as was_closed`,
+);
+
+/** @returns whether this opened a closed provider */
+export async function recordSuccess(db: Queryable, provider: string): Promise<boolean> {
+  const [row] = await db.query<{ was_closed: boolean }>(SUCCESS, [provider]);
+  return row?.was_closed ?? false;
+}
+
+const FORGET = statement(
+  'outage_forget',
+  'delete from provider_outages where provider = $1 returning closed_until is not null as closed',
+);
+
+/** Opens a provider without waiting. @returns whether it was closed */
+export async function forgetOutage(tx: Transaction, provider: string): Promise<boolean> {
+  const [row] = await tx.query<{ closed: boolean }>(FORGET, [provider]);
+  return row?.closed ?? false;
+}
+
+/** What a create needs to know, read by the statement that admits it. `$4`: the provider. */
+export const CLOSURES_OF_CREATE = {
+  columns: `creates_pause.subject is not null or provider_pause.subject is not null as paused,
+       ${CLOSED_SECONDS} as closed_seconds`,
+  joins: `left join pauses creates_pause on creates_pause.subject = 'creates'
+       left join pauses provider_pause on provider_pause.subject = $4
+       left join provider_outages outage on outage.provider = $4`,
+} as const;
+
+const CREATE_EACH_SECONDS = 5;
+
+const TRY_CREATE = statement(
+  'outage_try_create',
+  `update provider_outages
+   set next_create_at = clock_now() + interval '${CREATE_EACH_SECONDS} seconds'
+   where provider = $1 and ${CLOSED_IS_OVER} and ${isOver('next_create_at', CREATE_EACH_SECONDS)}
+   returning provider`,
+);
+
+const IS_CLOSED = statement(
+  'outage_is_closed',
+  'select from provider_outages where provider = $1 and closed_until is not null',
+);
+
+/**
+ * After the time of an outage is over, one create each 5 s passes until a submit gets through.
+ * @returns whether this create passes
+ */
+export async function tryCreate(db: Queryable, provider: string): Promise<boolean> {
+  if ((await db.query(TRY_CREATE, [provider])).length > 0) return true;
+  return (await db.query(IS_CLOSED, [provider])).length === 0; // opened meanwhile
+}
+
+/** Longer than a submit takes, with its files. If its process dies, the next one waits for this. */
+const PROBE_SECONDS = 60;
+
+const ENTER = statement(
+  'provider_enter',
+  `with probe as (
+     update provider_outages set probe_until = clock_now() + interval '${PROBE_SECONDS} seconds'
+     where provider = $1 and ${CLOSED_IS_OVER} and ${isOver('probe_until', PROBE_SECONDS)}
+       and not exists (select from pauses where subject = $1)
+     returning probe_until::text as mark)
+   select exists (select from pauses where subject = $1) as paused,
+     (select ${CLOSED_SECONDS} from provider_outages where provider = $1) as closed_seconds,
+     (select mark from probe) as probe`,
+);
+
+/** What a submit needs to know. */
+interface EntryState {
+  paused: boolean;
+  /** See {@link Outage}. */
+  closed_seconds: number | null;
+  /** Set if this submit is the one that may try. */
+  probe: string | null;
+}
+
+/** Reads the state for a submit. After an outage, this submit becomes the one that may try. */
+export async function enterProvider(db: Queryable, provider: string): Promise<EntryState> {
+  const [state] = await db.query<EntryState>(ENTER, [provider]);
+  return state ?? { paused: false, closed_seconds: null, probe: null };
+}
+
+const END_PROBE = statement(
+  'provider_end_probe',
+  `update provider_outages set probe_until = null
+   where provider = $1 and probe_until = $2::timestamptz`,
+);
+
+/** Lets another submit try, unless the outcome of this one has decided already. */
+export async function endProbe(db: Queryable, provider: string, probe: string): Promise<void> {
+  await db.query(END_PROBE, [provider, probe]);
+}

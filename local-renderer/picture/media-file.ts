@@ -37,21 +37,33 @@ export async function* pictures(path: string): AsyncGenerator<Picture> {
   const file = openFile(path);
   try {
     const format = formatOf(file.head());
-    await using input = await Demuxer.open(
-      { read: file.read, seek: file.seek },
-      { format, options: { protocol_whitelist: 'none', format_whitelist: FORMATS[format] } },
-    );
-    const video = input.video();
-    if (!video) throw new Error('the file has no picture');
-    const streamMatrix = video.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
-    using decoder = await Decoder.create(video, { context: { threadCount: 1 } });
-    for await (const frame of decoder.frames(input.packets(video.index))) {
-      if (frame === null) return;
-      const displayMatrix = frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX) ?? streamMatrix;
-      yield { frame, atSeconds: shownAt(frame), displayMatrix };
+    try {
+      yield* decodedPictures(file, format);
+    } catch (error) {
+      if (format !== 'png_pipe' || !file.hidePngExif()) throw error;
+      yield* decodedPictures(file, format); // FFmpeg refuses a PNG for flawed EXIF data
     }
   } finally {
     file.close();
+  }
+}
+
+async function* decodedPictures(
+  file: ReturnType<typeof openFile>,
+  format: keyof typeof FORMATS,
+): AsyncGenerator<Picture> {
+  await using input = await Demuxer.open(
+    { read: file.read, seek: file.seek },
+    { format, options: { protocol_whitelist: 'none', format_whitelist: FORMATS[format] } },
+  );
+  const video = input.video();
+  if (!video) throw new Error('the file has no picture');
+  const streamMatrix = video.codecpar.getCodedSideData(AV_PKT_DATA_DISPLAYMATRIX);
+  using decoder = await Decoder.create(video, { context: { threadCount: 1 } });
+  for await (const frame of decoder.frames(input.packets(video.index))) {
+    if (frame === null) return;
+    const displayMatrix = frame.getSideData(AV_FRAME_DATA_DISPLAYMATRIX) ?? streamMatrix;
+    yield { frame, atSeconds: shownAt(frame), displayMatrix };
   }
 }
 
@@ -76,12 +88,25 @@ function openFile(path: string) {
   const descriptor = openSync(path, 'r');
   const sizeBytes = fstatSync(descriptor).size;
   let position = 0;
+  const hiddenTypes = new Set<number>();
   const readAt = (count: number, from: number) => {
     const bytes = Buffer.alloc(count);
-    return bytes.subarray(0, readSync(descriptor, bytes, 0, count, from));
+    const got = bytes.subarray(0, readSync(descriptor, bytes, 0, count, from));
+    for (const at of hiddenTypes) hideChunkType(got, at - from);
+    return got;
   };
   return {
     head: () => readAt(16, 0),
+    /** Starts again, without the EXIF data of a PNG. @returns false if it has none */
+    hidePngExif() {
+      position = 0;
+      for (let at = 8; at + 12 <= sizeBytes; ) {
+        const chunk = readAt(8, at);
+        if (chunk.toString('latin1', 4) === 'eXIf') hiddenTypes.add(at + 4);
+        at += 12 + chunk.readUInt32BE(0);
+      }
+      return hiddenTypes.size > 0;
+    },
     read: (count: number) => {
       const bytes = readAt(count, position);
       position += bytes.length;
@@ -95,4 +120,11 @@ function openFile(path: string) {
     },
     close: () => closeSync(descriptor),
   };
+}
+
+/** Overwrites what the buffer has of a chunk type at an offset, which may lie outside of it. */
+function hideChunkType(bytes: Buffer, offset: number): void {
+  for (const [index, letter] of [...Buffer.from('skIp')].entries()) {
+    if (offset + index >= 0 && offset + index < bytes.length) bytes[offset + index] = letter;
+  }
 }

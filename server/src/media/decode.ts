@@ -3,8 +3,8 @@ import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { serveParent } from '../kernel/child.ts';
 import { type ByteSource, fileDescriptorSource } from './byte-source.ts';
-import { decodeImage } from './decode-image.ts';
 import { decodeVideo } from './decode-video.ts';
+import { decodeImage } from './image/decode-image.ts';
 import {
   type MeasureRequest,
   type MediaFacts,

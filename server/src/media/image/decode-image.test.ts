@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import {
+  EXIF_FAULTY,
+  EXIF_ORIENTATION_6,
+  exifOf,
+  pngChunk,
+  pngOf,
+  withJpegSegment,
+  withPngChunk,
+  withWebpChunks,
+} from '../../../test/media/image-parts.ts';
+import { makeImage } from '../../../test/media/media-files.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { createMeasurer } from '../measure.ts';
+
+const { measure } = createMeasurer();
+const folder = await temporaryFolder();
+after(() => folder[Symbol.asyncDispose]());
+const file = path.join(folder.path, 'image');
+
+async function made(format: 'jpeg' | 'png' | 'webp'): Promise<Buffer> {
+  await makeImage(file, format);
+  return readFile(file);
+}
+
+/** The measured size, as `320x180`; or the reason of the refusal. */
+async function verdict(bytes: Buffer): Promise<string> {
+  await writeFile(file, bytes);
+  const measured = await measure(file, 'image');
+  if (measured.kind === 'refused') return measured.reason;
+  assert.ok(measured.kind === 'measured' && measured.facts.kind === 'image');
+  return `${measured.facts.width}x${measured.facts.height}`;
+}
+
+const [jpeg, png, webp] = [await made('jpeg'), await made('png'), await made('webp')];
+const size = { width: 320, height: 180 };
+const junk = Buffer.alloc(50, 0xff);
+const withWrongChecksum = pngChunk('eXIf', exifOf(EXIF_ORIENTATION_6)).fill(0, 34);
+const flawed = exifOf(EXIF_FAULTY, EXIF_ORIENTATION_6);
+const jpegExif = (exif: Buffer) =>
+  withJpegSegment(jpeg, 0xe1, Buffer.concat([Buffer.from('Exif\0\0'), exif]));
+
+test('metadata never refuses an image', async () => {
+  const images: [string, Buffer][] = [
+    ['PNG with junk as EXIF', withPngChunk(png, pngChunk('eXIf', junk))],
+    ['PNG with empty EXIF', withPngChunk(png, pngChunk('eXIf', Buffer.alloc(0)))],
+    ['PNG with a faulty entry', withPngChunk(png, pngChunk('eXIf', exifOf(EXIF_FAULTY)))],
+    ['PNG with a wrong checksum', withPngChunk(png, withWrongChecksum)],
+    ['PNG with a junk profile', withPngChunk(png, pngChunk('iCCP', junk))],
+    ['PNG with junk transparency', withPngChunk(png, pngChunk('tRNS', junk))],
+    ['JPEG with junk as EXIF', jpegExif(junk)],
+    ['JPEG with a faulty entry', jpegExif(exifOf(EXIF_FAULTY))],
+    ['JPEG with a junk profile', withJpegSegment(jpeg, 0xe2, Buffer.from('ICC_PROFILE\0\xff\0'))],
+    ['JPEG with a junk Adobe segment', withJpegSegment(jpeg, 0xee, Buffer.from('Adobe'))],
+    ['WebP with junk as EXIF', withWebpChunks(webp, size, ['EXIF', junk])],
+    ['WebP with a faulty entry', withWebpChunks(webp, size, ['EXIF', exifOf(EXIF_FAULTY)])],
+    ['WebP with a junk profile', withWebpChunks(webp, { ...size, flags: 0x20 }, ['ICCP', junk])],
+  ];
+  for (const [title, bytes] of images) assert.equal(await verdict(bytes), '320x180', title);
+});
+
+test('a valid orientation is applied, also beside a faulty entry', async () => {
+  const sound = exifOf(EXIF_ORIENTATION_6);
+  const images: [string, Buffer][] = [
+    ['PNG', withPngChunk(png, pngChunk('eXIf', sound))],
+    ['PNG, faulty entry', withPngChunk(png, pngChunk('eXIf', flawed))],
+    ['JPEG', jpegExif(sound)],
+    ['JPEG, faulty entry', jpegExif(flawed)],
+    ['WebP', withWebpChunks(webp, size, ['EXIF', sound])],
+    ['WebP, faulty entry', withWebpChunks(webp, size, ['EXIF', flawed])],
+  ];
+  for (const [title, bytes] of images) assert.equal(await verdict(bytes), '180x320', title);
+});
+
+test('a PNG without all of its rows is refused', async () => {
+  const grey = { width: 8, height: 240, depth: 8, colourType: 0 };
+  const rows = (count: number) => Buffer.alloc(count * 9);
+  assert.equal(await verdict(pngOf({ ...grey, rows: rows(240) })), '8x240');
+  assert.equal(await verdict(pngOf({ ...grey, rows: rows(239) })), 'undecodable');
+  assert.equal(await verdict(pngOf({ ...grey, rows: rows(100) })), 'undecodable');
+  assert.equal(await verdict(pngOf({ ...grey, rows: rows(0) })), 'undecodable');
+  assert.equal(await verdict(pngOf({ ...grey, rows: rows(300) })), '8x240');
+});
+
+test('an interlaced PNG without all of its passes is refused', async () => {
+  const bits = { width: 9, height: 5, depth: 1, colourType: 0, isInterlaced: true };
+  const bytes = 2 + 2 + 2 + 2 * 2 + 2 + 3 * 2 + 2 * 3; // of passes 1 to 7, with filter bytes
+  assert.equal(await verdict(pngOf({ ...bits, rows: Buffer.alloc(bytes) })), '9x5');
+  assert.equal(await verdict(pngOf({ ...bits, rows: Buffer.alloc(bytes - 1) })), 'undecodable');
+});
+
+test('a PNG of indexed colours needs a palette', async () => {
+  const indexed = { width: 8, height: 2, depth: 8, colourType: 3, rows: Buffer.alloc(18) };
+  assert.equal(await verdict(pngOf({ ...indexed, palette: Buffer.alloc(6) })), '8x2');
+  assert.equal(await verdict(pngOf(indexed)), 'undecodable');
+  assert.equal(await verdict(pngOf({ ...indexed, palette: Buffer.alloc(7) })), 'undecodable');
+});
+
+test('an animated WebP is not a still image; an animated PNG counts as its first picture', async () => {
+  const animated = withWebpChunks(webp, { ...size, flags: 0x02 }, ['ANIM', Buffer.alloc(6)]);
+  assert.equal(await verdict(animated), 'not_an_image');
+  const control = pngChunk('acTL', Buffer.from('0000000200000000', 'hex'));
+  assert.equal(await verdict(withPngChunk(png, control)), '320x180');
+});

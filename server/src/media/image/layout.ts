@@ -1,0 +1,10 @@
+/** What the structure of an image says, before it is decoded. */
+export interface ImageLayout {
+  /** As stored: the orientation is not applied. */
+  width: number;
+  height: number;
+  /** The EXIF orientation, 1 to 8. */
+  orientation: number;
+  /** The image without its metadata and without what follows it: pixels alone are decoded. */
+  pixels: Buffer;
+}

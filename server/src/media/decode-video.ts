@@ -16,6 +16,7 @@ import {
   type VideoRules,
 } from './measurement.ts';
 import { movIsWhole, movMediaType } from './mov.ts';
+import { movRefersOutside } from './mov-references.ts';
 import { createTimeline, type Timeline } from './timeline.ts';
 
 interface VideoOptions {
@@ -38,6 +39,7 @@ export async function decodeVideo(
 ): Promise<MediaFacts> {
   const isWhole = container === 'mov' ? movIsWhole(file) : matroskaIsWhole(file);
   if (!isWhole) throw damaged('The video is incomplete: its end is missing.');
+  if (container === 'mov' && movRefersOutside(file)) throw new RefusedMedia('external_data');
   const input = await openContainer(file, container, maxPixels);
   const video = videoStream(input);
   const audio = audioStream(input, video);

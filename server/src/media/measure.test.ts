@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import {
+  insertInBoxes,
   makeImage,
   makeVideo,
   patchBoxes,
   pngOfClaimedSize,
   type TestVideo,
+  withCompressedIndex,
   withFlippedBytes,
   withOrientation,
 } from '../../test/media/media-files.ts';
@@ -132,11 +134,33 @@ test('durations in headers are ignored', async () => {
   }
 });
 
-test('a last frame with a duration of hours counts for a second at most', async () => {
-  const honest = await madeVideo({ seconds: 1 / 24 });
-  const lie = patchBoxes(honest, 'stts', { 16: 2_000_000_000 });
-  assert.notDeepEqual(lie, honest);
-  assert.ok(videoFacts(await measureBytes(lie, 'video')).durationSeconds <= 1);
+test('the last frame counts for its stated duration, up to a minute', async () => {
+  const still = await madeVideo({ seconds: 1 / 24 });
+  for (const [stated, counted] of [
+    [3, 3],
+    [20_000, 60],
+  ] as const) {
+    const bytes = patchBoxes(still, 'stts', { 16: stated * 12_288 }); // units of the mp4 muxer
+    assertSeconds(videoFacts(await measureBytes(bytes, 'video')).durationSeconds, counted);
+  }
+});
+
+test('a video that refers to data outside of itself is refused', async () => {
+  const honest = await madeVideo({});
+  const at = honest.indexOf('url ');
+  assert.ok(at > 0);
+  // Its flag says that the data is in this file. Without the flag, an address follows.
+  const flag = patchBoxes(honest, 'url ', { 4: 0 });
+  assert.equal(reasonOf(await measureBytes(flag, 'video')), 'measured', 'without an address');
+  const address = Buffer.from('file:///etc/passwd\0');
+  const outside = insertInBoxes(flag, at + 8, address);
+  assert.equal(reasonOf(await measureBytes(outside, 'video')), 'external_data');
+  const alias = Buffer.from(outside.toString('latin1').replace('url ', 'alis'), 'latin1');
+  assert.equal(reasonOf(await measureBytes(alias, 'video')), 'external_data');
+  const compressed = withCompressedIndex(outside);
+  assert.equal(reasonOf(await measureBytes(compressed, 'video')), 'external_data');
+  const harmless = withCompressedIndex(honest);
+  assert.equal(reasonOf(await measureBytes(harmless, 'video')), 'measured');
 });
 
 test('flipped bytes never make the measurer hang or throw', async () => {

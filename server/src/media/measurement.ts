@@ -25,6 +25,7 @@ export type RefusalReason =
   | 'not_an_image'
   | 'not_a_video'
   | 'undecodable'
+  | 'external_data'
   | 'too_many_pixels'
   | 'decode_too_slow'
   | 'decode_too_large';
@@ -69,6 +70,7 @@ const EXPLANATIONS: Record<RefusalReason, string> = {
   not_an_image: 'The file is not a still JPEG, PNG or WebP image.',
   not_a_video: 'The file is not an MP4, QuickTime, WebM or Matroska video.',
   undecodable: 'The file is damaged, incomplete or uses a codec that cannot be decoded.',
+  external_data: 'The file refers to data outside of it. Send a file that contains all its data.',
   too_many_pixels: 'The picture has too many pixels.',
   decode_too_slow: 'The file took too long to decode.',
   decode_too_large: 'The file needs too much memory to decode.',

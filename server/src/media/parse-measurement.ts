@@ -41,6 +41,7 @@ const Refused = Type.Object(
       'not_an_image',
       'not_a_video',
       'undecodable',
+      'external_data',
       'too_many_pixels',
       'decode_too_slow',
       'decode_too_large',

@@ -12,9 +12,11 @@ test('the duration is from the first frame to the end of the last one', () => {
   assert.equal(durationOf([5, 0.5], [5.5, 0.5], [6, 0.5]), 1.5);
 });
 
-test('the last frame counts for at most one second, or for the longest gap if longer', () => {
-  assert.equal(durationOf([0, 36_000]), 1);
-  assert.equal(durationOf([0, 1], [2.5, 36_000]), 5);
+test('the last frame counts for its stated duration, up to a minute', () => {
+  assert.equal(durationOf([0, 10]), 10);
+  assert.equal(durationOf([0, 0.5], [0.5, 2]), 2.5);
+  assert.equal(durationOf([0, 36_000]), 60);
+  assert.equal(durationOf([0, 1], [2.5, 36_000]), 62.5);
 });
 
 test('a last frame of unknown duration counts for the average of the others', () => {

@@ -1,5 +1,8 @@
-/** The last frame counts for at most this, or the longest gap between two frames if longer. */
-const LAST_FRAME_SECONDS = 1;
+/**
+ * The last frame counts for what it states, up to this. It is longer than a reference video may
+ * last, so a false duration of hours does not pass.
+ */
+const LAST_FRAME_SECONDS = 60;
 
 /** Collects the times of frames, in seconds of the stream's clock. */
 export interface Timeline {
@@ -15,11 +18,9 @@ export function createTimeline(): Timeline {
   let count = 0;
   let first = 0;
   let last = { shownAt: 0, durationSeconds: 0 };
-  let longestGap = 0;
   return {
     add(shownAt, durationSeconds) {
       const at = shownAt ?? last.shownAt + last.durationSeconds;
-      if (count > 0 && at > last.shownAt) longestGap = Math.max(longestGap, at - last.shownAt);
       first = count === 0 ? at : Math.min(first, at);
       if (count === 0 || at >= last.shownAt) last = { shownAt: at, durationSeconds };
       count += 1;
@@ -29,7 +30,7 @@ export function createTimeline(): Timeline {
       const span = last.shownAt - first;
       const usual = count > 1 ? span / (count - 1) : 0;
       const claimed = last.durationSeconds > 0 ? last.durationSeconds : usual;
-      return span + Math.min(claimed, Math.max(longestGap, LAST_FRAME_SECONDS));
+      return span + Math.min(claimed, LAST_FRAME_SECONDS);
     },
   };
 }

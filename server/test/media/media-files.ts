@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { deflateSync } from 'node:zlib';
 import { Encoder, Muxer } from 'node-av/api';
 import {
   AV_LOG_QUIET,
@@ -296,4 +297,38 @@ export function withFlippedBytes(bytes: Buffer, seed: number, count: number): Bu
     flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << random.below(8)), at);
   }
   return flipped;
+}
+
+/** The containers from the file down to the list of its data references. */
+const WAY_TO_REFERENCES = ['moov', 'trak', 'mdia', 'minf', 'dinf', 'dref', 'url '];
+
+/** The mp4, whose index comes last, with bytes put into its data reference; all sizes fit. */
+export function insertInBoxes(mp4: Buffer, position: number, inserted: Buffer): Buffer {
+  const bytes = Buffer.concat([mp4.subarray(0, position), inserted, mp4.subarray(position)]);
+  for (const type of WAY_TO_REFERENCES) {
+    const at = mp4.lastIndexOf(type, position) - 4;
+    bytes.writeUInt32BE(mp4.readUInt32BE(at) + inserted.length, at);
+  }
+  return bytes;
+}
+
+/** The mp4, whose index comes last, with its index compressed as QuickTime did (`cmov`). */
+export function withCompressedIndex(mp4: Buffer): Buffer {
+  const at = mp4.lastIndexOf('moov') - 4;
+  const index = mp4.subarray(at);
+  const size = Buffer.alloc(4);
+  size.writeUInt32BE(index.length);
+  const data = box('cmvd', size, deflateSync(index));
+  return Buffer.concat([
+    mp4.subarray(0, at),
+    box('moov', box('cmov', box('dcom', Buffer.from('zlib')), data)),
+  ]);
+}
+
+function box(type: string, ...content: Buffer[]): Buffer {
+  const body = Buffer.concat(content);
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(body.length + 8, 0);
+  head.write(type, 4, 'latin1');
+  return Buffer.concat([head, body]);
 }

@@ -125,19 +125,17 @@ async function record(
   }
 }
 
-/** How long the recording of an outcome is retried while the database can't be reached. */
-const RECORD_SECONDS = 120;
+/** The pause before an outcome is recorded again. */
 const RECORD_PAUSE_SECONDS = 0.5;
 
+/** Retries the work until the database can be reached, or this process has closed it. */
 async function whenReachable<T>(deps: SubmitStepDeps, work: () => Promise<T>): Promise<T> {
-  const startedAt = deps.monotonic();
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      const isLate = deps.monotonic() - startedAt > RECORD_SECONDS * 1000;
       const isClosed = error instanceof DatabaseClosed; // the process shuts down
-      if (isLate || isClosed || !isDatabaseUnavailable(error)) throw error;
+      if (isClosed || !isDatabaseUnavailable(error)) throw error;
       await deps.pause(RECORD_PAUSE_SECONDS);
     }
   }

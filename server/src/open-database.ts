@@ -7,8 +7,8 @@ import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { installQueue } from './queue/queue.ts';
 
-/** Connections of the process's own pool. Its queue has four more, and a worker one for LISTEN. */
-const CONNECTIONS = 24;
+/** For operator commands: a listing of many rows may take longer than a request. */
+const COMMAND_POOL = { connections: 4, statementSeconds: 30 };
 
 /** An open database with a schema that this program can work on. */
 export interface OpenedDatabase {
@@ -30,6 +30,8 @@ export interface OpenOptions {
   migrates: boolean;
   /** Receives the progress of migrations, one line at a time. */
   report?: (text: string) => void;
+  /** See {@link openDatabase}; without it, the pool suits an operator command. */
+  pool?: { connections: number; statementSeconds?: number };
 }
 
 /**
@@ -38,7 +40,7 @@ export interface OpenOptions {
  */
 export async function openConfiguredDatabase(
   config: DatabaseConfig,
-  { log, migrates, report = () => {} }: OpenOptions,
+  { log, migrates, report = () => {}, pool = COMMAND_POOL }: OpenOptions,
 ): Promise<OpenedDatabase> {
   const { databaseUrl, dataDir } = config;
   const embedded =
@@ -55,7 +57,7 @@ export async function openConfiguredDatabase(
     } else {
       await checkSchema(url);
     }
-    const db = openDatabase({ url, connections: CONNECTIONS, log });
+    const db = openDatabase({ url, ...pool, log });
     return {
       url,
       db,

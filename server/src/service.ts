@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
+import { isReady } from './database/readiness.ts';
 import { createApp } from './http/app.ts';
 import { healthRoutes } from './http/operations/health.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
@@ -91,7 +92,7 @@ async function startRoles(
   const works = config.roles.has('worker');
   const metrics = createMetrics(db);
   let isStarted = false;
-  healthRoutes(metrics.app, { isReady: async () => isStarted && isReachable(db) });
+  healthRoutes(metrics.app, { isReady: async () => isStarted && (await isReady(db)) });
   await listenForMetrics(config, metrics, closers);
   const queue = await openQueue({ url: opened.url, db, log, work: works });
   closers.push(() => queue.close());
@@ -140,7 +141,7 @@ async function listenForClients(
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
     clientHosts: config.clientHosts,
-    isReady: () => isReachable(db),
+    isReady: () => isReady(db),
     onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,
   });
@@ -184,13 +185,6 @@ async function closeWithin(seconds: number, app: FastifyInstance): Promise<void>
   app.server.keepAliveTimeout = 1; // milliseconds, after the last response of a connection
   const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);
   await app.close().finally(() => clearTimeout(timer));
-}
-
-async function isReachable(db: Database): Promise<boolean> {
-  return db.query({ name: 'ready', text: 'select 1' }).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Dependencies that several parts of the service share. */

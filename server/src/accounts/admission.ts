@@ -44,6 +44,10 @@ export interface AdmissionRequest {
 const MAX_REQUESTS = 64;
 /** How many statements a route may run at once in a process. */
 const MAX_STATEMENTS = 3;
+/** How many requests of a route may wait for a statement in a process. */
+const MAX_WAITING = 5000;
+const BUSY =
+  'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
 
 /**
  * Makes a function that authenticates a request, counts it in the rate window of its API key and
@@ -70,6 +74,8 @@ export function openAdmission<Row extends object>(
   const admit = batch({
     maxItems: MAX_REQUESTS,
     concurrency: MAX_STATEMENTS,
+    maxWaiting: MAX_WAITING,
+    tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
     keyOf: ({ secretHash }: Batched) => secretHash.toString('latin1'),
     work: (requests) => admitTogether<Row>(db, sql, { requests, values: read?.values ?? [] }),
   });

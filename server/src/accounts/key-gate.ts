@@ -118,6 +118,8 @@ function openKnownKeys(db: Queryable, now: () => number) {
   const lookUpTogether = batch({
     maxItems: MAX_LOOK_UPS,
     concurrency: 1,
+    maxWaiting: MAX_WAITING,
+    tooMany: tooManyUnknownKeys,
     keyOf: idOf,
     async work(hashes: Buffer[]): Promise<boolean[]> {
       if (freeAt > now()) await delay(Math.min(freeAt - now(), MAX_PAUSE_MS));

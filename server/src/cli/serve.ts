@@ -23,6 +23,7 @@ export async function serve(config: Config): Promise<number> {
     log,
     migrates: true,
     report: (text) => log.info(`migrations: ${text}`),
+    pool: { connections: config.databaseConnections },
   });
   opened.onExit((cause) => {
     log.fatal({ cause }, 'the embedded database ended; the service shuts down');

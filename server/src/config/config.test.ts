@@ -18,6 +18,7 @@ test('without any variable the service has the documented defaults', () => {
     publicUrl: 'http://127.0.0.1:8080',
     dataDir: path.resolve('.data'),
     databaseUrl: undefined,
+    databaseConnections: 24,
     roles: new Set(['api', 'worker']),
     provider: 'local',
     createWaitSeconds: 20,

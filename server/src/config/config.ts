@@ -9,6 +9,7 @@ import {
   port,
   read,
   webAddress,
+  wholeNumber,
 } from '../kernel/variables.ts';
 import { type HostRules, parseAllowList } from '../outbound/addresses.ts';
 import { parseDenyList } from '../outbound/deny-list.ts';
@@ -31,6 +32,8 @@ export interface Config {
   dataDir: string;
   /** undefined: the embedded database. */
   databaseUrl: string | undefined;
+  /** The most connections of the process's pool; the queue has its own. */
+  databaseConnections: number;
   roles: ReadonlySet<Role>;
   /** The name of the provider that gets new tasks. */
   provider: string;
@@ -142,6 +145,7 @@ export function readConfig(env: Environment = process.env): Config {
     metricsPort: metrics === 'off' ? undefined : port(env, 'METRICS_PORT', ''),
     publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
     ...readDatabaseConfig(env),
+    databaseConnections: wholeNumber(env, 'DATABASE_CONNECTIONS', 24, { min: 4, max: 1000 }),
     roles: roles(env),
     provider,
     configuredProviders: readProviders(env, provider),

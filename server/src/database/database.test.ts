@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
 import { until } from '../../test/until.ts';
 import {
@@ -51,6 +52,49 @@ test('a transaction commits all of its statements, and rolls all back when its w
   });
   await assert.rejects(failing, /changed my mind/);
   assert.equal(await total(), 3);
+});
+
+test('a transaction whose failed statement the work ignored is rolled back, and says so', async () => {
+  const before = await total();
+  const ignoring = db.transaction(async (tx) => {
+    await tx.query(ADD, [15]);
+    await tx.query(ADD, [15]).catch(() => {});
+  });
+  await assert.rejects(ignoring, /rolled back/);
+  assert.equal(await total(), before);
+});
+
+test('a read-only server is unavailable', async () => {
+  const writing = db.transaction(async (tx) => {
+    await tx.query({ name: '', text: 'set transaction read only' });
+    await tx.query(ADD, [16]);
+  });
+  await assert.rejects(writing, isDatabaseUnavailable);
+});
+
+test('a transaction that sends nothing for too long is unavailable, and its locks are free', async () => {
+  const idle = db.transaction(async (tx) => {
+    await tx.query({ name: '', text: `set idle_in_transaction_session_timeout = '50ms'` });
+    await tx.query(ADD, [17]);
+    await delay(500);
+    await tx.query(SUM);
+  });
+  await assert.rejects(idle, isDatabaseUnavailable);
+  await db.query(ADD, [17]);
+});
+
+test('a commit waits for the disk, also when the role asks for less', async () => {
+  const [{ role = '' } = {}] = await db.query<{ role: string }>({
+    name: '',
+    text: 'select current_user as role',
+  });
+  const name = new URL(database.url).pathname.slice(1);
+  const set = `alter role ${role} in database ${name} set synchronous_commit = off`;
+  await db.query({ name: '', text: set });
+  const own = openDatabase({ url: database.url, connections: 1, log: quiet });
+  const rows = await own.query({ name: '', text: 'show synchronous_commit' });
+  assert.deepEqual(rows, [{ synchronous_commit: 'on' }]);
+  await own.close();
 });
 
 test('the statements of a snapshot see the same rows and cannot write', async () => {

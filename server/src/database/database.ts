@@ -1,5 +1,7 @@
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
+import { NoResponse, responseSeconds, STATEMENT_SECONDS, withinSeconds } from './connection.ts';
+import { type ConnectionPool, type LentConnection, openPool } from './pool.ts';
 
 /** One SQL statement, prepared once per connection under its name if it has one. */
 export interface Statement {
@@ -78,116 +80,137 @@ export interface Database extends Queryable {
   close(): Promise<void>;
 }
 
-const types = new pg.TypeOverrides();
-// bigint: credits and sizes stay far below 2^53, so JavaScript numbers are exact.
-types.setTypeParser(pg.types.builtins.INT8, Number);
-
 /**
- * Opens a pool of connections.
- * @param url a `postgres://` address
- * @param connections how many connections may be open at a time
+ * Opens a pool of connections. No work waits for long when the database does not respond: it fails
+ * with {@link DatabaseUnavailable}, and the connection is not used again.
+ * @param options.url a `postgres://` address
+ * @param options.connections how many connections may be open at a time
+ * @param options.statementSeconds how long a statement may take; not those of a snapshot
  */
-export function openDatabase(options: { url: string; connections: number; log: Log }): Database {
-  const pool = new pg.Pool({
-    connectionString: options.url,
-    max: options.connections,
-    types,
-    connectionTimeoutMillis: 10_000,
-    statement_timeout: 30_000,
-    idle_in_transaction_session_timeout: 30_000,
-    keepAlive: true,
+export function openDatabase(options: {
+  url: string;
+  connections: number;
+  log: Log;
+  statementSeconds?: number;
+}): Database {
+  const { url, connections, log, statementSeconds = STATEMENT_SECONDS } = options;
+  const settings = {
+    connectionString: url,
+    statement_timeout: statementSeconds * 1000,
     pipeline: true, // statements that don't wait for each other share a network round trip
-  });
-  // The database may stop during the close and break the last connections. This is no warning.
-  let closing = false;
-  pool.on('error', (error) => {
-    if (!closing) options.log.warn({ err: error.message }, 'a database connection was lost');
-  });
-  // Without a listener, a connection that breaks while it is in use would end the process.
-  pool.on('connect', (client) => client.on('error', () => broken.add(client)));
+  };
+  const pool = openPool({ settings, connections, log, onBroken: (client) => broken.add(client) });
+  const seconds = responseSeconds(statementSeconds);
   return {
-    query: (sql, values) => runAlone(pool, sql, values),
-    transaction: (work) => inTransaction(pool, 'begin', work),
-    snapshot: (work) => inTransaction(pool, SNAPSHOT, work),
-    close: () => {
-      closing = true;
-      return pool.end();
-    },
+    query: (sql, values) => withConnection(pool, seconds, (session) => run(session, sql, values)),
+    transaction: (work) => inTransaction(pool, seconds, 'begin', work),
+    snapshot: (work) => inTransaction(pool, undefined, SNAPSHOT, work),
+    close: () => pool.close(),
   };
 }
 
-// No statement timeout: an audit of a large ledger may take longer than 30 seconds.
-const SNAPSHOT = 'begin isolation level repeatable read read only; set local statement_timeout = 0';
+// No timeouts: an audit of a large ledger may take longer, and it computes between statements.
+const SNAPSHOT = `begin isolation level repeatable read read only; set local statement_timeout = 0;
+  set local idle_in_transaction_session_timeout = 0`;
 
 /** Connections that broke. When a statement fails on one, the statement is not the cause. */
-const broken = new WeakSet<pg.PoolClient>();
+const broken = new WeakSet<object>();
 
-/** @throws DatabaseUnavailable; DatabaseClosed after `close` */
-async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+/** A connection, and how long its statements wait for their responses; undefined: without end. */
+interface Session {
+  pool: ConnectionPool;
+  client: LentConnection;
+  seconds: number | undefined;
+}
+
+/**
+ * Lends a connection to the work.
+ * @throws DatabaseUnavailable; DatabaseClosed after `close`
+ */
+async function withConnection<T>(
+  pool: ConnectionPool,
+  seconds: number | undefined,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect().catch((error: unknown) => {
+    throw pool.isClosed ? new DatabaseClosed(error) : new DatabaseUnavailable(error);
+  });
+  let isSound = true;
   try {
-    return await pool.connect();
+    return await work({ pool, client, seconds });
   } catch (error) {
-    throw pool.ending ? new DatabaseClosed(error) : new DatabaseUnavailable(error);
+    isSound = !mayBeConnections(error);
+    throw error;
+  } finally {
+    client.release(!isSound);
   }
 }
 
+/**
+ * Whether a failure may be due to the connection, so that it must be closed: the server may have
+ * become a read-only standby, or a migration may have changed the columns that a statement was
+ * prepared for.
+ */
+function mayBeConnections(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailable) return true;
+  return error instanceof pg.DatabaseError && !error.code?.startsWith('23');
+}
+
 /** @throws DatabaseUnavailable when the connection broke; pg's own error otherwise */
-async function run<Row extends object>(
-  client: pg.PoolClient,
+async function send<Row extends object>(
+  { pool, client, seconds }: Session,
   { name, text }: Statement,
   values: readonly unknown[] = [],
-): Promise<Row[]> {
+): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
+  const sent = client.query<Row & pg.QueryResultRow>({ name, text, values: [...values] });
   try {
-    const query = { name, text, values: [...values] };
-    return (await client.query<Row & pg.QueryResultRow>(query)).rows;
+    return seconds === undefined ? await sent : await withinSeconds(seconds, client, sent);
   } catch (error) {
-    if (error instanceof pg.DatabaseError || !broken.has(client)) throw error;
+    if (error instanceof NoResponse) pool.distrust();
+    else if (error instanceof pg.DatabaseError || !broken.has(client)) throw error;
     throw new DatabaseUnavailable(error);
   }
 }
 
-async function runAlone<Row extends object>(
-  pool: pg.Pool,
+async function run<Row extends object>(
+  session: Session,
   sql: Statement,
   values?: readonly unknown[],
 ): Promise<Row[]> {
-  const client = await connect(pool);
-  let failed = false;
-  try {
-    return await run<Row>(client, sql, values);
-  } catch (error) {
-    failed = true;
-    throw error;
-  } finally {
-    // Closes the connection after a failure, so that the next one prepares the statement again: the
-    // failure may come from a migration that changed the columns that it was prepared for.
-    client.release(failed);
-  }
+  return (await send<Row>(session, sql, values)).rows;
 }
 
-async function inTransaction<T>(
-  pool: pg.Pool,
+function inTransaction<T>(
+  pool: ConnectionPool,
+  seconds: number | undefined,
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  const client = await connect(pool);
-  let failure: Error | undefined;
-  try {
-    await run(client, { name: '', text: begin });
-    const result = await work({
-      query: (sql, values) => run(client, sql, values),
-      isOpen: true,
-    });
-    await run(client, { name: '', text: 'commit' });
-    return result;
-  } catch (error) {
-    await client.query('rollback').catch((cause: Error) => {
-      failure = cause;
-    });
-    throw error;
-  } finally {
-    client.release(failure);
-  }
+  return withConnection(pool, seconds, async (session) => {
+    try {
+      await send(session, { name: '', text: begin });
+      const result = await work({
+        query: (sql, values) => run(session, sql, values),
+        isOpen: true,
+      });
+      await commit(session);
+      return result;
+    } catch (error) {
+      await send(session, { name: '', text: 'rollback' }).catch(() => {});
+      throw error;
+    }
+  });
+}
+
+/**
+ * Commits. Postgres responds to the commit of an aborted transaction with a rollback.
+ * @throws Error when the transaction was rolled back, because one of its statements had failed and
+ * the work ignored that
+ */
+async function commit(session: Session): Promise<void> {
+  const { command } = await send(session, { name: '', text: 'commit' });
+  if (command === 'COMMIT') return;
+  throw new Error('the transaction was rolled back: one of its statements had failed');
 }
 
 /**
@@ -232,8 +255,11 @@ function textOf(cause: unknown): string {
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
 
-/** SQLSTATE classes: connection exception, no resources, operator intervention, rollback. */
-const UNAVAILABLE_STATES = /^(08|53|57|40)/;
+/**
+ * SQLSTATE classes: connection exception, no resources, operator intervention, rollback. Also a
+ * read-only standby, and a transaction that the server ended because it waited too long.
+ */
+const UNAVAILABLE_STATES = /^(08|53|57|40|25006|25P03|25P04)/;
 /** For errors of the queue's own pool (pg-boss): they are not wrapped in DatabaseUnavailable. */
 const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/;
 

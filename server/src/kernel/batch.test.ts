@@ -3,10 +3,12 @@ import { test } from 'node:test';
 import { batch } from './batch.ts';
 
 /** Batches that end when the test calls `end` or `fail`. */
-function controlled(options: { maxItems: number; concurrency: number }) {
+function controlled(options: { maxItems: number; concurrency: number; maxWaiting?: number }) {
   const batches: Array<{ items: string[]; end: () => void; fail: (error: Error) => void }> = [];
   const call = batch({
+    maxWaiting: 99,
     ...options,
+    tooMany: () => new Error('too many calls wait'),
     keyOf: (item: string) => item,
     work: (items) =>
       new Promise<string[]>((resolve, reject) => {
@@ -68,4 +70,17 @@ test('a failed batch fails only its own calls, and the next batch runs', async (
   await tick();
   batches[1]?.end();
   assert.equal(await found, 'b!');
+});
+
+test('a call is refused at once when too many calls wait', async () => {
+  const { call, batches, tick } = controlled({ maxItems: 1, concurrency: 1, maxWaiting: 2 });
+  const first = call('a');
+  await tick();
+  const waiting = [call('b'), call('c')];
+  await assert.rejects(call('d'), /too many calls wait/);
+  for (let n = 0; n < 3; n += 1) {
+    batches[n]?.end();
+    await tick();
+  }
+  assert.deepEqual(await Promise.all([first, ...waiting]), ['a!', 'b!', 'c!']);
 });

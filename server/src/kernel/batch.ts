@@ -11,6 +11,10 @@ interface BatchOptions<Item, Result> {
   maxItems: number;
   /** How many batches may run at a time. */
   concurrency: number;
+  /** How many items may wait for a batch. */
+  maxWaiting: number;
+  /** The error of an item that finds so many waiting. */
+  tooMany(): Error;
   /** Items of the same key are never in one batch. */
   keyOf(item: Item): string;
   /** Does the work of one batch and returns the results in the order of the items. */
@@ -47,6 +51,7 @@ export function batch<Item, Result>(
   };
   return (item) =>
     new Promise((resolve, reject) => {
+      if (waiting.length >= options.maxWaiting) return reject(options.tooMany());
       waiting.push({ item, key: options.keyOf(item), resolve, reject });
       schedule();
     });

@@ -39,6 +39,19 @@ export function number(
   return value;
 }
 
+/** A whole number within the bounds. */
+export function wholeNumber(
+  env: Environment,
+  name: string,
+  fallback: number,
+  { min, max }: { min: number; max: number },
+): number {
+  const text = read(env, name, String(fallback));
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= min && value <= max)) bad(name, text, `a whole number from ${min} to ${max}`);
+  return value;
+}
+
 /** Calls `work` and prefixes its UsageError, if any, with the names of these variables. */
 export function namingVariables<Result>(variables: string, work: () => Result): Result {
   try {

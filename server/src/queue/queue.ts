@@ -28,6 +28,24 @@ export interface Queue {
 
 const SCHEMA = 'pgboss';
 
+/** Connections of the queue's own pool. A worker has one more, which listens for wake-ups. */
+const QUEUE_CONNECTIONS = 4;
+
+/**
+ * pg-boss hands these to pg. When the database does not respond, a statement fails and its
+ * connection is destroyed. Maintenance may take longer than the statements of a request.
+ */
+const CONNECTION_LIMITS = {
+  connectionTimeoutMillis: 3000,
+  query_timeout: 5000,
+  statement_timeout: 4500,
+  idle_in_transaction_session_timeout: 5000,
+  keepAlive: true,
+  keepAliveInitialDelayMillis: 5000,
+  notifyHeartbeatIntervalMs: 5000,
+  notifyHeartbeatTimeoutMs: 3000,
+};
+
 // Workers of pg-boss LISTEN on this channel. The notifications of pg-boss are off, because NOTIFY
 // inside the create transaction makes all commits wait for one lock (measured: 4,000/s become
 // 1,200/s). So the queue notifies after the commit, with one NOTIFY for several wake-ups.
@@ -50,7 +68,8 @@ export async function openQueue(options: {
   const boss = new PgBoss({
     connectionString: url,
     schema: SCHEMA,
-    max: 4,
+    ...CONNECTION_LIMITS,
+    max: QUEUE_CONNECTIONS,
     supervise: work,
     schedule: false,
     useListenNotify: work,

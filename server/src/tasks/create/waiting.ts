@@ -5,6 +5,8 @@ import { readTasks, type Task } from '../task.ts';
 
 /** How often the tasks of waiting requests are read: one query per tick for all of them. */
 const TICK_SECONDS = 0.03;
+/** The pause after a failed read. */
+const PAUSE_SECONDS = 0.5;
 
 /** The requests of this process that wait for the outcome of their task's acceptance. */
 export interface Waiting {
@@ -39,8 +41,9 @@ export function createWaiting(deps: { db: Database; log: Log }): Waiting {
     ticking = true;
     while (waiters.size > 0) {
       await delay(TICK_SECONDS * 1000);
-      await tick().catch((error: Error) => {
+      await tick().catch(async (error: Error) => {
         deps.log.warn({ err: error.message }, 'the tasks of waiting requests could not be read');
+        await delay(PAUSE_SECONDS * 1000);
       });
     }
     ticking = false;

@@ -1,0 +1,105 @@
+import pg from 'pg';
+
+/** A new connection is given up after this many seconds. */
+const CONNECT_SECONDS = 3;
+/** The server ends a statement after this many seconds, if the caller names no other time. */
+export const STATEMENT_SECONDS = 3;
+/**
+ * The client waits this much longer than the server for the end of a statement. So only a server
+ * that does not respond at all makes the client give up.
+ */
+const MARGIN_SECONDS = 1;
+/** The server ends a transaction whose client sends nothing for this long: its locks are free. */
+const IDLE_IN_TRANSACTION_SECONDS = 5;
+/** A connection that is closed is destroyed after this time if the server does not close it. */
+const CLOSE_SECONDS = 1;
+
+const types = new pg.TypeOverrides();
+// bigint: credits and sizes stay far below 2^53, so JavaScript numbers are exact.
+types.setTypeParser(pg.types.builtins.INT8, Number);
+
+/**
+ * A connection that never waits without end: neither to connect, nor for a response, nor to close.
+ * Without these limits, a server that vanishes without closing its connections freezes the process.
+ */
+export class Connection extends pg.Client {
+  constructor(config: pg.ClientConfig = {}) {
+    super({
+      ...config,
+      types,
+      connectionTimeoutMillis: CONNECT_SECONDS * 1000,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_SECONDS * 1000,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 5000,
+    });
+    // Without a listener, an error of the connection would end the process.
+    this.on('error', () => {});
+  }
+
+  override end(): Promise<void>;
+  override end(callback: (error: Error) => void): void;
+  override end(callback?: (error: Error) => void): Promise<void> | undefined {
+    const timer = setTimeout(() => this.connection.stream.destroy(), CLOSE_SECONDS * 1000);
+    this.once('end', () => clearTimeout(timer));
+    if (callback === undefined) return super.end().finally(() => clearTimeout(timer));
+    super.end((error) => {
+      clearTimeout(timer);
+      callback(error);
+    });
+  }
+}
+
+/**
+ * Settings of each connection. A commit is on disk, and on the synchronous replicas if there are
+ * any, before it is reported; `remote_apply` waits even longer. The compare-and-set of a task needs
+ * `read committed`. The keep-alive lets the server close the connections of a vanished client.
+ */
+const SESSION = `select
+  set_config('synchronous_commit', case current_setting('synchronous_commit')
+    when 'remote_apply' then 'remote_apply' else 'on' end, false),
+  set_config('default_transaction_isolation', 'read committed', false),
+  set_config('tcp_keepalives_idle', '10', false),
+  set_config('tcp_keepalives_interval', '5', false),
+  set_config('tcp_keepalives_count', '3', false)`;
+
+/** Makes the settings of a new connection. */
+export async function prepareConnection(client: pg.Client): Promise<void> {
+  await withinSeconds(CONNECT_SECONDS, client, client.query(SESSION));
+}
+
+/** No response came within the time. The statement may have taken effect, or may still do so. */
+export class NoResponse extends Error {
+  override name = 'NoResponse';
+}
+
+/** How long the client waits for a statement that the server ends after this time. */
+export function responseSeconds(statementSeconds: number): number {
+  return statementSeconds + MARGIN_SECONDS;
+}
+
+/**
+ * Waits for the response to a statement. If it does not come in time, destroys the connection: a
+ * late response must not be read as the response to another statement.
+ * @throws NoResponse
+ */
+export async function withinSeconds<T>(
+  seconds: number,
+  client: Pick<pg.Client, 'connection'>,
+  response: Promise<T>,
+): Promise<T> {
+  const error = new NoResponse(`the database did not respond within ${seconds} s`);
+  let late = false;
+  const giveUp = () => {
+    late = true;
+    client.connection.stream.destroy(error);
+  };
+  // A process that was suspended reads first what has arrived in the meantime.
+  const timer = setTimeout(() => setTimeout(giveUp, 50), seconds * 1000);
+  try {
+    return await response;
+  } catch (failure) {
+    throw late ? error : failure;
+  } finally {
+    clearTimeout(timer);
+  }
+}

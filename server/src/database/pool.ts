@@ -1,0 +1,103 @@
+import pg from 'pg';
+import type { Log } from '../kernel/log.ts';
+import { Connection, NoResponse, prepareConnection } from './connection.ts';
+import { watchForOutage } from './outage.ts';
+
+/** How long work waits for a connection when all are in use. */
+const WAIT_SECONDS = 8;
+/** How much work may wait for a connection. */
+const MAX_WAITING = 5000;
+
+/** A connection that is lent to one piece of work. Release it with an error to close it. */
+export type LentConnection = Connection & Pick<pg.PoolClient, 'release'>;
+
+export interface ConnectionPool {
+  readonly isClosed: boolean;
+  /** @throws pg's error or {@link NoResponse} when no connection can be had now */
+  connect(): Promise<LentConnection>;
+  /** Closes the idle connections, because the server did not respond on another one. */
+  distrust(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a pool of connections.
+ * @param options.settings for each connection
+ * @param options.onBroken called for each connection that breaks while it is in use
+ */
+export function openPool(options: {
+  settings: pg.ClientConfig;
+  connections: number;
+  log: Log;
+  onBroken(client: object): void;
+}): ConnectionPool {
+  const { settings, connections, log } = options;
+  const pool = new pg.Pool({
+    ...settings,
+    Client: Connection,
+    max: connections,
+    connectionTimeoutMillis: WAIT_SECONDS * 1000,
+    // The pool waits for it, which its type does not say.
+    onConnect: (client) => prepareConnection(client as Connection),
+  });
+  const idle = new Set<Connection>();
+  const distrusted = new WeakSet<object>();
+  // The database may stop during the close and break the last connections. This is no warning.
+  let isClosed = false;
+  pool.on('error', (error, client) => {
+    if (isClosed || distrusted.has(client)) return;
+    log.warn({ err: error.message }, 'a database connection was lost');
+  });
+  pool.on('connect', (client) => client.on('error', () => options.onBroken(client)));
+  pool.on('acquire', (client) => idle.delete(client));
+  pool.on('release', (_error, client) => idle.add(client));
+  pool.on('remove', (client) => idle.delete(client));
+  const outage = watchForOutage({ attempt: () => attempt(settings), log });
+  const distrust = () => {
+    for (const client of idle) {
+      distrusted.add(client);
+      client.connection.stream.destroy(new NoResponse('another connection got no response'));
+    }
+    idle.clear();
+    outage.suspect();
+  };
+  return {
+    get isClosed() {
+      return isClosed;
+    },
+    async connect() {
+      outage.check();
+      if (pool.waitingCount >= MAX_WAITING) throw new Error('too much work waits for a connection');
+      const lending = pool.connect();
+      try {
+        return (await outage.orBegins(lending)) as LentConnection;
+      } catch (error) {
+        lending.then(
+          (client) => client.release(true),
+          () => {},
+        );
+        if (!(error instanceof pg.DatabaseError) && !isClosed) outage.suspect();
+        throw error;
+      }
+    },
+    distrust,
+    close() {
+      isClosed = true;
+      outage.close();
+      return pool.end();
+    },
+  };
+}
+
+/** @throws when the server does not respond. An error that it sends is a response. */
+async function attempt(settings: pg.ClientConfig): Promise<void> {
+  const client = new Connection(settings);
+  try {
+    await client.connect();
+    await prepareConnection(client);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+  } finally {
+    await client.end();
+  }
+}

@@ -37,7 +37,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${process.pid}_${Date.now()}_${Math.floor(Math.random() * 1e9)}`;
   await cloneTemplate(server.url, name);
   const url = withDatabase(server.url, name);
-  const db = openDatabase({ url, connections: 12, log: quiet });
+  const db = openDatabase({ url, connections: 12, log: quiet, statementSeconds: 30 });
   return {
     url,
     db,

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
+import { pipeline } from 'node:stream/promises';
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { COMMANDS } from './cli/commands.ts';
 import { printPlain } from './cli/print.ts';
+import { RowStream } from './cli/row-stream.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
 
@@ -44,12 +46,22 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
     }
     const { command, json } = parsed;
     const result = await command.run(opened.db, parsed);
-    process.stdout.write(json ? `${JSON.stringify(result)}\n` : printPlain(result));
+    if (result instanceof RowStream) await printStream(result.print(json));
+    else process.stdout.write(json ? `${JSON.stringify(result)}\n` : printPlain(result));
     hintAtNextPage(parsed, result);
     const failed = typeof result === 'object' && result !== null && 'ok' in result && !result.ok;
     return failed ? 1 : 0;
   } finally {
     await opened.close();
+  }
+}
+
+/** Ends quietly when the reader has closed the pipe, as `head` does. */
+async function printStream(pieces: AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(pieces, process.stdout, { end: false });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error;
   }
 }
 

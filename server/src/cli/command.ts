@@ -38,7 +38,7 @@ export interface Command {
   cursorOf?(row: object): string;
   /** Whether it brings the schema up to date. Other commands refuse an older schema. */
   migrates?: boolean;
-  /** @returns what the command prints: one object or a list of objects */
+  /** @returns what the command prints: one object, a list of objects, or a RowStream */
   run(db: Database, args: Arguments): Promise<unknown>;
 }
 

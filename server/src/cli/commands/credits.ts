@@ -2,12 +2,14 @@ import { findAccount } from '../../accounts/accounts.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
+import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/account-statement.ts';
 import { clawBack } from '../../ledger/debts.ts';
 import { adjust, balances, type Grant, grant } from '../../ledger/ledger.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import type { CreditKind } from '../../ledger/transfer.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { type Arguments, type Command, requiredOption } from '../command.ts';
+import { RowStream } from '../row-stream.ts';
 
 export const CREDIT_COMMANDS: readonly Command[] = [
   {
@@ -17,7 +19,7 @@ export const CREDIT_COMMANDS: readonly Command[] = [
     options: ['kind', 'reference', 'expires-at'],
     reason: 'optional',
     run: async (db, args) => {
-      const expiresAt = readExpiry(args.options['expires-at']);
+      const expiresAt = readTime(args.options, 'expires-at');
       const movement = { ...(await readMovement(db, args)), expiresAt };
       return shown(db, movement, await grant(db, movement, recordOf(args, movement)));
     },
@@ -39,6 +41,13 @@ export const CREDIT_COMMANDS: readonly Command[] = [
     options: ['payment', 'reference'],
     reason: 'required',
     run: async (db, args) => takeBack(db, args),
+  },
+  {
+    usage: 'credits statement ACCOUNT [--kind KIND] [--from ISO] [--until ISO] [--csv]',
+    summary: 'Show every movement of credits with the balances after it, and totals',
+    options: ['kind', 'from', 'until'],
+    flags: ['csv'],
+    run: statementOf,
   },
   {
     usage: 'credits show ACCOUNT',
@@ -63,11 +72,24 @@ function recordOf({ action }: Arguments, { accountId: target, ...details }: Gran
   return (tx: Transaction) => recordAction(tx, action, { target, details });
 }
 
-function readExpiry(text: string | undefined): Date | undefined {
+async function statementOf(db: Database, { words: [account = ''], options }: Arguments) {
+  const accountId = await findAccount(db, account);
+  const { movements, totals } = await openStatement(db, accountId, {
+    kinds: options.kind === undefined ? ['paid', 'promotional'] : [readKind(options.kind)],
+    from: readTime(options, 'from'),
+    until: readTime(options, 'until'),
+  });
+  const isCsv = options.csv !== undefined;
+  const rows = { name: 'movements', columns: MOVEMENT_COLUMNS, rows: movements, isCsv };
+  return new RowStream(rows, () => ({ account_id: accountId, totals: totals() }));
+}
+
+function readTime(options: Arguments['options'], name: string): Date | undefined {
+  const text = options[name];
   if (text === undefined) return undefined;
-  const expiresAt = readIsoTime(text);
-  if (expiresAt) return expiresAt;
-  throw new UsageError('--expires-at must be an ISO 8601 time, for example 2030-01-31T00:00:00Z');
+  const time = readIsoTime(text);
+  if (time) return time;
+  throw new UsageError(`--${name} must be an ISO 8601 time, for example 2030-01-31T00:00:00Z`);
 }
 
 async function takeBack(db: Database, { words, options, action }: Arguments) {

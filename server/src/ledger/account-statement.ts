@@ -1,0 +1,146 @@
+import { type Database, namedStatement, type Queryable } from '../database/database.ts';
+import { bringUpToDate } from './lots.ts';
+import type { BalanceName, CreditKind, Reason } from './transfer.ts';
+
+/** A transfer as a statement of account shows it, with the balances after it. */
+export interface Movement {
+  at: Date;
+  kind: CreditKind;
+  reason: Reason;
+  credits: number;
+  from: BalanceName;
+  to: BalanceName;
+  /** Of a reserve and its settlement. */
+  task_id: string | null;
+  reference: string;
+  note: string | null;
+  /** Of a grant whose credits expire. */
+  expires_at: Date | null;
+  available_after: number;
+  reserved_after: number;
+  debt_after: number;
+}
+
+/** The names of a movement's members, in their order. */
+export const MOVEMENT_COLUMNS: readonly (keyof Movement)[] = [
+  'at',
+  'kind',
+  'reason',
+  'credits',
+  'from',
+  'to',
+  'task_id',
+  'reference',
+  'note',
+  'expires_at',
+  'available_after',
+  'reserved_after',
+  'debt_after',
+];
+
+interface Balances {
+  available: number;
+  reserved: number;
+  debt: number;
+}
+
+/** The sums of the movements of one kind that a statement shows. */
+interface KindTotals {
+  kind: CreditKind;
+  movements: number;
+  /** The balances before the first movement, and after the last one. */
+  opening: Balances;
+  closing: Balances;
+  /** Credits by reason; an adjustment is `adjust_up` or `adjust_down`. */
+  credits: Record<string, number>;
+}
+
+export interface AccountStatement {
+  /** Reads from the database page by page. To be read once. */
+  movements: AsyncIterable<Movement>;
+  /** The totals of the movements that were read. */
+  totals(): KindTotals[];
+}
+
+interface Period {
+  kinds: readonly CreditKind[];
+  /** The movements from this time on; undefined: from the first one. */
+  from: Date | undefined;
+  /** The movements before this time; undefined: up to now. */
+  until: Date | undefined;
+}
+
+/** Brings the balances of an account up to date and reads their movements, oldest first by kind. */
+export async function openStatement(
+  db: Database,
+  accountId: string,
+  period: Period,
+): Promise<AccountStatement> {
+  for (const kind of period.kinds) {
+    await db.transaction((tx) => bringUpToDate(tx, { accountId, kind }));
+  }
+  const totals = period.kinds.map((kind): KindTotals => {
+    const zero = { available: 0, reserved: 0, debt: 0 };
+    return { kind, movements: 0, opening: zero, closing: zero, credits: {} };
+  });
+  return { movements: readAll(db, accountId, period, totals), totals: () => totals };
+}
+
+async function* readAll(
+  db: Queryable,
+  accountId: string,
+  period: Period,
+  totals: KindTotals[],
+): AsyncGenerator<Movement> {
+  for (const sums of totals) {
+    let debt = 0;
+    for await (const row of readRows(db, accountId, sums.kind)) {
+      debt += row.credits * (Number(row.from === 'debt') - Number(row.to === 'debt'));
+      const { available_after: available, reserved_after: reserved, at } = row;
+      if (period.until && at >= period.until) continue;
+      sums.closing = { available, reserved, debt };
+      if (period.from && at < period.from) {
+        sums.opening = sums.closing;
+        continue;
+      }
+      count(sums, row);
+      yield { ...row, debt_after: debt };
+    }
+  }
+}
+
+function count(sums: KindTotals, { reason, from, credits }: Row): void {
+  const adjusted = from === 'available' ? 'adjust_down' : 'adjust_up';
+  const name = reason === 'adjust' ? adjusted : reason;
+  sums.movements += 1;
+  sums.credits[name] = (sums.credits[name] ?? 0) + credits;
+}
+
+const PAGE = 1000;
+
+type Row = Omit<Movement, 'debt_after'>;
+
+const READ = namedStatement(
+  'ledger_movements',
+  ['accountId', 'kind', 'after'],
+  `select id, created_at as at, kind, reason, credits, source as "from", target as "to",
+     case when reason in ('reserve', 'capture', 'refund')
+       then substr(reference, position(':' in reference) + 1) end as task_id,
+     reference, note, expires_at, available_after, reserved_after
+   from ledger_transfers where account_id = :accountId and kind = :kind and id > :after
+   order by id limit ${PAGE}`,
+);
+
+async function* readRows(db: Queryable, accountId: string, kind: CreditKind): AsyncGenerator<Row> {
+  for (let after = 0; ; ) {
+    const rows = await db.query<Row & { id: number }>(
+      READ,
+      READ.values({ accountId, kind, after }),
+    );
+    for (const { id, ...row } of rows) {
+      after = id;
+      yield row;
+    }
+    if (rows.length < PAGE) return;
+  }
+}

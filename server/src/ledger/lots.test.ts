@@ -9,6 +9,7 @@ import { auditLedger } from './audit.ts';
 import { clawBack } from './debts.ts';
 import { adjust, balances, grant, reserve, settle } from './ledger.ts';
 import { GRACE_DAYS } from './lot-book.ts';
+import { bringUpToDate } from './lots.ts';
 import { bringDueUpToDate } from './upkeep.ts';
 
 let database: TestDatabase;
@@ -54,6 +55,10 @@ async function settleNow(
   outcome: 'capture' | 'refund',
 ): Promise<void> {
   await db.transaction((tx) => settle(tx, { accountId, taskId, credits, outcome }));
+}
+
+async function bringPaidUpToDate(accountId: string): Promise<void> {
+  await db.transaction((tx) => bringUpToDate(tx, { accountId, kind: 'paid' }));
 }
 
 function sweep(): Promise<number> {
@@ -158,9 +163,10 @@ test('grace is given once: a task that is refunded again and again does not rene
   const first = await reserveNow(accountId, 50);
   await database.setClock(DAY);
   await settleNow(accountId, first, 50, 'refund');
-  await database.setClock(GRACE_DAYS * DAY);
+  await database.setClock((1 + GRACE_DAYS) * DAY - HOUR);
   const second = await reserveNow(accountId, 50);
-  await database.setClock((GRACE_DAYS + 2) * DAY);
+  await bringPaidUpToDate(accountId); // the next time would be in a day
+  await database.setClock((1 + GRACE_DAYS) * DAY + HOUR);
   await settleNow(accountId, second, 50, 'refund');
   await assert.rejects(reserveNow(accountId, 1), { code: 'insufficient_credits' });
 });

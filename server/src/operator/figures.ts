@@ -1,4 +1,5 @@
 import { type Queryable, statement } from '../database/database.ts';
+import { type UnservedTasks, unservedTasks } from './unserved.ts';
 
 /** Figures about all tasks, for metrics. Ages are in seconds. */
 export interface Figures {
@@ -8,6 +9,7 @@ export interface Figures {
   orphans: { provider: string; state: string; jobs: number }[];
   losses: { provider: string; tasks: number; credits: number }[];
   closed: { subject: string; cause: string; seconds: number }[];
+  unserved: UnservedTasks[];
 }
 
 const LIVE = statement(
@@ -68,13 +70,14 @@ const CLOSED = statement(
  * contain only live tasks and rare rows.
  */
 export async function readFigures(db: Queryable): Promise<Figures> {
-  const [live, held, reconciled, orphans, losses, closed] = await Promise.all([
+  const [live, held, reconciled, orphans, losses, closed, unserved] = await Promise.all([
     db.query<Figures['live'][number]>(LIVE),
     db.query<Figures['held'][number]>(HELD),
     db.query<Figures['reconciled'][number]>(RECONCILED),
     db.query<Figures['orphans'][number]>(ORPHANS),
     db.query<Figures['losses'][number]>(LOSSES),
     db.query<Figures['closed'][number]>(CLOSED),
+    unservedTasks(db),
   ]);
-  return { live, held, reconciled, orphans, losses, closed };
+  return { live, held, reconciled, orphans, losses, closed, unserved };
 }

@@ -4,6 +4,7 @@ import { freezeClock } from '../../test/frozen-clock.ts';
 import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
 import type { Database } from '../database/database.ts';
 import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
+import { createClaimRules } from './claim-rules.ts';
 import { release } from './lease.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, moveNow, Superseded } from './transitions.ts';
@@ -183,4 +184,15 @@ test('tasks to ingest are taken from each account in turn', async () => {
   const claimed = await claims('ingest', { places: 4, accountLimit: 6 });
   assert.deepEqual(idsOf(claimed), [...busy.slice(0, 2), ...others].sort());
   for (const task of claimed) await release(db, task);
+});
+
+test('two accounts with slow hosts leave most places to others', async () => {
+  const rules = createClaimRules({ providers: [], ingestPlaces: 32, monotonic: () => 0 });
+  const accountLimit = rules.accountLimit();
+  for (let account = 0; account < 2; account += 1) await shareAccount(await makeIngestTasks(12));
+  const slow = await claims('ingest', { places: 32, accountLimit });
+  assert.equal(slow.length, 8);
+  const [other] = await makeIngestTasks(1);
+  const claimed = await claims('ingest', { places: 32 - slow.length, accountLimit });
+  assert.deepEqual(idsOf(claimed), [other]);
 });

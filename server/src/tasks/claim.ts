@@ -28,8 +28,8 @@ export function poolOf({ phase, held_cause, request }: Task): WorkerPool {
 
 const TO_INGEST = `phase in ('reserved', 'ingesting') and request->>'mode' <> 'text-to-video'`;
 
-// The same as poolOf, and word for word the expression of the index tasks_due_in_pool.
-const POOL = `(case when ${TO_INGEST} then 'ingest'
+/** SQL: the same as {@link poolOf}, word for word the expression of the index tasks_due_in_pool. */
+export const POOL = `(case when ${TO_INGEST} then 'ingest'
     when phase in ('reserved', 'ingesting', 'submitting') then 'submit'
     when phase = 'archiving' then 'archive'
     when held_cause = 'acceptance' then 'find'

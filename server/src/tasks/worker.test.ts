@@ -195,3 +195,31 @@ test('the lease of a long step is renewed, so no other worker leases the task', 
   assert.equal(steps, 1);
   goAhead.resolve();
 });
+
+test('a worker reports its providers while it runs', async (t) => {
+  const fixture = await openFixture(t);
+  const worker = await startWorker(t, fixture, {});
+  const reported = async () => {
+    const text = 'select providers, ingest_places from workers';
+    return fixture.db.query<{ providers: string[] }>({ name: '', text });
+  };
+  const [row] = await until(reported, (rows) => rows.length === 1);
+  assert.deepEqual(row, { providers: ['scripted'], ingest_places: 32 });
+  await worker.stopClaiming();
+  assert.deepEqual(await reported(), []);
+});
+
+test('a worker leaves the tasks of other providers alone', async (t) => {
+  const fixture = await openFixture(t);
+  const begun: string[] = [];
+  const run = (task: Task) => {
+    begun.push(task.id);
+    return goOn(fixture, task);
+  };
+  await startWorker(t, fixture, { run });
+  const other = (await makeTask(fixture, { providerName: 'elsewhere' })).task;
+  const { task } = await makeTask(fixture);
+  await untilIn(fixture, task.id, 'generating');
+  assert.ok(!begun.includes(other.id));
+  assert.equal((await readTask(fixture.db, other.id)).lease, 0);
+});

@@ -4,24 +4,26 @@ import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import { QUEUE_NAMES, type Queue, type QueueName } from '../queue/queue.ts';
 import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
+import { createClaimRules } from './claim-rules.ts';
 import { release, renew } from './lease.ts';
+import { REPORT_SECONDS, reportAlive, reportGone } from './live-workers.ts';
 import { createPool, type Pool } from './pool.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
-/** How many tasks one process works on at once in each worker pool. */
+/**
+ * How many tasks one process works on at once in each worker pool. Many ingests only wait for slow
+ * hosts; two files at a time are decoded.
+ */
 const PLACES: Record<WorkerPool, number> = {
-  ingest: 8,
+  ingest: 32,
   submit: 32,
   poll: 32,
   find: 16,
   archive: 8,
 };
 const SWEEP_SECONDS = 0.5;
-
-/** How many tasks of one account may fetch their files at a time, in all processes together. */
-const FETCHES_PER_ACCOUNT = 4;
 
 /** The worker pool that the wake-ups of a queue are for. */
 const POOL_OF_QUEUE: Record<QueueName, WorkerPool> = { task: 'submit', ingest: 'ingest' };
@@ -49,7 +51,12 @@ interface WorkerDeps {
  * twice a second: tasks that were postponed, and those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps): Worker {
-  const { db, queue, log, steps, providers } = deps;
+  const { db, queue, log, steps } = deps;
+  const own = { id: crypto.randomUUID(), providers: [...deps.providers.keys()] };
+  const rules = createClaimRules({
+    ...{ providers: own.providers, ingestPlaces: PLACES.ingest },
+    monotonic: () => performance.now(),
+  });
   const leases = new Map<string, number>();
   const stopping = new AbortController();
   const stopped = new AbortController();
@@ -59,8 +66,8 @@ export function createWorker(deps: WorkerDeps): Worker {
     createPool({
       ...{ name, places: PLACES[name], log, stopping: stopping.signal },
       async claim(places) {
-        const limits = new Map([...providers.keys()].map((provider) => [provider, places]));
-        return claimDue(db, name, { places, limits, accountLimit: FETCHES_PER_ACCOUNT });
+        const limits = new Map(rules.providers(name).map((provider) => [provider, places]));
+        return claimDue(db, name, { places, limits, accountLimit: rules.accountLimit() });
       },
       async work(task) {
         await advance(advanceDeps, task, name)
@@ -84,6 +91,9 @@ export function createWorker(deps: WorkerDeps): Worker {
     await release(db, task);
     void pools[pool].fill();
   };
+  const report = async () => {
+    rules.update(await reportAlive(db, { ...own, ingestPlaces: PLACES.ingest }));
+  };
   const renewLeases = async () => {
     if (leases.size > 0) await renew(db, leases);
   };
@@ -93,6 +103,8 @@ export function createWorker(deps: WorkerDeps): Worker {
         const pool = pools[POOL_OF_QUEUE[queueName]];
         await queue.work(queueName, () => pool.fillWhenFree());
       }
+      const reporting = { log, name: 'report of this worker', signal: stopping.signal };
+      startInterval(REPORT_SECONDS, reporting, report);
       for (const name of WORKER_POOLS) {
         const options = { log, name: `sweep of ${name}`, signal: stopping.signal };
         startInterval(SWEEP_SECONDS, options, () => pools[name].fill());
@@ -103,6 +115,7 @@ export function createWorker(deps: WorkerDeps): Worker {
     async stopClaiming() {
       stopping.abort();
       await queue.stopWorking();
+      await reportGone(db, own.id).catch(() => {}); // other workers see it after a while
     },
     async stop(seconds) {
       stopping.abort(); // stopClaiming was not called if start failed

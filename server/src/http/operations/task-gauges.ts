@@ -89,6 +89,13 @@ const READINGS: Reading[] = [
       orphans.map(({ provider, state, jobs }) => ({ labels: { provider, state }, value: jobs })),
   },
   {
+    name: 'framewright_unserved_tasks',
+    help: 'Tasks that have not ended and whose provider no running worker has',
+    labels: ['provider'],
+    values: ({ unserved }) =>
+      unserved.map(({ provider, tasks }) => ({ labels: { provider }, value: tasks })),
+  },
+  {
     name: 'framewright_billed_failures',
     help: 'Failed and refunded tasks that the provider charges for',
     labels: ['provider'],

@@ -158,6 +158,11 @@ export interface Provider {
   cancel?(jobId: string): Promise<CancelOutcome>;
   /** @throws OutputGone when the result can no longer be fetched */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * How many reads could begin within the next second by the rate budget. Left out without a
+   * budget. Adapters leave it out: the calling code adds it.
+   */
+  nearReads?(): Promise<number>;
   /** Interprets a POST to the attempt's callback URL. `body` is the raw bytes. */
   readCallback?(callback: {
     body: Uint8Array;

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
+import type { Provider } from '../providers/provider.ts';
 import { readTask } from './create/create.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Phase, Task } from './task.ts';
@@ -20,6 +21,7 @@ async function startWorker(
   t: TestContext,
   fixture: TaskFixture,
   steps: Partial<Steps>,
+  provider: Pick<Provider, 'nearReads'> = {},
 ): Promise<Worker> {
   const all: Steps = {
     run: async () => {
@@ -29,7 +31,7 @@ async function startWorker(
     ...steps,
   };
   const { db, queue } = fixture;
-  const providers = new Map([['scripted', {}]]);
+  const providers = new Map([['scripted', provider]]);
   const worker = createWorker({ db, queue, log: quiet, steps: all, providers });
   await worker.start();
   t.after(async () => {
@@ -222,4 +224,27 @@ test('a worker leaves the tasks of other providers alone', async (t) => {
   await untilIn(fixture, task.id, 'generating');
   assert.ok(!begun.includes(other.id));
   assert.equal((await readTask(fixture.db, other.id)).lease, 0);
+});
+
+test('only as many polls are claimed as there are near turns at the provider', async (t) => {
+  const fixture = await openFixture(t);
+  for (let i = 0; i < 5; i += 1) await makeTask(fixture);
+  await fixture.db.query({ name: '', text: `update tasks set phase = 'generating'` });
+  let polls = 0;
+  const run = (task: Task) => {
+    polls += 1;
+    return postpone(fixture.db, task, { seconds: 3600 });
+  };
+  const turns = [0, 0, 2];
+  let asked = 0;
+  const nearReads = async () => {
+    asked += 1;
+    return turns.shift() ?? 0;
+  };
+  await startWorker(t, fixture, { run }, { nearReads });
+  await until(
+    async () => asked,
+    (times) => times > 5,
+  );
+  assert.equal(polls, 2);
 });

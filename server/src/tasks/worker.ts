@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
+import type { Provider } from '../providers/provider.ts';
 import { QUEUE_NAMES, type Queue, type QueueName } from '../queue/queue.ts';
 import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
 import { createClaimRules } from './claim-rules.ts';
@@ -43,7 +44,7 @@ interface WorkerDeps {
   log: Log;
   steps: Steps;
   /** The worker claims tasks of these providers only, and leaves the others to other processes. */
-  providers: ReadonlyMap<string, unknown>;
+  providers: ReadonlyMap<string, Pick<Provider, 'nearReads'>>;
 }
 
 /**
@@ -62,11 +63,19 @@ export function createWorker(deps: WorkerDeps): Worker {
   const stopped = new AbortController();
   const advanceDeps = { db, log, steps, leases, stopping: stopping.signal };
 
+  /** A poll whose turn is far away would only keep a place while it waits. */
+  const limitToTurns = async (limits: Map<string, number>) => {
+    for (const [provider, places] of limits) {
+      const turns = await deps.providers.get(provider)?.nearReads?.();
+      if (turns !== undefined) limits.set(provider, Math.min(places, turns));
+    }
+  };
   const openPool = (name: WorkerPool): Pool =>
     createPool({
       ...{ name, places: PLACES[name], log, stopping: stopping.signal },
       async claim(places) {
         const limits = new Map(rules.providers(name).map((provider) => [provider, places]));
+        if (name === 'poll') await limitToTurns(limits);
         return claimDue(db, name, { places, limits, accountLimit: rules.accountLimit() });
       },
       async work(task) {

@@ -204,6 +204,7 @@ async function testSources(): Promise<string> {
     'crash/kill-stream.test',
     'faults/forged-keys.test',
     'faults/heavy-media.test',
+    'faults/polls-beside-submits.test',
     'faults/rolling-upgrade.test',
     'fire/under-fire.test',
     'ledger/rounds',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
 import { type Database, openDatabase, statement } from '../../database/database.ts';
-import { type RateBudget, takeTurn } from './rate-budget.ts';
+import { countFreeTurns, type RateBudget, secondsUntilTurn, takeTurn } from './rate-budget.ts';
 
 const READS: RateBudget = { quota: 'one', purpose: 'read', callsPerSecond: 20 };
 const CONNECTIONS_EACH = 10;
@@ -115,5 +115,23 @@ test('after the clock was set back by an hour, no call waits for that hour', asy
   await stopClock(3600);
   await takeTurns(3);
   await stopClock(0);
-  assertSpacing(await takeTurns(3), 0, 0.05);
+  assertSpacing(await takeTurns(3), 0.15, 0.05); // after the turns that were taken
+});
+
+test('a long queue is kept: the rate is never exceeded', async () => {
+  const slow = { ...READS, callsPerSecond: 0.5 };
+  assertSpacing(await takeTurns(60, slow), 0, 2);
+  assertSpacing(await takeTurns(3, slow), 120, 2);
+});
+
+test('the free turns of the next second are counted, and none is taken', async () => {
+  const db = database.db;
+  assert.equal(await countFreeTurns(db, READS, 1), 21);
+  await takeTurns(10);
+  assert.equal(await secondsUntilTurn(db, READS), 0.5);
+  assert.equal(await countFreeTurns(db, READS, 1), 11);
+  await takeTurns(12);
+  assert.equal(await countFreeTurns(db, READS, 1), 0);
+  await stopClock(1);
+  assert.equal(await countFreeTurns(db, READS, 1), 19);
 });

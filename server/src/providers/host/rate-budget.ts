@@ -8,26 +8,20 @@ export interface RateBudget {
   callsPerSecond: number;
 }
 
-/**
- * If the next free turn is more than 60 s away, the database's clock was set back after it was
- * taken, so it is ignored. A real queue is normally shorter, because a step waits for one turn at
- * a time: the 16 held tasks that a process works on wait at most 21 s at Ark, where 0.75 pages a
- * second are read. A longer real queue is ignored too, and the rate is exceeded until the calls
- * that wait in it have been made.
- */
-export const MAX_QUEUE_SECONDS = 60;
+// If the newest turn was taken in the future, the clock was set back since then: the queue of turns
+// is as long as it was at that moment. A queue may be long, so its length proves nothing.
+const BEGIN = `case when t.taken_at > clock_now()
+       then clock_now() + greatest(t.next_free - t.taken_at, interval '0')
+       else greatest(t.next_free, clock_now()) end`;
 
 // Callers queue for the row's lock, and the clock is read under the lock. So turns of one quota and
 // purpose are never closer together than the spacing, however many callers there are.
 const TAKE_TURN = statement(
   'provider_turn_take',
-  `insert into provider_turns as t (quota, purpose, next_free)
-   values ($1, $2, clock_now() + $3::int8 * interval '1 microsecond')
+  `insert into provider_turns as t (quota, purpose, next_free, taken_at)
+   values ($1, $2, clock_now() + $3::int8 * interval '1 microsecond', clock_now())
    on conflict (quota, purpose) do update
-     set next_free = case
-         when t.next_free > clock_now() + ${MAX_QUEUE_SECONDS} * interval '1 second'
-         then clock_now() else greatest(t.next_free, clock_now())
-       end + $3::int8 * interval '1 microsecond'
+     set next_free = ${BEGIN} + $3::int8 * interval '1 microsecond', taken_at = clock_now()
    returning greatest(0, extract(epoch from
      t.next_free - $3::int8 * interval '1 microsecond' - clock_now()))::float8 as wait_seconds`,
 );
@@ -45,6 +39,29 @@ export async function takeTurn(db: Database, budget: RateBudget): Promise<number
   const [turn] = await db.query<{ wait_seconds: number }>(TAKE_TURN, values);
   if (!turn) throw new Error('the statement that takes a turn returned no row');
   return turn.wait_seconds;
+}
+
+const NEXT_TURN = statement(
+  'provider_turn_next',
+  `select extract(epoch from ${BEGIN} - clock_now())::float8 as wait_seconds
+   from provider_turns t where quota = $1 and purpose = $2`,
+);
+
+/** Seconds until the next free turn, which is not taken. */
+export async function secondsUntilTurn(db: Database, budget: RateBudget): Promise<number> {
+  const values = [budget.quota, budget.purpose];
+  const [next] = await db.query<{ wait_seconds: number }>(NEXT_TURN, values);
+  return Math.max(0, next?.wait_seconds ?? 0);
+}
+
+/** How many turns are free within the next `seconds`; none is taken. */
+export async function countFreeTurns(
+  db: Database,
+  budget: RateBudget,
+  seconds: number,
+): Promise<number> {
+  const free = seconds - (await secondsUntilTurn(db, budget));
+  return free < 0 ? 0 : Math.floor(free * budget.callsPerSecond) + 1;
 }
 
 /** Rounded up, so that the rate is never above the limit. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, statement } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
-import { MAX_QUEUE_SECONDS, type RateBudget, takeTurn } from './rate-budget.ts';
+import { countFreeTurns, type RateBudget, secondsUntilTurn, takeTurn } from './rate-budget.ts';
 
 /** A quota at a provider. All processes on one database share its budgets. */
 interface Quota {
@@ -28,6 +28,12 @@ const SHARE_OF_FIND_RATE = 0.75;
 const MAX_WAIT_SECONDS = 4;
 
 /**
+ * A poll is claimed when its turn is this near. Workers claim twice a second, so no turn passes
+ * unused while polls are due.
+ */
+const NEAR_READ_SECONDS = 1;
+
+/**
  * Wraps a provider: submits and reads first take a turn of the shared budgets. A submit whose turn
  * is too far away takes no turn and is rejected as busy. If the database fails, the outcome of
  * a submit is `not_sent`, and a read throws. A read waits for its turn, however far away it is. A
@@ -52,6 +58,7 @@ export function rateLimited(provider: Provider, quota: Quota): Provider {
       if (read) await awaitTurn(quota.db, read);
       return provider.read(jobId);
     },
+    ...(read && { nearReads: () => countFreeTurns(quota.db, read, NEAR_READ_SECONDS) }),
   };
 }
 
@@ -104,13 +111,6 @@ function busy(seconds: number): SubmitOutcome {
   return { kind: 'rejected', fault: 'busy', cause, retryAfterSeconds: Math.ceil(seconds) };
 }
 
-const NEXT = statement(
-  'provider_turn_next',
-  `select greatest(0, extract(epoch from next_free - clock_now()))::float8 as wait_seconds
-   from provider_turns where quota = $1 and purpose = $2
-     and next_free <= clock_now() + ${MAX_QUEUE_SECONDS} * interval '1 second'`,
-);
-
 /**
  * Takes the next turn if it is near. A turn that is too far away is not taken: callers that are
  * rejected and retry would move the next turn further and further away, and no submit would ever be
@@ -119,7 +119,6 @@ const NEXT = statement(
  * @returns seconds until the turn; if more than MAX_WAIT_SECONDS, the submit must not wait for it
  */
 async function nearTurn(db: Database, budget: RateBudget): Promise<number> {
-  const [next] = await db.query<{ wait_seconds: number }>(NEXT, [budget.quota, budget.purpose]);
-  const seconds = next?.wait_seconds ?? 0;
+  const seconds = await secondsUntilTurn(db, budget);
   return seconds > MAX_WAIT_SECONDS ? seconds : takeTurn(db, budget);
 }

@@ -7,7 +7,7 @@ import {
 } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 import { bringUpToDate, noteExpiringGrant, payDebt } from './lots.ts';
-import { type CreditKind, type Transfer, transfer, transferIfUpToDate } from './transfer.ts';
+import { type CreditKind, reserveIfUpToDate, type Transfer, transfer } from './transfer.ts';
 
 const OPEN = statement(
   'ledger_open',
@@ -29,14 +29,13 @@ export async function reserve(
   reservation: { accountId: string; taskId: string; credits: number },
 ): Promise<void> {
   const { accountId, taskId, credits } = reservation;
-  const reference = `reserve:${taskId}`;
-  const sides = { source: 'available', target: 'reserved' } as const;
-  const balance = { accountId, kind: 'paid' } as const;
-  const move = { ...balance, ...sides, credits, reason: 'reserve', reference } as const;
   try {
-    if (await transferIfUpToDate(tx, move)) return;
+    if (await reserveIfUpToDate(tx, reservation)) return;
+    const balance = { accountId, kind: 'paid' } as const;
     await bringUpToDate(tx, balance);
-    await transfer(tx, move);
+    const sides = { source: 'available', target: 'reserved' } as const;
+    const reference = `reserve:${taskId}`;
+    await transfer(tx, { ...balance, ...sides, credits, reason: 'reserve', reference });
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
     throw new ApiError('insufficient_credits', 'Not enough paid credits for this request.', {

@@ -1,4 +1,4 @@
-import { namedStatement, type Queryable } from '../database/database.ts';
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
 
 /** The API spends paid credits only. It never changes promotional ones. */
 export type CreditKind = 'paid' | 'promotional';
@@ -30,9 +30,7 @@ export interface Transfer {
   origin?: number | undefined;
 }
 
-// A reserve must not take credits that have expired or are owed. So it finds no row while its
-// balance is out of date (decisions/0018), unless the caller has brought it up to date. A refund
-// makes the lots due, because they may have expired in the meantime.
+// A refund makes the lots due, because they may have expired in the meantime (decisions/0018).
 const TRANSFER = namedStatement(
   'ledger_transfer',
   [
@@ -46,7 +44,6 @@ const TRANSFER = namedStatement(
     'note',
     'expiresAt',
     'origin',
-    'isUpToDate',
   ],
   `with moved as (
      update ledger_balances set
@@ -61,8 +58,6 @@ const TRANSFER = namedStatement(
        lots_due_at = case when lots_due_at is null or :reason <> 'refund' then lots_due_at
          else least(lots_due_at, clock_now()) end
      where account_id = :accountId and kind = :kind
-       and (:isUpToDate::boolean
-         or (debt = 0 and (lots_due_at is null or lots_due_at > clock_now())))
      returning available, reserved, debt),
    booked as (
      insert into ledger_transfers
@@ -87,31 +82,43 @@ export interface Booked {
  *   (`violatedConstraint`) when the reference was used or a balance would fall below zero
  */
 export async function transfer(tx: Queryable, move: Transfer): Promise<Booked> {
-  const booked = await runTransfer(tx, move, true);
-  if (!booked) throw new Error(`account ${move.accountId} has no ${move.kind} balance`);
-  return booked;
-}
-
-/**
- * {@link transfer}, unless the balance has to be brought up to date first or does not exist.
- * @returns undefined if nothing was booked
- */
-export function transferIfUpToDate(tx: Queryable, move: Transfer): Promise<Booked | undefined> {
-  return runTransfer(tx, move, false);
-}
-
-async function runTransfer(
-  tx: Queryable,
-  move: Transfer,
-  isUpToDate: boolean,
-): Promise<Booked | undefined> {
   const values = TRANSFER.values({
     ...move,
     note: move.note ?? null,
     expiresAt: move.expiresAt ?? null,
     origin: move.origin ?? null,
-    isUpToDate,
   });
   const [booked] = await tx.query<Booked>(TRANSFER, values);
+  if (!booked) throw new Error(`account ${move.accountId} has no ${move.kind} balance`);
   return booked;
+}
+
+// A reserve must not take credits that have expired or are owed. So this finds no row while the
+// balance is out of date (decisions/0018). It is in the transaction of each create, so it is kept
+// short.
+const RESERVE = statement(
+  'ledger_reserve',
+  `with moved as (
+     update ledger_balances set available = available - $3::bigint, reserved = reserved + $3::bigint
+     where account_id = $1 and kind = 'paid'
+       and debt = 0 and (lots_due_at is null or lots_due_at > clock_now())
+     returning available, reserved)
+   insert into ledger_transfers
+     (account_id, kind, source, target, credits, reason, reference, available_after, reserved_after)
+   select $1, 'paid', 'available', 'reserved', $3::bigint, 'reserve', 'reserve:' || $2::text,
+     available, reserved from moved
+   returning id`,
+);
+
+/**
+ * Reserves paid credits for a task, unless the balance has to be brought up to date first or does
+ * not exist.
+ * @returns whether they were reserved
+ * @throws pg's DatabaseError, as {@link transfer}
+ */
+export async function reserveIfUpToDate(
+  tx: Queryable,
+  { accountId, taskId, credits }: { accountId: string; taskId: string; credits: number },
+): Promise<boolean> {
+  return (await tx.query(RESERVE, [accountId, taskId, credits])).length === 1;
 }

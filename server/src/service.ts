@@ -1,9 +1,11 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { forgetFutureRequests } from './accounts/admission.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
+import { requireDurableCommits } from './database/durability.ts';
 import { isReady } from './database/readiness.ts';
 import { createApp } from './http/app.ts';
 import { healthRoutes } from './http/operations/health.ts';
@@ -34,6 +36,7 @@ import type { Storage } from './storage/storage.ts';
 import { askForCancels } from './tasks/attempts/cancel-requests.ts';
 import { createFirstSeen } from './tasks/attempts/first-seen.ts';
 import { checkOrphans } from './tasks/attempts/orphan-check.ts';
+import { repairClockJump } from './tasks/clock-jump.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
@@ -41,6 +44,7 @@ import { createWorker, type Worker } from './tasks/worker.ts';
 /** Milliseconds of a clock that never goes back. */
 const monotonic = () => performance.now();
 
+const CLOCK_SECONDS = 5;
 const DELETE_SECONDS = 2;
 const EXPIRE_SECONDS = 5;
 const MAINTAIN_SECONDS = 60;
@@ -90,6 +94,7 @@ async function startRoles(
 ): Promise<string | undefined> {
   const { db, log } = opened;
   const works = config.roles.has('worker');
+  if (works && !config.databaseVolatile) await requireDurableCommits(db);
   const metrics = createMetrics(db);
   let isStarted = false;
   healthRoutes(metrics.app, { isReady: async () => isStarted && (await isReady(db)) });
@@ -243,6 +248,7 @@ function buildWorker(
     providerOf: (task) => providerFor(providers, task),
     closures: shared.closures,
     monotonic,
+    wallClock: () => Date.now(),
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
@@ -257,6 +263,9 @@ function buildWorker(
       await scratch.maintain();
       for (const provider of providers.values()) provider.start?.();
       await worker.start();
+      startInterval(CLOCK_SECONDS, { name: 'database clock', log, signal }, () =>
+        repairClockJump({ db, log, forgetFuture: forgetFutureRequests }),
+      );
       startInterval(DELETE_SECONDS, { name: 'expiry', log, signal }, () => markExpired(db));
       startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
         deleteMarked({ db, storage }),

@@ -19,6 +19,7 @@ test('without any variable the service has the documented defaults', () => {
     dataDir: path.resolve('.data'),
     databaseUrl: undefined,
     databaseConnections: 24,
+    databaseVolatile: false,
     roles: new Set(['api', 'worker']),
     provider: 'local',
     createWaitSeconds: 20,

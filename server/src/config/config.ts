@@ -10,6 +10,7 @@ import {
   read,
   webAddress,
   wholeNumber,
+  yesOrNo,
 } from '../kernel/variables.ts';
 import { type HostRules, parseAllowList } from '../outbound/addresses.ts';
 import { parseDenyList } from '../outbound/deny-list.ts';
@@ -34,6 +35,8 @@ export interface Config {
   databaseUrl: string | undefined;
   /** The most connections of the process's pool; the queue has its own. */
   databaseConnections: number;
+  /** Whether a worker may start on a database that may forget commits. */
+  databaseVolatile: boolean;
   roles: ReadonlySet<Role>;
   /** The name of the provider that gets new tasks. */
   provider: string;
@@ -146,6 +149,7 @@ export function readConfig(env: Environment = process.env): Config {
     publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
     ...readDatabaseConfig(env),
     databaseConnections: wholeNumber(env, 'DATABASE_CONNECTIONS', 24, { min: 4, max: 1000 }),
+    databaseVolatile: yesOrNo(env, 'DATABASE_VOLATILE', 'no'),
     roles: roles(env),
     provider,
     configuredProviders: readProviders(env, provider),

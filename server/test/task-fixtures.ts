@@ -121,6 +121,7 @@ export const SUBMIT_TIMEOUT_SECONDS = 30;
 export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepDeps {
   return {
     ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
+    wallClock: () => Date.now(),
     pause: async () => {},
     log: quiet,
     closures: openClosures({ db, log: quiet }),

@@ -1,10 +1,16 @@
-import { type Queryable, type Statement, statement } from '../database/database.ts';
+import {
+  type Queryable,
+  type Statement,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';
 import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
 
-const WINDOW = `interval '60 seconds'`;
+const WINDOW_SECONDS = 60;
+const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
 
 /**
  * The SQL that a route adds to the admitting statement to read a row. It may use `caller` with the
@@ -127,6 +133,16 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
   );
 }
 
+const FORGET = statement(
+  'rate_forget_future',
+  `update rate_windows set hits = '{}' where hits[cardinality(hits)] > clock_now()`,
+);
+
+/** Empties the rate windows with requests in the future: the database's clock was set back. */
+export async function forgetFutureRequests(tx: Transaction): Promise<void> {
+  await tx.query(FORGET);
+}
+
 type ResultRow<Row> = Row & {
   ordinal: number;
   key_id: string;
@@ -179,5 +195,7 @@ function unauthorized(message: string): ApiError {
 async function passesAt({ db, now }: KeyGate, keyId: string): Promise<number> {
   const askedAt = now();
   const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [keyId]);
-  return askedAt + Math.floor((row?.seconds ?? 0) * 1000);
+  // A longer time only means that the database's clock was set back.
+  const seconds = Math.min(WINDOW_SECONDS, row?.seconds ?? 0);
+  return askedAt + Math.floor(seconds * 1000);
 }

@@ -79,6 +79,7 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     ...{ measurer, outputMeasurer: measurer },
     providerOf: () => provider,
     monotonic: process.nowMs,
+    wallClock: process.nowMs,
     closures: openClosures({ db: process.db, log: quiet }),
     firstSeen: createFirstSeen(process.nowMs),
     pause: process.sleep,

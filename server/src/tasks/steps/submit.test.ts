@@ -38,7 +38,7 @@ before(async () => {
 after(() => fixture.closeAudited());
 
 function depsWith(provider: Provider, monotonic = () => performance.now()): SubmitStepDeps {
-  return { ...submitDeps(fixture, provider), monotonic };
+  return { ...submitDeps(fixture, provider), monotonic, wallClock: monotonic };
 }
 
 function thatReturns(outcome: SubmitOutcome): Provider {
@@ -201,6 +201,28 @@ test('nothing is sent once the time to send is over', async () => {
     ),
   );
   assert.equal(next.error_code, 'not_accepted');
+});
+
+test('nothing is sent after the machine was suspended, or once either clock says that it is too late', async () => {
+  for (const [monotonicSeconds, wallSeconds, maySend] of [
+    [1, SEND_SECONDS, false],
+    [SEND_SECONDS, -3600, false],
+    [SEND_SECONDS - 1, -3600, true],
+  ] as const) {
+    const { task } = await makeSubmittingTask(fixture);
+    let [monotonic, wallClock] = [1000, 2000];
+    const provider = scriptedProvider({
+      async submit(_jobSpec, mayStillSend) {
+        monotonic += monotonicSeconds * 1000;
+        wallClock += wallSeconds * 1000;
+        assert.equal(mayStillSend(), maySend);
+        return { kind: 'not_sent', cause: 'too late' };
+      },
+    });
+    const deps = { ...depsWith(provider, () => monotonic), wallClock: () => wallClock };
+    await submitTask(deps, task);
+    assert.equal(await stateOfAttempt(task.id), 'not_sent');
+  }
 });
 
 test('the time to send begins before the attempt is on record', async () => {

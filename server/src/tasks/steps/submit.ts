@@ -26,6 +26,8 @@ export interface SubmitStepDeps extends FindDeps {
   closures: Pick<Closures, 'enter'>;
   /** Monotonic milliseconds of this process. */
   monotonic(): number;
+  /** Milliseconds of the machine's clock. It goes on while the machine is suspended. */
+  wallClock(): number;
   /** Waits before an outcome is recorded again after a failure. */
   pause(seconds: number): Promise<void>;
 }
@@ -61,14 +63,25 @@ async function submitNow(
 ): Promise<StepResult> {
   // A failure is ignored here: the submit meets the same failure and reports it as its outcome.
   await provider.prepare?.(inputsFor(deps, task)).catch(() => {});
-  const startedAt = deps.monotonic();
-  const attempt = await deps.db.transaction((tx) => insertAttempt(tx, task, provider.identity));
   // The time begins before the attempt is on record, so it is over no later than `send_before`.
-  const mayStillSend = () => deps.monotonic() - startedAt < SEND_WITHIN_SECONDS * 1000;
+  const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
+  const attempt = await deps.db.transaction((tx) => insertAttempt(tx, task, provider.identity));
   const jobSpec = jobSpecOf(deps, task, attempt);
   const outcome = await submitOnce(provider, jobSpec, mayStillSend);
   logOutcome(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
   return record(deps, task, attempt, outcome);
+}
+
+/**
+ * A function that tells whether this time is not over, by both clocks of the process. A monotonic
+ * clock stops while the machine is suspended; the other clock may be set back.
+ */
+function untilSeconds(
+  { monotonic, wallClock }: Pick<SubmitStepDeps, 'monotonic' | 'wallClock'>,
+  seconds: number,
+): () => boolean {
+  const ends = [monotonic, wallClock].map((clock) => ({ clock, end: clock() + seconds * 1000 }));
+  return () => ends.every(({ clock, end }) => clock() < end);
 }
 
 async function submitOnce(

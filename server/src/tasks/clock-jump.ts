@@ -1,0 +1,60 @@
+import { type Database, statement, type Transaction } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import { LEASE_SECONDS } from './transitions.ts';
+
+/** A smaller jump is not noticed: it delays nothing for longer than this. */
+const MIN_JUMP_SECONDS = 5;
+
+// The row is locked, so that one process repairs a jump once.
+const MARK = statement(
+  'clock_mark',
+  `with before as (select latest from clock_marks for update)
+   update clock_marks set latest = clock_now()
+   from before
+   where before.latest < clock_now()
+     or before.latest > clock_now() + interval '${MIN_JUMP_SECONDS} seconds'
+   returning extract(epoch from before.latest - clock_now())::float8 as behind_seconds`,
+);
+
+const WAKE_ALL = statement(
+  'clock_jump_wake',
+  'update tasks set due_at = clock_now() where due_at > clock_now()',
+);
+
+const SHORTEN_LEASES = statement(
+  'clock_jump_leases',
+  `update tasks set leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
+   where leased_until > clock_now() + interval '${LEASE_SECONDS} seconds'`,
+);
+
+export interface ClockJumpDeps {
+  db: Database;
+  log: Log;
+  /** Repairs the times of other rooms, in the same transaction. */
+  forgetFuture(tx: Transaction): Promise<void>;
+}
+
+/**
+ * Notices that the database's clock was set back, by a mark in the database: also if no process ran
+ * at that time. What was to happen at a time that is now far ahead happens now: a step that runs
+ * too early changes nothing. The lease of a worker that lives is renewed within seconds.
+ * @returns by how many seconds the clock was set back; 0 if it was not
+ */
+export async function repairClockJump(deps: ClockJumpDeps): Promise<number> {
+  const { db, log } = deps;
+  const seconds = await db.transaction(async (tx) => {
+    const [mark] = await tx.query<{ behind_seconds: number }>(MARK);
+    const behind = mark?.behind_seconds ?? 0;
+    if (behind < MIN_JUMP_SECONDS) return 0;
+    await repair(tx);
+    await deps.forgetFuture(tx);
+    return behind;
+  });
+  if (seconds > 0) log.error({ seconds }, 'the clock of the database was set back');
+  return seconds;
+}
+
+async function repair(tx: Transaction): Promise<void> {
+  await tx.query(WAKE_ALL);
+  await tx.query(SHORTEN_LEASES);
+}

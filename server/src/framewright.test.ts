@@ -49,6 +49,7 @@ test('commands work on the embedded database while a service uses it', async (t)
   assert.deepEqual((await ask(embedded, 'credits show ada@example.com')).paid, {
     available: 900,
     reserved: 0,
+    debt: 0,
   });
   assert.deepEqual(await ask(embedded, 'audit'), { ok: true, problems: [] });
   await ask(embedded, `keys revoke ${key.key_id}`);
@@ -64,8 +65,8 @@ test('the first command creates the embedded database, the next one opens it', a
   await ask(embedded, 'accounts create grace@example.com');
   const shown = await ask(embedded, 'credits show grace@example.com');
   assert.equal((await run(embedded, 'audit')).err, '');
-  const nothing = { available: 0, reserved: 0 };
-  assert.deepEqual(shown, { paid: nothing, promotional: nothing });
+  const nothing = { available: 0, reserved: 0, debt: 0 };
+  assert.deepEqual(shown, { paid: nothing, promotional: nothing, lots: [] });
 });
 
 test('an audit that finds a problem reports it and exits 1', async (t) => {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../../test/database.ts';
 import { freezeClock } from '../../../test/frozen-clock.ts';
-import { sql } from '../../../test/task-fixtures.ts';
+import { scriptedProvider, sql } from '../../../test/task-fixtures.ts';
 import type { Database } from '../../database/database.ts';
-import type { SubmitOutcome } from '../provider.ts';
+import type { JobSpec, SubmitOutcome } from '../provider.ts';
 import { type Closures, openClosures } from './closures.ts';
+import { learning } from './learning.ts';
 import { afterFailure, forgetOutage, type Outage, tryCreate } from './outages.ts';
 import { endPause, pause } from './pauses.ts';
 
@@ -21,6 +22,11 @@ beforeEach(async () => {
 });
 afterEach(() => database.close());
 
+const JOB_SPEC: JobSpec = {
+  ...{ attemptId: 'att_1', mode: 'text-to-video', model: 'video-2.0-fast', prompt: 'a cat' },
+  ...{ aspectRatio: '16:9', resolution: '480p', durationSeconds: 5, generateAudio: false },
+  ...{ seed: 1, inputs: [], callbackUrl: 'https://video.example.com/callbacks/x' },
+};
 const ACCEPTED: SubmitOutcome = { kind: 'accepted', jobId: 'job' };
 const BUSY: SubmitOutcome = { kind: 'rejected', fault: 'busy', cause: 'overloaded' };
 const NOT_SENT: SubmitOutcome = { kind: 'not_sent', cause: 'connection refused' };
@@ -74,6 +80,20 @@ test('what the service or an operator caused does not close the provider', async
     await closures.observe('ark', REFUSED, false);
   }
   assert.equal(await entry(), 'open');
+});
+
+test('a provider is closed if connecting to it takes until the time to send is over', async () => {
+  let mayStillSend = true;
+  const submit = async () => {
+    mayStillSend = false;
+    return NOT_SENT;
+  };
+  const provider = learning(scriptedProvider({ submit }), closures);
+  for (let count = 0; count < 3; count += 1) {
+    mayStillSend = true;
+    await provider.submit(JOB_SPEC, () => mayStillSend);
+  }
+  assert.equal((await closures.enter(provider.name)).kind, 'closed');
 });
 
 test('other processes know it within a second; other providers stay open', async () => {

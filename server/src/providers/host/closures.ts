@@ -23,7 +23,7 @@ export interface Closures {
   enter(provider: string): Promise<Entry>;
   /**
    * Learns from the outcome of a submit. A failure of the database is logged, not thrown.
-   * @param isLate whether the time to send was over when the submit ended
+   * @param isLate whether the time to send was over before the submit began
    */
   observe(provider: string, outcome: SubmitOutcome, isLate: boolean): Promise<void>;
 }
@@ -87,7 +87,7 @@ export function openClosures({ db, log }: { db: Database; log: Log }): Closures 
 
 /**
  * A refusal of the request, or for a reason that the operator must fix, shows that the provider
- * responds. A submit that was not sent because it was late says nothing about the provider.
+ * responds. A submit that was late before it began says nothing about the provider.
  */
 function meaningOf(outcome: SubmitOutcome, isLate: boolean): 'works' | 'fails' | undefined {
   if (outcome.kind === 'accepted') return 'works';

@@ -6,8 +6,10 @@ export function learning(provider: Provider, closures: Pick<Closures, 'observe'>
   return {
     ...provider,
     async submit(jobSpec, mayStillSend) {
+      // Asked before the submit: if the host drops packets, it takes longer than the time to send.
+      const isLate = !mayStillSend();
       const outcome = await provider.submit(jobSpec, mayStillSend);
-      await closures.observe(provider.name, outcome, !mayStillSend());
+      await closures.observe(provider.name, outcome, isLate);
       return outcome;
     },
   };

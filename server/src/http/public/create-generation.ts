@@ -10,7 +10,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import type { HostRules } from '../../outbound/addresses.ts';
 import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
-import { type CreateClosures, refuseIfClosed } from '../../tasks/create/closed.ts';
+import { type CreateClosures, createUnlessClosed } from '../../tasks/create/closed.ts';
 import {
   type Binding,
   type CreateDeps,
@@ -92,8 +92,9 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
         const { body, binding } = request;
         if (!binding) throw new Error('the check of the Idempotency-Key did not run');
         const price = checkRequest(body, clientHosts);
-        await refuseIfClosed(db, providerName, rowOf(request));
-        const created = await createTask(deps, binding, body, price);
+        const created = await createUnlessClosed(db, providerName, rowOf(request), () =>
+          createTask(deps, binding, body, price),
+        );
         if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
         const task = await awaitResponse(deps, created.task);
         return reply.code(202).send(videoTask(publicColumns(task), links));

@@ -176,6 +176,16 @@ export async function tryCreate(db: Queryable, provider: string): Promise<boolea
   return (await db.query(IS_CLOSED, [provider])).length === 0; // opened meanwhile
 }
 
+const ALLOW_NEXT_CREATE = statement(
+  'outage_allow_next_create',
+  'update provider_outages set next_create_at = null where provider = $1',
+);
+
+/** Lets another create pass, because the one that passed has made no task. */
+export async function allowNextCreate(db: Queryable, provider: string): Promise<void> {
+  await db.query(ALLOW_NEXT_CREATE, [provider]);
+}
+
 /** Longer than a submit takes, with its files. If its process dies, the next one waits for this. */
 const PROBE_SECONDS = 60;
 

@@ -71,6 +71,15 @@ test('after the time one create passes, then one each 5 s', async () => {
   assert.equal((await customer.create(BODY)).status, 202);
 });
 
+test('a create without credits does not take the turn of the create that may pass', async () => {
+  await close('local', 10);
+  await freezeClock(db, 10);
+  const poor = await api.customer(0);
+  assertError(await poor.create(BODY), 'insufficient_credits');
+  assert.equal((await customer.create(BODY)).status, 202);
+  await assertRefused(2);
+});
+
 test('another provider that is closed changes nothing', async () => {
   await close('ark', 42);
   await db.transaction((tx) => pause(tx, 'fal', 'maintenance'));

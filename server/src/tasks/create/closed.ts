@@ -1,6 +1,6 @@
 import type { Queryable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { tryCreate } from '../../providers/host/outages.ts';
+import { allowNextCreate, tryCreate } from '../../providers/host/outages.ts';
 
 /** Whether new tasks can be submitted, read by the statement that admits the create. */
 export interface CreateClosures {
@@ -15,19 +15,27 @@ const PAUSED_SECONDS = 30;
 const TRIED_SECONDS = 2;
 
 /**
- * Refuses a create whose task could not be submitted now. Nothing has been reserved for it, and its
- * Idempotency-Key is not bound.
- * @throws ApiError `service_busy`
+ * Runs a create, unless its task could not be submitted now. If it is refused, nothing has been
+ * reserved for it, and its Idempotency-Key is not bound.
+ * @throws ApiError `service_busy`, or what the create throws
  */
-export async function refuseIfClosed(
+export async function createUnlessClosed<T>(
   db: Queryable,
   providerName: string,
   { paused, closed_seconds: seconds }: CreateClosures,
-): Promise<void> {
+  create: () => Promise<T>,
+): Promise<T> {
   if (paused) throw notTaken(PAUSED_SECONDS);
-  if (seconds === null) return;
+  if (seconds === null) return create();
   if (seconds > 0) throw notTaken(Math.ceil(seconds));
   if (!(await tryCreate(db, providerName))) throw notTaken(TRIED_SECONDS);
+  try {
+    return await create();
+  } catch (error) {
+    // No task was created, for example without credits: another create may try at once.
+    await allowNextCreate(db, providerName).catch(() => {});
+    throw error;
+  }
 }
 
 function notTaken(retryAfterSeconds: number): ApiError {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   ABSENT,
   callBack,
@@ -25,6 +26,7 @@ import {
 import { UsageError } from '../kernel/errors.ts';
 import type { Log } from '../kernel/log.ts';
 import { balances } from '../ledger/ledger.ts';
+import { markReadyWith } from '../storage/objects.ts';
 import { recordEvidence } from '../tasks/attempts/evidence.ts';
 import { findJobOf } from '../tasks/attempts/find-job.ts';
 import { checkOrphans } from '../tasks/attempts/orphan-check.ts';
@@ -32,7 +34,7 @@ import { announce } from '../tasks/create/announce.ts';
 import { readTask } from '../tasks/create/create.ts';
 import { submitTask } from '../tasks/steps/submit.ts';
 import type { Task } from '../tasks/task.ts';
-import { Superseded } from '../tasks/transitions.ts';
+import { move, moveNow, Superseded } from '../tasks/transitions.ts';
 import { reconcile } from './reconcile.ts';
 
 let fixture: TaskFixture;
@@ -52,6 +54,30 @@ test('an operator’s job is adopted once, and the reason is kept', async () => 
   assert.match(JSON.stringify(history.at(-1)), /seen in the console/);
   const again = reconcile(fixture.db, held.id, { kind: 'not_accepted' }, 'twice');
   await assert.rejects(again, { name: 'UsageError', message: /is generating, not held/ });
+});
+
+test('a decision and the completion of the same task never deadlock', async () => {
+  const { task } = await makeSubmittingTask(fixture);
+  const accepts = scriptedProvider({
+    submit: async () => ({ kind: 'accepted', jobId: 'job-lock' }),
+  });
+  const generating = await submitTask(submitDeps(fixture, accepts), task);
+  assert.ok(generating !== 'postponed');
+  const archiving = await moveNow(fixture.db, generating, { to: 'archiving' });
+  const insert = `insert into objects (id, task_id, role, media_type, size_bytes)
+    values ('obj_lock', $1, 'output', 'video/mp4', 7)`;
+  await sql(fixture.db, insert, [task.id]);
+  const objects = { ids: ['obj_lock'], retentionDays: 30 };
+  let deciding: Promise<unknown> | undefined;
+  const completing = markReadyWith(fixture.db, objects, async (tx) => {
+    deciding = reconcile(fixture.db, task.id, { kind: 'failed' }, 'lost');
+    await Promise.race([deciding, delay(300)]); // it runs until it waits for a lock
+    const changes = { outputObjectId: 'obj_lock' };
+    return move(tx, archiving, { to: 'completed', changes });
+  });
+  await assert.rejects(completing, Superseded);
+  await deciding;
+  assert.equal((await readTask(fixture.db, task.id)).phase, 'failed');
 });
 
 test('a task that an operator decides was not accepted is refunded; a job that appears later is an orphan', async () => {

@@ -95,8 +95,10 @@ export async function markReadyWith<T>(
 ): Promise<T> {
   try {
     return await db.transaction(async (tx) => {
+      // The work locks the task. All code locks a task before its objects, so nothing deadlocks.
+      const result = await work(tx);
       await markReady(tx, objects.ids, objects.retentionDays);
-      return work(tx);
+      return result;
     });
   } catch (error) {
     // If this fails too, MARK_ABANDONED marks them after a day.

@@ -148,6 +148,17 @@ test('a job that ends before its cancel completes its task; a refusal is told wi
   assert.equal((await cancel(refused.id)).changed, true, 'it may be requested again');
 });
 
+test('a process leaves the requests for providers that it lacks to others', async () => {
+  const task = await makeAccepted();
+  await cancel(task.id);
+  const accepts = { ...scriptedProvider({}), cancel: async () => ({ kind: 'accepted' }) as const };
+  for (const name of ['other', 'scripted']) {
+    const providers = new Map([[name, accepts]]);
+    await askForCancels({ db: fixture.db, log: quiet, providers });
+  }
+  assert.equal((await readCancel(fixture.db, task.id))?.state, 'accepted');
+});
+
 test('a provider without a cancel refuses, and a failed call is made again', async () => {
   const task = await makeAccepted();
   await cancel(task.id);

@@ -46,9 +46,11 @@ const RETRY_SECONDS = 30;
 const TAKE = statement(
   'cancel_take',
   `with due as materialized (
-     select task_id from cancel_requests
-     where state = 'requested' and ask_after <= (select clock_now())
-     order by ask_after limit 10 for update skip locked)
+     select r.task_id from cancel_requests r
+     where r.state = 'requested' and r.ask_after <= (select clock_now())
+       and not exists (select from attempts a
+         where a.task_id = r.task_id and a.state = 'accepted' and a.provider <> all($1))
+     order by r.ask_after limit 10 for update skip locked)
    update cancel_requests c set ask_after = clock_now() + interval '${RETRY_SECONDS} seconds'
    where c.task_id = any(array(select task_id from due)) returning c.task_id`,
 );
@@ -72,11 +74,12 @@ interface CancelDeps {
 }
 
 /**
- * Asks providers to cancel the jobs for which it was requested, at most ten in one call. Nothing is
- * decided here about a task: its next read of the job shows how the job ended.
+ * Asks the given providers to cancel jobs for which it was requested, at most ten in one call.
+ * Requests for other providers are left to processes that have these. Nothing is decided here about
+ * a task: its next read of the job shows how the job ended.
  */
 export async function askForCancels(deps: CancelDeps): Promise<void> {
-  const rows = await deps.db.query<{ task_id: string }>(TAKE);
+  const rows = await deps.db.query<{ task_id: string }>(TAKE, [[...deps.providers.keys()]]);
   await Promise.all(rows.map(({ task_id: taskId }) => askForCancel(deps, taskId)));
 }
 

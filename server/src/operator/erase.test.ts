@@ -103,6 +103,19 @@ test('nothing of an erased account’s texts is left; its books are', async () =
   await createAccount(fixture.db, `${SECRET}@example.com`);
 });
 
+test('a task whose prompt is the word that replaces prompts is erased, too', async () => {
+  const { held } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
+  const url = 'https://media.test/face-of-ada.png';
+  const texts = `update tasks
+    set request = request || jsonb_build_object('prompt', 'erased', 'image_url', $2::text)
+    where id = $1`;
+  await sql(fixture.db, texts, [held.id, url]);
+  await disable(held.account_id);
+  assert.equal((await erase(held.account_id)).erased_tasks, 1);
+  assert.deepEqual(await rowsWith(url), []);
+});
+
 test('an account that is not disabled, or has live tasks, is not erased', async () => {
   const { held } = await makeHeldTask(fixture);
   await assert.rejects(erase(held.account_id), /is not disabled: disable it/);

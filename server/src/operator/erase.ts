@@ -26,7 +26,7 @@ const ERASED = 'erased';
 const NEXT = statement(
   'erase_next_tasks',
   `select id from tasks
-   where account_id = $1 and due_at is null and request->>'prompt' <> '${ERASED}'
+   where account_id = $1 and due_at is null and request->'erased' is null
    order by created_at limit ${BATCH} for update`,
 );
 
@@ -37,7 +37,7 @@ const ERASE_TASKS = [
     `update tasks set provider_output = null, error_details = null,
        error_message = case when error_message is null then null else '${ERASED}' end,
        request = request - '{image_url,end_image_url}'::text[] || '{"prompt": "${ERASED}",
-         "reference_image_urls": [], "reference_video_urls": []}'::jsonb
+         "erased": true, "reference_image_urls": [], "reference_video_urls": []}'::jsonb
      where id = any($1)`,
   ),
   statement(

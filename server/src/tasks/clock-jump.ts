@@ -21,10 +21,11 @@ const WAKE_ALL = statement(
   'update tasks set due_at = clock_now() where due_at > clock_now()',
 );
 
+// Only live tasks have a due time, and few rows are in its index.
 const SHORTEN_LEASES = statement(
   'clock_jump_leases',
   `update tasks set leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
-   where leased_until > clock_now() + interval '${LEASE_SECONDS} seconds'`,
+   where due_at is not null and leased_until > clock_now() + interval '${LEASE_SECONDS} seconds'`,
 );
 
 export interface ClockJumpDeps {

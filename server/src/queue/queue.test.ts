@@ -127,3 +127,20 @@ test('installing the queue again, also twice at once, keeps its wake-ups', async
   await Promise.all([installQueue(database.url), installQueue(database.url)]);
   assert.deepEqual(await queued('kept'), ['kept']);
 });
+
+test('handled wake-ups are deleted again and again, not once a day', async () => {
+  const url = database.url;
+  opened.push(await openQueue({ url, db, log: quiet, work: true, maintainSeconds: 1 }));
+  const handled = async () =>
+    sql(db, `select 1 from pgboss.job where data->>'taskId' like 'handled_%'`);
+  for (const taskId of ['handled_1', 'handled_2']) {
+    await send('task', taskId);
+    await sql(
+      db,
+      `update pgboss.job set state = 'completed', completed_on = now() - interval '2 minutes'
+       where data->>'taskId' = $1`,
+      [taskId],
+    );
+    await until(handled, (rows) => rows.length === 0);
+  }
+});

@@ -55,22 +55,32 @@ const NOTIFY = statement(
 );
 
 /**
+ * How long a wake-up is kept after it was handled, and how often such wake-ups are deleted. With
+ * the library's own pause of a day, the table would keep a day of them.
+ */
+const KEEP_SECONDS = 60;
+
+/**
  * Opens the queue.
  * @param options.work whether this process will call `work`: then it also supervises the queue
+ * @param options.maintainSeconds pause between two deletions of handled wake-ups
  */
 export async function openQueue(options: {
   url: string;
   db: Database;
   log: Log;
   work: boolean;
+  maintainSeconds?: number;
 }): Promise<Queue> {
-  const { url, db, log, work } = options;
+  const { url, db, log, work, maintainSeconds = KEEP_SECONDS } = options;
   const boss = new PgBoss({
     connectionString: url,
     schema: SCHEMA,
     ...CONNECTION_LIMITS,
     max: QUEUE_CONNECTIONS,
     supervise: work,
+    superviseIntervalSeconds: maintainSeconds,
+    maintenanceIntervalSeconds: maintainSeconds,
     schedule: false,
     useListenNotify: work,
   });
@@ -106,7 +116,7 @@ export async function installQueue(url: string): Promise<void> {
       // A wake-up is never retried: the sweep finds every due task (decisions/0002).
       await boss.createQueue(queueName, {
         retryLimit: 0,
-        deleteAfterSeconds: 60,
+        deleteAfterSeconds: KEEP_SECONDS,
         retentionSeconds: 86_400,
       });
     }

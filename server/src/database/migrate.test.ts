@@ -154,3 +154,102 @@ test('a command refuses an older schema and says what to do', async (t) => {
     message: /older than this program: 0013_provider_quota\.sql must run first/,
   });
 });
+
+/** Ends a test that would wait for ever. */
+function notBlocked<T>(work: Promise<T>): Promise<T> {
+  const end = new Promise<never>((_resolve, reject) => {
+    setTimeout(() => reject(new Error('blocked for 10 s')), 10_000).unref();
+  });
+  return Promise.race([work, end]);
+}
+
+test('a migration that waits for a lock does not block readers, and is tried again', async (t) => {
+  const { db, run, reports } = await openEmpty(t, {
+    '0014_column.sql': `${HEADER}alter table numbers add column m int;\n`,
+  });
+  await sql(db, 'create table numbers (n int)');
+  let [slowest, reads] = [0, 0];
+  let waiting: Promise<string[]> | undefined;
+  await db.transaction(async (tx) => {
+    await sql(tx, 'select n from numbers'); // holds its lock until the end of the transaction
+    const migrated = run({ lockMs: 100, pauseMs: 100 });
+    while (reports.length < 3) {
+      const start = performance.now();
+      await notBlocked(sql(db, 'select n from numbers'));
+      slowest = Math.max(slowest, performance.now() - start);
+      reads += 1;
+    }
+    waiting = migrated;
+  });
+  assert.deepEqual(await waiting, ['0014_column.sql']);
+  t.diagnostic(`${reads} reads, the slowest took ${Math.round(slowest)} ms`);
+  assert.match(reports[0] ?? '', /waits for a lock \(try 1.*oldest open transaction is pid/);
+});
+
+test('a migration that gets no lock for too long fails, and says what to do', async (t) => {
+  const { db, run } = await openEmpty(t, {
+    '0014_column.sql': `${HEADER}alter table numbers add column m int;\n`,
+  });
+  await sql(db, 'create table numbers (n int)');
+  await db.transaction(async (tx) => {
+    await sql(tx, 'select n from numbers');
+    await assert.rejects(
+      notBlocked(run({ lockMs: 50, pauseMs: 10, patienceMs: 200 })),
+      /0014_column\.sql failed: canceling.*lock timeout\. End the transactions that are open/,
+    );
+  });
+  assert.deepEqual(await run(), ['0014_column.sql']);
+});
+
+test('a lost connection is reported as the error of the migration, not its rollback', async (t) => {
+  const { run } = await openEmpty(t, {
+    '0014_end.sql': `${HEADER}select pg_terminate_backend(pg_backend_pid());\n`,
+  });
+  await assert.rejects(run(), /0014_end\.sql failed: terminating connection/);
+});
+
+test('a file that changed after it ran is refused; its line endings may change', async (t) => {
+  const { run, write } = await openEmpty(t, {
+    '0014_table.sql': `${HEADER}create table numbers (n int);\n`,
+  });
+  await run();
+  await write(
+    '0014_table.sql',
+    `${HEADER}create table numbers (n int);\n`.replaceAll('\n', '\r\n'),
+  );
+  assert.deepEqual(await run(), []);
+  await write('0014_table.sql', `${HEADER}create table numbers (n bigint);\n`);
+  await assert.rejects(run(), {
+    name: 'UsageError',
+    message: /changed after they had run: 0014_table\.sql\. Restore the files/,
+  });
+});
+
+test('files that ran before checksums were recorded get theirs at the next run', async (t) => {
+  const { db, run, write } = await openEmpty(t, {
+    '0013_table.sql': 'create table numbers (n int);\n',
+  });
+  await sql(db, 'create table migrations (name text primary key, ran_at timestamptz)');
+  await sql(db, `insert into migrations values ('0013_table.sql')`);
+  assert.deepEqual(await run(), []);
+  await write('0013_table.sql', 'create table numbers (n bigint);\n');
+  await assert.rejects(run(), /0013_table\.sql/);
+});
+
+test('an older program accepts a newer schema only if its migrations name it', async (t) => {
+  const { db, run } = await openEmpty(t, { '0014_table.sql': HEADER });
+  await run();
+  const newer = (oldest: string | null) =>
+    sql(
+      db,
+      `insert into migrations (name, oldest_program) values ('0015_next.sql', $1)
+       on conflict (name) do update set oldest_program = excluded.oldest_program`,
+      [oldest],
+    );
+  await newer('0014');
+  assert.deepEqual(await run(), []);
+  await newer('0015');
+  await assert.rejects(run(), /0015_next\.sql\).*is 0015; this one is 0014\. Run the newer/);
+  await newer(null);
+  await assert.rejects(run(), /is 0015; this one is 0014/);
+});

@@ -45,7 +45,8 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
       process.stderr.write(`framewright: created a new embedded database in ${config.dataDir}\n`);
     }
     const { command, json } = parsed;
-    const result = await command.run(opened.db, parsed);
+    const show = json ? undefined : (line: string) => void process.stdout.write(`${line}\n`);
+    const result = await command.run(opened.db, { ...parsed, show });
     if (result instanceof RowStream) await printStream(result.print(json));
     else process.stdout.write(json ? `${JSON.stringify(result)}\n` : printPlain(result));
     hintAtNextPage(parsed, result);

@@ -16,6 +16,8 @@ export interface Arguments {
   /** For the record of what the command changes. */
   action: Action;
   page: ListPage;
+  /** Prints a line at once, before the command's result; undefined with --json. */
+  show?: ((line: string) => void) | undefined;
 }
 
 /** An operator command. It reads or changes the database. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
-import { auditLots } from './audit-lots.ts';
 import { grant, reserve, settle } from './ledger.ts';
 import { bringUpToDate } from './lots.ts';
 import { bringDueUpToDate } from './upkeep.ts';
@@ -84,7 +84,7 @@ const DAMAGES: Array<{ title: string; damage: string; found: RegExp }> = [
 ];
 
 test('the audit finds no problem in lots that only the ledger changed', async () => {
-  assert.deepEqual(await database.db.snapshot(auditLots), []);
+  assert.deepEqual(await ledgerProblems(database.db), []);
 });
 
 for (const { title, damage, found } of DAMAGES) {
@@ -93,7 +93,7 @@ for (const { title, damage, found } of DAMAGES) {
     const trial = database.db.transaction(async (tx) => {
       await sql(tx, 'set constraints all deferred');
       await sql(tx, damage);
-      const problems = await auditLots(tx);
+      const problems = await ledgerProblems({ snapshot: (work) => work(tx) });
       assert.ok(
         problems.some((problem) => found.test(problem)),
         JSON.stringify(problems),
@@ -107,7 +107,7 @@ for (const { title, damage, found } of DAMAGES) {
 test('lots that were changed are made again from the transfers', async () => {
   const { db } = database;
   await sql(db, `update ledger_lots set available = 3 where name = 'grant:long'`);
-  assert.equal((await db.snapshot(auditLots)).length, 1);
+  assert.equal((await ledgerProblems(db)).length, 1);
   await sql(
     db,
     `delete from ledger_lot_movements where lot in (select name from ledger_lots where account_id = $1)`,
@@ -121,5 +121,5 @@ test('lots that were changed are made again from the transfers', async () => {
     [accountId],
   );
   assert.equal(await bringDueUpToDate({ db, log: quiet }), 1);
-  assert.deepEqual(await db.snapshot(auditLots), []);
+  assert.deepEqual(await ledgerProblems(db), []);
 });

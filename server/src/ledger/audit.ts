@@ -1,90 +1,135 @@
-import { type Queryable, statement } from '../database/database.ts';
-import { auditLots } from './audit-lots.ts';
+import { type Database, type Queryable, statement } from '../database/database.ts';
+import { auditBalances } from './audit-balances.ts';
+import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
 
-const UNBALANCED = statement(
-  'audit_unbalanced',
-  `select a.account_id, a.kind, s.side, s.balance, s.total from ledger_balances a
-   cross join lateral (
-     select side, balance, coalesce(sum(
-       case when side = t.target then t.credits when side = t.source then -t.credits else 0 end
-         * case when side in ('granted', 'debt') then -1 else 1 end), 0) as total
-     from (values ('granted', a.granted), ('available', a.available), ('reserved', a.reserved),
-       ('spent', a.spent), ('debt', a.debt)) as sides (side, balance)
-     left join ledger_transfers t on t.account_id = a.account_id and t.kind = a.kind
-     group by side, balance) s
-   where s.balance <> s.total`,
+/** How much an audit reads at a time, so that no snapshot and no list of rows gets large. */
+export interface AuditSizes {
+  /** Balances of a page. */
+  balances: number;
+  /** Transfers of each balance of a page. */
+  chunk: number;
+  /** Transfers of a page that are checked one by one. */
+  transfers: number;
+  /** Lots of a page. */
+  lots: number;
+}
+
+export const LEDGER_SIZES: AuditSizes = {
+  balances: 200,
+  chunk: 2000,
+  transfers: 10_000,
+  lots: 200,
+};
+
+const END_OF_PAGE = statement(
+  'audit_transfer_page',
+  `select max(id) as through, count(*) as transfers
+   from (select id from ledger_transfers where id > $1 order by id limit $2) page`,
 );
 
-const WRONG_STORED_BALANCE = statement(
-  'audit_wrong_stored_balance',
-  `select account_id, kind, id from (
-     select account_id, kind, id, available_after, reserved_after,
-       sum(case when target = 'available' then credits when source = 'available' then -credits
-         else 0 end) over so_far as available,
-       sum(case when target = 'reserved' then credits when source = 'reserved' then -credits
-         else 0 end) over so_far as reserved
-     from ledger_transfers window so_far as (partition by account_id, kind order by id)) steps
-   where available <> available_after or reserved <> reserved_after`,
-);
+/** Each finds one kind of contradiction among the transfers of a page; each row is a sentence. */
+const CHECKS = [
+  statement(
+    'audit_wrong_direction',
+    `select reference || ': ' || reason || ' must not move ' || kind || ' credits from ' || source
+       || ' to ' || target as problem
+     from ledger_transfers
+     where id > $1 and id <= $2 and ((reason, source, target) not in (
+         ('grant', 'granted', 'available'),
+         ('adjust', 'granted', 'available'), ('adjust', 'available', 'granted'),
+         ('reserve', 'available', 'reserved'),
+         ('capture', 'reserved', 'spent'), ('refund', 'reserved', 'available'),
+         ('expire', 'available', 'granted'), ('repay', 'available', 'debt'),
+         ('clawback', 'available', 'granted'), ('clawback', 'debt', 'granted'))
+       or (kind <> 'paid' and reason in ('reserve', 'capture', 'refund')))`,
+  ),
+  statement(
+    'audit_wrong_settlement',
+    `select substr(r.reference, 9) || ': settled with another account, kind or amount than reserved'
+       as problem
+     from ledger_transfers r
+     join ledger_transfers s on s.reference = 'settle:' || substr(r.reference, 9)
+     where r.id > $1 and r.id <= $2 and r.reason = 'reserve'
+       and (s.account_id, s.kind, s.credits) <> (r.account_id, r.kind, r.credits)`,
+  ),
+  statement(
+    'audit_without_reservation',
+    `select s.reference || ': settled without a reservation' as problem from ledger_transfers s
+     where s.id > $1 and s.id <= $2 and s.reference like 'settle:%'
+       and not exists (select from ledger_transfers r
+         where r.reference = 'reserve:' || substr(s.reference, 8) and r.reason = 'reserve')`,
+  ),
+  ...LOT_TRANSFER_CHECKS,
+];
 
-const WRONG_DIRECTION = statement(
-  'audit_wrong_direction',
-  `select reference, reason, kind, source, target from ledger_transfers
-   where (reason, source, target) not in (
-       ('grant', 'granted', 'available'),
-       ('adjust', 'granted', 'available'), ('adjust', 'available', 'granted'),
-       ('reserve', 'available', 'reserved'),
-       ('capture', 'reserved', 'spent'), ('refund', 'reserved', 'available'),
-       ('expire', 'available', 'granted'), ('repay', 'available', 'debt'),
-       ('clawback', 'available', 'granted'), ('clawback', 'debt', 'granted'))
-     or (kind <> 'paid' and reason in ('reserve', 'capture', 'refund'))`,
-);
-
-const WRONG_SETTLEMENT = statement(
-  'audit_wrong_settlement',
-  `select substr(r.reference, 9) as task_id from ledger_transfers r
-   join ledger_transfers s on s.reference = 'settle:' || substr(r.reference, 9)
-   where r.reason = 'reserve'
-     and (s.account_id, s.kind, s.credits) <> (r.account_id, r.kind, r.credits)`,
-);
-
-const WITHOUT_RESERVATION = statement(
-  'audit_without_reservation',
-  `select reference from ledger_transfers where reference like 'settle:%'
-   and not exists (select from task_reservations r where r.task_id = substr(reference, 8))`,
+const RESERVED_TASKS = statement(
+  'audit_reserved_tasks',
+  `select substr(reference, 9) as task_id from ledger_transfers
+   where id > $1 and id <= $2 and reason = 'reserve'`,
 );
 
 /**
- * Checks the ledger within the caller's snapshot: the transfers add up to every balance; the
- * balances stored with each transfer result from it and the earlier transfers; each transfer has
- * the source and target of its reason; each settlement has the account, kind and amount of its
- * reservation; and what {@link auditLots} checks.
- * @returns one sentence per problem; an empty array if there is no problem
+ * Checks the ledger: the transfers add up to every balance; the balances stored with each transfer
+ * result from it and the earlier transfers; each transfer has the source and target of its reason;
+ * each settlement has the account, kind and amount of its reservation; and the rules of lots
+ * ({@link auditLots}). Reads pages, each in a short snapshot of its own (decisions/0014).
  */
-export async function auditLedger(tx: Queryable): Promise<string[]> {
-  const unbalanced = await tx.query<Record<string, string>>(UNBALANCED);
-  const wronglyStored = await tx.query<Record<string, string>>(WRONG_STORED_BALANCE);
-  const wrongDirections = await tx.query<Record<string, string>>(WRONG_DIRECTION);
-  const wrongSettlements = await tx.query<{ task_id: string }>(WRONG_SETTLEMENT);
-  const withoutReservation = await tx.query<{ reference: string }>(WITHOUT_RESERVATION);
-  return [
-    ...unbalanced.map(
-      (row) =>
-        `${row.account_id}: ${row.kind} ${row.side} is ${row.balance}, ` +
-        `but its transfers add up to ${row.total}`,
-    ),
-    ...wronglyStored.map(
-      (row) => `${row.account_id}: transfer ${row.id} stores a wrong ${row.kind} balance`,
-    ),
-    ...wrongDirections.map(
-      (row) =>
-        `${row.reference}: ${row.reason} must not move ${row.kind} credits ` +
-        `from ${row.source} to ${row.target}`,
-    ),
-    ...wrongSettlements.map(
-      (row) => `${row.task_id}: settled with another account, kind or amount than reserved`,
-    ),
-    ...withoutReservation.map((row) => `${row.reference}: settled without a reservation`),
-    ...(await auditLots(tx)),
-  ];
+export async function auditLedger(
+  db: Pick<Database, 'snapshot'>,
+  options: {
+    /** Receives one sentence per problem. */
+    report: (problem: string) => void;
+    /** Receives the tasks that credits were reserved for, page by page. */
+    checkReserved?: (tx: Queryable, taskIds: string[]) => Promise<void>;
+    sizes?: AuditSizes;
+  },
+): Promise<void> {
+  const { report, checkReserved = async () => {}, sizes = LEDGER_SIZES } = options;
+  await auditBalances(db, sizes, report);
+  await auditLots(db, sizes.lots, report);
+  for (let after = 0; ; ) {
+    const page = await db.snapshot(async (tx) => {
+      const [end] = await tx.query<{ through: number | null; transfers: number }>(END_OF_PAGE, [
+        after,
+        sizes.transfers,
+      ]);
+      const range = [after, end?.through ?? after];
+      for (const check of CHECKS) {
+        for (const { problem } of await tx.query<{ problem: string }>(check, range))
+          report(problem);
+      }
+      const tasks = await tx.query<{ task_id: string }>(RESERVED_TASKS, range);
+      await checkReserved(
+        tx,
+        tasks.map((row) => row.task_id),
+      );
+      return end;
+    });
+    if (!page || page.through === null || page.transfers < sizes.transfers) return;
+    after = page.through;
+  }
+}
+
+/** The credits reserved for a task, and how they were settled; null: not yet. */
+interface AuditedReservation {
+  task_id: string;
+  account_id: string;
+  credits: number;
+  outcome: string | null;
+}
+
+const RESERVATIONS = statement(
+  'audit_reservations',
+  `select task_id, r.account_id, r.credits, s.reason as outcome
+   from unnest($1::text[]) as wanted (task_id)
+   join ledger_transfers r on r.reference = 'reserve:' || task_id and r.reason = 'reserve'
+   left join ledger_transfers s on s.reference = 'settle:' || task_id`,
+);
+
+/** The reservations of these tasks. */
+export function auditedReservations(
+  tx: Queryable,
+  taskIds: string[],
+): Promise<AuditedReservation[]> {
+  return tx.query<AuditedReservation>(RESERVATIONS, [taskIds]);
 }

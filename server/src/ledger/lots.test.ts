@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { createTestDatabase, quiet, type TestDatabase } from '../../test/database.ts';
+import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { auditLedger } from './audit.ts';
 import { clawBack } from './debts.ts';
 import { adjust, balances, grant, reserve, settle } from './ledger.ts';
 import { GRACE_DAYS } from './lot-book.ts';
@@ -21,7 +21,7 @@ before(async () => {
 });
 afterEach(() => database.setClock(0));
 after(async () => {
-  const problems = await db.snapshot(auditLedger);
+  const problems = await ledgerProblems(db);
   await database.close();
   assert.deepEqual(problems, []);
 });

@@ -205,3 +205,51 @@ test('the audit accepts an output that was deleted after its retention', async (
     assert.deepEqual(await audit(fixture.db), { ok: true, problems: [] });
   }
 });
+
+const SMALL = { balances: 1, chunk: 2, transfers: 3, lots: 1, tasks: 1 };
+
+test('the audit finds nothing while tasks are created and end between its snapshots', async (t) => {
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { db } = fixture;
+  for (let n = 0; n < 3; n += 1) await makeTask(fixture);
+  let [snapshots, changes] = [0, 0];
+  const snapshot: Database['snapshot'] = async (work) => {
+    snapshots += 1;
+    if (changes < 8) {
+      changes += 1;
+      await (changes % 2 === 0 ? complete(fixture) : fail(fixture));
+    }
+    return db.snapshot(work);
+  };
+  assert.deepEqual(await audit({ snapshot }, undefined, SMALL), { ok: true, problems: [] });
+  assert.equal(changes, 8);
+  assert.ok(snapshots > 20, `${snapshots} snapshots`);
+});
+
+test('the audit keeps a thousand problems, counts all and reports each at once', async (t) => {
+  const fixture = await openTaskFixture();
+  t.after(() => fixture.close());
+  const { db } = fixture;
+  const { task } = await makeTask(fixture);
+  await sql(
+    db,
+    `insert into idempotency_keys (account_id, surface, key, fingerprint)
+     select $1, 'api', 'key' || n, '' from generate_series(1, 1500) n`,
+    [task.account_id],
+  );
+  await sql(
+    db,
+    `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
+       price_version, provider, wait_until, due_at)
+     select 'task_' || n, $1, 'api', 'key' || n, 'reserved', '{}', 1, 5, 1, 'local', now(), now()
+     from generate_series(1, 1500) n`,
+    [task.account_id],
+  );
+  let reported = 0;
+  const result = await audit(db, () => {
+    reported += 1;
+  });
+  const { problems, ...counts } = result;
+  assert.deepEqual([counts, problems.length, reported], [{ ok: false, found: 3000 }, 1000, 3000]);
+});

@@ -1,78 +1,151 @@
 import { type Database, type Queryable, statement } from '../database/database.ts';
-import { auditLedger } from '../ledger/audit.ts';
+import { auditedReservations, auditLedger, LEDGER_SIZES } from '../ledger/audit.ts';
 
-/** Each statement finds one kind of contradiction; each row is one sentence about one of them. */
+/** How much is read at a time: few rows, so that each snapshot ends within a second. */
+const SIZES = { ...LEDGER_SIZES, tasks: 2000 };
+/** More problems than these are counted, but not kept. */
+const MAX_PROBLEMS = 1000;
+
+interface AuditedTask {
+  id: string;
+  phase: string;
+  account_id: string;
+  credits: number;
+}
+
+const PAGE = statement(
+  'audit_task_page',
+  `select id, phase, account_id, credits from tasks where id > $1 order by id limit $2`,
+);
+
+/** Each finds one kind of contradiction among the tasks of a page; each row is a sentence. */
 const CHECKS = [
-  statement(
-    'audit_reservation_without_task',
-    `select r.task_id || ': credits are reserved, but the task is missing' as problem
-     from task_reservations r left join tasks t on t.id = r.task_id where t.id is null`,
-  ),
-  statement(
-    'audit_task_without_reservation',
-    `select t.id || ': ' || t.phase || ' without credits reserved for it' as problem
-     from tasks t left join task_reservations r on r.task_id = t.id
-       and r.account_id = t.account_id and r.credits = t.credits
-     where r.task_id is null`,
-  ),
-  statement(
-    'audit_settlement',
-    `select t.id || ': ' || t.phase || ', but the settlement of its credits is '
-       || coalesce(r.outcome, 'missing') as problem
-     from tasks t join task_reservations r on r.task_id = t.id
-     where r.outcome is distinct from
-       case t.phase when 'completed' then 'capture' when 'failed' then 'refund' end`,
-  ),
   statement(
     'audit_wake_up',
     `select id || ': ' || phase || ' without a due time' as problem
-     from tasks where phase not in ('completed', 'failed') and due_at is null`,
+     from tasks where id = any($1) and phase not in ('completed', 'failed') and due_at is null`,
   ),
   statement(
     'audit_output',
     `select t.id || ': completed, its output is ' || coalesce(o.state, 'missing') as problem
      from tasks t left join objects o on o.id = t.output_object_id
-     where t.phase = 'completed' and (o.id is null or o.state = 'writing'
+     where t.id = any($1) and t.phase = 'completed' and (o.id is null or o.state = 'writing'
        or (o.state in ('deleting', 'deleted') and o.taken_down_at is null
          and coalesce(o.delete_after > clock_now(), true)))`,
   ),
   statement(
     'audit_jobs',
     `select task_id || ': ' || count(*) || ' provider jobs' as problem
-     from attempts where job_id is not null group by task_id having count(*) > 1`,
+     from attempts where task_id = any($1) and job_id is not null
+     group by task_id having count(*) > 1`,
   ),
   statement(
     'audit_acceptance',
     `select t.id || ': ' || t.phase || ' without an accepted attempt' as problem
      from tasks t left join attempts a on a.task_id = t.id and a.state = 'accepted'
-     where (t.phase in ('generating', 'archiving', 'completed') or t.held_cause = 'outcome')
-       and a.id is null`,
+     where t.id = any($1) and a.id is null
+       and (t.phase in ('generating', 'archiving', 'completed') or t.held_cause = 'outcome')`,
   ),
   statement(
     'audit_key',
     `select t.id || ': its Idempotency-Key is missing or not bound to it' as problem
      from tasks t left join idempotency_keys k on k.account_id = t.account_id
        and k.surface = t.surface and k.key = t.idempotency_key
-     where k.key is null or (k.task_id is distinct from t.id and t.phase <> 'failed')`,
+     where t.id = any($1)
+       and (k.key is null or (k.task_id is distinct from t.id and t.phase <> 'failed'))`,
   ),
 ];
 
-/**
- * Proves, in one snapshot, that balances, transfers, tasks, attempts, objects and keys agree.
- * @returns one sentence for each contradiction
- */
-export function audit(db: Database): Promise<{ ok: boolean; problems: string[] }> {
-  return db.snapshot(async (tx) => {
-    const problems = [...(await auditLedger(tx)), ...(await auditTasks(tx))];
-    return { ok: problems.length === 0, problems };
-  });
+const MISSING = statement(
+  'audit_reservation_without_task',
+  `select task_id || ': credits are reserved, but the task is missing' as problem
+   from unnest($1::text[]) as reserved (task_id)
+   where not exists (select from tasks where tasks.id = task_id)`,
+);
+
+type Report = (problem: string) => void;
+
+export interface AuditResult {
+  ok: boolean;
+  /** One sentence for each contradiction, the first thousand of them. */
+  problems: string[];
+  /** How many contradictions there are, if `problems` does not have all of them. */
+  found?: number;
 }
 
-async function auditTasks(tx: Queryable): Promise<string[]> {
+/**
+ * Proves that balances, transfers, tasks, attempts, objects and keys agree. Reads the accounts, the
+ * transfers and the tasks in pages, each in a short snapshot of its own (decisions/0014).
+ * @param report receives each problem when it is found
+ */
+export async function audit(
+  db: Pick<Database, 'snapshot'>,
+  report: Report = () => {},
+  sizes = SIZES,
+): Promise<AuditResult> {
   const problems: string[] = [];
-  for (const check of CHECKS) {
-    const rows = await tx.query<{ problem: string }>(check);
-    problems.push(...rows.map((row) => row.problem));
+  let found = 0;
+  const add = (problem: string) => {
+    found += 1;
+    if (problems.length < MAX_PROBLEMS) problems.push(problem);
+    report(problem);
+  };
+  await auditLedger(db, {
+    ...{ report: add, sizes },
+    checkReserved: (tx, taskIds) => runCheck(tx, MISSING, { taskIds, report: add }),
+  });
+  await auditTasks(db, sizes.tasks, add);
+  const ok = found === 0;
+  return found > problems.length ? { ok, problems, found } : { ok, problems };
+}
+
+async function auditTasks(
+  db: Pick<Database, 'snapshot'>,
+  pageSize: number,
+  report: Report,
+): Promise<void> {
+  for (let after = ''; ; ) {
+    const page = await db.snapshot(async (tx) => {
+      const tasks = await tx.query<AuditedTask>(PAGE, [after, pageSize]);
+      const taskIds = tasks.map(({ id }) => id);
+      await checkReservations(tx, tasks, report);
+      for (const check of CHECKS) await runCheck(tx, check, { taskIds, report });
+      return taskIds;
+    });
+    if (page.length < pageSize) return;
+    after = page.at(-1) ?? after;
   }
-  return problems;
+}
+
+async function runCheck(
+  tx: Queryable,
+  check: (typeof CHECKS)[number],
+  { taskIds, report }: { taskIds: string[]; report: Report },
+): Promise<void> {
+  for (const { problem } of await tx.query<{ problem: string }>(check, [taskIds])) report(problem);
+}
+
+const SETTLEMENTS: Record<string, string> = { completed: 'capture', failed: 'refund' };
+
+/** Each task has a reservation of its credits, settled if and as the task has ended. */
+async function checkReservations(
+  tx: Queryable,
+  tasks: AuditedTask[],
+  report: Report,
+): Promise<void> {
+  const rows = await auditedReservations(
+    tx,
+    tasks.map(({ id }) => id),
+  );
+  const reservations = new Map(rows.map((row) => [row.task_id, row]));
+  for (const { id, phase, account_id, credits } of tasks) {
+    const reserved = reservations.get(id);
+    if (reserved?.account_id !== account_id || reserved.credits !== credits) {
+      report(`${id}: ${phase} without credits reserved for it`);
+    }
+    if (reserved && reserved.outcome !== (SETTLEMENTS[phase] ?? null)) {
+      const outcome = reserved.outcome ?? 'missing';
+      report(`${id}: ${phase}, but the settlement of its credits is ${outcome}`);
+    }
+  }
 }

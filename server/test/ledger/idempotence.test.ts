@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, openDatabase } from '../../src/database/database.ts';
-import { auditLedger } from '../../src/ledger/audit.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { type CallResult, createHistory, type LedgerHistory, type Movement } from './history.ts';
+import { ledgerProblems } from './ledger-problems.ts';
 import { assertLinearizable } from './linearizability.ts';
 import { runRounds } from './rounds.ts';
 
@@ -25,7 +25,7 @@ before(async () => {
   );
 });
 after(async () => {
-  const problems = await database.db.snapshot(auditLedger);
+  const problems = await ledgerProblems(database.db);
   await Promise.all(clients.map((client) => client.close()));
   await database.close();
   assert.deepEqual(problems, []);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
-import { auditLedger } from '../../src/ledger/audit.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import type { Cut } from './cutting-proxy.ts';
 import { type CallResult, createHistory, type LedgerHistory, type Movement } from './history.ts';
+import { ledgerProblems } from './ledger-problems.ts';
 import { assertLinearizable } from './linearizability.ts';
 import {
   assertBothOccurred,
@@ -117,5 +117,5 @@ test('a client that lost a response learns the result, and nothing is booked twi
     await assertLinearizable(database.db, round.history);
   });
   for (const [type, tally] of Object.entries(tallies)) assertBothOccurred(t, type, tally);
-  assert.deepEqual(await database.db.snapshot(auditLedger), []);
+  assert.deepEqual(await ledgerProblems(database.db), []);
 });

@@ -3,13 +3,13 @@ import { after, before, test } from 'node:test';
 import { createAccount } from '../../src/accounts/accounts.ts';
 import { type Database, statement } from '../../src/database/database.ts';
 import { ApiError, UsageError } from '../../src/kernel/errors.ts';
-import { auditLedger } from '../../src/ledger/audit.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { adjust, balances, grant, reserve, settle } from '../../src/ledger/ledger.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
+import { ledgerProblems } from './ledger-problems.ts';
 import { LotModel } from './lot-model.ts';
 import { oldGrant, oldReserve, oldSettle } from './program-without-lots.ts';
 import { runRounds } from './rounds.ts';
@@ -212,7 +212,7 @@ async function balanceOf(accountId: string) {
 }
 
 function problems(): Promise<string[]> {
-  return db.snapshot(auditLedger);
+  return ledgerProblems(db);
 }
 
 test('lots and debts equal those of a model that keeps each credit by itself', async (t) => {

@@ -1,0 +1,132 @@
+import { type Database, statement } from '../database/database.ts';
+import { LOT_BALANCE_CHECK } from './audit-lots.ts';
+
+/** How many balances are read at a time, and how many transfers of each. */
+interface BalanceSizes {
+  balances: number;
+  chunk: number;
+}
+
+const SIDES = ['granted', 'available', 'reserved', 'spent', 'debt'] as const;
+/** Contra accounts: the more credits were granted, the lower the sum of the transfers. */
+const CONTRA: readonly string[] = ['granted', 'debt'];
+
+interface BalanceKey {
+  account_id: string;
+  kind: string;
+}
+
+/** The transfers of one balance that were read so far. */
+interface Progress extends BalanceKey {
+  /** The newest of them. */
+  through: number;
+  /** What they add up to, by side. */
+  sums: Record<string, number>;
+}
+
+/** The next transfers of a balance, and the balance itself, from the same snapshot. */
+interface Chunk extends BalanceKey {
+  transfers: number;
+  through: number;
+  /** Transfers that store another balance than results from them and the earlier ones. */
+  wrong: number[];
+  sums: Record<string, number>;
+  balances: Record<string, number>;
+}
+
+const PAGE = statement(
+  'audit_balance_page',
+  `select account_id, kind from ledger_balances where (account_id, kind) > ($1, $2)
+   order by account_id, kind limit $3`,
+);
+
+function effectOn(side: string): string {
+  return `case '${side}' when target then credits when source then -credits else 0 end`;
+}
+
+const CHUNK = statement(
+  'audit_balance_chunk',
+  `select b.account_id, b.kind, c.transfers, c.through, c.wrong, c.sums,
+     jsonb_build_object(${SIDES.map((side) => `'${side}', b.${side}`).join(', ')}) as balances
+   from jsonb_to_recordset($1) as p(account_id text, kind text, through bigint, sums jsonb)
+   join ledger_balances b on b.account_id = p.account_id and b.kind = p.kind
+   cross join lateral (
+     select count(*) as transfers, coalesce(max(id), p.through) as through,
+       coalesce(array_agg(id) filter (where available <> available_after
+         or reserved <> reserved_after), '{}') as wrong,
+       jsonb_build_object(${SIDES.map(
+         (side) => `'${side}', (p.sums->>'${side}')::bigint + coalesce(sum(${effectOn(side)}), 0)`,
+       ).join(', ')}) as sums
+     from (
+       select id, source, target, credits, available_after, reserved_after,
+         (p.sums->>'available')::bigint + sum(${effectOn('available')}) over in_order as available,
+         (p.sums->>'reserved')::bigint + sum(${effectOn('reserved')}) over in_order as reserved
+       from (
+         select id, source, target, credits, available_after, reserved_after
+         from ledger_transfers t
+         where t.account_id = p.account_id and t.kind = p.kind and t.id > p.through
+         order by id limit $2) next
+       window in_order as (order by id)) checked) c`,
+);
+
+/**
+ * Checks that the transfers of each balance add up to it, and that the balances stored with each
+ * transfer result from it and the earlier ones.
+ *
+ * The transfers of a balance are read in the order of their ids, some at a time. Those that were
+ * read never change, and no earlier one appears later: a transfer gets its id while its transaction
+ * has the row of the balance locked. The last ones are read in one snapshot with the balance.
+ */
+export async function auditBalances(
+  db: Pick<Database, 'snapshot'>,
+  sizes: BalanceSizes,
+  report: (problem: string) => void,
+): Promise<void> {
+  let last: BalanceKey = { account_id: '', kind: '' };
+  for (;;) {
+    const values = [last.account_id, last.kind, sizes.balances];
+    const page = await db.snapshot(async (tx) => {
+      const keys = await tx.query<BalanceKey>(PAGE, values);
+      const lots = await tx.query<{ problem: string }>(LOT_BALANCE_CHECK, [JSON.stringify(keys)]);
+      for (const { problem } of lots) report(problem);
+      return keys;
+    });
+    let open = page.map((key) => ({ ...key, through: 0, sums: zeroSums() }));
+    while (open.length > 0) open = await readChunks(db, { open, sizes, report });
+    if (page.length < sizes.balances) return;
+    last = page.at(-1) ?? last;
+  }
+}
+
+function zeroSums(): Record<string, number> {
+  return Object.fromEntries(SIDES.map((side) => [side, 0]));
+}
+
+/** @returns the balances that have more transfers */
+async function readChunks(
+  db: Pick<Database, 'snapshot'>,
+  input: { open: Progress[]; sizes: BalanceSizes; report: (problem: string) => void },
+): Promise<Progress[]> {
+  const { open, sizes, report } = input;
+  const values = [JSON.stringify(open), sizes.chunk];
+  const chunks = await db.snapshot((tx) => tx.query<Chunk>(CHUNK, values));
+  for (const chunk of chunks) {
+    for (const id of chunk.wrong) {
+      report(`${chunk.account_id}: transfer ${id} stores a wrong ${chunk.kind} balance`);
+    }
+  }
+  const isLast = (chunk: Chunk) => chunk.transfers < sizes.chunk;
+  for (const chunk of chunks.filter(isLast)) compare(chunk, report);
+  return chunks.filter((chunk) => !isLast(chunk));
+}
+
+function compare({ account_id, kind, sums, balances }: Chunk, report: (problem: string) => void) {
+  for (const side of SIDES) {
+    const sum = sums[side] ?? 0;
+    const total = CONTRA.includes(side) ? -sum + 0 : sum;
+    if (balances[side] === total) continue;
+    report(
+      `${account_id}: ${kind} ${side} is ${balances[side]}, but its transfers add up to ${total}`,
+    );
+  }
+}

@@ -4,6 +4,7 @@ import { createTestDatabase, quiet, type TestDatabase } from '../../test/databas
 import { ledgerProblems } from '../../test/ledger/ledger-problems.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
+import { ApiError } from '../kernel/errors.ts';
 import { grant, reserve, settle } from './ledger.ts';
 import { bringUpToDate } from './lots.ts';
 import { bringDueUpToDate } from './upkeep.ts';
@@ -103,6 +104,19 @@ for (const { title, damage, found } of DAMAGES) {
     await assert.rejects(trial, undo);
   });
 }
+
+test('a reserve fails on lots that do not agree, and does not tell the client that credits are missing', async () => {
+  const { db } = database;
+  const damaged = db.transaction(async (tx) => {
+    await sql(
+      tx,
+      `update ledger_lots set available = 900, expires_at = clock_now() where name = 'grant:long'`,
+    );
+    await sql(tx, 'update ledger_balances set lots_due_at = clock_now()');
+    await reserve(tx, { accountId, taskId: 'damaged', credits: 1 });
+  });
+  await assert.rejects(damaged, (error) => !(error instanceof ApiError));
+});
 
 test('lots that were changed are made again from the transfers', async () => {
   const { db } = database;

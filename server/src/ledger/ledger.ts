@@ -29,19 +29,18 @@ export async function reserve(
   reservation: { accountId: string; taskId: string; credits: number },
 ): Promise<void> {
   const { accountId, taskId, credits } = reservation;
-  try {
-    if (await reserveIfUpToDate(tx, reservation)) return;
-    const balance = { accountId, kind: 'paid' } as const;
-    await bringUpToDate(tx, balance);
-    const sides = { source: 'available', target: 'reserved' } as const;
-    const reference = `reserve:${taskId}`;
-    await transfer(tx, { ...balance, ...sides, credits, reason: 'reserve', reference });
-  } catch (error) {
+  const refuse = (error: unknown): never => {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
     throw new ApiError('insufficient_credits', 'Not enough paid credits for this request.', {
       details: { required_credits: credits },
     });
-  }
+  };
+  if (await reserveIfUpToDate(tx, reservation).catch(refuse)) return;
+  const balance = { accountId, kind: 'paid' } as const;
+  await bringUpToDate(tx, balance); // if it fails, the lots do not agree with the balance
+  const sides = { source: 'available', target: 'reserved' } as const;
+  const move = { ...balance, ...sides, credits, reason: 'reserve' } as const;
+  await transfer(tx, { ...move, reference: `reserve:${taskId}` }).catch(refuse);
 }
 
 /**

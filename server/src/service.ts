@@ -7,6 +7,7 @@ import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
 import { requireDurableCommits } from './database/durability.ts';
 import { isReady } from './database/readiness.ts';
+import { rememberMark } from './database/remembered-mark.ts';
 import { createApp } from './http/app.ts';
 import { healthRoutes } from './http/operations/health.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
@@ -238,7 +239,7 @@ function buildWorker(
 ): Pick<Worker, 'start' | 'stopClaiming'> {
   const { db, storage, log, scratch, providers } = shared;
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
-  const { pollMinSeconds, pollMaxSeconds, retentionDays } = config;
+  const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
   const steps = createSteps({
     ...{ db, storage, log, scratch, links: shared.links, guardedFetch: shared.inputFetch },
     ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
@@ -261,6 +262,9 @@ function buildWorker(
     stopClaiming: () => worker.stopClaiming(),
     async start() {
       await scratch.maintain();
+      const compareMark = rememberMark({ db, log, dataDir, trustsPromotion });
+      await compareMark();
+      startInterval(CLOCK_SECONDS, { name: 'database mark', log, signal }, compareMark);
       for (const provider of providers.values()) provider.start?.();
       await worker.start();
       startInterval(CLOCK_SECONDS, { name: 'database clock', log, signal }, () =>

@@ -10,6 +10,7 @@ import { OBJECT_COMMANDS } from './commands/objects.ts';
 import { ORPHAN_COMMANDS } from './commands/orphans.ts';
 import { PROVIDER_COMMANDS } from './commands/providers.ts';
 import { RECONCILE_COMMAND } from './commands/reconcile.ts';
+import { RESTORED_COMMAND } from './commands/restored.ts';
 import { SECRET_COMMANDS } from './commands/secrets.ts';
 import { TASK_COMMANDS } from './commands/tasks.ts';
 
@@ -27,5 +28,6 @@ export const COMMANDS: readonly Command[] = [
   ...CREATE_COMMANDS,
   ...ACTION_COMMANDS,
   AUDIT_COMMAND,
+  RESTORED_COMMAND,
   MIGRATE_COMMAND,
 ];

@@ -20,6 +20,7 @@ test('without any variable the service has the documented defaults', () => {
     databaseUrl: undefined,
     databaseConnections: 24,
     databaseVolatile: false,
+    trustsPromotion: false,
     roles: new Set(['api', 'worker']),
     provider: 'local',
     createWaitSeconds: 20,

@@ -35,6 +35,8 @@ export interface Config {
   databaseUrl: string | undefined;
   /** The most connections of the process's pool; the queue has its own. */
   databaseConnections: number;
+  /** Whether a replica that is promoted has every commit. */
+  trustsPromotion: boolean;
   /** Whether a worker may start on a database that may forget commits. */
   databaseVolatile: boolean;
   roles: ReadonlySet<Role>;
@@ -149,6 +151,9 @@ export function readConfig(env: Environment = process.env): Config {
     publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
     ...readDatabaseConfig(env),
     databaseConnections: wholeNumber(env, 'DATABASE_CONNECTIONS', 24, { min: 4, max: 1000 }),
+    trustsPromotion:
+      choice(env, 'DATABASE_REPLICAS', 'asynchronous', ['asynchronous', 'synchronous']) ===
+      'synchronous',
     databaseVolatile: yesOrNo(env, 'DATABASE_VOLATILE', 'no'),
     roles: roles(env),
     provider,

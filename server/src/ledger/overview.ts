@@ -61,3 +61,16 @@ async function lotsOf(tx: Queryable, accountId: string, kind: CreditKind): Promi
     expires_at: expiresAt,
   }));
 }
+
+const LAST_GRANT = statement(
+  'ledger_last_grant',
+  `select created_at as at from ledger_transfers
+   where reference not like 'reserve:%' and reference not like 'settle:%'
+   order by id desc limit 1`,
+);
+
+/** When credits were last granted or adjusted; null: never. */
+export async function lastGrantAt(db: Queryable): Promise<Date | null> {
+  const [last] = await db.query<{ at: Date }>(LAST_GRANT);
+  return last?.at ?? null;
+}

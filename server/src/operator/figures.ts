@@ -62,7 +62,10 @@ const CLOSED = statement(
      extract(epoch from clock_now() - closed_since)::float8 as seconds
    from provider_outages where closed_until > clock_now() - interval '1 minute'
    union all
-   select subject, 'operator', extract(epoch from clock_now() - paused_at)::float8 from pauses`,
+   select subject, 'operator', extract(epoch from clock_now() - paused_at)::float8 from pauses
+   union all
+   select 'tasks', 'recovery', extract(epoch from clock_now() - began_at)::float8
+   from recoveries where ended_at is null`,
 );
 
 /**

@@ -1,4 +1,5 @@
 import { namedStatement, type Queryable } from '../database/database.ts';
+import { NO_RECOVERY } from '../database/lineage.ts';
 import { FREE, NOW } from './lease.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS } from './transitions.ts';
@@ -49,10 +50,11 @@ function duePerProvider(from: string, condition: string): string {
 const dueIn = (pool: WorkerPool) =>
   `${POOL} = '${pool}' and tasks.provider = wanted.provider and tasks.due_at is not null`;
 
+// During a recovery (database/lineage.ts), nothing is claimed.
 // By ids in an array, so that the rows are found by their index.
 const LEASE = `update tasks set lease = lease + 1,
      leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
-   where id = any(array(select id from chosen)) returning ${TASK_COLUMNS}`;
+   where id = any(array(select id from chosen)) and ${NO_RECOVERY} returning ${TASK_COLUMNS}`;
 
 const PARAMETERS = ['providers', 'limits', 'places'] as const;
 

@@ -4,6 +4,7 @@ import {
   statement,
   type Transaction,
 } from '../../database/database.ts';
+import { NO_RECOVERY } from '../../database/lineage.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
@@ -50,7 +51,8 @@ const INSERT = namedStatement(
   ['id', 'taskId', 'lease', 'identity', 'sendWithinSeconds'],
   `insert into attempts (id, task_id, provider, provider_identity, send_before)
    select :id, id, provider, :identity, clock_now() + :sendWithinSeconds * interval '1 second'
-   from tasks where id = :taskId and phase = 'submitting' and lease = :lease for update
+   from tasks where id = :taskId and phase = 'submitting' and lease = :lease
+     and ${NO_RECOVERY} for update
    returning ${COLUMNS}`,
 );
 

@@ -2,7 +2,7 @@ import type { Database } from '../../database/database.ts';
 import type { FindJobInput, JobSpec, ProviderInput } from '../../providers/provider.ts';
 import type { Links } from '../../storage/links.ts';
 import type { Task, TaskInput } from '../task.ts';
-import { type Attempt, SEND_WITHIN_SECONDS, takenJobs } from './attempts.ts';
+import { type Attempt, takenJobs } from './attempts.ts';
 
 export interface JobSpecDeps {
   db: Database;
@@ -45,7 +45,8 @@ export function jobSpecOf(
 
 /** What a provider needs to find the attempt's job. */
 export function findJobInput(deps: JobSpecDeps, task: Task, attempt: Attempt): FindJobInput {
-  const latestMs = attempt.created_at_ms + (SEND_WITHIN_SECONDS + deps.submitTimeoutSeconds) * 1000;
+  const sendBeforeMs = attempt.now_ms - attempt.seconds_past_send_before * 1000;
+  const latestMs = sendBeforeMs + deps.submitTimeoutSeconds * 1000;
   return {
     jobSpec: jobSpecOf(deps, task, attempt),
     sentBetween: { from: attempt.created_at_ms, to: Math.min(latestMs, attempt.now_ms) },

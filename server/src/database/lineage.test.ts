@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { after, before, beforeEach, test } from 'node:test';
+import { createTestDatabase, quiet } from '../../test/database.ts';
+import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import type { Database } from './database.ts';
+import { advanceMark, endRecovery, type Mark, readLineage } from './lineage.ts';
+import { rememberMark } from './remembered-mark.ts';
+
+let fixture: TaskFixture;
+let db: Database;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  db = fixture.db;
+  await makeTask(fixture);
+});
+beforeEach(async () => {
+  await sql(db, 'delete from recoveries');
+  await sql(db, 'delete from database_marks');
+  await sql(db, 'insert into database_marks default values');
+});
+after(() => fixture.close());
+
+async function advance(known?: Mark, trustsPromotion = false): Promise<Mark> {
+  const result = await advanceMark(db, known, trustsPromotion);
+  assert.ok('mark' in result, JSON.stringify(result));
+  return result.mark;
+}
+
+async function causeOf(known?: Mark, trustsPromotion = false): Promise<string | undefined> {
+  const result = await advanceMark(db, known, trustsPromotion);
+  assert.ok('recovering' in result);
+  return result.cause;
+}
+
+const end = async () => {
+  const lineage = await readLineage(db);
+  await db.transaction((tx) => endRecovery(tx, lineage));
+};
+
+test('this server tells its lineage', async () => {
+  const { systemIdentifier, timeline, tableOid } = await readLineage(db);
+  assert.match(systemIdentifier ?? '', /^\d+$/);
+  assert.match(timeline ?? '', /^[0-9A-F]{8}$/);
+  assert.match(tableOid ?? '', /^\d+$/);
+});
+
+test('a mark grows with each call, also of processes that remember nothing or an older one', async () => {
+  const first = await advance();
+  const second = await advance(first);
+  assert.deepEqual(second, { epoch: first.epoch, beat: first.beat + 1 });
+  assert.equal((await advance(first)).beat, second.beat + 1);
+  assert.equal((await advance()).beat, second.beat + 2);
+});
+
+test('a database that is older than a process remembers is in recovery until an operator ends it', async () => {
+  const mark = await advance();
+  const later = { ...mark, beat: mark.beat + 1 };
+  assert.match((await causeOf(later)) ?? '', /older than a worker remembers/);
+  assert.equal(await causeOf(mark), undefined, 'for all processes');
+  await end();
+  const next = await advance(later);
+  assert.notEqual(next.epoch, later.epoch);
+  await advance(later); // a process that has not seen the new epoch
+  await sql(db, 'update database_marks set epoch = gen_random_uuid()');
+  assert.match((await causeOf(next)) ?? '', /older than a worker remembers/);
+});
+
+test('a new database is not in recovery, whatever the data folder remembers of another one', async () => {
+  const known = { epoch: crypto.randomUUID(), beat: 1000 };
+  const other = await createTestDatabase();
+  assert.ok('mark' in (await advanceMark(other.db, known, false)));
+  await other.close();
+  assert.match((await causeOf(known)) ?? '', /older than a worker remembers/, 'this one has tasks');
+});
+
+test('another server, a dump and a promotion begin a recovery', async () => {
+  for (const [column, cause] of [
+    ['system_identifier', /another server/],
+    ['table_oid', /dump/],
+    ['timeline', /promoted/],
+  ] as const) {
+    await advance();
+    await sql(db, `update database_marks set ${column} = 'other'`);
+    assert.match((await causeOf(undefined)) ?? '', cause);
+    await end();
+  }
+});
+
+test('a promotion changes nothing where replicas are synchronous', async () => {
+  await advance();
+  await sql(db, `update database_marks set timeline = 'other'`);
+  await advance(undefined, true);
+});
+
+test('what a data folder remembers outlives the process', async () => {
+  await using folder = await temporaryFolder();
+  const remember = () =>
+    rememberMark({ db, log: quiet, dataDir: folder.path, trustsPromotion: false })();
+  const recoveries = () => sql(db, 'select cause from recoveries where ended_at is null');
+  await remember();
+  await remember();
+  assert.deepEqual(await recoveries(), []);
+  await sql(db, 'update database_marks set beat = beat - 1');
+  await remember();
+  assert.equal((await recoveries()).length, 1);
+  await end();
+  await writeFile(`${folder.path}/database-mark.json`, '{"epoch":');
+  await remember();
+  assert.deepEqual(await recoveries(), []);
+});

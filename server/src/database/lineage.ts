@@ -1,0 +1,163 @@
+import {
+  type Database,
+  isDatabaseUnavailable,
+  namedStatement,
+  statement,
+  type Transaction,
+} from './database.ts';
+
+/** What a process remembers of the database. */
+export interface Mark {
+  epoch: string;
+  /** Grows with each call of {@link advanceMark}. */
+  beat: number;
+}
+
+/** The server that runs the database; null: this server does not tell. */
+interface Lineage {
+  systemIdentifier: string | null;
+  /** Changes when a replica is promoted, and after a restore to a point in time. */
+  timeline: string | null;
+  /** Changes when a dump is restored. */
+  tableOid: string | null;
+}
+
+/** A condition: no recovery is under way. */
+export const NO_RECOVERY = 'not exists (select from recoveries where ended_at is null)';
+
+const SYSTEM = statement(
+  'lineage_system',
+  'select system_identifier::text as value from pg_control_system()',
+);
+const TIMELINE = statement(
+  'lineage_timeline',
+  'select left(pg_walfile_name(pg_current_wal_lsn()), 8) as value',
+);
+const TABLE = statement('lineage_table', `select 'database_marks'::regclass::oid::text as value`);
+
+const LOCK = statement(
+  'mark_lock',
+  `select epoch::text as epoch, retired_epochs::text[] as retired_epochs, beat, system_identifier,
+     timeline, table_oid, not (${NO_RECOVERY}) as recovering,
+     (select id from tasks order by id limit 1) is not null as has_tasks
+   from database_marks for update`,
+);
+
+interface MarkRow extends Mark {
+  retired_epochs: string[];
+  system_identifier: string | null;
+  timeline: string | null;
+  table_oid: string | null;
+  recovering: boolean;
+  /** Otherwise it is a new database: it has forgotten nothing. */
+  has_tasks: boolean;
+}
+
+const ADVANCE = namedStatement(
+  'mark_advance',
+  ['systemIdentifier', 'timeline', 'tableOid'],
+  `update database_marks set beat = beat + 1, system_identifier = :systemIdentifier,
+     timeline = :timeline, table_oid = :tableOid
+   returning epoch::text as epoch, beat`,
+);
+
+const BEGIN = statement(
+  'recovery_begin',
+  `insert into recoveries (cause) values ($1) on conflict do nothing`,
+);
+
+const RENEW = statement(
+  'mark_renew_epoch',
+  `update database_marks set retired_epochs = retired_epochs || epoch, epoch = gen_random_uuid()`,
+);
+
+const END = statement(
+  'recovery_end',
+  'update recoveries set ended_at = clock_now() where ended_at is null',
+);
+
+/**
+ * Advances the database's mark. If the database is older than this process remembers, or runs on
+ * another server than before, begins a recovery: nothing is claimed until an operator has run
+ * `framewright restored`.
+ * @param known what this process remembers; undefined: nothing
+ * @param trustsPromotion whether a promoted replica has every commit
+ * @returns the new mark; or the cause of the recovery, `undefined` if it began earlier
+ */
+export async function advanceMark(
+  db: Database,
+  known: Mark | undefined,
+  trustsPromotion: boolean,
+): Promise<{ mark: Mark } | { recovering: true; cause: string | undefined }> {
+  const lineage = await readLineage(db);
+  return db.transaction(async (tx) => {
+    const [row] = await tx.query<MarkRow>(LOCK);
+    if (!row) throw new Error('database_marks has no row');
+    if (row.recovering) return { recovering: true, cause: undefined };
+    const cause = goneBack(row, known) ?? moved(row, lineage, trustsPromotion);
+    if (cause !== undefined) {
+      await beginRecovery(tx, cause);
+      return { recovering: true, cause };
+    }
+    return { mark: await store(tx, lineage) };
+  });
+}
+
+/** Begins a recovery, unless one is under way. */
+export async function beginRecovery(tx: Transaction, cause: string): Promise<void> {
+  await tx.query(BEGIN, [cause]);
+}
+
+/** Ends the recovery. The database as it is now is right, whatever processes remember. */
+export async function endRecovery(tx: Transaction, lineage: Lineage): Promise<void> {
+  await tx.query(RENEW);
+  await store(tx, lineage);
+  await tx.query(END);
+}
+
+async function store(tx: Transaction, lineage: Lineage): Promise<Mark> {
+  const [mark] = await tx.query<Mark>(ADVANCE, ADVANCE.values({ ...lineage }));
+  if (!mark) throw new Error('database_marks has no row');
+  return mark;
+}
+
+function goneBack(row: MarkRow, known: Mark | undefined): string | undefined {
+  if (known === undefined || !row.has_tasks) return undefined;
+  if (row.retired_epochs.includes(known.epoch)) return undefined;
+  if (row.epoch === known.epoch && row.beat >= known.beat) return undefined;
+  return 'the database is older than a worker remembers';
+}
+
+function moved(row: MarkRow, now: Lineage, trustsPromotion: boolean): string | undefined {
+  const differs = (before: string | null, value: string | null) =>
+    before !== null && value !== null && before !== value;
+  if (differs(row.system_identifier, now.systemIdentifier))
+    return 'another server runs the database';
+  if (differs(row.table_oid, now.tableOid)) return 'the database was restored from a dump';
+  if (!trustsPromotion && differs(row.timeline, now.timeline)) {
+    return 'a replica was promoted, or the database was restored to a point in time';
+  }
+  return undefined;
+}
+
+/** Which server runs the database. */
+export async function readLineage(db: Database): Promise<Lineage> {
+  const [systemIdentifier, timeline, tableOid] = await Promise.all(
+    [SYSTEM, TIMELINE, TABLE].map((sql) => readValue(db, sql)),
+  );
+  return {
+    systemIdentifier: systemIdentifier ?? null,
+    timeline: timeline ?? null,
+    tableOid: tableOid ?? null,
+  };
+}
+
+/** @returns undefined when this server has no such function, or forbids it */
+async function readValue(db: Database, sql: typeof SYSTEM): Promise<string | undefined> {
+  try {
+    return (await db.query<{ value: string }>(sql))[0]?.value;
+  } catch (error) {
+    if (isDatabaseUnavailable(error)) throw error;
+    return undefined;
+  }
+}

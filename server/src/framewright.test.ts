@@ -29,7 +29,7 @@ test('commands work on the embedded database while a service uses it', async (t)
     embedded,
     `credits grant ${account} 1000 --kind paid --reference invoice-1`,
   );
-  assert.deepEqual(granted.paid, { available: 1000, reserved: 0 });
+  assert.deepEqual(granted.paid, { available: 1000, reserved: 0, debt: 0 });
   const key = await ask(embedded, 'keys create ada@example.com --name laptop');
   const api = client(service.url, String(key.secret));
   assert.equal((await api.credits()).body.available_credits, 1000);
@@ -66,7 +66,7 @@ test('the first command creates the embedded database, the next one opens it', a
   const shown = await ask(embedded, 'credits show grace@example.com');
   assert.equal((await run(embedded, 'audit')).err, '');
   const nothing = { available: 0, reserved: 0, debt: 0 };
-  assert.deepEqual(shown, { paid: nothing, promotional: nothing, lots: [] });
+  assert.deepEqual([shown.paid, shown.promotional, shown.lots], [nothing, nothing, []]);
 });
 
 test('an audit that finds a problem reports it and exits 1', async (t) => {
@@ -127,4 +127,7 @@ test('--help shows every command, and a missing command exits 2', async () => {
   names.push('tasks show', 'audit', 'migrate');
   for (const name of names) assert.match(help.out, new RegExp(`^  ${name}\\b`, 'm'));
   assert.equal((await run({})).code, 2);
+  const group = await run({}, 'keys', 'create', '--help');
+  assert.match(group.out, /^ {2}keys create ACCOUNT/m);
+  assert.doesNotMatch(group.out, /accounts create/);
 });

@@ -1,32 +1,11 @@
 #!/usr/bin/env node
 import { pipeline } from 'node:stream/promises';
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
-import { COMMANDS } from './cli/commands.ts';
+import { helpText } from './cli/help.ts';
 import { printPlain } from './cli/print.ts';
 import { RowStream } from './cli/row-stream.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
-
-const HELP = `framewright: asynchronous video generation, paid with prepaid credits
-
-Usage: npx framewright COMMAND [--json]
-
-  serve
-      Run the service (what npm start does); Ctrl-C drains it and shuts it down
-${COMMANDS.map((command) => `  ${command.usage}\n      ${command.summary}`).join('\n')}
-
-ACCOUNT is an account id or an e-mail address. --json prints one JSON value on standard output.
-A command that changes something takes --reason TEXT, which some require, and --by NAME (who runs
-it; by default the OS user and host). It is recorded, see actions list; running it twice changes
-nothing. A list takes --limit N (100 rows, at most 1000) and --after CURSOR, for its next page.
-The commands also work while a service runs. They read two of its variables: DATA_DIR (./.data) and
-DATABASE_URL (the embedded database under DATA_DIR). docs/operations/README.md lists all variables.
-
-Example:
-  npx framewright accounts create ada@example.com
-  npx framewright credits grant ada@example.com 1000 --kind paid --reference invoice-1
-  npx framewright keys create ada@example.com
-`;
 
 // The database code is imported only here, so that --help and usage errors are fast.
 async function runCommand(parsed: ParsedCommandLine): Promise<number> {
@@ -84,7 +63,8 @@ async function runService(args: string[]): Promise<number> {
 async function run(args: string[]): Promise<number> {
   const [first] = args;
   if (first === undefined || first === 'help' || args.includes('--help') || args.includes('-h')) {
-    process.stdout.write(HELP);
+    const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'help');
+    process.stdout.write(helpText(words));
     return first === undefined ? 2 : 0;
   }
   if (first === 'serve') return runService(args.slice(1));

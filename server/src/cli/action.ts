@@ -14,7 +14,7 @@ export function readAction(
 ): Action {
   const why = oneLine('reason', reason);
   if (command.reason === 'required' && why === undefined) {
-    throw new UsageError('--reason is required');
+    throw new UsageError(`--reason is required: ${name} records why, for actions list`);
   }
   return { command: name, actor: oneLine('by', by) ?? userAndHost(), reason: why ?? null };
 }

@@ -63,7 +63,10 @@ function findCommand(args: string[]): Command {
   const found = COMMANDS.find((command) => nameOf(command).every((word, i) => args[i] === word));
   if (found) return found;
   const given = args.filter((arg) => !arg.startsWith('-')).join(' ');
-  const alike = COMMANDS.map(nameOf).filter(([first]) => first === args[0]);
+  const [noun = ''] = given.split(' ');
+  const alike = COMMANDS.map(nameOf).filter(
+    ([first = '']) => noun !== '' && (first.startsWith(noun) || noun.startsWith(first)),
+  );
   const hint = alike.map((name) => `npx framewright ${name.join(' ')}`).join(', ');
   throw new UsageError(`there is no command "${given}". Try: ${hint || 'npx framewright --help'}`);
 }
@@ -84,9 +87,16 @@ function parseStrictly(command: Command, config: ParseConfig) {
   try {
     return parseArgs({ ...config, allowPositionals: true, strict: true });
   } catch (error) {
-    const why = error instanceof Error ? error.message.split('. ')[0] : String(error);
-    throw new UsageError(`${why}. Usage: npx framewright ${command.usage}`);
+    throw new UsageError(`${reasonOf(error)}. Usage: npx framewright ${command.usage}`);
   }
+}
+
+/** What parseArgs says, as one sentence. */
+function reasonOf(error: unknown): string {
+  const [sentence = ''] = (error instanceof Error ? error.message : String(error)).split(/\.\s/);
+  const [, option] =
+    /^Option '(?:-\w, )?(--[\w-]+).*' argument (?:missing|is ambiguous)$/.exec(sentence) ?? [];
+  return option === undefined ? sentence : `${option} needs a value`;
 }
 
 /** The values of the options as texts. The value of a given flag is `yes`. */

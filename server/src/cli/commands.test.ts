@@ -27,7 +27,7 @@ test('a repeated grant is booked once, and refused with other values', async () 
   assert.equal((await does(line)).booked, true);
   const again = await does(line);
   assert.equal(again.booked, false);
-  assert.deepEqual(again.paid, { available: 500, reserved: 0 });
+  assert.deepEqual(again.paid, { available: 500, reserved: 0, debt: 0 });
   await assert.rejects(does(line.replace('500', '501')), /"grant:r1" was used with other values/);
   await assert.rejects(does(line.replace('paid', 'promotional')), UsageError);
 });
@@ -36,12 +36,12 @@ test('an adjustment adds or removes credits, once per reference, and records its
   await does('accounts create grace@example.com');
   await does('credits grant grace@example.com 500 --kind paid --reference r2');
   const down = 'credits adjust grace@example.com -480 --kind paid --reference r2 --reason typo';
-  assert.deepEqual((await does(down)).paid, { available: 20, reserved: 0 });
+  assert.deepEqual((await does(down)).paid, { available: 20, reserved: 0, debt: 0 });
   assert.equal((await does(down)).booked, false);
   await assert.rejects(does(down.replace('typo', 'other')), UsageError);
   await assert.rejects(does(down.replace('r2', 'r3')), /fewer available credits/);
   const up = 'credits adjust grace@example.com +20 --kind promotional --reference r4 --reason gift';
-  assert.deepEqual((await does(up)).promotional, { available: 20, reserved: 0 });
+  assert.deepEqual((await does(up)).promotional, { available: 20, reserved: 0, debt: 0 });
   const [row] = await sql<{ note: string }>(
     db,
     `select note from ledger_transfers where reference = 'adjust:r2'`,
@@ -141,6 +141,7 @@ const MISTAKES = [
   'credits adjust ada@example.com 0 --kind paid --reference r --reason x',
   'keys create ada@example.com --expires-at tomorrow',
   'keys create ada@example.com --expires-at 2031-02-30',
+  'keys create ada@example.com --expires-at 2020-01-01',
   'keys revoke key_unknown',
   'keys list ada@example.com --all',
   'tasks show task_unknown',
@@ -192,4 +193,12 @@ test('reconcile decides a held task, and orphans list shows orphan jobs', async 
 
 test('the error of an incomplete command lists the full commands', async () => {
   await assert.rejects(async () => does('orphans'), /Try: npx framewright orphans list/);
+  await assert.rejects(async () => does('orphan list'), /Try: npx framewright orphans list/);
+  await assert.rejects(async () => does('toast'), /Try: npx framewright --help/);
+});
+
+test('an option without its value is named', async () => {
+  const missing = /^UsageError: --reason needs a value\. Usage: npx framewright tasks cancel ID/;
+  await assert.rejects(async () => does('tasks cancel task_1 --reason'), missing);
+  await assert.rejects(async () => does('tasks cancel task_1 --reason --by ada'), missing);
 });

@@ -124,7 +124,10 @@ export async function adjust(
     return await bookOnce(db, { ...change, ...sides, ...size, reason: 'adjust' }, record);
   } catch (error) {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
-    throw new UsageError('the account has fewer available credits than the adjustment takes');
+    throw new UsageError(
+      'the account has fewer available credits than the adjustment takes: see credits show. ' +
+        'To take back credits that are used already, run credits clawback',
+    );
   }
 }
 

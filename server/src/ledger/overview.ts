@@ -30,18 +30,25 @@ const READ = statement(
   `select available, reserved, debt from ledger_balances where account_id = $1 and kind = $2`,
 );
 
+/** The balances of an account, for operators, as they are recorded: {@link readOverview}. */
+export async function readBalances(
+  db: Queryable,
+  accountId: string,
+): Promise<Record<CreditKind, KindOverview>> {
+  const paid = await readKind(db, accountId, 'paid');
+  return { paid, promotional: await readKind(db, accountId, 'promotional') };
+}
+
 /** Brings the balances of an account up to date and reads them. */
 export function readOverview(db: Database, accountId: string): Promise<CreditOverview> {
   return db.transaction(async (tx) => {
     for (const kind of ['paid', 'promotional'] as const)
       await bringUpToDate(tx, { accountId, kind });
-    const paid = await readKind(tx, accountId, 'paid');
-    const promotional = await readKind(tx, accountId, 'promotional');
     const lots = [
       ...(await lotsOf(tx, accountId, 'paid')),
       ...(await lotsOf(tx, accountId, 'promotional')),
     ];
-    return { paid, promotional, lots };
+    return { ...(await readBalances(tx, accountId)), lots };
   });
 }
 

@@ -1,6 +1,6 @@
 import { type Database, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
-import { balances } from '../ledger/ledger.ts';
+import { readBalances } from '../ledger/overview.ts';
 
 interface AccountListing {
   account_id: string;
@@ -53,7 +53,7 @@ export async function showAccount(db: Database, accountId: string) {
   return {
     ...account,
     valid_keys: account.disabled_at === null ? (valid?.keys ?? 0) : 0,
-    ...(await balances(db, accountId)),
+    ...(await readBalances(db, accountId)),
     tasks: await db.query<{ phase: string; tasks: number }>(PHASES, [accountId]),
   };
 }

@@ -118,9 +118,15 @@ test('a task whose prompt is the word that replaces prompts is erased, too', asy
 
 test('an account that is not disabled, or has live tasks, is not erased', async () => {
   const { held } = await makeHeldTask(fixture);
-  await assert.rejects(erase(held.account_id), /is not disabled: disable it/);
+  await assert.rejects(
+    erase(held.account_id),
+    /is not disabled: run npx framewright accounts disable/,
+  );
   await disableAccount(fixture.db, held.account_id);
-  await assert.rejects(erase(held.account_id), /was disabled less than a minute ago/);
+  await assert.rejects(
+    erase(held.account_id),
+    /less than a minute ago: run the command again in a minute/,
+  );
   await disable(held.account_id);
   await sql(
     fixture.db,

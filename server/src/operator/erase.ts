@@ -108,9 +108,10 @@ async function requireIdle(tx: Transaction, accountId: string): Promise<State> {
   const [state] = await tx.query<State>(STATE, [accountId]);
   if (!state?.is_idle) {
     const why =
-      state?.is_idle === false ? 'was disabled less than a minute ago' : 'is not disabled';
-    const next = 'disable it (npx framewright accounts disable), and erase it a minute later';
-    throw new UsageError(`${accountId} ${why}: ${next}`);
+      state?.is_idle === false
+        ? 'was disabled less than a minute ago: run the command again in a minute'
+        : 'is not disabled: run npx framewright accounts disable, and erase it a minute later';
+    throw new UsageError(`${accountId} ${why}`);
   }
   const [live] = await tx.query<{ tasks: number }>(LIVE, [accountId]);
   if (live && live.tasks > 0) {

@@ -4,8 +4,8 @@ import { UsageError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
 import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/account-statement.ts';
 import { clawBack } from '../../ledger/debts.ts';
-import { adjust, balances, type Grant, grant } from '../../ledger/ledger.ts';
-import { readOverview } from '../../ledger/overview.ts';
+import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
+import { readBalances, readOverview } from '../../ledger/overview.ts';
 import type { CreditKind } from '../../ledger/transfer.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { type Arguments, type Command, requiredOption } from '../command.ts';
@@ -53,7 +53,10 @@ export const CREDIT_COMMANDS: readonly Command[] = [
     usage: 'credits show ACCOUNT',
     summary: 'Show available and reserved credits, debts, and the credits that expire',
     options: [],
-    run: async (db, { words: [account = ''] }) => readOverview(db, await findAccount(db, account)),
+    run: async (db, { words: [account = ''] }) => {
+      const accountId = await findAccount(db, account);
+      return { account_id: accountId, ...(await readOverview(db, accountId)) };
+    },
   },
 ];
 
@@ -121,5 +124,5 @@ function readKind(text: string | undefined): CreditKind {
 
 /** The result to print. `booked` is false if the same grant or adjustment was booked before. */
 async function shown(db: Database, { accountId }: Grant, booked: boolean) {
-  return { account_id: accountId, ...(await balances(db, accountId)), booked };
+  return { account_id: accountId, ...(await readBalances(db, accountId)), booked };
 }

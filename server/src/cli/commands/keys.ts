@@ -1,5 +1,6 @@
 import { findAccount } from '../../accounts/accounts.ts';
 import { createKey, listKeys, revokeAllKeys, revokeKey } from '../../accounts/api-keys.ts';
+import { UsageError } from '../../kernel/errors.ts';
 import { performAction, recordAction } from '../../operator/actions.ts';
 import type { Command } from '../command.ts';
 
@@ -14,6 +15,9 @@ export const KEY_COMMANDS: readonly Command[] = [
       const { name, 'expires-at': end } = options;
       const { keyId, secret, expiresAt } = await db.transaction(async (tx) => {
         const created = await createKey(tx, { accountId, name, expiresAt: end });
+        if (created.expiresAt && created.expiresAt.getTime() <= Date.now()) {
+          throw new UsageError('--expires-at must be in the future');
+        }
         await recordAction(tx, action, { target: created.keyId, details: { account: accountId } });
         return created;
       });

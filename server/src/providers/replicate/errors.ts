@@ -103,8 +103,8 @@ export function replicateJobFailure(error: string): JobFailure {
 }
 
 /**
- * A prediction that ended at its deadline or that a person cancelled; the service never cancels. It
- * is free if it had not started (`aborted`), otherwise it is billed (`canceled`).
+ * A prediction that ended at its deadline, or that an operator or a person at Replicate cancelled.
+ * It is free if it had not started (`aborted`), otherwise it is billed (`canceled`).
  * Source: Replicate changelog 2025-10-16, prediction lifecycle.
  */
 export function jobEndOf(status: 'aborted' | 'canceled'): JobFailure {

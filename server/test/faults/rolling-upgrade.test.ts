@@ -9,14 +9,18 @@ import { promisify } from 'node:util';
 import { migrate } from '../../src/database/migrate.ts';
 import { MIGRATIONS_FOLDER, numberOf, readMigrations } from '../../src/database/migration-files.ts';
 import { audit } from '../../src/operator/audit.ts';
+import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { ROOT } from '../repository/sources.ts';
-import { startServiceProcess } from '../service/service-process.ts';
+import { serviceEnvironment, startServiceProcess } from '../service/service-process.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { startUpgradeLoad, type UpgradeLoad } from './upgrade-load.ts';
 
+const CREDITS = 100_000;
+/** Keys that are made with the previous version: each may make 30 requests in a minute. */
+const KEYS = 20;
 /** How many creates must be accepted in each state of the deployment. */
 const PHASE_CREATES = 4;
 
@@ -29,12 +33,13 @@ async function open(t: TestContext) {
   const env = { DATABASE_URL: database.url, DATA_DIR: path.join(folder.path, 'data') };
   const start = async (ROLES: string, program?: string[]) =>
     cleanup.use(await startServiceProcess({ ...env, ROLES }, program));
-  const startLoad = (url: string) => {
-    const load = startUpgradeLoad(database.db, [url]);
+  const makeKey = async () => (await makeCustomer(database.db, CREDITS)).secret;
+  const startLoad = (url: string, newKey = makeKey) => {
+    const load = startUpgradeLoad(newKey, [url]);
     cleanup.defer(() => load.stop());
     return load;
   };
-  return { database, folder: folder.path, cleanup, start, startLoad };
+  return { database, env, folder: folder.path, cleanup, start, startLoad };
 }
 
 /** A folder with the migrations of this program and with those of an invented next version. */
@@ -150,19 +155,36 @@ async function checkOut(
   return [path.join(tree, 'server/src/framewright.ts'), 'serve'];
 }
 
+/** Makes API keys with the commands of a program: its schema is not the one of this program. */
+async function makeKeys(program: string[], env: Record<string, string>): Promise<string[]> {
+  const command = async (...words: string[]) => {
+    const args = [program[0] ?? '', ...words, '--json'];
+    const { stdout } = await run(process.execPath, args, { env: serviceEnvironment(env) });
+    return JSON.parse(stdout);
+  };
+  const { account_id: id } = await command('accounts', 'create', 'ada@example.com');
+  const grant = ['--kind', 'paid', '--reference', 'first'];
+  await command('credits', 'grant', id, String(CREDITS), ...grant);
+  const secrets: string[] = [];
+  while (secrets.length < KEYS) secrets.push((await command('keys', 'create', id)).secret);
+  return secrets;
+}
+
 const PREVIOUS = process.env.FRAMEWRIGHT_PREVIOUS;
 
 test('processes of a previous commit and of this one serve side by side', {
   skip: PREVIOUS === undefined && 'set FRAMEWRIGHT_PREVIOUS to a commit that is to be upgraded',
 }, async (t) => {
-  const { database, folder, cleanup, start, startLoad } = await open(t);
+  const { database, env, folder, cleanup, start, startLoad } = await open(t);
   const previous = await checkOut(cleanup, PREVIOUS ?? '', folder);
   await sql(database.db, 'drop schema public cascade');
   await sql(database.db, 'create schema public');
   await sql(database.db, 'drop schema pgboss cascade');
   const oldApi = await start('api', previous);
   const oldWorker = await start('worker', previous);
-  const load = startLoad(oldApi.url);
+  const keys = await makeKeys(previous, env);
+  const newKey = async () => keys.pop() ?? assert.fail('the load needs more keys');
+  const load = startLoad(oldApi.url, newKey);
   await assertGoodput(load, 'on the previous version');
   const newApi = await start('api'); // migrates
   await assertGoodput(load, 'previous processes on the new schema');

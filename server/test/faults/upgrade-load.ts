@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '../../src/database/database.ts';
 import { type ApiResponse, client } from '../client.ts';
-import { makeCustomer } from '../customer.ts';
 
 const BODY = {
   ...{ model: 'video-2.0-mini', prompt: 'A bridge at noon', duration: 4 },
   ...{ resolution: '480p', generate_audio: false },
 };
-const CREDITS = 100_000;
 /** A key may make 30 requests in a minute. */
 const ROUNDS_OF_KEY = 9;
 const CUSTOMERS = 2;
@@ -27,8 +24,11 @@ export interface UpgradeLoad {
   stop(): Promise<void>;
 }
 
-/** Customers who create tasks and read their tasks and credits, one request after the other. */
-export function startUpgradeLoad(db: Database, urls: string[]): UpgradeLoad {
+/**
+ * Customers who create tasks and read their tasks and credits, one request after the other.
+ * @param newKey gives the secret of an API key that was not used yet
+ */
+export function startUpgradeLoad(newKey: () => Promise<string>, urls: string[]): UpgradeLoad {
   const failures: string[] = [];
   let [targets, accepted, slowest, turn] = [urls, 0, 0, 0];
   const underWay = new Set<Promise<unknown>>();
@@ -48,7 +48,7 @@ export function startUpgradeLoad(db: Database, urls: string[]): UpgradeLoad {
   };
   const customer = async () => {
     while (!stopped) {
-      const { secret } = await makeCustomer(db, CREDITS);
+      const secret = await newKey();
       for (let round = 0; round < ROUNDS_OF_KEY && !stopped; round += 1) {
         const created = await measured('create', (url) => client(url, secret).create(BODY));
         if (created?.status === 202) accepted += 1;

@@ -52,7 +52,8 @@ export async function openConfiguredDatabase(
   try {
     await reach(url);
     if (migrates || embedded?.created) {
-      await migrate(url, { report });
+      // Nobody waits for the migrations of a new database.
+      await migrate(url, embedded?.created ? {} : { report });
       await installQueue(url);
     } else {
       await checkSchema(url);

@@ -80,6 +80,12 @@ const IS_ERASED = statement(
   'select from accounts where id = $1 and erased_at is not null',
 );
 
+/** @throws UsageError if the account was erased */
+export async function requireNotErased(db: Queryable, accountId: string): Promise<void> {
+  if ((await db.query(IS_ERASED, [accountId])).length === 0) return;
+  throw new UsageError(`${accountId} was erased: it can't be used again`);
+}
+
 /**
  * Enables a disabled account: from the next request on, its API keys are accepted again, except
  * revoked and expired ones.
@@ -88,8 +94,8 @@ const IS_ERASED = statement(
  */
 export async function enableAccount(db: Queryable, accountId: string): Promise<boolean> {
   if ((await db.query(ENABLE, [accountId])).length > 0) return true;
-  if ((await db.query(IS_ERASED, [accountId])).length === 0) return false;
-  throw new UsageError(`${accountId} was erased: it can't be enabled again`);
+  await requireNotErased(db, accountId);
+  return false;
 }
 
 const ANY = statement('account_any', 'select 1 from accounts limit 1');

@@ -202,3 +202,16 @@ test('an option without its value is named', async () => {
   await assert.rejects(async () => does('tasks cancel task_1 --reason'), missing);
   await assert.rejects(async () => does('tasks cancel task_1 --reason --by ada'), missing);
 });
+
+test('an erased account gets no new key', async () => {
+  await does('accounts create erased@example.com');
+  await sql(
+    db,
+    `update accounts set erased_at = clock_now(), disabled_at = clock_now()
+     where email = 'erased@example.com'`,
+  );
+  await assert.rejects(
+    does('keys create erased@example.com'),
+    /was erased: it can't be used again/,
+  );
+});

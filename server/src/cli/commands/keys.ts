@@ -1,4 +1,4 @@
-import { findAccount } from '../../accounts/accounts.ts';
+import { findAccount, requireNotErased } from '../../accounts/accounts.ts';
 import { createKey, listKeys, revokeAllKeys, revokeKey } from '../../accounts/api-keys.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { performAction, recordAction } from '../../operator/actions.ts';
@@ -14,6 +14,7 @@ export const KEY_COMMANDS: readonly Command[] = [
       const accountId = await findAccount(db, account);
       const { name, 'expires-at': end } = options;
       const { keyId, secret, expiresAt } = await db.transaction(async (tx) => {
+        await requireNotErased(tx, accountId);
         const created = await createKey(tx, { accountId, name, expiresAt: end });
         if (created.expiresAt && created.expiresAt.getTime() <= Date.now()) {
           throw new UsageError('--expires-at must be in the future');

@@ -7,7 +7,7 @@ import { type Arguments, type Command, requiredOption } from '../command.ts';
 
 export const RECONCILE_COMMAND: Command = {
   usage: 'reconcile ID (--accepted JOB_ID | --not-accepted | --failed) --reason TEXT',
-  summary: 'Decide a held task: its job is JOB_ID, no provider accepted it, or it failed',
+  summary: 'Decide a held task: its job is JOB_ID, or there is no job. --failed ends any live task',
   options: ['accepted'],
   flags: ['not-accepted', 'failed'],
   reason: 'required',
@@ -25,7 +25,8 @@ function readDecision(options: Arguments['options']): OperatorDecision {
   );
   const [kind, ...others] = given;
   if (kind === undefined || others.length > 0) {
-    throw new UsageError('reconcile needs one of --accepted JOB_ID, --not-accepted, --failed');
+    const decisions = '--accepted JOB_ID, --not-accepted, --failed';
+    throw new UsageError(`reconcile needs one of ${decisions}, and only one`);
   }
   if (kind === 'accepted') {
     const jobId = options.accepted?.trim();

@@ -159,10 +159,10 @@ test('a task of the release can be settled once, and reserved no second time', a
   });
   await assert.rejects(trial, undo);
   for (const again of [
-    db.transaction((tx) => reserve(tx, { ...paid, taskId: 'task_live' })),
-    db.transaction((tx) => settle(tx, { ...settleHeld, taskId: 'task_done' })),
+    () => db.transaction((tx) => reserve(tx, { ...paid, taskId: 'task_live' })),
+    () => db.transaction((tx) => settle(tx, { ...settleHeld, taskId: 'task_done' })),
   ]) {
-    await assert.rejects(again, { constraint: 'ledger_transfers_reference_key' });
+    await assert.rejects(again(), { constraint: 'ledger_transfers_reference_key' });
   }
 });
 

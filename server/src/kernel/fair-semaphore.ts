@@ -9,6 +9,11 @@ export interface FairSemaphore {
   acquire(key: string, signal: AbortSignal | undefined): Promise<Release>;
   /** Like `acquire`, without waiting: null if no permit is free for the key. */
   tryAcquire(key: string): Release | null;
+  /**
+   * Runs `work` with a permit.
+   * @throws what `acquire` and `work` throw
+   */
+  run<T>(key: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
   /** Whether a key other than this one waits. */
   isAwaitedByOthers(key: string): boolean;
 }
@@ -74,11 +79,20 @@ export function createFairSemaphore(permits: number, permitsPerKey = permits): F
       signal?.addEventListener('abort', giveUp, { once: true });
     });
   const tryAcquire = (key: string) => (free > 0 && heldBy(key) < permitsPerKey ? take(key) : null);
+  const acquire = async (key: string, signal: AbortSignal | undefined) => {
+    signal?.throwIfAborted();
+    return tryAcquire(key) ?? (await wait(key, signal));
+  };
   return {
     tryAcquire,
-    async acquire(key, signal) {
-      signal?.throwIfAborted();
-      return tryAcquire(key) ?? (await wait(key, signal));
+    acquire,
+    async run(key, signal, work) {
+      const release = await acquire(key, signal);
+      try {
+        return await work();
+      } finally {
+        release();
+      }
     },
     isAwaitedByOthers: (key) => [...waiting.keys()].some((other) => other !== key),
   };

@@ -62,12 +62,7 @@ export function createDecodeTurns({ concurrency, shortSeconds }: TurnLimits): De
       turn.signal?.throwIfAborted();
       if (first !== 'interrupted') return first.result;
       const signal = turn.signal ?? new AbortController().signal;
-      const release = await long.acquire(turn.accountId, signal);
-      try {
-        return await decode(signal);
-      } finally {
-        release();
-      }
+      return long.run(turn.accountId, signal, () => decode(signal));
     },
   };
 }

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UsageError } from '../kernel/errors.ts';
-import { createSemaphore } from '../kernel/semaphore.ts';
+import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
 import { OutboundError } from './refusal.ts';
 
 /**
@@ -97,12 +97,12 @@ function dnsCode(failure: unknown): string | undefined {
  * database and to providers use that pool too. So it runs one look-up at a time, and one per name.
  */
 export function createSystemLookup(): Resolve {
-  const turns = createSemaphore(1);
+  const turns = createFairSemaphore(1);
   const underWay = new Map<string, Promise<LookupAddress[]>>();
   return (host) => {
     const known = underWay.get(host);
     if (known !== undefined) return known;
-    const started = turns.run(undefined, () => lookup(host, { all: true }));
+    const started = turns.run('system', undefined, () => lookup(host, { all: true }));
     underWay.set(host, started);
     const forget = () => underWay.delete(host);
     started.then(forget, forget);

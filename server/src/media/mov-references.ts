@@ -1,6 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import type { ByteSource } from './byte-source.ts';
 import { RefusedMedia } from './measurement.ts';
+import { boxAt } from './mov.ts';
 
 /** The containers on the way to the data references (ISO/IEC 14496-12, 8.7). */
 const CONTAINERS = ['moov', 'trak', 'mdia', 'minf', 'dinf'];
@@ -68,17 +69,9 @@ function* boxesIn(
   for (let at = contentAt; at + 8 <= end; ) {
     walk.boxesLeft -= 1;
     if (walk.boxesLeft < 0) throw new RefusedMedia('undecodable');
-    const head = file.read(at, 16);
-    const size = head.readUInt32BE(0);
-    const isLong = size === 1 && head.length === 16;
-    const sizeBytes = size === 0 ? end - at : isLong ? Number(head.readBigUInt64BE(8)) : size;
+    const { type, headerBytes, sizeBytes } = boxAt(file, at);
     if (sizeBytes < 8) return; // not a box
-    const boxEnd = Math.min(end, at + sizeBytes);
-    yield {
-      type: head.toString('latin1', 4, 8),
-      contentAt: at + (isLong ? 16 : 8),
-      end: boxEnd,
-    };
+    yield { type, contentAt: at + headerBytes, end: Math.min(end, at + sizeBytes) };
     at += sizeBytes;
   }
 }

@@ -24,12 +24,20 @@ export function movMediaType(file: ByteSource): 'video/mp4' | 'video/quicktime' 
   return head.startsWith('ftyp') && head !== 'ftypqt  ' ? 'video/mp4' : 'video/quicktime';
 }
 
+/** The first bytes of a box: its type, its own length and that of the whole box. */
+interface BoxHeader {
+  type: string;
+  headerBytes: number;
+  sizeBytes: number;
+}
+
 /** Size 1: a 64-bit size follows the type. Size 0: up to the file's end (ISO/IEC 14496-12, 4.2). */
-function boxAt(file: ByteSource, at: number): { type: string; sizeBytes: number } {
+export function boxAt(file: ByteSource, at: number): BoxHeader {
   const head = file.read(at, 16);
   const type = head.toString('latin1', 4, 8);
   const size = head.readUInt32BE(0);
-  if (size === 0) return { type, sizeBytes: file.sizeBytes - at };
-  if (size > 1) return { type, sizeBytes: size };
-  return { type, sizeBytes: head.length < 16 ? Infinity : Number(head.readBigUInt64BE(8)) };
+  if (size === 0) return { type, headerBytes: 8, sizeBytes: file.sizeBytes - at };
+  if (size > 1) return { type, headerBytes: 8, sizeBytes: size };
+  const sizeBytes = head.length < 16 ? Infinity : Number(head.readBigUInt64BE(8));
+  return { type, headerBytes: 16, sizeBytes };
 }

@@ -4,17 +4,10 @@ import { UsageError } from '../kernel/errors.ts';
 import { currentAttempt } from '../tasks/attempts/attempts.ts';
 import { readCancel, requestCancel } from '../tasks/attempts/cancel-requests.ts';
 import { isBeforeAcceptance } from '../tasks/create/waiting.ts';
-import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
+import { takeLease } from '../tasks/lease.ts';
+import type { Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 import { type Action, performAction } from './actions.ts';
-
-// The new lease number refuses the changes of a worker that has leased the task.
-const LEASE = statement(
-  'task_lease_for_cancel',
-  `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
-   where id = $1 and phase in ('reserved', 'ingesting', 'submitting')
-   returning ${TASK_COLUMNS}`,
-);
 
 const READ = statement(
   'operator_cancel_read',
@@ -85,7 +78,7 @@ async function cancelBeforeSubmit(
   taskId: string,
   cause: Record<string, unknown>,
 ): Promise<Cancelled> {
-  const [task] = await tx.query<Task>(LEASE, [taskId]);
+  const task = await takeLease(tx, taskId, ['reserved', 'ingesting', 'submitting']);
   if (!task) throw new Error(`${taskId} moved under a lock`);
   if (await currentAttempt(tx, taskId)) {
     throw new UsageError(

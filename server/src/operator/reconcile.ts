@@ -10,7 +10,8 @@ import { type Attempt, correctJob, currentAttempt } from '../tasks/attempts/atte
 import { otherTaskOf, recordEvidence } from '../tasks/attempts/evidence.ts';
 import { notAccepted } from '../tasks/attempts/not-accepted.ts';
 import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
-import { TASK_COLUMNS, type Task } from '../tasks/task.ts';
+import { takeLease } from '../tasks/lease.ts';
+import { LIVE_PHASES, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 
 /**
@@ -21,14 +22,6 @@ export type OperatorDecision =
   | { kind: 'accepted'; jobId: string }
   | { kind: 'not_accepted' }
   | { kind: 'failed' };
-
-// The new lease number refuses the changes of a worker that has leased the task.
-const LEASE = statement(
-  'task_lease_for_operator',
-  `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
-   where id = $1 and (phase = 'held' or ($2 and phase not in ('completed', 'failed')))
-   returning ${TASK_COLUMNS}`,
-);
 
 const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
 
@@ -49,7 +42,7 @@ export function reconcile(
 ): Promise<{ task_id: string; phase: string }> {
   return db.transaction(async (tx) => {
     const locked = await lockAttempt(tx, taskId);
-    const [task] = await tx.query<Task>(LEASE, [taskId, decision.kind === 'failed']);
+    const task = await takeLease(tx, taskId, decision.kind === 'failed' ? LIVE_PHASES : ['held']);
     if (!task) throw await notLiveError(tx, taskId, decision);
     const attempt = await currentAttempt(tx, taskId);
     // To lock it now could deadlock with a transaction that locks the attempt before the task.

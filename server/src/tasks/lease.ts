@@ -4,7 +4,7 @@ import {
   statement,
   type Transaction,
 } from '../database/database.ts';
-import { TASK_COLUMNS, type Task } from './task.ts';
+import { type Phase, TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
 /**
@@ -36,6 +36,26 @@ const RELEASE = statement(
 /** Releases a lease between two steps: another worker may continue at once. */
 export async function release(db: Queryable, task: Task): Promise<void> {
   await db.query(RELEASE, [task.id, task.lease]);
+}
+
+const TAKE = statement(
+  'task_take_lease',
+  `update tasks set lease = lease + 1, leased_until = null, due_at = clock_now()
+   where id = $1 and phase = any($2) returning ${TASK_COLUMNS}`,
+);
+
+/**
+ * Takes a task in one of these phases from its worker, for an operator's command: the new lease
+ * number refuses the worker's changes. After the transaction any worker may claim the task.
+ * @returns undefined when the task has another phase or does not exist
+ */
+export async function takeLease(
+  tx: Transaction,
+  taskId: string,
+  phases: readonly Phase[],
+): Promise<Task | undefined> {
+  const [task] = await tx.query<Task>(TAKE, [taskId, phases]);
+  return task;
 }
 
 const LOCK = statement('task_lock', 'select lease from tasks where id = $1 for update');

@@ -15,6 +15,16 @@ export type Phase =
   | 'completed'
   | 'failed';
 
+/** The phases of a task that has not ended. */
+export const LIVE_PHASES = [
+  'reserved',
+  'ingesting',
+  'submitting',
+  'generating',
+  'archiving',
+  'held',
+] as const satisfies Phase[];
+
 /** The codes in a failed task's error: a closed list (C14), explained in docs/ERRORS.md. */
 export const FAILURE_CODES = [
   'invalid_media',

@@ -1,6 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import { type Figures, readFigures } from '../../operator/figures.ts';
+import { LIVE_PHASES } from '../../tasks/task.ts';
 
 type Labels = Record<string, string>;
 
@@ -12,12 +13,11 @@ interface Reading {
   values(figures: Figures): { labels: Labels; value: number }[];
 }
 
-const LIVE_PHASES = ['reserved', 'ingesting', 'submitting', 'generating', 'archiving', 'held'];
 const HELD_CAUSES = ['acceptance', 'outcome'];
 
 /** A value for each name, 0 if it has no row: an alert on a series that is missing never fires. */
 function forEach<Row>(
-  names: string[],
+  names: readonly string[],
   label: string,
   rows: Row[],
   { nameOf, amountOf }: { nameOf(row: Row): string; amountOf(row: Row): number },

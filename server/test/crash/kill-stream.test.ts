@@ -25,7 +25,7 @@ import { until } from '../until.ts';
 import { VIDEO_CREDITS } from './crash-fixture.ts';
 
 /** Each kill also ends the embedded database, since no other process uses it. */
-const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 2);
+const KILLS = Number(process.env.FRAMEWRIGHT_KILLS ?? 1);
 /** Clients at a time, each with one request in flight. */
 const CLIENTS = 2;
 const ENOUGH_CREDITS = 100_000;

@@ -208,6 +208,7 @@ async function testSources(): Promise<string> {
     'faults/rolling-upgrade.test',
     'fire/under-fire.test',
     'ledger/rounds',
+    'run',
     'simulation/simulation.test',
   ];
   return (await Promise.all(names.map((name) => read(`server/test/${name}.ts`)))).join('\n');

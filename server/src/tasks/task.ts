@@ -76,6 +76,8 @@ export interface Task {
   error_details: Record<string, unknown> | null;
   created_at: Date;
   updated_at: Date;
+  /** The W3C trace context of the request that created the task, if tracing was on. */
+  traceparent: string | null;
   /**
    * Computed by the database when the row is read: its clock in seconds since 1970, and the seconds
    * since the last transition.
@@ -111,6 +113,7 @@ const COLUMN_NAMES = [
   'error_details',
   'created_at',
   'updated_at',
+  'traceparent',
 ];
 
 /** The columns of {@link Task}, for `select` and `returning` on the table `tasks`. */

@@ -189,6 +189,14 @@ test('with a wait of 0 the task is announced from the start', async () => {
   assert.notEqual(atOnce.task.announced_at, null);
 });
 
+test('the trace context of the request is stored with the task', async () => {
+  const { accountId } = await makeCustomer(db, 500);
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const traced = await create({ ...bindingFor(accountId), traceparent });
+  assert.equal(traced.task.traceparent, traceparent);
+  assert.equal((await create(bindingFor(accountId))).task.traceparent, null);
+});
+
 test('a given seed is kept; for -1 and without a seed, a random seed is recorded', async () => {
   const { accountId } = await makeCustomer(db, 250 * 8);
   const seedOf = async (seed?: number) => {

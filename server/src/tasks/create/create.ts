@@ -34,6 +34,8 @@ export interface Binding {
   surface: string;
   idempotencyKey: string;
   fingerprint: Buffer;
+  /** The trace context of the request; the spans of the task's steps belong to its trace. */
+  traceparent?: string | undefined;
 }
 
 /**
@@ -171,11 +173,12 @@ const INSERT = namedStatement(
     'priceVersion',
     'provider',
     'waitSeconds',
+    'traceparent',
   ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
-     price_version, provider, wait_until, announced_at, due_at)
+     price_version, provider, traceparent, wait_until, announced_at, due_at)
    values (:id, :accountId, :surface, :idempotencyKey, 'reserved', :request, :seed, :credits,
-     :priceVersion, :provider, clock_now() + :waitSeconds * interval '1 second',
+     :priceVersion, :provider, :traceparent, clock_now() + :waitSeconds * interval '1 second',
      case when :waitSeconds = 0 then clock_now() end, clock_now())
    returning ${TASK_COLUMNS}`,
 );
@@ -201,6 +204,7 @@ async function insertTask(
     priceVersion: price.version,
     provider: providerName,
     waitSeconds: createWaitSeconds,
+    traceparent: binding.traceparent ?? null,
   });
   const [inserted] = await tx.query<Task>(INSERT, values);
   if (!inserted) throw new Error(`${task.id} was not inserted`);

@@ -1,8 +1,8 @@
 import { EmbeddedPostgresError, openEmbeddedDatabase } from 'embedded-postgres';
-import pg from 'pg';
 import type { DatabaseConfig } from './config/config.ts';
 import { type Database, openDatabase } from './database/database.ts';
 import { checkSchema, migrate } from './database/migrate.ts';
+import { requireSameServer, requireServer } from './database/server.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
 import { installQueue } from './queue/queue.ts';
@@ -13,6 +13,8 @@ const COMMAND_POOL = { connections: 4, statementSeconds: 30 };
 /** An open database with a schema that this program can work on. */
 export interface OpenedDatabase {
   url: string;
+  /** Postgres itself: for what needs a session, such as LISTEN. Equals `url` without a pooler. */
+  directUrl: string;
   db: Database;
   /** Whether an embedded database was created by this call. */
   created: boolean;
@@ -42,26 +44,27 @@ export async function openConfiguredDatabase(
   config: DatabaseConfig,
   { log, migrates, report = () => {}, pool = COMMAND_POOL }: OpenOptions,
 ): Promise<OpenedDatabase> {
-  const { databaseUrl, dataDir } = config;
+  const { databaseUrl, databaseDirectUrl, dataDir } = config;
   const embedded =
     databaseUrl === undefined
       ? await withUsageErrors(() => openEmbeddedDatabase({ dataDir, log }))
       : undefined;
   const closeEmbedded = () => withUsageErrors(async () => embedded?.close());
   const url = databaseUrl ?? embedded?.url ?? '';
+  const directUrl = databaseDirectUrl ?? url;
   try {
-    await reach(url);
+    await requireServer(directUrl, databaseDirectUrl ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL');
+    if (databaseDirectUrl !== undefined) await requireSameServer(url, directUrl);
     if (migrates || embedded?.created) {
       // Nobody waits for the migrations of a new database.
-      await migrate(url, embedded?.created ? {} : { report });
-      await installQueue(url);
+      await migrate(directUrl, embedded?.created ? {} : { report });
+      await installQueue(directUrl);
     } else {
-      await checkSchema(url);
+      await checkSchema(directUrl);
     }
-    const db = openDatabase({ url, ...pool, log });
+    const db = openDatabase({ url: pool === COMMAND_POOL ? directUrl : url, ...pool, log });
     return {
-      url,
-      db,
+      ...{ url, directUrl, db },
       created: embedded?.created ?? false,
       onExit: (listener) => embedded?.onExit(listener),
       close: async () => {
@@ -82,18 +85,5 @@ async function withUsageErrors<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw new UsageError(error.message);
     throw error;
-  }
-}
-
-/** @throws UsageError with one line, without the password, when it can't connect */
-async function reach(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  try {
-    await client.connect();
-  } catch (error) {
-    const cause = error instanceof Error ? error.message || error.name : String(error);
-    throw new UsageError(`the database can't be reached: ${cause}. Check DATABASE_URL.`);
-  } finally {
-    await client.end().catch(() => {});
   }
 }

@@ -100,7 +100,7 @@ async function startRoles(
   let isStarted = false;
   healthRoutes(metrics.app, { isReady: async () => isStarted && (await isReady(db)) });
   await listenForMetrics(config, metrics, closers);
-  const queue = await openQueue({ url: opened.url, db, log, work: works });
+  const queue = await openQueue({ url: opened.directUrl, db, log, work: works });
   closers.push(() => queue.close());
   const storage = diskStorage(path.join(config.dataDir, 'objects'));
   let publicUrl = config.publicUrl ?? '';

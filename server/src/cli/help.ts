@@ -11,8 +11,9 @@ ACCOUNT is an account id or an e-mail address. --json prints one JSON value on s
 A command that changes something takes --reason TEXT, which some require, and --by NAME (who runs
 it; by default the OS user and host). It is recorded, see actions list; running it twice changes
 nothing. A list takes --limit N (100 rows, at most 1000) and --after CURSOR, for its next page.
-The commands also work while a service runs. They read two of its variables: DATA_DIR (./.data) and
-DATABASE_URL (the embedded database under DATA_DIR). docs/operations/README.md lists all variables.
+The commands also work while a service runs. They read these of its variables: DATA_DIR (./.data),
+DATABASE_URL (the embedded database under DATA_DIR), DATABASE_DIRECT_URL.
+docs/operations/README.md lists all variables.
 `;
 
 const EXAMPLE = `

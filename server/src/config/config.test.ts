@@ -18,6 +18,7 @@ test('without any variable the service has the documented defaults', () => {
     publicUrl: 'http://127.0.0.1:8080',
     dataDir: path.resolve('.data'),
     databaseUrl: undefined,
+    databaseDirectUrl: undefined,
     databaseConnections: 24,
     databaseVolatile: false,
     trustsPromotion: false,
@@ -157,4 +158,16 @@ test('PROVIDER has no default where a database or a provider is configured', () 
     assert.throws(() => readConfig({ ...env, PROVIDER: ' ' }), isRefused);
     assert.equal(readConfig({ ...env, PROVIDER: 'local' }).provider, 'local');
   }
+});
+
+test('a direct address of the database needs an address of its pooler', () => {
+  const DATABASE_DIRECT_URL = 'postgres://ada:pw@db/x';
+  const given = { DATABASE_URL: 'postgres://ada:pw@pooler/x', DATABASE_DIRECT_URL };
+  const { databaseUrl, databaseDirectUrl } = readConfig({ ...given, PROVIDER: 'local' });
+  assert.deepEqual([databaseUrl, databaseDirectUrl], [given.DATABASE_URL, DATABASE_DIRECT_URL]);
+  assert.throws(() => readConfig({ DATABASE_DIRECT_URL }), /DATABASE_URL is not: set DATABASE_URL/);
+  assert.throws(
+    () => readConfig({ ...given, PROVIDER: 'local', DATABASE_DIRECT_URL: 'db:5432' }),
+    /^UsageError: DATABASE_DIRECT_URL is not valid: expected postgres:/,
+  );
 });

@@ -33,6 +33,8 @@ export interface Config {
   dataDir: string;
   /** undefined: the embedded database. */
   databaseUrl: string | undefined;
+  /** Postgres itself, where `databaseUrl` is a connection pooler; undefined: it is no pooler. */
+  databaseDirectUrl: string | undefined;
   /** The most connections of the process's pool; the queue has its own. */
   databaseConnections: number;
   /** Whether a replica that is promoted has every commit. */
@@ -73,12 +75,12 @@ function roles(env: Environment): ReadonlySet<Role> {
   return new Set(valid);
 }
 
-function databaseUrl(env: Environment): string | undefined {
-  const text = read(env, 'DATABASE_URL', '');
+function databaseUrl(env: Environment, name: string): string | undefined {
+  const text = read(env, name, '');
   if (text === '') return undefined;
   if (!/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) {
     // The message does not have the value, because it may contain a password.
-    throw new UsageError('DATABASE_URL is not valid: expected postgres://user:password@host/name');
+    throw new UsageError(`${name} is not valid: expected postgres://user:password@host/name`);
   }
   return text;
 }
@@ -124,11 +126,22 @@ function providerOfNewTasks(env: Environment): string {
 }
 
 /** The variables that locate the database. Operator commands need no others. */
-export type DatabaseConfig = Pick<Config, 'dataDir' | 'databaseUrl'>;
+export type DatabaseConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'databaseDirectUrl'>;
 
-/** @throws UsageError, one line, when DATABASE_URL is malformed */
+/** @throws UsageError, one line, when an address is malformed */
 export function readDatabaseConfig(env: Environment = process.env): DatabaseConfig {
-  return { dataDir: path.resolve(read(env, 'DATA_DIR', './.data')), databaseUrl: databaseUrl(env) };
+  const config = {
+    dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
+    databaseUrl: databaseUrl(env, 'DATABASE_URL'),
+    databaseDirectUrl: databaseUrl(env, 'DATABASE_DIRECT_URL'),
+  };
+  if (config.databaseDirectUrl !== undefined && config.databaseUrl === undefined) {
+    throw new UsageError(
+      'DATABASE_DIRECT_URL is set, but DATABASE_URL is not: set DATABASE_URL to the address of ' +
+        'the connection pooler, or leave both unset for the embedded database',
+    );
+  }
+  return config;
 }
 
 /**

@@ -82,7 +82,10 @@ export async function openMediaFixture(
     OUTBOUND_ALLOW: allowed.join(','),
     ...options.environment,
   });
-  const opened = { url: databaseUrl, db, created: false, onExit: () => {}, close: async () => {} };
+  const opened = {
+    ...{ url: databaseUrl, directUrl: databaseUrl, db, created: false },
+    ...{ onExit: () => {}, close: async () => {} },
+  };
   const guardedFetch = { ca, resolve, ...options.guardedFetch };
   const service = await startService(readConfig(environment), opened, quiet, guardedFetch);
   return {

@@ -98,7 +98,10 @@ function environment(): Record<string, string> {
 
 async function start(own: Record<string, string>): Promise<Service> {
   const { db, url } = database;
-  const opened = { url, db, created: false, onExit: () => {}, close: async () => {} };
+  const opened = {
+    ...{ url, directUrl: url, db, created: false },
+    ...{ onExit: () => {}, close: async () => {} },
+  };
   const config = readConfig({ ...environment(), ...own });
   const guardedFetch = { ca: await readFile(TEST_CA_FILE, 'utf8') };
   const service = await startService(config, opened, quiet, guardedFetch);

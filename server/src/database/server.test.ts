@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { requireSameServer, requireServer } from './server.ts';
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.close());
+
+/** Replaces text in what passes a proxy. Both texts have the same length. */
+interface Rewrite {
+  request?: [string, string];
+  response?: [string, string];
+}
+
+/** Runs the work with the address of a proxy in front of the database. */
+async function throughProxy(rewrite: Rewrite, work: (url: string) => Promise<void>) {
+  const url = new URL(database.url);
+  const { hostname, port } = url;
+  const sockets = new Set<Socket>();
+  const passOn = (from: Socket, to: Socket, texts: [string, string] = ['', '']) => {
+    sockets.add(from);
+    from.on('error', () => to.destroy());
+    from.on('close', () => to.destroy());
+    from.on('data', (bytes) => to.write(bytes.toString('latin1').replace(...texts), 'latin1'));
+  };
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    passOn(client, server, rewrite.request);
+    passOn(server, client, rewrite.response);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  url.port = String((proxy.address() as AddressInfo).port);
+  try {
+    await work(url.href);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  }
+}
+
+test('Postgres 15 to 18 is accepted, and another version refused with its number', async () => {
+  await requireServer(database.url, 'DATABASE_URL');
+  const [row] = await database.db.query<{ n: string }>({
+    name: '',
+    text: `select current_setting('server_version_num') as n`,
+  });
+  const own = row?.n ?? '';
+  for (const [version, isAccepted] of [
+    ['150018', true],
+    ['140019', false],
+    ['190000', false],
+  ] as const) {
+    await throughProxy({ response: [own, version] }, async (url) => {
+      const required = requireServer(url, 'DATABASE_URL');
+      if (isAccepted) await required;
+      else await assert.rejects(required, /DATABASE_URL is a server of .* Postgres 15 to 18/);
+    });
+  }
+});
+
+test('a pooler that drops startup parameters is recognised', async () => {
+  const request: [string, string] = ['statement_timeout', 'pooler.dropped_it'];
+  await throughProxy({ request }, async (url) => {
+    await assert.rejects(
+      requireServer(url, 'DATABASE_URL'),
+      /DATABASE_URL is the address of a connection pooler. Set DATABASE_DIRECT_URL to/,
+    );
+    await assert.rejects(
+      requireServer(url, 'DATABASE_DIRECT_URL'),
+      /DATABASE_DIRECT_URL is the address of a connection pooler. Set it to/,
+    );
+  });
+});
+
+test('the pooler and the direct address must lead to the same database', async () => {
+  await throughProxy({}, (url) => requireSameServer(url, database.url));
+  const other = await createTestDatabase();
+  await assert.rejects(
+    requireSameServer(database.url, other.url),
+    /both must lead to the same database of the same server/,
+  );
+  await other.close();
+});
+
+test('a server that can not be reached is named by its variable, without the password', async () => {
+  const url = 'postgres://ada:secret@127.0.0.1:1/x';
+  await assert.rejects(requireServer(url, 'DATABASE_URL'), (error: Error) => {
+    assert.match(error.message, /can't be reached: .*ECONNREFUSED.* Check DATABASE_URL\./);
+    return !error.message.includes('secret');
+  });
+});

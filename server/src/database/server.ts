@@ -1,0 +1,114 @@
+import pg from 'pg';
+import { UsageError } from '../kernel/errors.ts';
+
+/** The major versions of Postgres that the tests have run on. */
+const OLDEST_VERSION = 15;
+const NEWEST_VERSION = 18;
+
+/** No part of the service uses this value, so a server that shows it was given it here. */
+const PROBE_SECONDS = 11;
+
+const CONNECT_SECONDS = 10;
+
+/** What a connection reveals of the server. */
+interface ServerFacts {
+  /** Such as `18.4 (Debian 18.4-1)`. */
+  version: string;
+  /** Such as 180004. */
+  version_number: number;
+  /** The setting that the connection asked for; a pooler may have dropped it. */
+  statement_timeout: string;
+}
+
+/**
+ * Checks that an address is a Postgres that the service runs on, and no transaction pooler: there,
+ * each statement may run in another session.
+ * @param variable the variable that has the address
+ * @throws UsageError with one line, without the password
+ */
+export async function requireServer(url: string, variable: string): Promise<void> {
+  const facts = await readFacts(url, variable);
+  const major = Math.trunc(facts.version_number / 10_000);
+  if (!(major >= OLDEST_VERSION && major <= NEWEST_VERSION)) {
+    throw new UsageError(
+      `${variable} is a server of version ${facts.version}: Postgres ${OLDEST_VERSION} to ` +
+        `${NEWEST_VERSION} is required. The service was not tested on other versions.`,
+    );
+  }
+  if (facts.statement_timeout !== `${PROBE_SECONDS}s`) throw poolerFound(variable);
+}
+
+/**
+ * Checks that a pooler leads to the same database of the same server as the direct address.
+ * @throws UsageError with one line, without the passwords
+ */
+export async function requireSameServer(url: string, directUrl: string): Promise<void> {
+  const [pooled, direct] = await Promise.all([
+    readIdentity(url, 'DATABASE_URL'),
+    readIdentity(directUrl, 'DATABASE_DIRECT_URL'),
+  ]);
+  if (pooled === direct) return;
+  throw new UsageError(
+    `DATABASE_URL leads to ${pooled}, but DATABASE_DIRECT_URL to ${direct}: both must lead to ` +
+      'the same database of the same server',
+  );
+}
+
+function readFacts(url: string, variable: string): Promise<ServerFacts> {
+  return connected({ url, variable, statementSeconds: PROBE_SECONDS }, async (client) => {
+    const { rows } = await client.query<ServerFacts>(
+      `select current_setting('server_version') as version,
+         current_setting('server_version_num')::int as version_number,
+         current_setting('statement_timeout') as statement_timeout`,
+    );
+    if (!rows[0]) throw new Error('the server returned no row');
+    return rows[0];
+  });
+}
+
+function readIdentity(url: string, variable: string): Promise<string> {
+  return connected({ url, variable }, async (client) => {
+    const { rows } = await client.query<{ identity: string }>(
+      `select format('database %s (%s) of the server started at %s', datname, oid,
+         pg_postmaster_start_time() at time zone 'UTC') as identity
+       from pg_database where datname = current_database()`,
+    );
+    return rows[0]?.identity ?? '';
+  });
+}
+
+/** Without a statement timeout, nothing is sent that a pooler may refuse. */
+async function connected<T>(
+  options: { url: string; variable: string; statementSeconds?: number },
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const { url, variable, statementSeconds } = options;
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_SECONDS * 1000,
+    query_timeout: CONNECT_SECONDS * 1000, // a pooler accepts connections without a server
+    ...(statementSeconds === undefined ? {} : { statement_timeout: statementSeconds * 1000 }),
+  });
+  client.on('error', () => {}); // the statement under way fails too
+  try {
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message || error.name : String(error);
+    if (/^unsupported startup parameter/.test(cause)) throw poolerFound(variable);
+    throw new UsageError(`the database can't be reached: ${cause}. Check ${variable}.`);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+function poolerFound(variable: string): UsageError {
+  const advice =
+    variable === 'DATABASE_DIRECT_URL'
+      ? 'Set it to the address of Postgres itself'
+      : 'Set DATABASE_DIRECT_URL to the address of Postgres itself';
+  return new UsageError(
+    `${variable} is the address of a connection pooler. ${advice}: see ` +
+      'docs/operations/many-processes.md.',
+  );
+}

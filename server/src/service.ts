@@ -16,6 +16,7 @@ import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
 import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
 import { bringDueUpToDate } from './ledger/upkeep.ts';
+import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { OpenedDatabase } from './open-database.ts';
 import { warnOfUnserved } from './operator/unserved.ts';
@@ -31,6 +32,7 @@ import type { Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import { diskStorage } from './storage/disk.ts';
+import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
 import type { Storage } from './storage/storage.ts';
@@ -39,6 +41,7 @@ import { createFirstSeen } from './tasks/attempts/first-seen.ts';
 import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { repairClockJump } from './tasks/clock-jump.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
+import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
 
@@ -102,7 +105,7 @@ async function startRoles(
   await listenForMetrics(config, metrics, closers);
   const queue = await openQueue({ url: opened.directUrl, db, log, work: works });
   closers.push(() => queue.close());
-  const storage = diskStorage(path.join(config.dataDir, 'objects'));
+  const storage = instrumentedStorage(diskStorage(path.join(config.dataDir, 'objects')));
   let publicUrl = config.publicUrl ?? '';
   const { deliverySeconds } = config;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
@@ -161,10 +164,10 @@ async function listenForClients(
 }
 
 async function listenForMetrics(config: Config, metrics: Metrics, closers: Closers) {
+  closers.push(() => metrics.app.close());
   if (config.metricsPort === undefined) return;
   const { host, metricsPort: port } = config;
   await listen(metrics.app, { host, port, variable: 'METRICS_PORT' });
-  closers.push(() => metrics.app.close());
 }
 
 async function listen(
@@ -244,8 +247,8 @@ function buildWorker(
     ...{ db, storage, log, scratch, links: shared.links, guardedFetch: shared.inputFetch },
     ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
     ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
-    measurer: createMeasurer(),
-    outputMeasurer: createMeasurer({ concurrency: 1 }),
+    measurer: instrumentedMeasurer(createMeasurer()),
+    outputMeasurer: instrumentedMeasurer(createMeasurer({ concurrency: 1 })),
     providerOf: (task) => providerFor(providers, task),
     closures: shared.closures,
     monotonic,
@@ -253,7 +256,10 @@ function buildWorker(
     firstSeen: createFirstSeen(monotonic),
     pause: (seconds) => delay(seconds * 1000),
   });
-  const worker = createWorker({ db, queue: shared.queue, log, steps, providers });
+  const worker = createWorker({
+    ...{ db, queue: shared.queue, log, providers },
+    steps: instrumentedSteps(steps),
+  });
   closers.push(() => worker.stop(config.shutdownSeconds));
   const upkeep = new AbortController();
   const { signal } = upkeep;

@@ -78,6 +78,7 @@ export function openAdmission<Row extends object>(
   const { db } = gate;
   const sql = admittingStatement(name, read);
   const admit = batch({
+    name,
     maxItems: MAX_REQUESTS,
     concurrency: MAX_STATEMENTS,
     maxWaiting: MAX_WAITING,

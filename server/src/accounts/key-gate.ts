@@ -116,6 +116,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
     refused.set(id, now() + REFUSED_MS);
   };
   const lookUpTogether = batch({
+    name: 'key_look_up',
     maxItems: MAX_LOOK_UPS,
     concurrency: 1,
     maxWaiting: MAX_WAITING,

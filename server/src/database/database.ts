@@ -1,5 +1,6 @@
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
+import { report, secondsSince } from '../telemetry/reports.ts';
 import { NoResponse, responseSeconds, STATEMENT_SECONDS, withinSeconds } from './connection.ts';
 import { type ConnectionPool, type LentConnection, openPool } from './pool.ts';
 
@@ -102,7 +103,8 @@ export function openDatabase(options: {
   const pool = openPool({ settings, connections, log, onBroken: (client) => broken.add(client) });
   const seconds = responseSeconds(statementSeconds);
   return {
-    query: (sql, values) => withConnection(pool, seconds, (session) => run(session, sql, values)),
+    query: (sql, values) =>
+      withConnection(pool, seconds, 'query', (session) => run(session, sql, values)),
     transaction: (work) => inTransaction(pool, seconds, 'begin', work),
     snapshot: (work) => inTransaction(pool, undefined, SNAPSHOT, work),
     close: () => pool.close(),
@@ -130,11 +132,15 @@ interface Session {
 async function withConnection<T>(
   pool: ConnectionPool,
   seconds: number | undefined,
+  part: 'query' | 'transaction',
   work: (session: Session) => Promise<T>,
 ): Promise<T> {
+  const askedAt = performance.now();
   const client = await pool.connect().catch((error: unknown) => {
     throw pool.isClosed ? new DatabaseClosed(error) : new DatabaseUnavailable(error);
   });
+  report('database', { part: 'wait', seconds: secondsSince(askedAt) });
+  const startedAt = performance.now();
   let isSound = true;
   try {
     return await work({ pool, client, seconds });
@@ -143,6 +149,7 @@ async function withConnection<T>(
     throw error;
   } finally {
     client.release(!isSound);
+    report('database', { part, seconds: secondsSince(startedAt) });
   }
 }
 
@@ -186,7 +193,7 @@ function inTransaction<T>(
   begin: string,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  return withConnection(pool, seconds, async (session) => {
+  return withConnection(pool, seconds, 'transaction', async (session) => {
     try {
       await send(session, { name: '', text: begin });
       const result = await work({

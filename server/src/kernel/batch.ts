@@ -1,3 +1,5 @@
+import { report, secondsSince } from '../telemetry/reports.ts';
+
 /** One call that waits for a batch, with the promise of its result. */
 interface Call<Item, Result> {
   item: Item;
@@ -7,6 +9,8 @@ interface Call<Item, Result> {
 }
 
 interface BatchOptions<Item, Result> {
+  /** For the metrics. Without it, the batches are not reported. */
+  name?: string;
   /** How many items one batch may have. */
   maxItems: number;
   /** How many batches may run at a time. */
@@ -40,7 +44,7 @@ export function batch<Item, Result>(
     waiting = rest;
     running += 1;
     if (rest.length > 0) schedule();
-    await settle(next, options.work);
+    await settle(next, options);
     running -= 1;
     schedule();
   };
@@ -72,8 +76,9 @@ function divide<Item, Result>(calls: Call<Item, Result>[], maxItems: number) {
 
 async function settle<Item, Result>(
   calls: Call<Item, Result>[],
-  work: (items: Item[]) => Promise<Result[]>,
+  { name, work }: Pick<BatchOptions<Item, Result>, 'name' | 'work'>,
 ): Promise<void> {
+  const startedAt = performance.now();
   try {
     const results = await work(calls.map((call) => call.item));
     if (results.length !== calls.length)
@@ -81,5 +86,9 @@ async function settle<Item, Result>(
     for (const [i, call] of calls.entries()) call.resolve(results[i] as Result);
   } catch (error) {
     for (const call of calls) call.reject(error);
+  } finally {
+    if (name !== undefined) {
+      report('batch', { batch: name, items: calls.length, seconds: secondsSince(startedAt) });
+    }
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { report, secondsSince } from '../telemetry/reports.ts';
 import type { Log } from './log.ts';
 
 /**
@@ -13,10 +14,16 @@ export function startInterval(
   const { name, log, signal } = options;
   const run = async () => {
     while (!signal.aborted) {
-      await work().catch((error: Error) => {
-        if (!signal.aborted)
-          log.warn({ err: error.message }, `${name} failed; it runs again in ${seconds} s`);
-      });
+      const startedAt = performance.now();
+      const result = await work().then(
+        () => 'done' as const,
+        (error: Error) => {
+          if (!signal.aborted)
+            log.warn({ err: error.message }, `${name} failed; it runs again in ${seconds} s`);
+          return 'failed' as const;
+        },
+      );
+      report('periodic', { work: name, result, seconds: secondsSince(startedAt) });
       await delay(seconds * 1000, undefined, { signal }).catch(() => {});
     }
   };

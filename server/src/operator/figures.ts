@@ -1,4 +1,7 @@
 import { type Queryable, statement } from '../database/database.ts';
+import { POOL } from '../tasks/claim.ts';
+import { FREE, NOW } from '../tasks/lease.ts';
+import { IS_ALIVE } from '../tasks/live-workers.ts';
 import { type UnservedTasks, unservedTasks } from './unserved.ts';
 
 /** Figures about all tasks, for metrics. Ages are in seconds. */
@@ -10,6 +13,9 @@ export interface Figures {
   losses: { provider: string; tasks: number; credits: number }[];
   closed: { subject: string; cause: string; seconds: number }[];
   unserved: UnservedTasks[];
+  due: { pool: string; tasks: number; oldest_seconds: number }[];
+  workers: { provider: string; workers: number }[];
+  deleting: { role: string; objects: number }[];
 }
 
 const LIVE = statement(
@@ -68,12 +74,30 @@ const CLOSED = statement(
    from recoveries where ended_at is null`,
 );
 
+const DUE = statement(
+  'figures_due',
+  `select ${POOL} as pool, count(*)::int as tasks,
+     max(extract(epoch from clock_now() - due_at))::float8 as oldest_seconds
+   from tasks where due_at is not null and due_at <= ${NOW} and ${FREE} group by 1`,
+);
+
+const WORKERS = statement(
+  'figures_workers',
+  `select provider, count(*)::int as workers from workers, unnest(providers) as provider
+   where ${IS_ALIVE} group by provider`,
+);
+
+const DELETING = statement(
+  'figures_deleting',
+  `select role, count(*)::int as objects from objects where state = 'deleting' group by role`,
+);
+
 /**
  * Reads the figures as they are now. This is cheap, because the indexes that the statements use
  * contain only live tasks and rare rows.
  */
 export async function readFigures(db: Queryable): Promise<Figures> {
-  const [live, held, reconciled, orphans, losses, closed, unserved] = await Promise.all([
+  const [live, held, reconciled, orphans, losses, closed, unserved, ...rest] = await Promise.all([
     db.query<Figures['live'][number]>(LIVE),
     db.query<Figures['held'][number]>(HELD),
     db.query<Figures['reconciled'][number]>(RECONCILED),
@@ -81,6 +105,10 @@ export async function readFigures(db: Queryable): Promise<Figures> {
     db.query<Figures['losses'][number]>(LOSSES),
     db.query<Figures['closed'][number]>(CLOSED),
     unservedTasks(db),
+    db.query<Figures['due'][number]>(DUE),
+    db.query<Figures['workers'][number]>(WORKERS),
+    db.query<Figures['deleting'][number]>(DELETING),
   ]);
-  return { live, held, reconciled, orphans, losses, closed, unserved };
+  const [due, workers, deleting] = rest;
+  return { live, held, reconciled, orphans, losses, closed, unserved, due, workers, deleting };
 }

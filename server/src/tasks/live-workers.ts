@@ -7,7 +7,7 @@ const DEAD_AFTER_SECONDS = 30;
 export const REPORT_SECONDS = 5;
 
 /** A condition on `workers`: the worker runs. */
-const IS_ALIVE = `seen_at > ${NOW} - interval '${DEAD_AFTER_SECONDS} seconds'`;
+export const IS_ALIVE = `seen_at > ${NOW} - interval '${DEAD_AFTER_SECONDS} seconds'`;
 
 /** A condition on `tasks`: no running worker has the task's provider. */
 export const IS_UNSERVED = `not exists (select from workers

@@ -1,4 +1,5 @@
 import type { Log } from '../kernel/log.ts';
+import { report, secondsSince } from '../telemetry/reports.ts';
 import type { Task } from './task.ts';
 
 /** A bounded set of tasks that this process works on at once. */
@@ -38,8 +39,10 @@ export function createPool(options: PoolOptions): Pool {
   let mayHaveMore = false;
 
   const start = (task: Task) => {
+    report('place', { pool: name, change: 1, places });
     const working = work(task).finally(() => {
       inProgress.delete(working);
+      report('place', { pool: name, change: -1, places });
       freed.resolve();
       freed = Promise.withResolvers<void>();
       if (mayHaveMore) void fill();
@@ -49,7 +52,9 @@ export function createPool(options: PoolOptions): Pool {
   const claimOnce = async () => {
     const free = places - inProgress.size;
     if (free === 0 || stopping.aborted) return;
+    const startedAt = performance.now();
     const tasks = await claim(free);
+    report('claim', { pool: name, tasks: tasks.length, seconds: secondsSince(startedAt) });
     mayHaveMore = tasks.length === free;
     for (const task of tasks) start(task);
   };

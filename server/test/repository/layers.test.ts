@@ -8,6 +8,7 @@ import { importsOf, product, sources, WORKSPACES } from './sources.ts';
  * Rooms of one layer do not import each other.
  */
 const LAYERS = [
+  ['telemetry'],
   ['kernel'],
   ['database'],
   ['outbound', 'media'],

@@ -7,9 +7,11 @@ import { parseCommandLine } from '../../src/cli/command-line.ts';
 import { COMMANDS } from '../../src/cli/commands.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
+import { METRICS } from '../../src/http/operations/metric-list.ts';
 import { createMetrics } from '../../src/http/operations/metrics.ts';
 import { neededVariables, PROVIDER_NAMES } from '../../src/providers/registry.ts';
 import { TRANSITIONS } from '../../src/tasks/transitions.ts';
+import { report } from '../../src/telemetry/reports.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
@@ -60,7 +62,7 @@ function pageOfProvider(provider: string): string {
 const ROW = {
   ...{ phase: 'held', cause: 'acceptance', by: 'operator', result: 'accepted', state: 'confirmed' },
   ...{ provider: 'ark', tasks: 1, credits: 1, oldest_seconds: 1, attempts: 1, jobs: 1 },
-  ...{ subject: 'ark', seconds: 1 },
+  ...{ subject: 'ark', seconds: 1, pool: 'ingest', workers: 1, role: 'input', objects: 1 },
 };
 
 /** Every series of ours with the labels it has, as `/metrics` shows them. */
@@ -73,7 +75,19 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
   metrics.countProviderCall(call);
   metrics.countCallback('ark', 'received');
   metrics.countResponse({ route: '/', status: 200, seconds: 1 });
+  report('batch', { batch: 'admit', items: 1, seconds: 1 });
+  report('claim', { pool: 'ingest', tasks: 1, seconds: 1 });
+  report('place', { pool: 'ingest', change: 1, places: 1 });
+  report('step', { phase: 'reserved', result: 'moved', seconds: 1 });
+  report('phase', { phase: 'reserved', seconds: 1 });
+  report('end', { outcome: 'completed', seconds: 1 });
+  report('credits', { movement: 'reserve', credits: 1 });
+  report('database', { part: 'query', seconds: 1 });
+  report('storage', { operation: 'put', outcome: 'done', seconds: 1 });
+  report('decode', { kind: 'image', outcome: 'measured', seconds: 1 });
+  report('periodic', { work: 'sweep of ingest', result: 'done', seconds: 1 });
   const { body } = await metrics.app.inject('/metrics');
+  await metrics.app.close();
   const series = [...body.matchAll(/^(framewright_\w+)\{(.*)\} /gm)];
   return new Map(
     series.map(([, name = '', labels = '']) => [name, new Set(groups(labels, /(\w+)="/g))]),
@@ -105,6 +119,14 @@ test('every metric that a page or a rule names is shown, with the labels it is g
   }
 });
 
+test('/metrics shows the metrics of the list, each with its labels', () => {
+  assert.deepEqual(metrics, Object.keys(METRICS).sort());
+  for (const [name, { labels }] of Object.entries(METRICS)) {
+    const given = shown.get(name) ?? shown.get(`${name}_sum`);
+    assert.deepEqual(sorted(given ?? []), sorted(labels), name);
+  }
+});
+
 test('every metric is explained, with all its labels', () => {
   const all = seriesIn(page('docs/operations/metrics.md'));
   const explained = all.filter(({ selector }) => /^\w+(,\w+)*$/.test(selector));
@@ -118,7 +140,8 @@ test('every metric is explained, with all its labels', () => {
 test('the rules ask for values that there are', async () => {
   const known =
     (await read('server/src/providers/host/instrumented.ts')) +
-    (await read('server/src/tasks/attempts/callback.ts'));
+    (await read('server/src/tasks/attempts/callback.ts')) +
+    (await read('server/src/telemetry/reports.ts'));
   const rules = page('docs/operations/alerts.yml');
   for (const phase of groups(rules, /phase="(\w+)"/g)) assert.ok(phase in TRANSITIONS, phase);
   const words = groups(rules, /(?:outcome|result|call)!?="(\w+)"/g).filter(
@@ -200,6 +223,7 @@ test('a variable of a provider is in the table of its page', () => {
 /** The test files that read a variable of their own. */
 async function testSources(): Promise<string> {
   const names = [
+    '../src/http/operations/dashboard.test',
     'crash/crash-steps.test',
     'crash/kill-stream.test',
     'faults/forged-keys.test',

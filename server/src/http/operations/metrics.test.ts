@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
+  claimTask,
   makeHeldTask,
+  makeTask,
   openTaskFixture,
   PRICE,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
 import { reconcile } from '../../operator/reconcile.ts';
+import { instrumentedStorage } from '../../storage/instrumented-storage.ts';
+import { ObjectMissing } from '../../storage/storage.ts';
+import { instrumentedSteps } from '../../tasks/steps/instrumented-steps.ts';
+import { Superseded } from '../../tasks/transitions.ts';
 import { createMetrics } from './metrics.ts';
 
 let fixture: TaskFixture;
@@ -51,4 +57,62 @@ test('calls of providers are counted by outcome, and callbacks by result', async
     2,
   );
   assert.equal(shown.get('framewright_callbacks_total{provider="ark",result="forged"}'), 1);
+});
+
+test('due tasks are shown by worker pool until a worker has leased them', async () => {
+  const due = async () => (await scrape(createMetrics(fixture.db))).get(NAME) ?? 0;
+  const NAME = 'framewright_due_tasks{pool="submit"}';
+  const before = await due();
+  const { task } = await makeTask(fixture);
+  assert.equal(await due(), before + 1);
+  await claimTask(fixture.db, task.id);
+  assert.equal(await due(), before);
+});
+
+test('steps, moves and credits are counted by result', async () => {
+  const metrics = createMetrics(fixture.db);
+  const { task } = await makeTask(fixture);
+  const seconds = (from: number) => new Date(task.created_at.getTime() + from * 1000);
+  const moves = [
+    { ...task, phase: 'submitting', updated_at: seconds(2) } as const,
+    { ...task, phase: 'failed', updated_at: seconds(5) } as const,
+    'postponed' as const,
+  ];
+  const steps = instrumentedSteps({
+    run: async () => moves.shift() ?? Promise.reject(new Superseded('late')),
+    failed: async () => 'postponed',
+  });
+  for (let step = 0; step < 3; step += 1) await steps.run(task);
+  await assert.rejects(steps.run(task), Superseded);
+  const shown = await scrape(metrics);
+  const counted = (labels: string) => shown.get(`framewright_step_seconds_count{${labels}}`);
+  assert.equal(counted('phase="reserved",result="moved"'), 2);
+  assert.equal(counted('phase="reserved",result="postponed"'), 1);
+  assert.equal(counted('phase="reserved",result="superseded"'), 1);
+  assert.equal(shown.get('framewright_phase_seconds_sum{phase="reserved"}'), 7);
+  assert.equal(shown.get('framewright_task_seconds_sum{outcome="failed"}'), 5);
+  assert.equal(shown.get('framewright_moved_credits_total{movement="refund"}'), PRICE.credits);
+  await metrics.app.close();
+});
+
+test('operations of the storage are counted by outcome', async () => {
+  const metrics = createMetrics(fixture.db);
+  const storage = instrumentedStorage({
+    put: async () => {},
+    open: () => Promise.reject(new ObjectMissing('object_1')),
+    delete: () => Promise.reject(new Error('read-only file system')),
+  });
+  await storage.put('object_1', '/file');
+  await assert.rejects(storage.open('object_1'));
+  await assert.rejects(storage.delete('object_1'));
+  const shown = await scrape(metrics);
+  for (const [operation, outcome] of [
+    ['put', 'done'],
+    ['open', 'missing'],
+    ['delete', 'error'],
+  ]) {
+    const labels = `operation="${operation}",outcome="${outcome}"`;
+    assert.equal(shown.get(`framewright_storage_seconds_count{${labels}}`), 1, labels);
+  }
+  await metrics.app.close();
 });

@@ -1,8 +1,16 @@
 import { type FastifyInstance, fastify } from 'fastify';
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import type { ProviderCall } from '../../providers/host/instrumented.ts';
 import type { CallbackResult } from '../../tasks/attempts/callback.ts';
+import { onReport } from '../../telemetry/reports.ts';
+import {
+  type CounterName,
+  type HistogramName,
+  METRICS,
+  metric,
+  type ProcessGaugeName,
+} from './metric-list.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
 /** The counters of the service, and the server from which Prometheus reads all metrics. */
@@ -13,73 +21,107 @@ export interface Metrics {
   countCallback(provider: string, result: CallbackResult | 'failed'): void;
 }
 
-const RESPONSE_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
-const CALL_BUCKETS = [0.03, 0.1, 0.3, 1, 3, 10, 30];
-
 /** Creates the metrics and a server with `/metrics`; docs/operations/metrics.md explains each. */
 export function createMetrics(db: Database): Metrics {
   const registry = new Registry();
-  const registers = [registry];
   collectDefaultMetrics({ register: registry });
   gaugeTasks(db, registry);
+  const made = metricsOfProcess(registry);
+  const { inc, observe } = made;
+  const forget = countReports(made);
   const app = fastify();
+  app.addHook('onClose', async () => forget());
   app.get('/metrics', async (_request, reply) => {
     return reply.type(registry.contentType).send(await registry.metrics());
   });
   return {
     app,
-    countResponse: responseCounter(registers),
-    countProviderCall: callCounter(registers),
-    countCallback: callbackCounter(registers),
+    countResponse({ route, status, seconds }) {
+      inc('framewright_http_responses_total', { route, status });
+      observe('framewright_http_response_seconds', { route }, seconds);
+    },
+    countProviderCall({ provider, call, outcome, seconds }) {
+      inc('framewright_provider_calls_total', { provider, call, outcome });
+      observe('framewright_provider_call_seconds', { provider, call }, seconds);
+    },
+    countCallback(provider, result) {
+      inc('framewright_callbacks_total', { provider, result });
+    },
   };
 }
 
-function responseCounter(registers: Registry[]): Metrics['countResponse'] {
-  const responses = new Counter({
-    name: 'framewright_http_responses_total',
-    help: 'Responses, by route and status',
-    labelNames: ['route', 'status'],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: 'framewright_http_response_seconds',
-    help: 'Seconds from request to response, by route; a create includes its wait',
-    labelNames: ['route'],
-    buckets: RESPONSE_BUCKETS,
-    registers,
-  });
-  return (response) => {
-    responses.inc({ route: response.route, status: response.status });
-    seconds.observe({ route: response.route }, response.seconds);
+type Labels = Record<string, string | number>;
+
+interface MetricsOfProcess {
+  inc(name: CounterName, labels: Labels, by?: number): void;
+  observe(name: HistogramName, labels: Labels, value: number): void;
+  gauge(name: ProcessGaugeName): Gauge;
+}
+
+function metricsOfProcess(registry: Registry): MetricsOfProcess {
+  const counters = new Map<string, Counter>();
+  const histograms = new Map<string, Histogram>();
+  const gauges = new Map<string, Gauge>();
+  for (const name of Object.keys(METRICS) as (keyof typeof METRICS)[]) {
+    const { kind, help, labels, buckets = [] } = metric(name);
+    const options = { name, help, labelNames: [...labels], registers: [registry] };
+    if (kind === 'counter') counters.set(name, new Counter(options));
+    if (kind === 'process gauge') gauges.set(name, new Gauge(options));
+    if (kind === 'histogram') {
+      histograms.set(name, new Histogram({ ...options, buckets: [...buckets] }));
+    }
+  }
+  return {
+    inc: (name, labels, by = 1) => counters.get(name)?.inc(labels, by),
+    observe: (name, labels, value) => histograms.get(name)?.observe(labels, value),
+    gauge: (name) => gauges.get(name) as Gauge,
   };
 }
 
-function callCounter(registers: Registry[]): Metrics['countProviderCall'] {
-  const calls = new Counter({
-    name: 'framewright_provider_calls_total',
-    help: 'Calls of providers, by outcome; a rejected submit is rejected_request|busy|operator',
-    labelNames: ['provider', 'call', 'outcome'],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: 'framewright_provider_call_seconds',
-    help: 'Seconds that a call of a provider takes, by call',
-    labelNames: ['provider', 'call'],
-    buckets: CALL_BUCKETS,
-    registers,
-  });
-  return ({ provider, call, outcome, seconds: took }) => {
-    calls.inc({ provider, call, outcome });
-    seconds.observe({ provider, call }, took);
+/** @returns a function after which nothing is counted any more */
+function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
+  const atWork = gauge('framewright_pool_tasks');
+  const allPlaces = gauge('framewright_pool_places');
+  const endings = [
+    onReport('batch', ({ batch, items, seconds }) => {
+      observe('framewright_batch_items', { batch }, items);
+      observe('framewright_batch_seconds', { batch }, seconds);
+    }),
+    onReport('claim', ({ pool, tasks, seconds }) => {
+      observe('framewright_claim_seconds', { pool }, seconds);
+      inc('framewright_claimed_tasks_total', { pool }, tasks);
+    }),
+    onReport('place', ({ pool, change, places }) => {
+      atWork.inc({ pool }, change);
+      allPlaces.set({ pool }, places);
+    }),
+    onReport('step', ({ phase, result, seconds }) =>
+      observe('framewright_step_seconds', { phase, result }, seconds),
+    ),
+    onReport('phase', ({ phase, seconds }) =>
+      observe('framewright_phase_seconds', { phase }, seconds),
+    ),
+    onReport('end', ({ outcome, seconds }) =>
+      observe('framewright_task_seconds', { outcome }, seconds),
+    ),
+    onReport('credits', ({ movement, credits }) => {
+      inc('framewright_transfers_total', { movement });
+      inc('framewright_moved_credits_total', { movement }, credits);
+    }),
+    onReport('database', ({ part, seconds }) =>
+      observe('framewright_database_seconds', { part }, seconds),
+    ),
+    onReport('storage', ({ operation, outcome, seconds }) =>
+      observe('framewright_storage_seconds', { operation, outcome }, seconds),
+    ),
+    onReport('decode', ({ kind, outcome, seconds }) =>
+      observe('framewright_decode_seconds', { kind, outcome }, seconds),
+    ),
+    onReport('periodic', ({ work, result }) =>
+      inc('framewright_periodic_runs_total', { work, result }),
+    ),
+  ];
+  return () => {
+    for (const end of endings) end();
   };
-}
-
-function callbackCounter(registers: Registry[]): Metrics['countCallback'] {
-  const callbacks = new Counter({
-    name: 'framewright_callbacks_total',
-    help: 'Callbacks of providers: received, forged, no_such_path, or failed in the service',
-    labelNames: ['provider', 'result'],
-    registers,
-  });
-  return (provider, result) => callbacks.inc({ provider, result });
 }

@@ -1,17 +1,14 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import { type Figures, readFigures } from '../../operator/figures.ts';
+import { WORKER_POOLS } from '../../tasks/claim.ts';
 import { LIVE_PHASES } from '../../tasks/task.ts';
+import { type DatabaseGaugeName, metric } from './metric-list.ts';
 
 type Labels = Record<string, string>;
 
-/** A gauge, and the function that takes its values from the figures. */
-interface Reading {
-  name: string;
-  help: string;
-  labels: string[];
-  values(figures: Figures): { labels: Labels; value: number }[];
-}
+/** Takes the values of a gauge from the figures. */
+type Reading = (figures: Figures) => { labels: Labels; value: number }[];
 
 const HELD_CAUSES = ['acceptance', 'outcome'];
 
@@ -34,87 +31,36 @@ const byPhase = (amountOf: (row: Figures['live'][number]) => number) => (figures
 const byCause = (amountOf: (row: Figures['held'][number]) => number) => (figures: Figures) =>
   forEach(HELD_CAUSES, 'cause', figures.held, { nameOf: (row) => row.cause, amountOf });
 
+const byPool = (amountOf: (row: Figures['due'][number]) => number) => (figures: Figures) =>
+  forEach(WORKER_POOLS, 'pool', figures.due, { nameOf: (row) => row.pool, amountOf });
+
 const byLoss = (amountOf: (row: Figures['losses'][number]) => number) => (figures: Figures) =>
   figures.losses.map((row) => ({ labels: { provider: row.provider }, value: amountOf(row) }));
 
-const READINGS: Reading[] = [
-  {
-    name: 'framewright_tasks',
-    help: 'Tasks that have not ended, by phase',
-    labels: ['phase'],
-    values: byPhase((row) => row.tasks),
-  },
-  {
-    name: 'framewright_oldest_task_seconds',
-    help: 'Seconds since the last transition of the task that has been in its phase the longest',
-    labels: ['phase'],
-    values: byPhase((row) => row.oldest_seconds),
-  },
-  {
-    name: 'framewright_reserved_credits',
-    help: 'Credits reserved for tasks that have not ended, by phase',
-    labels: ['phase'],
-    values: byPhase((row) => row.credits),
-  },
-  {
-    name: 'framewright_held_tasks',
-    help: 'Held tasks, by what is not known: acceptance or outcome',
-    labels: ['cause'],
-    values: byCause((row) => row.tasks),
-  },
-  {
-    name: 'framewright_held_credits',
-    help: 'Credits of held tasks, by cause',
-    labels: ['cause'],
-    values: byCause((row) => row.credits),
-  },
-  {
-    name: 'framewright_oldest_held_seconds',
-    help: 'Seconds since the task held the longest was first held, by cause',
-    labels: ['cause'],
-    values: byCause((row) => row.oldest_seconds),
-  },
-  {
-    name: 'framewright_reconciled_attempts',
-    help: 'Attempts with an outcome after the submit, by callback, find, operator or assumption',
-    labels: ['by', 'result'],
-    values: ({ reconciled }) =>
-      reconciled.map(({ by, result, attempts }) => ({ labels: { by, result }, value: attempts })),
-  },
-  {
-    name: 'framewright_orphan_jobs',
-    help: 'Provider jobs that no task uses, by state: confirmed, suspected, unknown_there',
-    labels: ['provider', 'state'],
-    values: ({ orphans }) =>
-      orphans.map(({ provider, state, jobs }) => ({ labels: { provider, state }, value: jobs })),
-  },
-  {
-    name: 'framewright_unserved_tasks',
-    help: 'Tasks that have not ended and whose provider no running worker has',
-    labels: ['provider'],
-    values: ({ unserved }) =>
-      unserved.map(({ provider, tasks }) => ({ labels: { provider }, value: tasks })),
-  },
-  {
-    name: 'framewright_billed_failures',
-    help: 'Failed and refunded tasks that the provider charges for',
-    labels: ['provider'],
-    values: byLoss((row) => row.tasks),
-  },
-  {
-    name: 'framewright_billed_failure_credits',
-    help: 'Credits refunded for tasks that the provider charges for',
-    labels: ['provider'],
-    values: byLoss((row) => row.credits),
-  },
-  {
-    name: 'framewright_closed_seconds',
-    help: 'Seconds since a provider, or all creates, were closed by an outage or an operator',
-    labels: ['subject', 'cause'],
-    values: ({ closed }) =>
-      closed.map(({ subject, cause, seconds }) => ({ labels: { subject, cause }, value: seconds })),
-  },
-];
+const READINGS: Record<DatabaseGaugeName, Reading> = {
+  framewright_tasks: byPhase((row) => row.tasks),
+  framewright_oldest_task_seconds: byPhase((row) => row.oldest_seconds),
+  framewright_reserved_credits: byPhase((row) => row.credits),
+  framewright_held_tasks: byCause((row) => row.tasks),
+  framewright_held_credits: byCause((row) => row.credits),
+  framewright_oldest_held_seconds: byCause((row) => row.oldest_seconds),
+  framewright_reconciled_attempts: ({ reconciled }) =>
+    reconciled.map(({ by, result, attempts }) => ({ labels: { by, result }, value: attempts })),
+  framewright_orphan_jobs: ({ orphans }) =>
+    orphans.map(({ provider, state, jobs }) => ({ labels: { provider, state }, value: jobs })),
+  framewright_unserved_tasks: ({ unserved }) =>
+    unserved.map(({ provider, tasks }) => ({ labels: { provider }, value: tasks })),
+  framewright_billed_failures: byLoss((row) => row.tasks),
+  framewright_billed_failure_credits: byLoss((row) => row.credits),
+  framewright_closed_seconds: ({ closed }) =>
+    closed.map(({ subject, cause, seconds }) => ({ labels: { subject, cause }, value: seconds })),
+  framewright_due_tasks: byPool((row) => row.tasks),
+  framewright_oldest_due_seconds: byPool((row) => row.oldest_seconds),
+  framewright_live_workers: ({ workers }) =>
+    workers.map(({ provider, workers: value }) => ({ labels: { provider }, value })),
+  framewright_objects_to_delete: ({ deleting }) =>
+    deleting.map(({ role, objects }) => ({ labels: { role }, value: objects })),
+};
 
 /** How long figures are reused, so that all gauges of a scrape share one read. */
 const SAME_SCRAPE_MILLISECONDS = 500;
@@ -129,11 +75,12 @@ export function gaugeTasks(db: Database, registry: Registry): void {
     }
     return last.figures;
   };
-  for (const { name, help, labels, values } of READINGS) {
+  for (const [name, read] of Object.entries(READINGS)) {
+    const { help, labels } = metric(name as DatabaseGaugeName);
     new Gauge({
-      ...{ name, help, labelNames: labels, registers: [registry] },
+      ...{ name, help, labelNames: [...labels], registers: [registry] },
       async collect() {
-        const readings = values(await figuresNow());
+        const readings = read(await figuresNow());
         this.reset();
         for (const reading of readings) this.set(reading.labels, reading.value);
       },

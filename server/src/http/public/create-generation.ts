@@ -23,6 +23,7 @@ import { fingerprintOf, type Json } from '../../tasks/create/fingerprint.ts';
 import { awaitResponse } from '../../tasks/create/response.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
+import { report } from '../../telemetry/reports.ts';
 import { requireJsonType } from './body.ts';
 import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
@@ -96,6 +97,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
           createTask(deps, binding, body, price),
         );
         if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
+        report('credits', { movement: 'reserve', credits: price.credits });
         const task = await awaitResponse(deps, created.task);
         return reply.code(202).send(videoTask(publicColumns(task), links));
       },

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { DASHBOARD_FILE, dashboardText } from '../../write-dashboard.ts';
+import { buildDashboard } from './dashboard.ts';
+import { METRICS, type MetricName, metric } from './metric-list.ts';
+
+const dashboard = buildDashboard();
+const queries = dashboard.panels.flatMap(({ title, targets = [] }) =>
+  targets.map(({ expr }) => ({ title, expr: expr.replaceAll('$__rate_interval', '5m') })),
+);
+
+test('dashboard.json is up to date (node server/src/write-dashboard.ts writes it)', async () => {
+  assert.equal(await readFile(DASHBOARD_FILE, 'utf8'), dashboardText());
+});
+
+/** The metric that a series belongs to: a histogram has three kinds of series. */
+function metricOf(series: string): MetricName {
+  const name = series in METRICS ? series : series.replace(/_(bucket|sum|count)$/, '');
+  assert.ok(name in METRICS, `there is no ${series}`);
+  assert.equal(name === series, metric(name as MetricName).kind !== 'histogram', series);
+  return name as MetricName;
+}
+
+test('each metric has a panel, and each panel asks for metrics and labels that there are', () => {
+  const shown = new Set<string>();
+  for (const { title, expr } of queries) {
+    const names = [...expr.matchAll(/\bframewright_\w+/g)].map(([series]) => metricOf(series));
+    assert.notEqual(names.length, 0, title);
+    for (const name of names) shown.add(name);
+    const known = new Set(['job', 'le', ...names.flatMap((name) => metric(name).labels)]);
+    const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) =>
+      list.split(', '),
+    );
+    const selected = [...expr.matchAll(/(\w+)=~?"/g)].map(([, label = '']) => label);
+    const strange = [...grouped, ...selected].filter((label) => !known.has(label));
+    assert.deepEqual(strange, [], `${title}: ${expr}`);
+  }
+  assert.deepEqual([...shown].sort(), Object.keys(METRICS).sort());
+});
+
+/** The grammar of the queries that the dashboard uses; far less than that of Prometheus. */
+const SELECTOR = String.raw`framewright_\w+\{\w+=~?"[^"]*"(, \w+=~?"[^"]*")*\}`;
+const VECTOR = String.raw`(${SELECTOR}|rate\(${SELECTOR}\[5m\]\))`;
+const SUM = String.raw`(sum|max) by \(\w+(, \w+)*\) \(${VECTOR}\)`;
+const QUERY = new RegExp(
+  String.raw`^(${SUM}|${SUM} / ${SUM}|histogram_quantile\(0\.\d+, ${SUM}\))$`,
+);
+
+test('each query has one of the forms that promtool has checked', () => {
+  for (const { title, expr } of queries) assert.match(expr, QUERY, title);
+});
+
+test('no panel lies on another, and each has an id of its own', () => {
+  const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, i) => `${x + (i % w)} ${y + Math.floor(i / w)}`),
+  );
+  assert.equal(new Set(cells).size, cells.length);
+  assert.ok(dashboard.panels.every(({ gridPos: { x, w } }) => x + w <= 24));
+  assert.equal(new Set(dashboard.panels.map(({ id }) => id)).size, dashboard.panels.length);
+});
+
+const promtool = process.env.FRAMEWRIGHT_PROMTOOL;
+
+test('promtool accepts the alert rules and each query of the dashboard', {
+  skip: promtool === undefined && 'set FRAMEWRIGHT_PROMTOOL to the program',
+}, async () => {
+  await using folder = await temporaryFolder();
+  const file = path.join(folder.path, 'queries.yml');
+  const rules = queries.map(
+    ({ expr }, i) => `      - record: query_${i}\n        expr: ${JSON.stringify(expr)}\n`,
+  );
+  await writeFile(file, `groups:\n  - name: dashboard\n    rules:\n${rules.join('')}`);
+  const alerts = new URL('./alerts.yml', DASHBOARD_FILE).pathname;
+  const { status, stdout, stderr } = spawnSync(
+    promtool ?? '',
+    ['check', 'rules', '--lint=none', file, alerts],
+    { encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stdout + stderr);
+  assert.ok(stdout.includes(`${queries.length} rules found`), stdout);
+});

@@ -1,0 +1,52 @@
+/**
+ * What parts of the service report about their work, by kind; metrics are made of it. Every text
+ * in a report has one of a few values, since it becomes a label of a metric.
+ */
+export interface Reports {
+  /** One run of work that several calls share. */
+  batch: { batch: string; items: number; seconds: number };
+  /** One claim of due tasks by a worker pool of this process. */
+  claim: { pool: string; tasks: number; seconds: number };
+  /** A worker pool began (1) or ended (-1) to work on a task; `places`: the most at a time. */
+  place: { pool: string; change: 1 | -1; places: number };
+  /** One step of a task. */
+  step: { phase: string; result: 'moved' | 'postponed' | 'superseded' | 'failed'; seconds: number };
+  /** A task left a phase, in which it was for `seconds`. */
+  phase: { phase: string; seconds: number };
+  /** A task ended, `seconds` after its create. */
+  end: { outcome: 'completed' | 'failed'; seconds: number };
+  /** Credits that moved for a task, after the commit. */
+  credits: { movement: 'reserve' | 'capture' | 'refund'; credits: number };
+  /** `wait`: for a connection; `query`, `transaction`: while it was lent. */
+  database: { part: 'wait' | 'query' | 'transaction'; seconds: number };
+  storage: { operation: string; outcome: 'done' | 'missing' | 'error'; seconds: number };
+  /** Reading one file in full, with the wait for a free decoder. */
+  decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
+  /** One run of a periodic job of the process. */
+  periodic: { work: string; result: 'done' | 'failed'; seconds: number };
+}
+
+type Listener<Kind extends keyof Reports> = (report: Reports[Kind]) => void;
+
+const listeners = new Map<keyof Reports, Set<Listener<never>>>();
+
+/** Reports to the metrics of this process. Without a listener it costs almost nothing. */
+export function report<Kind extends keyof Reports>(kind: Kind, value: Reports[Kind]): void {
+  for (const listener of listeners.get(kind) ?? []) (listener as Listener<Kind>)(value);
+}
+
+/** Calls the listener with each report of this kind, until the returned function is called. */
+export function onReport<Kind extends keyof Reports>(
+  kind: Kind,
+  listener: Listener<Kind>,
+): () => void {
+  const added = listeners.get(kind) ?? new Set();
+  listeners.set(kind, added);
+  added.add(listener);
+  return () => void added.delete(listener);
+}
+
+/** Seconds since `startedAt`, a time of `performance.now()`. */
+export function secondsSince(startedAt: number): number {
+  return (performance.now() - startedAt) / 1000;
+}

@@ -39,7 +39,8 @@ const LOCK = statement(
   'mark_lock',
   `select epoch::text as epoch, retired_epochs::text[] as retired_epochs, beat, system_identifier,
      timeline, table_oid, not (${NO_RECOVERY}) as recovering,
-     (select id from tasks order by id limit 1) is not null as has_tasks
+     (select id from tasks order by id limit 1) is not null
+       or (select id from archived_tasks order by id limit 1) is not null as has_tasks
    from database_marks for update`,
 );
 

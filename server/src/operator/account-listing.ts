@@ -39,21 +39,28 @@ const PHASES = statement(
    group by phase order by phase`,
 );
 
+const ARCHIVED = statement(
+  'operator_account_archived',
+  'select count(*)::int as tasks from archived_tasks where account_id = $1',
+);
+
 const VALID_KEYS = statement(
   'operator_account_keys',
   `select count(*)::int as keys from api_keys where account_id = $1 and revoked_at is null
      and (expires_at is null or expires_at > clock_now())`,
 );
 
-/** An account with its balances, the number of its valid API keys, and its tasks by phase. */
+/** An account with its balances, the number of its valid API keys, and of its tasks by phase. */
 export async function showAccount(db: Database, accountId: string) {
   const [account] = await db.query<AccountListing>(SHOW, [accountId]);
   if (!account) throw new UsageError(`there is no account ${JSON.stringify(accountId)}`);
   const [valid] = await db.query<{ keys: number }>(VALID_KEYS, [accountId]);
+  const [archived] = await db.query<{ tasks: number }>(ARCHIVED, [accountId]);
   return {
     ...account,
     valid_keys: account.disabled_at === null ? (valid?.keys ?? 0) : 0,
     ...(await readBalances(db, accountId)),
     tasks: await db.query<{ phase: string; tasks: number }>(PHASES, [accountId]),
+    archived_tasks: archived?.tasks ?? 0,
   };
 }

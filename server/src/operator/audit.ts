@@ -1,4 +1,4 @@
-import { type Database, type Queryable, statement } from '../database/database.ts';
+import { type Database, type Queryable, type Statement, statement } from '../database/database.ts';
 import { auditedReservations, auditLedger, LEDGER_SIZES } from '../ledger/audit.ts';
 
 /** How much is read at a time: few rows, so that each snapshot ends within a second. */
@@ -56,11 +56,52 @@ const CHECKS = [
   ),
 ];
 
+const ARCHIVED_PAGE = statement(
+  'audit_archived_page',
+  `select id, phase, account_id, credits from archived_tasks where id > $1 order by id limit $2`,
+);
+
+/** The same for archived tasks: what does not change any more, and what the record must have. */
+const ARCHIVED_CHECKS = [
+  statement(
+    'audit_archived_twice',
+    `select id || ': archived, and still among the tasks' as problem
+     from tasks where id = any($1)`,
+  ),
+  statement(
+    'audit_archived_record',
+    `select id || ': archived, but its record is of another task' as problem
+     from archived_tasks where id = any($1)
+       and row(id, account_id, phase, credits::text, output_object_id) is distinct from
+         row(record#>>'{task,id}', record#>>'{task,account_id}', record#>>'{task,phase}',
+           record#>>'{task,credits}', record#>>'{task,output_object_id}')`,
+  ),
+  statement(
+    'audit_archived_video',
+    `select id || ': completed and archived, but its record has no accepted attempt or no video'
+       as problem
+     from archived_tasks where id = any($1) and phase = 'completed'
+       and (not record @> '{"attempts": [{"state": "accepted"}]}'
+         or not exists (select from jsonb_array_elements(record->'objects') as object
+           where object->>'id' = output_object_id))`,
+  ),
+  statement(
+    'audit_archived_key',
+    `select t.id || ': its Idempotency-Key is missing or not bound to it' as problem
+     from archived_tasks t left join idempotency_keys k on k.account_id = t.account_id
+       and k.surface = t.record#>>'{task,surface}'
+       and k.key = t.record#>>'{task,idempotency_key}'
+     where t.id = any($1)
+       and (k.key is null or (k.task_id is distinct from t.id and t.phase <> 'failed'))`,
+  ),
+];
+
 const MISSING = statement(
   'audit_reservation_without_task',
   `select task_id || ': credits are reserved, but the task is missing' as problem
    from unnest($1::text[]) as reserved (task_id)
-   where not exists (select from tasks where tasks.id = task_id)`,
+   where not exists (select from tasks where tasks.id = task_id)
+     and not exists (select from archived_tasks where archived_tasks.id = task_id)`,
 );
 
 type Report = (problem: string) => void;
@@ -94,32 +135,35 @@ export async function audit(
     ...{ report: add, sizes },
     checkReserved: (tx, taskIds) => runCheck(tx, MISSING, { taskIds, report: add }),
   });
-  await auditTasks(db, sizes.tasks, add);
+  // A task that is archived meanwhile is on a page of the tasks or, later, of the archived ones.
+  await auditTasks(db, { page: PAGE, checks: CHECKS, pageSize: sizes.tasks }, add);
+  const archived = { page: ARCHIVED_PAGE, checks: ARCHIVED_CHECKS, pageSize: sizes.tasks };
+  await auditTasks(db, archived, add);
   const ok = found === 0;
   return found > problems.length ? { ok, problems, found } : { ok, problems };
 }
 
 async function auditTasks(
   db: Pick<Database, 'snapshot'>,
-  pageSize: number,
+  { page, checks, pageSize }: { page: Statement; checks: Statement[]; pageSize: number },
   report: Report,
 ): Promise<void> {
   for (let after = ''; ; ) {
-    const page = await db.snapshot(async (tx) => {
-      const tasks = await tx.query<AuditedTask>(PAGE, [after, pageSize]);
+    const ids = await db.snapshot(async (tx) => {
+      const tasks = await tx.query<AuditedTask>(page, [after, pageSize]);
       const taskIds = tasks.map(({ id }) => id);
       await checkReservations(tx, tasks, report);
-      for (const check of CHECKS) await runCheck(tx, check, { taskIds, report });
+      for (const check of checks) await runCheck(tx, check, { taskIds, report });
       return taskIds;
     });
-    if (page.length < pageSize) return;
-    after = page.at(-1) ?? after;
+    if (ids.length < pageSize) return;
+    after = ids.at(-1) ?? after;
   }
 }
 
 async function runCheck(
   tx: Queryable,
-  check: (typeof CHECKS)[number],
+  check: Statement,
   { taskIds, report }: { taskIds: string[]; report: Report },
 ): Promise<void> {
   for (const { problem } of await tx.query<{ problem: string }>(check, [taskIds])) report(problem);

@@ -8,6 +8,7 @@ import { takeLease } from '../tasks/lease.ts';
 import type { Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 import { type Action, performAction } from './actions.ts';
+import { missingTask } from './task-listing.ts';
 
 const READ = statement(
   'operator_cancel_read',
@@ -53,7 +54,7 @@ async function cancel(
   cause: Record<string, unknown>,
 ): Promise<Cancelled> {
   const [state] = await tx.query<State>(READ, [taskId]);
-  if (!state) throw new UsageError(`there is no task ${JSON.stringify(taskId)}`);
+  if (!state) throw await missingTask(tx, taskId);
   if (state.error_code === 'cancelled') {
     return { task_id: taskId, phase: state.phase, cancel: 'done', changed: false };
   }

@@ -30,14 +30,32 @@ const NEXT = statement(
    order by created_at limit ${BATCH} for update`,
 );
 
+function erasedRequest(request: string): string {
+  return `(${request}) - '{image_url,end_image_url}'::text[] || '{"prompt": "${ERASED}",
+         "erased": true, "reference_image_urls": [], "reference_video_urls": []}'::jsonb`;
+}
+
+/** Texts in a finding: the text of a provider may repeat the prompt. */
+const FINDING_TEXTS = `'{cause,failure,message,reason}'::text[]`;
+
+/** A list of the record of an archived task, each entry without its cause. */
+function erasedList(list: string, entry: string): string {
+  return `(select coalesce(jsonb_agg(${entry} - 'cause' order by n), '[]')
+         from jsonb_array_elements(${list}) with ordinality as entry (one, n))`;
+}
+
+const ERASED_ATTEMPT = `(one || jsonb_build_object('evidence',
+         (select coalesce(jsonb_agg(e || jsonb_build_object(
+           'finding', (e->'finding') - ${FINDING_TEXTS}) order by k), '[]')
+          from jsonb_array_elements(one->'evidence') with ordinality as found (e, k))))`;
+
 // Ids, sizes, times, prices and states stay: the books and the audit need them.
 const ERASE_TASKS = [
   statement(
     'erase_task',
     `update tasks set provider_output = null, error_details = null,
        error_message = case when error_message is null then null else '${ERASED}' end,
-       request = request - '{image_url,end_image_url}'::text[] || '{"prompt": "${ERASED}",
-         "erased": true, "reference_image_urls": [], "reference_video_urls": []}'::jsonb
+       request = ${erasedRequest('request')}
      where id = any($1)`,
   ),
   statement(
@@ -48,10 +66,9 @@ const ERASE_TASKS = [
        select job_id from attempts where task_id = any($1) and job_id is not null)))`,
   ),
   statement('erase_history', 'update task_history set cause = null where task_id = any($1)'),
-  // The text of a provider may repeat the prompt, and the status of an orphan job has a link.
   statement(
     'erase_evidence',
-    `update evidence set finding = finding - '{cause,failure,message,reason}'::text[]
+    `update evidence set finding = finding - ${FINDING_TEXTS}
      where attempt_id = any(array(select id from attempts where task_id = any($1)))`,
   ),
   statement(
@@ -59,9 +76,30 @@ const ERASE_TASKS = [
     `update local_jobs set spec = '{}'
      where id = any(array(select id from attempts where task_id = any($1)))`,
   ),
+  // The status of an orphan job has a link.
   statement('erase_orphans', 'update orphan_jobs set status = null where task_id = any($1)'),
   statement('erase_attempts', 'update attempts set cause = null where task_id = any($1)'),
 ];
+
+const NEXT_ARCHIVED = statement(
+  'erase_next_archived',
+  `select id from archived_tasks where account_id = $1 and id > $2 and erased_at is null
+   order by id limit ${BATCH} for update`,
+);
+
+const ERASE_ARCHIVED = statement(
+  'erase_archived',
+  `update archived_tasks set erased_at = clock_now(),
+     taken_down_at = coalesce(taken_down_at, clock_now()),
+     record = record || jsonb_build_object(
+       'task', (record->'task') || jsonb_build_object(
+         'provider_output', null, 'error_details', null, 'error_message',
+         case when record#>>'{task,error_message}' is not null then '${ERASED}' end,
+         'request', ${erasedRequest("record#>'{task,request}'")}),
+       'history', ${erasedList("record->'history'", 'one')},
+       'attempts', ${erasedList("record->'attempts'", ERASED_ATTEMPT)})
+   where id = any($1)`,
+);
 
 const ERASE_ACCOUNT = [
   statement(
@@ -83,7 +121,8 @@ const ERASE_ACCOUNT = [
 /**
  * Removes the personal data of a disabled account for good: its e-mail address, the names of its
  * keys, the prompts and URLs of its tasks, and its files. Its credits, transfers and the ids,
- * prices and times of its tasks stay. An interrupted run is continued by the next one.
+ * prices and times of its tasks stay. Archived tasks are erased after the others, so that a task
+ * that is archived meanwhile is not left out. An interrupted run is continued by the next one.
  * @returns changed: false when it was erased before
  * @throws UsageError when the account is not disabled for a minute, or has live tasks
  */
@@ -95,6 +134,7 @@ export async function eraseAccount(db: Database, action: Action, accountId: stri
     tasks += erased;
     if (erased === 0) break;
   }
+  tasks += await eraseArchived(db, accountId);
   return performAction(db, action, { target: accountId }, async (tx) => {
     const { is_erased: wasErased } = await requireIdle(tx, accountId);
     if (!wasErased) for (const erase of ERASE_ACCOUNT) await tx.query(erase, [accountId]);
@@ -128,4 +168,25 @@ async function eraseTasks(tx: Transaction, accountId: string): Promise<number> {
   const ids = rows.map(({ id }) => id);
   if (ids.length > 0) for (const erase of ERASE_TASKS) await tx.query(erase, [ids]);
   return ids.length;
+}
+
+async function eraseArchived(db: Database, accountId: string): Promise<number> {
+  let tasks = 0;
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const ids: string[] = await db.transaction((tx) => eraseArchivedPage(tx, accountId, after));
+    tasks += ids.length;
+    after = ids.at(-1);
+  }
+  return tasks;
+}
+
+async function eraseArchivedPage(
+  tx: Transaction,
+  accountId: string,
+  after: string | undefined,
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(NEXT_ARCHIVED, [accountId, after]);
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) await tx.query(ERASE_ARCHIVED, [ids]);
+  return ids;
 }

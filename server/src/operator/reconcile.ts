@@ -13,6 +13,7 @@ import { recordOrphans, removeOrphan } from '../tasks/attempts/orphans.ts';
 import { takeLease } from '../tasks/lease.ts';
 import { LIVE_PHASES, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
+import { missingTask } from './task-listing.ts';
 
 /**
  * What an operator knows about a task, for example from the provider's console. `failed` is
@@ -74,7 +75,7 @@ async function notLiveError(
   { kind }: OperatorDecision,
 ): Promise<UsageError> {
   const [task] = await tx.query<{ phase: string }>(PHASE, [taskId]);
-  if (!task) return new UsageError(`there is no task ${JSON.stringify(taskId)}`);
+  if (!task) return missingTask(tx, taskId);
   const hasEnded = task.phase === 'completed' || task.phase === 'failed';
   const rest = hasEnded || kind === 'failed' ? 'there is nothing to decide' : 'only --failed fits';
   return new UsageError(`${taskId} is ${task.phase}, not held: ${rest}`);

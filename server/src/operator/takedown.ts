@@ -40,6 +40,7 @@ const TAKE_DOWN = statement(
 export function takeDown(db: Database, action: Action, id: string) {
   return performAction(db, action, { target: id }, async (tx) => {
     const object = await lockObject(tx, id);
+    if (!object) return takeDownArchived(tx, id);
     const changed = object.taken_down_at === null;
     if (changed) {
       if (object.is_live) throw stillNeeded(object);
@@ -49,11 +50,36 @@ export function takeDown(db: Database, action: Action, id: string) {
   });
 }
 
-async function lockObject(tx: Transaction, id: string): Promise<Found> {
-  const [object] = await tx.query<Found>(FIND, [id]);
-  if (!object) {
+// The files of an archived task are deleted: only the record of the takedown is left to make.
+const ARCHIVED = statement(
+  'takedown_archived',
+  `select id, output_object_id, taken_down_at from archived_tasks
+   where id = $1 or output_object_id = $1 for update`,
+);
+
+const TAKE_DOWN_ARCHIVED = statement(
+  'takedown_archived_mark',
+  'update archived_tasks set taken_down_at = clock_now() where id = $1',
+);
+
+interface ArchivedOutput {
+  id: string;
+  output_object_id: string | null;
+  taken_down_at: Date | null;
+}
+
+async function takeDownArchived(tx: Transaction, id: string) {
+  const [task] = await tx.query<ArchivedOutput>(ARCHIVED, [id]);
+  if (!task?.output_object_id) {
     throw new UsageError(`there is no object ${JSON.stringify(id)}, and no task with an output`);
   }
+  const changed = task.taken_down_at === null;
+  if (changed) await tx.query(TAKE_DOWN_ARCHIVED, [task.id]);
+  return { object_id: task.output_object_id, task_id: task.id, taken_down: true, changed };
+}
+
+async function lockObject(tx: Transaction, id: string): Promise<Found | undefined> {
+  const [object] = await tx.query<Found>(FIND, [id]);
   return object;
 }
 

@@ -13,6 +13,8 @@ interface TaskListing {
   updated_at: Date;
   /** Only in the list of held tasks: when it was first held. */
   held_since?: Date;
+  /** Only in the list of archived tasks. */
+  archived_at?: Date;
 }
 
 const COLUMNS = `id, account_id, phase, held_cause, provider, request->>'model' as model, credits,
@@ -75,10 +77,46 @@ export async function listTasks(
 
 const EXISTS = statement('operator_task_exists', 'select from tasks where id = $1');
 
-/** @throws UsageError when there is no such task */
+/** @throws UsageError when there is no such task, or it is archived */
 export async function requireTask(db: Queryable, id: string): Promise<void> {
   if ((await db.query(EXISTS, [id])).length > 0) return;
-  throw new UsageError(`there is no task ${JSON.stringify(id)}`);
+  throw await missingTask(db, id);
+}
+
+const IS_ARCHIVED = statement(
+  'operator_task_is_archived',
+  'select phase from archived_tasks where id = $1',
+);
+
+/** The error for a task that is not in the table of tasks. */
+export async function missingTask(db: Queryable, id: string): Promise<UsageError> {
+  const [archived] = await db.query<{ phase: string }>(IS_ARCHIVED, [id]);
+  return new UsageError(
+    archived
+      ? `${id} is ${archived.phase} and archived: nothing can change it`
+      : `there is no task ${JSON.stringify(id)}`,
+  );
+}
+
+const LIST_ARCHIVED = statement(
+  'operator_tasks_archived',
+  `select id, account_id, phase, null as held_cause, provider,
+     record#>>'{task,request,model}' as model, credits,
+     (record#>>'{task,created_at}')::timestamptz as created_at,
+     (record#>>'{task,updated_at}')::timestamptz as updated_at, archived_at
+   from archived_tasks
+   where account_id = $1 and ($2::text is null or id < $2) and ($4::text is null or phase = $4)
+   order by id desc limit $3`,
+);
+
+/** A page of the archived tasks of an account, the newest first. */
+export function listArchived(
+  db: Database,
+  accountId: string,
+  filter: { phase?: string | undefined; after?: string | undefined; limit: number },
+): Promise<TaskListing[]> {
+  const { phase = null, after = null, limit } = filter;
+  return db.query<TaskListing>(LIST_ARCHIVED, [accountId, after, limit, phase]);
 }
 
 /** SQL for a JSON array of rows, in the given order. */
@@ -97,23 +135,44 @@ const ATTEMPTS = listOf('attempts a where a.task_id = t.id', {
 const rowsOf = (table: string, order: string) =>
   listOf(`${table} r where r.task_id = t.id`, { row: `to_jsonb(r) - 'task_id'`, order });
 
+const HISTORY = rowsOf('task_history', 'r.at');
+const OBJECTS = rowsOf('objects', 'r.created_at');
+
+/** SQL for all records of a task `t`: the arguments of jsonb_build_object. */
+export const TASK_RECORDS = `'task', to_jsonb(t), 'attempts', ${ATTEMPTS}, 'history', ${HISTORY},
+     'objects', ${OBJECTS}`;
+
 const SHOW = statement(
   'operator_task',
-  `select to_jsonb(t) as task, ${ATTEMPTS} as attempts,
-     ${rowsOf('orphan_jobs', 'r.found_at')} as orphan_jobs,
-     ${rowsOf('task_history', 'r.at')} as history,
-     ${rowsOf('objects', 'r.created_at')} as objects
+  `select jsonb_build_object(${TASK_RECORDS},
+     'orphan_jobs', ${rowsOf('orphan_jobs', 'r.found_at')}) as record
    from tasks t where t.id = $1`,
 );
 
+const SHOW_ARCHIVED = statement(
+  'operator_task_archived',
+  `select record || jsonb_build_object('orphan_jobs', '[]'::jsonb) as record,
+     jsonb_build_object('archived_at', archived_at, 'taken_down_at', taken_down_at,
+       'erased_at', erased_at) as archive
+   from archived_tasks where id = $1`,
+);
+
+interface Shown {
+  record: Record<'task' | 'attempts' | 'orphan_jobs' | 'history' | 'objects', object>;
+  archive?: object;
+}
+
 /**
- * Everything that is known about a task: its row, its attempts with their evidence, its history,
- * its objects and its orphan jobs; each list oldest first.
+ * Everything that is known about a task, also an archived one: its row, its attempts with their
+ * evidence, its history, its objects and its orphan jobs; each list oldest first.
  * @throws UsageError when there is no such task
  */
 export async function showTask(db: Database, id: string): Promise<object> {
-  const [row] = await db.query<{ task: object }>(SHOW, [id]);
-  if (!row) throw new UsageError(`there is no task ${JSON.stringify(id)}`);
-  const { task, ...rest } = row;
-  return { ...task, ...rest };
+  const [row] = [
+    ...(await db.query<Shown>(SHOW, [id])),
+    ...(await db.query<Shown>(SHOW_ARCHIVED, [id])),
+  ];
+  if (!row) throw await missingTask(db, id);
+  const { task, attempts, orphan_jobs, history, objects } = row.record;
+  return { ...task, ...row.archive, attempts, orphan_jobs, history, objects };
 }

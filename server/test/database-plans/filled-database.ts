@@ -66,6 +66,10 @@ const REST = [
   `insert into evidence (attempt_id, source, finding, digest)
    select id, source, jsonb_build_object('job', 'job-' || task_id, 'verified', true), md5(id)
    from attempts, unnest(array['callback', 'sender']) source`,
+  `insert into archived_tasks (id, account_id, phase, credits, provider, job_id, output_object_id,
+     record)
+   select 'old_' || id, account_id, phase, credits, provider, 'old-job-' || id, 'old_obj_' || id,
+     jsonb_build_object('task', to_jsonb(tasks)) from tasks where phase = 'completed'`,
 ];
 
 /**

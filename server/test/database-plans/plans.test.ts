@@ -8,7 +8,10 @@ import { sql } from '../task-fixtures.ts';
 import { fillDatabase } from './filled-database.ts';
 
 /** Tables that grow with every task. */
-const GROWING = ['tasks', 'attempts', 'objects', 'ledger_transfers', 'evidence', 'task_history'];
+const GROWING = [
+  ...['tasks', 'attempts', 'objects', 'ledger_transfers', 'evidence', 'task_history'],
+  'archived_tasks',
+];
 
 /** Statements that read whole tables, and may: operators run them, rarely, and wait for them. */
 const WHOLE_TABLES = /^audit_/;

@@ -4,6 +4,7 @@ import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { readObject, type StoredObject } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
+import { isArchivedOutput } from '../../tasks/archived.ts';
 import { rangeOf } from './range.ts';
 
 export interface MediaRouteDeps {
@@ -59,6 +60,7 @@ async function deliverable(
 ): Promise<StoredObject> {
   const expiresSeconds = links.expiryOf(id, query);
   const object = await readObject(db, id, ['output', 'input']);
+  if (!object && (await isArchivedOutput(db, id))) throw deleted();
   if (!object || object.state === 'writing') {
     throw new ApiError(
       'link_invalid',

@@ -2,13 +2,21 @@ import { Type } from 'typebox';
 import type { KeyGate } from '../../accounts/key-gate.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
+import { readArchived } from '../../tasks/archived.ts';
 import {
   type PublicColumns,
+  publicColumns,
   TASK_OF_CALLER,
   VideoTaskSchema,
   videoTask,
 } from '../../tasks/task.ts';
-import { type Endpoint, fusedRead, type PublicRequest } from './endpoint.ts';
+import {
+  callerOf,
+  type Endpoint,
+  fusedRead,
+  type PublicRequest,
+  type PublicRoute,
+} from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
 
 /** The longest task id in the path (contract, "Limits"). */
@@ -24,6 +32,13 @@ type Row = PublicColumns | { id: null };
  */
 function idOf({ params: { id = '' } }: PublicRequest): string {
   return id.replaceAll('\u0000', ' ');
+}
+
+/** @throws ApiError `not_found` */
+async function archivedTask({ db }: KeyGate, request: PublicRequest): Promise<PublicColumns> {
+  const task = await readArchived(db, idOf(request), callerOf(request));
+  if (!task) throw new ApiError('not_found', 'This account has no task with this id.');
+  return publicColumns(task);
 }
 
 /** GET /tasks/{id}: admits the request and reads the task in one statement. */
@@ -44,14 +59,13 @@ export const getTask: Endpoint<{ gate: KeyGate; links: Links }> = {
   serve(api, { gate, links }) {
     const read = { ...TASK_OF_CALLER, argumentOf: idOf };
     const { admit, rowOf } = fusedRead<Row>(gate, 'admit_task', read);
-    api.route({
+    api.route<PublicRoute>({
       ...getTask.description,
       config: { admit },
       handler: async (request, reply) => {
         const row = rowOf(request);
-        if (row.id === null)
-          throw new ApiError('not_found', 'This account has no task with this id.');
-        return reply.send(videoTask(row, links));
+        const task = row.id === null ? await archivedTask(gate, request) : row;
+        return reply.send(videoTask(task, links));
       },
     });
   },

@@ -97,12 +97,13 @@ const TAKEN = statement(
   'attempt_taken_jobs',
   `select job_id from attempts where provider = $1 and job_id = any($2)
    union select job_id from orphan_jobs
-     where provider = $1 and job_id = any($2) and state = 'confirmed'`,
+     where provider = $1 and job_id = any($2) and state = 'confirmed'
+   union select job_id from archived_tasks where provider = $1 and job_id = any($2)`,
 );
 
 /**
- * Which of these jobs of a provider are taken: they belong to an attempt already, or are confirmed
- * orphan jobs.
+ * Which of these jobs of a provider are taken: they belong to an attempt already, also to one of an
+ * archived task, or are confirmed orphan jobs.
  */
 export async function takenJobs(db: Queryable, provider: string, jobIds: string[]) {
   const rows = await db.query<{ job_id: string }>(TAKEN, [provider, jobIds]);

@@ -52,8 +52,8 @@ export async function receiveCallback(
     );
     return 'forged';
   }
-  await record(db, { attemptId, taskId }, callback);
-  return 'received';
+  const isRecorded = await record(db, { attemptId, taskId }, callback);
+  return isRecorded ? 'received' : 'no_such_path';
 }
 
 /** @throws Error if this process has not configured the provider; another process may have */
@@ -79,16 +79,19 @@ const LOCK = statement('attempt_lock', 'select from attempts where id = $1 for u
 /**
  * Locks the attempt, so that this finding and an outcome are recorded one after the other. The
  * second transaction then sees the first, so no orphan job is missed.
+ * @returns false when the task was archived meanwhile
  */
 async function record(
   db: Database,
   { attemptId, taskId }: { attemptId: string; taskId: string },
   { jobId, verified }: Extract<Callback, { kind: 'report' }>,
-): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.query(LOCK, [attemptId]);
+): Promise<boolean> {
+  const isRecorded = await db.transaction(async (tx) => {
+    if ((await tx.query(LOCK, [attemptId])).length === 0) return false;
     await recordEvidence(tx, attemptId, 'callback', { job: jobId, verified });
     await recordOrphans(tx, attemptId);
+    return true;
   });
-  await wakeTask(db, taskId);
+  if (isRecorded) await wakeTask(db, taskId);
+  return isRecorded;
 }

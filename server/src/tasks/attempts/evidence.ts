@@ -88,12 +88,15 @@ const OTHER_TASK = statement(
    union all
    select a.task_id from evidence e cross join lateral ${ATTEMPT_OF} a
    where e.source = 'sender' and e.finding->>'job' = $3 and e.attempt_id <> $1
+   union all
+   select id from archived_tasks where provider = $2 and job_id = $3
    limit 1`,
 );
 
 /**
  * The task of another attempt for which the job was named: it is an orphan job of that attempt, or
- * a callback, or the response to that attempt's submit, named it; undefined if there is none.
+ * a callback, or the response to that attempt's submit, named it, or it is the job of an archived
+ * task; undefined if there is none.
  */
 export async function otherTaskOf(
   db: Queryable,

@@ -19,6 +19,8 @@ const RECORD = statement(
      and (a.state not in ('in_flight', 'unknown') or t.due_at is null)
      and not exists (select from attempts other
        where other.provider = a.provider and other.job_id = e.finding->>'job')
+     and not exists (select from archived_tasks other
+       where other.provider = a.provider and other.job_id = e.finding->>'job')
    group by a.id, 2
    on conflict (provider, job_id) do update set state = excluded.state
      where o.state <> 'confirmed' and excluded.state = 'confirmed'`,

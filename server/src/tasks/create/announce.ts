@@ -1,4 +1,5 @@
 import { type Queryable, statement } from '../../database/database.ts';
+import { readArchivedBound } from '../archived.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
 
 const ANNOUNCE = statement(
@@ -24,6 +25,6 @@ const READ_BOUND = statement(
 export async function announce(db: Queryable, taskId: string): Promise<Task | undefined> {
   const [announced] = await db.query<Task>(ANNOUNCE, [taskId]);
   if (announced) return announced;
-  const [failed] = await db.query<Task>(READ_BOUND, [taskId]);
-  return failed;
+  const [bound] = await db.query<Task>(READ_BOUND, [taskId]);
+  return bound ?? readArchivedBound(db, taskId);
 }

@@ -44,7 +44,7 @@ export async function openConfiguredDatabase(
   config: DatabaseConfig,
   { log, migrates, report = () => {}, pool = COMMAND_POOL }: OpenOptions,
 ): Promise<OpenedDatabase> {
-  const { databaseUrl, databaseDirectUrl, dataDir } = config;
+  const { databaseUrl, databaseDirectUrl, poolerStatements, dataDir } = config;
   const embedded =
     databaseUrl === undefined
       ? await withUsageErrors(() => openEmbeddedDatabase({ dataDir, log }))
@@ -62,7 +62,10 @@ export async function openConfiguredDatabase(
     } else {
       await checkSchema(directUrl);
     }
-    const db = openDatabase({ url: pool === COMMAND_POOL ? directUrl : url, ...pool, log });
+    // An operator command has other timeouts than the pooler's sessions.
+    const isPooled = databaseDirectUrl !== undefined && pool !== COMMAND_POOL;
+    const through = isPooled ? { url, pooler: poolerStatements } : { url: directUrl };
+    const db = openDatabase({ ...through, ...pool, log });
     return {
       ...{ url, directUrl, db },
       created: embedded?.created ?? false,

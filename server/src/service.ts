@@ -5,7 +5,7 @@ import { forgetFutureRequests } from './accounts/admission.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
-import { requireDurableCommits } from './database/durability.ts';
+import { requireDurableCommits, requireSessionSettings } from './database/durability.ts';
 import { isReady } from './database/readiness.ts';
 import { rememberMark } from './database/remembered-mark.ts';
 import { createApp } from './http/app.ts';
@@ -99,6 +99,9 @@ async function startRoles(
   const { db, log } = opened;
   const works = config.roles.has('worker');
   if (works && !config.databaseVolatile) await requireDurableCommits(db);
+  if (config.databaseDirectUrl !== undefined) {
+    await requireSessionSettings(db, config.databaseVolatile);
+  }
   const metrics = createMetrics(db);
   let isStarted = false;
   healthRoutes(metrics.app, { isReady: async () => isStarted && (await isReady(db)) });

@@ -23,7 +23,13 @@ export function openTestServer() {
   return openEmbeddedDatabase({ dataDir: HOME, log: quiet, settings: SETTINGS });
 }
 
+/** PgBouncer in front of the test run's Postgres, as the runner started it: `127.0.0.1:port`. */
+export const POOLER = process.env.FRAMEWRIGHT_TEST_POOLER;
+export const POOLER_STATEMENTS: 'named' | 'unnamed' =
+  process.env.POOLER_STATEMENTS === 'unnamed' ? 'unnamed' : 'named';
+
 export interface TestDatabase {
+  /** Of Postgres itself. */
   url: string;
   db: Database;
   /** Sets how far `clock_now()` is ahead of the machine's clock. */
@@ -37,7 +43,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${process.pid}_${Date.now()}_${Math.floor(Math.random() * 1e9)}`;
   await cloneTemplate(server.url, name);
   const url = withDatabase(server.url, name);
-  const db = openDatabase({ url, connections: 12, log: quiet, statementSeconds: 30 });
+  const through =
+    POOLER === undefined ? { url } : { url: throughPooler(url, POOLER), pooler: POOLER_STATEMENTS };
+  const db = openDatabase({ ...through, connections: 12, log: quiet, statementSeconds: 30 });
   return {
     url,
     db,
@@ -58,6 +66,13 @@ export async function createTestDatabase(): Promise<TestDatabase> {
       await server.close();
     },
   };
+}
+
+/** The same database through a pooler at this host and port. */
+export function throughPooler(url: string, host: string): string {
+  const changed = new URL(url);
+  changed.host = host;
+  return changed.href;
 }
 
 function withDatabase(url: string, name: string): string {

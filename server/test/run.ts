@@ -12,6 +12,15 @@ process.env.FRAMEWRIGHT_TEST_HOME = home;
 process.env.NODE_COMPILE_CACHE = path.join(home, 'compile-cache');
 const { openTestServer } = await import('./database.ts');
 const server = await openTestServer();
+const pooler = await startPooler(process.env.FRAMEWRIGHT_PGBOUNCER, server.url);
+if (pooler) process.env.FRAMEWRIGHT_TEST_POOLER = pooler.host;
+
+/** Starts the PgBouncer through which all tests are to run, if its file is named. */
+async function startPooler(program: string | undefined, url: string) {
+  if (program === undefined) return undefined;
+  const { startPgBouncer } = await import('./pooler/pgbouncer.ts');
+  return startPgBouncer(program, url);
+}
 
 /** A folder in memory where there is room for the data of all tests, otherwise the usual one. */
 async function fastestFolder(): Promise<string> {
@@ -42,6 +51,7 @@ const child = spawn(
   { stdio: 'inherit' },
 );
 const [code] = await once(child, 'exit');
+await pooler?.[Symbol.asyncDispose]();
 await server.close();
 await rm(home, { recursive: true, force: true });
 process.exitCode = code === 0 ? 0 : 1;

@@ -19,6 +19,7 @@ test('without any variable the service has the documented defaults', () => {
     dataDir: path.resolve('.data'),
     databaseUrl: undefined,
     databaseDirectUrl: undefined,
+    poolerStatements: 'named',
     databaseConnections: 24,
     databaseVolatile: false,
     trustsPromotion: false,

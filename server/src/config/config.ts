@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { PoolerStatements } from '../database/connection.ts';
 import { UsageError } from '../kernel/errors.ts';
 import {
   bad,
@@ -35,6 +36,8 @@ export interface Config {
   databaseUrl: string | undefined;
   /** Postgres itself, where `databaseUrl` is a connection pooler; undefined: it is no pooler. */
   databaseDirectUrl: string | undefined;
+  /** How statements are sent through the connection pooler. */
+  poolerStatements: PoolerStatements;
   /** The most connections of the process's pool; the queue has its own. */
   databaseConnections: number;
   /** Whether a replica that is promoted has every commit. */
@@ -126,7 +129,10 @@ function providerOfNewTasks(env: Environment): string {
 }
 
 /** The variables that locate the database. Operator commands need no others. */
-export type DatabaseConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'databaseDirectUrl'>;
+export type DatabaseConfig = Pick<
+  Config,
+  'dataDir' | 'databaseUrl' | 'databaseDirectUrl' | 'poolerStatements'
+>;
 
 /** @throws UsageError, one line, when an address is malformed */
 export function readDatabaseConfig(env: Environment = process.env): DatabaseConfig {
@@ -134,6 +140,7 @@ export function readDatabaseConfig(env: Environment = process.env): DatabaseConf
     dataDir: path.resolve(read(env, 'DATA_DIR', './.data')),
     databaseUrl: databaseUrl(env, 'DATABASE_URL'),
     databaseDirectUrl: databaseUrl(env, 'DATABASE_DIRECT_URL'),
+    poolerStatements: choice(env, 'POOLER_STATEMENTS', 'named', ['named', 'unnamed']),
   };
   if (config.databaseDirectUrl !== undefined && config.databaseUrl === undefined) {
     throw new UsageError(

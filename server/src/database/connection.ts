@@ -19,16 +19,32 @@ const types = new pg.TypeOverrides();
 types.setTypeParser(pg.types.builtins.INT8, Number);
 
 /**
+ * How statements are sent through a transaction pooler: prepared by name, which PgBouncer can from
+ * 1.21 on, or parsed each time.
+ */
+export type PoolerStatements = 'named' | 'unnamed';
+
+export interface ConnectionSettings extends pg.ClientConfig {
+  /**
+   * Whether a transaction pooler is between: each transaction may run in another session of the
+   * server, which has its settings from the server or from the pooler.
+   */
+  isPooled?: boolean;
+}
+
+/**
  * A connection that never waits without end: neither to connect, nor for a response, nor to close.
  * Without these limits, a server that vanishes without closing its connections freezes the process.
  */
 export class Connection extends pg.Client {
-  constructor(config: pg.ClientConfig = {}) {
+  constructor({ isPooled = false, ...config }: ConnectionSettings = {}) {
+    const idle = IDLE_IN_TRANSACTION_SECONDS * 1000;
     super({
       ...config,
       types,
       connectionTimeoutMillis: CONNECT_SECONDS * 1000,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_SECONDS * 1000,
+      // Sent in the startup packet, which a pooler refuses.
+      ...(isPooled ? {} : { idle_in_transaction_session_timeout: idle }),
       keepAlive: true,
       keepAliveInitialDelayMillis: 5000,
     });
@@ -62,9 +78,17 @@ const SESSION = `select
   set_config('tcp_keepalives_interval', '5', false),
   set_config('tcp_keepalives_count', '3', false)`;
 
-/** Makes the settings of a new connection. */
-export async function prepareConnection(client: pg.Client): Promise<void> {
-  await withinSeconds(CONNECT_SECONDS, client, client.query(SESSION));
+/**
+ * Makes the settings of a new connection. Through a pooler, they would change the session of
+ * whoever is served next; the start has checked them there. A statement shows in both cases that
+ * the server responds: a pooler accepts connections without it.
+ */
+export async function prepareConnection(
+  client: pg.Client,
+  { isPooled }: ConnectionSettings,
+): Promise<void> {
+  const text = isPooled ? 'select' : SESSION;
+  await withinSeconds(CONNECT_SECONDS, client, client.query(text));
 }
 
 /** No response came within the time. The statement may have taken effect, or may still do so. */

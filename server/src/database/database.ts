@@ -1,7 +1,13 @@
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
 import { report, secondsSince } from '../telemetry/reports.ts';
-import { NoResponse, responseSeconds, STATEMENT_SECONDS, withinSeconds } from './connection.ts';
+import {
+  NoResponse,
+  type PoolerStatements,
+  responseSeconds,
+  STATEMENT_SECONDS,
+  withinSeconds,
+} from './connection.ts';
 import { type ConnectionPool, type LentConnection, openPool } from './pool.ts';
 
 /** One SQL statement, prepared once per connection under its name if it has one. */
@@ -87,20 +93,24 @@ export interface Database extends Queryable {
  * @param options.url a `postgres://` address
  * @param options.connections how many connections may be open at a time
  * @param options.statementSeconds how long a statement may take; not those of a snapshot
+ * @param options.pooler undefined: the address is Postgres itself. Through a pooler, the sessions
+ *   must have the settings that {@link requireSessionSettings} checks
  */
 export function openDatabase(options: {
   url: string;
   connections: number;
   log: Log;
   statementSeconds?: number;
+  pooler?: PoolerStatements | undefined;
 }): Database {
-  const { url, connections, log, statementSeconds = STATEMENT_SECONDS } = options;
+  const { url, connections, log, statementSeconds = STATEMENT_SECONDS, pooler } = options;
   const settings = {
     connectionString: url,
-    statement_timeout: statementSeconds * 1000,
+    ...(pooler ? { isPooled: true } : { statement_timeout: statementSeconds * 1000 }),
     pipeline: true, // statements that don't wait for each other share a network round trip
   };
-  const pool = openPool({ settings, connections, log, onBroken: (client) => broken.add(client) });
+  const onBroken = (client: object) => broken.add(client);
+  const pool = openPool({ settings, connections, log, pooler, onBroken });
   const seconds = responseSeconds(statementSeconds);
   return {
     query: (sql, values) =>
@@ -123,6 +133,8 @@ interface Session {
   pool: ConnectionPool;
   client: LentConnection;
   seconds: number | undefined;
+  /** Whether the server refused one of its statements. */
+  wasRefused: boolean;
 }
 
 /**
@@ -141,14 +153,15 @@ async function withConnection<T>(
   });
   report('database', { part: 'wait', seconds: secondsSince(askedAt) });
   const startedAt = performance.now();
+  const session = { pool, client, seconds, wasRefused: false };
   let isSound = true;
   try {
-    return await work({ pool, client, seconds });
+    return await work(session);
   } catch (error) {
     isSound = !mayBeConnections(error);
     throw error;
   } finally {
-    client.release(!isSound);
+    client.release(!isSound || (session.wasRefused && pool.pooler === 'named'));
     report('database', { part, seconds: secondsSince(startedAt) });
   }
 }
@@ -165,14 +178,22 @@ function mayBeConnections(error: unknown): boolean {
 
 /** @throws DatabaseUnavailable when the connection broke; pg's own error otherwise */
 async function send<Row extends object>(
-  { pool, client, seconds }: Session,
+  session: Session,
   { name, text }: Statement,
   values: readonly unknown[] = [],
 ): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
-  const sent = client.query<Row & pg.QueryResultRow>({ name, text, values: [...values] });
+  const { pool, client, seconds } = session;
+  const sent = client.query<Row & pg.QueryResultRow>({
+    name: pool.pooler === 'unnamed' ? '' : name,
+    text,
+    values: [...values],
+  });
   try {
     return seconds === undefined ? await sent : await withinSeconds(seconds, client, sent);
   } catch (error) {
+    // PgBouncer keeps the names of statements that were parsed in an aborted transaction. The next
+    // use of such a name fails (https://github.com/pgbouncer/pgbouncer/issues/1118).
+    session.wasRefused ||= error instanceof pg.DatabaseError;
     if (error instanceof NoResponse) pool.distrust();
     else if (error instanceof pg.DatabaseError || !broken.has(client)) throw error;
     throw new DatabaseUnavailable(error);

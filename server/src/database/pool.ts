@@ -1,6 +1,12 @@
 import pg from 'pg';
 import type { Log } from '../kernel/log.ts';
-import { Connection, NoResponse, prepareConnection } from './connection.ts';
+import {
+  Connection,
+  type ConnectionSettings,
+  NoResponse,
+  type PoolerStatements,
+  prepareConnection,
+} from './connection.ts';
 import { watchForOutage } from './outage.ts';
 
 /** How long work waits for a connection when all are in use. */
@@ -12,6 +18,7 @@ const MAX_WAITING = 5000;
 export type LentConnection = Connection & Pick<pg.PoolClient, 'release'>;
 
 export interface ConnectionPool {
+  readonly pooler: PoolerStatements | undefined;
   readonly isClosed: boolean;
   /** @throws pg's error or {@link NoResponse} when no connection can be had now */
   connect(): Promise<LentConnection>;
@@ -26,19 +33,20 @@ export interface ConnectionPool {
  * @param options.onBroken called for each connection that breaks while it is in use
  */
 export function openPool(options: {
-  settings: pg.ClientConfig;
+  settings: ConnectionSettings;
   connections: number;
   log: Log;
+  pooler: PoolerStatements | undefined;
   onBroken(client: object): void;
 }): ConnectionPool {
-  const { settings, connections, log } = options;
+  const { settings, connections, log, pooler } = options;
   const pool = new pg.Pool({
     ...settings,
     Client: Connection,
     max: connections,
     connectionTimeoutMillis: WAIT_SECONDS * 1000,
     // The pool waits for it, which its type does not say.
-    onConnect: (client) => prepareConnection(client as Connection),
+    onConnect: (client) => prepareConnection(client as Connection, settings),
   });
   const idle = new Set<Connection>();
   const distrusted = new WeakSet<object>();
@@ -62,6 +70,7 @@ export function openPool(options: {
     outage.suspect();
   };
   return {
+    pooler,
     get isClosed() {
       return isClosed;
     },
@@ -89,14 +98,18 @@ export function openPool(options: {
   };
 }
 
+/** SQLSTATE class of a failed connection. A pooler sends it while it does not reach the server. */
+const CONNECTION_EXCEPTION = '08';
+
 /** @throws when the server does not respond. An error that it sends is a response. */
-async function attempt(settings: pg.ClientConfig): Promise<void> {
+async function attempt(settings: ConnectionSettings): Promise<void> {
   const client = new Connection(settings);
   try {
     await client.connect();
-    await prepareConnection(client);
+    await prepareConnection(client, settings);
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError)) throw error;
+    const isResponse = error instanceof pg.DatabaseError;
+    if (!isResponse || error.code?.startsWith(CONNECTION_EXCEPTION)) throw error;
   } finally {
     await client.end();
   }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { POOLER, POOLER_STATEMENTS, throughPooler } from '../database.ts';
 import { TEST_CA_FILE } from '../tls/certificates.ts';
 import { until } from '../until.ts';
 
@@ -30,7 +31,15 @@ export function serviceEnvironment(own: Record<string, string>): Record<string, 
     POLL_MIN_SECONDS: '0.2',
     POLL_MAX_SECONDS: '0.5',
     ...own,
+    ...pooled(own),
   };
+}
+
+/** The addresses of a test database when the tests run through a pooler. */
+function pooled({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }: Record<string, string>) {
+  const isOfRun = url !== undefined && new URL(url).pathname.startsWith('/test_');
+  if (POOLER === undefined || direct !== undefined || !isOfRun) return {};
+  return { DATABASE_URL: throughPooler(url, POOLER), DATABASE_DIRECT_URL: url, POOLER_STATEMENTS };
 }
 
 /** Of a start: an embedded database that is new takes longest. */

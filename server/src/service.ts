@@ -31,10 +31,10 @@ import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import { openQueue, type Queue } from './queue/queue.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
-import { diskStorage } from './storage/disk.ts';
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
+import { openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { askForCancels } from './tasks/attempts/cancel-requests.ts';
 import { createFirstSeen } from './tasks/attempts/first-seen.ts';
@@ -108,10 +108,13 @@ async function startRoles(
   await listenForMetrics(config, metrics, closers);
   const queue = await openQueue({ url: opened.directUrl, db, log, work: works });
   closers.push(() => queue.close());
-  const storage = instrumentedStorage(diskStorage(path.join(config.dataDir, 'objects')));
+  const storage = instrumentedStorage(await openStorage(config.storage, log));
   let publicUrl = config.publicUrl ?? '';
   const { deliverySeconds } = config;
-  const links = await openLinks({ db, deliverySeconds, publicUrl: () => publicUrl });
+  const links = await openLinks({
+    ...{ db, deliverySeconds, publicUrl: () => publicUrl },
+    ...(config.presignsInputs && { presign: storage.presign }),
+  });
   const following = new AbortController();
   closers.push(async () => following.abort());
   const reading = { name: 'reading the delivery secrets', log, signal: following.signal };
@@ -153,6 +156,7 @@ async function listenForClients(
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
     clientHosts: config.clientHosts,
+    deliveryMode: config.deliveryMode,
     isReady: () => isReady(db),
     onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,

@@ -23,7 +23,9 @@ export interface TestApp {
 }
 
 /** Builds the app as the service does; it listens on a free port. */
-export async function openTestApp(options: { deliverySeconds?: number } = {}): Promise<TestApp> {
+export async function openTestApp(
+  options: { deliverySeconds?: number } & Partial<Pick<AppDeps, 'storage' | 'deliveryMode'>> = {},
+): Promise<TestApp> {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const { db } = database;
@@ -35,7 +37,8 @@ export async function openTestApp(options: { deliverySeconds?: number } = {}): P
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
-    storage: diskStorage(path.join(folder.path, 'objects')),
+    storage: options.storage ?? diskStorage(path.join(folder.path, 'objects')),
+    deliveryMode: options.deliveryMode ?? 'redirect',
     isReady: async () => true,
   };
   const app = await createApp(deps);

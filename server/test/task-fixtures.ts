@@ -130,7 +130,7 @@ export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepD
     submitRetrySeconds: 600,
     reconcileSeconds: 45,
     links: {
-      inputLinkTo: (objectId) => `https://media.test/media/${objectId}`,
+      inputLinkTo: async (objectId) => `https://media.test/media/${objectId}`,
       callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
     },
   };

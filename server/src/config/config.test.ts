@@ -34,6 +34,9 @@ test('without any variable the service has the documented defaults', () => {
     clientHosts: { allow: new Set(), deny: new BlockList() },
     providerHosts: { allow: new Set(), deny: new BlockList() },
     dnsServers: [],
+    storage: { kind: 'disk', folder: path.resolve('.data/objects') },
+    deliveryMode: 'proxy',
+    presignsInputs: false,
     deliverySeconds: 86_400,
     retentionDays: 30,
     shutdownSeconds: 30,
@@ -88,7 +91,19 @@ const BAD: Record<string, string[]> = {
   METRICS_PORT: ['on', '70000'],
   PUBLIC_URL: ['video.example.com', 'ftp://x', 'https://', 'https://x/?a=b', 'https://x/#top'],
   ROLES: ['all', 'api,', 'api;worker', ','],
-  STORAGE_URL: ['s3://bucket'],
+  STORAGE_URL: [
+    's3://bucket',
+    's3:///key?region=eu-1',
+    'https://bucket.example.com',
+    's3://bucket?region=eu-1&bucket=b',
+    's3://bucket?endpoint=s3.example.com',
+    's3://bucket?endpoint=https://s3.example.com/path',
+    's3://bucket?region=eu-1&pathStyle=yes',
+    's3://key:secret@bucket?region=eu-1',
+    's3://bucket/%zz?region=eu-1',
+  ],
+  DELIVERY_MODE: ['direct', 'redirect'],
+  INPUT_LINKS: ['all', 'presigned'],
   PROVIDER: ['openai', 'LOCAL'],
   OUTBOUND_DNS: ['dns.example.com', '1.1.1', '1.1.1.1:x', '1.1.1.1,,8.8.8.8'],
   PROVIDER_ALLOW: ['gateway', 'http://x:1'],
@@ -171,4 +186,27 @@ test('a direct address of the database needs an address of its pooler', () => {
     () => readConfig({ ...given, PROVIDER: 'local', DATABASE_DIRECT_URL: 'db:5432' }),
     /^UsageError: DATABASE_DIRECT_URL is not valid: expected postgres:/,
   );
+});
+
+test('STORAGE_URL names a bucket of Amazon S3 or of another store', () => {
+  const amazon = readConfig({ STORAGE_URL: 's3://videos/a/b/?region=eu-1' });
+  assert.deepEqual(amazon.storage, {
+    kind: 's3',
+    s3: {
+      ...{ bucket: 'videos', prefix: 'a/b', region: 'eu-1', pathStyle: false },
+      endpoint: 'https://s3.eu-1.amazonaws.com',
+      publicEndpoint: 'https://s3.eu-1.amazonaws.com',
+    },
+  });
+  assert.equal(amazon.deliveryMode, 'redirect');
+  const text = 's3://videos?endpoint=http://minio:9000&publicEndpoint=https://s3.example.com/';
+  const own = readConfig({ STORAGE_URL: text, DELIVERY_MODE: 'proxy', INPUT_LINKS: 'presigned' });
+  assert.deepEqual(own.storage, {
+    kind: 's3',
+    s3: {
+      ...{ bucket: 'videos', prefix: '', region: 'us-east-1', pathStyle: true },
+      ...{ endpoint: 'http://minio:9000', publicEndpoint: 'https://s3.example.com' },
+    },
+  });
+  assert.deepEqual([own.deliveryMode, own.presignsInputs], ['proxy', true]);
 });

@@ -18,6 +18,8 @@ import { parseDenyList } from '../outbound/deny-list.ts';
 import { type DnsServers, parseDnsServers } from '../outbound/host-lookup.ts';
 import type { ConfiguredProvider } from '../providers/host/configured-provider.ts';
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
+import type { StorageSettings } from '../storage/open-storage.ts';
+import { parseS3Url } from '../storage/s3/settings.ts';
 
 type Role = 'api' | 'worker';
 
@@ -61,6 +63,11 @@ export interface Config {
   providerHosts: HostRules;
   /** For the names in URLs of clients and providers; empty: the system's. */
   dnsServers: DnsServers;
+  storage: StorageSettings;
+  /** Whether clients download outputs from the storage itself, or through the service. */
+  deliveryMode: 'redirect' | 'proxy';
+  /** Whether providers download inputs from the storage itself. */
+  presignsInputs: boolean;
   deliverySeconds: number;
   retentionDays: number;
   shutdownSeconds: number;
@@ -96,6 +103,28 @@ function hostRules(env: Environment): Pick<Config, 'clientHosts' | 'providerHost
     clientHosts: { allow: parsed('OUTBOUND_ALLOW', parseAllowList), deny },
     providerHosts: { allow: parsed('PROVIDER_ALLOW', parseAllowList), deny },
   };
+}
+
+/** Where STORAGE_URL points to; a folder under DATA_DIR if it is not set. */
+function storageVariables(
+  env: Environment,
+): Pick<Config, 'storage' | 'deliveryMode' | 'presignsInputs'> {
+  const text = read(env, 'STORAGE_URL', '');
+  const folder = path.join(path.resolve(read(env, 'DATA_DIR', './.data')), 'objects');
+  const storage: StorageSettings =
+    text === ''
+      ? { kind: 'disk', folder }
+      : { kind: 's3', s3: namingVariables('STORAGE_URL', () => parseS3Url(text)) };
+  const fallback = storage.kind === 's3' ? 'redirect' : 'proxy';
+  const deliveryMode = choice(env, 'DELIVERY_MODE', fallback, ['redirect', 'proxy']);
+  const presignsInputs = choice(env, 'INPUT_LINKS', 'own', ['own', 'presigned']) === 'presigned';
+  if (storage.kind === 'disk' && deliveryMode === 'redirect') {
+    throw new UsageError('DELIVERY_MODE=redirect needs an S3 bucket: set STORAGE_URL');
+  }
+  if (storage.kind === 'disk' && presignsInputs) {
+    throw new UsageError('INPUT_LINKS=presigned needs an S3 bucket: set STORAGE_URL');
+  }
+  return { storage, deliveryMode, presignsInputs };
 }
 
 /**
@@ -158,11 +187,6 @@ export function readDatabaseConfig(env: Environment = process.env): DatabaseConf
 export function readConfig(env: Environment = process.env): Config {
   const host = read(env, 'HOST', '127.0.0.1');
   const metrics = read(env, 'METRICS_PORT', 'off');
-  if (read(env, 'STORAGE_URL', '') !== '') {
-    throw new UsageError(
-      'STORAGE_URL is not supported yet: leave it unset to store under DATA_DIR',
-    );
-  }
   const provider = providerOfNewTasks(env);
   const listens = { host, port: port(env, 'PORT', '8080') };
   const config: Config = {
@@ -186,6 +210,7 @@ export function readConfig(env: Environment = process.env): Config {
     reconcileSeconds: number(env, 'RECONCILE_SECONDS', 30, { min: 0.01 }),
     ...hostRules(env),
     dnsServers: parseDnsServers(read(env, 'OUTBOUND_DNS', '')),
+    ...storageVariables(env),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { ObjectMissing, type Storage } from './storage.ts';
 
@@ -21,6 +21,9 @@ export function diskStorage(folder: string): Storage {
       const file = await openFile(pathOf(objectId), objectId);
       return file.createReadStream(range && { start: range.first, end: range.last });
     },
+    async sizeOf(objectId) {
+      return (await stat(pathOf(objectId)).catch(missing))?.size;
+    },
     async delete(objectId) {
       await rm(pathOf(objectId), { force: true });
     },
@@ -31,11 +34,15 @@ async function openFile(filePath: string, objectId: string): Promise<FileHandle>
   try {
     return await open(filePath, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      throw new ObjectMissing(objectId, { cause: error });
-    }
-    throw error;
+    missing(error);
+    throw new ObjectMissing(objectId, { cause: error });
   }
+}
+
+/** @throws the error, when it is another one than that there is no such file */
+function missing(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+  throw error;
 }
 
 /** Creates a folder and its missing parents, and syncs each folder that has a new entry. */

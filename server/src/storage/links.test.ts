@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { type Links, openLinks } from './links.ts';
+import type { Storage } from './storage.ts';
 
 const NOW_SECONDS = 1_900_000_000;
 let database: TestDatabase;
@@ -28,6 +29,20 @@ test('a link has its object, its expiry and a valid signature', async () => {
   const link = links.linkTo('obj_1', NOW_SECONDS + 0.9);
   assert.match(link, /^https:\/\/video\.test\/media\/obj_1\.mp4\?expires=\d+&signature=[\w-]{43}$/);
   assert.equal(links.expiryOf('obj_1', paramsOf(link)), NOW_SECONDS + 3600);
+});
+
+test('an input link is the storage’s own if it lasts, and the service’s otherwise', async () => {
+  const inputLink = async (presign: Storage['presign']) => {
+    const options = { db: database.db, publicUrl: () => 'https://video.test', presign };
+    const links = await openLinks({ ...options, deliverySeconds: 60 });
+    return links.inputLinkTo('obj_1', NOW_SECONDS, 'image/png');
+  };
+  const url = 'https://bucket.test/obj_1';
+  assert.equal(await inputLink(async () => ({ url, lasts: true })), url);
+  const own = /^https:\/\/video\.test\/media\/obj_1\.png\?/;
+  assert.match(await inputLink(async () => ({ url, lasts: false })), own);
+  assert.match(await inputLink(() => Promise.reject(new Error('no credentials'))), own);
+  assert.match(await inputLink(undefined), own);
 });
 
 test('a link of one process is valid in all others, also when they start at the same time', async () => {

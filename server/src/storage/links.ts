@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { fileEnding } from '../kernel/file-endings.ts';
 import { createFirstSecret, type DeliverySecret, readSecrets } from './delivery-secrets.ts';
+import type { Storage } from './storage.ts';
 
 /** Makes and checks signed URLs. Links under `/media/` expire, callback URLs do not. */
 export interface Links {
@@ -16,7 +17,7 @@ export interface Links {
    * fetch the input hours after the submit.
    * @param mediaType decides the file name extension, which some providers check
    */
-  inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): string;
+  inputLinkTo(objectId: string, nowSeconds: number, mediaType: string): Promise<string>;
   /**
    * @returns when the link expires, in seconds since 1970. The caller compares it with the
    * database's clock.
@@ -43,6 +44,8 @@ export async function openLinks(options: {
   db: Database;
   publicUrl(): string;
   deliverySeconds: number;
+  /** Makes the links to inputs, if they lead to the storage itself (INPUT_LINKS). */
+  presign?: Storage['presign'] | undefined;
 }): Promise<RefreshedLinks> {
   await createFirstSecret(options.db);
   const secrets = await followSecrets(options.db);
@@ -55,8 +58,14 @@ export async function openLinks(options: {
     refresh: secrets.refresh,
     linkTo: (objectId, nowSeconds) =>
       link(objectId, { mediaType: 'video/mp4', expires: nowSeconds + options.deliverySeconds }),
-    inputLinkTo(objectId, nowSeconds, mediaType) {
+    async inputLinkTo(objectId, nowSeconds, mediaType) {
       const seconds = Math.max(options.deliverySeconds, INPUT_SECONDS);
+      const fileName = `${objectId}.${fileEnding(mediaType)}`;
+      // The service's own link is always good: the submit does not depend on the credentials.
+      const presigned = await options
+        .presign?.(objectId, { seconds, mediaType, fileName })
+        .catch(() => undefined);
+      if (presigned?.lasts) return presigned.url;
       return link(objectId, { mediaType, expires: nowSeconds + seconds });
     },
     expiryOf(objectId, { expires = '', signature = '' }) {

@@ -14,6 +14,7 @@ export type ObjectRole = 'input' | 'output' | 'render';
 
 export interface StoredObject {
   id: string;
+  role: ObjectRole;
   state: 'writing' | 'ready' | 'deleting' | 'deleted';
   media_type: string;
   size_bytes: number;
@@ -135,7 +136,8 @@ export async function markUnfinished(db: Queryable, taskId: string, role: Object
 
 const READ_OBJECT = statement(
   'object_read',
-  `select id, state, media_type, size_bytes, extract(epoch from clock_now())::float8 as now_seconds
+  `select id, role, state, media_type, size_bytes,
+     extract(epoch from clock_now())::float8 as now_seconds
    from objects where id = $1 and role = any($2)`,
 );
 

@@ -8,15 +8,32 @@ export interface ByteRange {
 
 /** Stores the bytes of objects under their ids. An id is never used again. */
 export interface Storage {
-  /** Moves a local file into the storage. The object is durable when this returns. */
+  /** Takes a local file into the storage, which may move it. The object is durable afterwards. */
   put(objectId: string, filePath: string): Promise<void>;
   /**
    * Opens an object, or a range of it, for reading.
    * @throws ObjectMissing
    */
   open(objectId: string, range?: ByteRange): Promise<Readable>;
+  /** The size of the object in bytes; undefined when there is no such object. */
+  sizeOf(objectId: string): Promise<number | undefined>;
   /** Deletes the object. Not an error when it does not exist. */
   delete(objectId: string): Promise<void>;
+  /** Makes a link by which anybody can read the object; only for a storage that has such links. */
+  presign?(objectId: string, link: PresignOptions): Promise<PresignedLink>;
+}
+
+/** `fileName` is what a browser saves the file as: letters, digits, `_`, `-` and dots only. */
+interface PresignOptions {
+  seconds: number;
+  mediaType: string;
+  fileName: string;
+}
+
+/** `lasts`: whether the link works to its end; one of temporary credentials may end before. */
+interface PresignedLink {
+  url: string;
+  lasts: boolean;
 }
 
 /** The storage has no object with that id. */

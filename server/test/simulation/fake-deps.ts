@@ -60,6 +60,7 @@ export function storageOf(process: Process, storedObjects: Set<string>): Storage
     });
   return {
     put: (objectId) => act('put', () => storedObjects.add(objectId)),
+    sizeOf: async (objectId) => (storedObjects.has(objectId) ? 0 : undefined),
     delete: (objectId) => act('delete', () => storedObjects.delete(objectId)),
     open: async (objectId) => {
       if (!storedObjects.has(objectId)) throw new ObjectMissing(objectId);
@@ -71,7 +72,7 @@ export function storageOf(process: Process, storedObjects: Set<string>): Storage
 /** Links without signatures. */
 export const LINKS: Links = {
   linkTo: (objectId) => `https://media.test/media/${objectId}`,
-  inputLinkTo: (objectId) => `https://media.test/media/${objectId}`,
+  inputLinkTo: async (objectId) => `https://media.test/media/${objectId}`,
   expiryOf: () => Number.MAX_SAFE_INTEGER,
   callbackTo: (provider, attemptId) => `https://media.test/callbacks/${provider}/${attemptId}`,
   attemptOf: (_provider, segment) => segment,

@@ -10,7 +10,8 @@ import { temporaryFolder } from '../temporary-folder.ts';
 
 const BYTES = Buffer.from('0123456789');
 
-async function putBytes(storage: Storage, bytes: Uint8Array): Promise<string> {
+/** Puts the bytes as a new object and returns its id. */
+export async function putBytes(storage: Storage, bytes: Uint8Array): Promise<string> {
   await using folder = await temporaryFolder();
   const filePath = path.join(folder.path, 'file');
   await writeFile(filePath, bytes);
@@ -70,6 +71,15 @@ export function testStorage(name: string, open: () => Promise<Storage>): void {
     await storage.delete(id);
     await storage.delete(id);
     await storage.delete(newId('object'));
+  });
+
+  test(`${name}: the size of an object is known, and that a missing one has none`, async () => {
+    const storage = await open();
+    const id = await putBytes(storage, BYTES);
+    assert.equal(await storage.sizeOf(id), 10);
+    assert.equal(await storage.sizeOf(newId('object')), undefined);
+    await storage.delete(id);
+    assert.equal(await storage.sizeOf(id), undefined);
   });
 
   test(`${name}: many objects can be put at the same time`, async () => {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { fileEnding } from '../../kernel/file-endings.ts';
 import type { Links } from '../../storage/links.ts';
 import { readObject, type StoredObject } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
@@ -11,6 +12,11 @@ export interface MediaRouteDeps {
   db: Database;
   links: Links;
   storage: Storage;
+  /**
+   * `redirect`: a GET of an output is redirected to a link of the storage, if it has such links.
+   * `proxy`: the service sends the bytes.
+   */
+  deliveryMode: 'redirect' | 'proxy';
 }
 
 interface MediaRequest {
@@ -20,7 +26,8 @@ interface MediaRequest {
 
 /**
  * GET and HEAD /media/{object}.{file ending}, with ranges: clients download outputs and providers
- * download inputs, by signed links that expire (C17).
+ * download inputs, by signed links that expire (C17). HEAD is never redirected: a presigned link is
+ * for GET alone.
  */
 export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   const route = { method: ['GET', 'HEAD'], url: '/media/:file', schema: { hide: true } };
@@ -38,9 +45,13 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
         `The range begins after the end: the file has ${file.size} bytes.`,
       );
     }
-    const bytes = request.method === 'GET' ? await openObject(deps.storage, id, range) : undefined;
+    const isGet = request.method === 'GET';
+    const link = isGet ? await presigned(deps, object) : undefined;
+    if (link !== undefined) return reply.redirect(link, 302);
+    const bytes = isGet ? await openObject(deps.storage, id, range) : undefined;
     reply.headers({
       'content-type': object.media_type,
+      'content-disposition': `inline; filename="${fileName(object)}"`,
       'content-length': range ? range.last - range.first + 1 : file.size,
       'accept-ranges': 'bytes',
       etag: file.etag,
@@ -51,6 +62,34 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
     }
     return reply.send(bytes);
   }
+}
+
+/**
+ * For how long a presigned link works. Short, because the service can't take it back. A download
+ * that has begun goes on.
+ */
+const PRESIGNED_SECONDS = 300;
+
+/**
+ * A link of the storage to an output, if outputs are delivered by redirect. Inputs are not
+ * redirected: a provider that fetches one need not follow redirects.
+ */
+async function presigned(
+  { storage, deliveryMode }: MediaRouteDeps,
+  object: StoredObject,
+): Promise<string | undefined> {
+  if (deliveryMode === 'proxy' || object.role !== 'output') return undefined;
+  const options = { mediaType: object.media_type, fileName: fileName(object) };
+  const link = await storage
+    .presign?.(object.id, { seconds: PRESIGNED_SECONDS, ...options })
+    .catch((cause: unknown) => {
+      throw notNow(cause);
+    });
+  return link?.url;
+}
+
+function fileName({ id, media_type: mediaType }: StoredObject): string {
+  return `${id}.${fileEnding(mediaType)}`;
 }
 
 async function deliverable(
@@ -90,7 +129,11 @@ async function openObject(
   try {
     return await storage.open(id, range);
   } catch (error) {
-    if (error instanceof ObjectMissing) throw deleted();
-    throw error;
+    throw error instanceof ObjectMissing ? deleted() : notNow(error);
   }
+}
+
+function notNow(cause: unknown): ApiError {
+  const message = 'The file can not be read at the moment. Try again in a few seconds.';
+  return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
 }

@@ -100,6 +100,7 @@ test('operations of the storage are counted by outcome', async () => {
   const storage = instrumentedStorage({
     put: async () => {},
     open: () => Promise.reject(new ObjectMissing('object_1')),
+    sizeOf: async () => undefined,
     delete: () => Promise.reject(new Error('read-only file system')),
   });
   await storage.put('object_1', '/file');

@@ -19,6 +19,14 @@ test('a link with a new signature is the same link, a link to another file is no
   assert.ok(!isEcho({ prompt: 'why? a' }, { prompt: 'why? b' }));
 });
 
+test('links to one of our objects are the same, wherever they lead', () => {
+  const own = { url: 'https://video.example/media/obj_1.png?expires=1&signature=x' };
+  const presigned = { url: 'https://bucket.example/videos/obj_1?X-Amz-Signature=y' };
+  const other = { url: 'https://bucket.example/videos/obj_2?X-Amz-Signature=y' };
+  assert.ok(isEcho(own, presigned) && isEcho(presigned, own));
+  assert.ok(!isEcho(own, other));
+});
+
 test('a missing field, another type or another order of a list is not an echo', () => {
   const { prompt: _, ...withoutPrompt } = SENT;
   assert.ok(!isEcho(SENT, withoutPrompt));

@@ -95,7 +95,7 @@ async function findOwnJob(deps: FindDeps, task: Task, attempt: Attempt): Promise
     const found = { callback: named.job_id, verified: named.verified };
     return { outcome: { kind: 'accepted', jobId: named.job_id }, by: 'callback', found };
   }
-  const found = await deps.providerOf(task).find(findJobInput(deps, task, attempt));
+  const found = await deps.providerOf(task).find(await findJobInput(deps, task, attempt));
   if (found.kind === 'found' && (await isOwnJob(deps, attempt, found))) {
     return { outcome: { kind: 'accepted', jobId: found.jobId }, by: 'find', found };
   }

@@ -15,18 +15,21 @@ export interface JobSpecDeps {
  * The task's copied files, each with a link that stays valid as long as a provider may wait before
  * it fetches the file.
  */
-export function inputsFor({ links }: Pick<JobSpecDeps, 'links'>, task: Task): ProviderInput[] {
+export function inputsFor(
+  { links }: Pick<JobSpecDeps, 'links'>,
+  task: Task,
+): Promise<ProviderInput[]> {
   const urlOf = ({ objectId, mediaType }: TaskInput) =>
     links.inputLinkTo(objectId, task.now_seconds, mediaType);
-  return task.inputs.map((input) => ({ ...input, url: urlOf(input) }));
+  return Promise.all(task.inputs.map(async (input) => ({ ...input, url: await urlOf(input) })));
 }
 
 /** The job spec of an attempt. A find gets the same one, except that its links expire later. */
-export function jobSpecOf(
+export async function jobSpecOf(
   { links }: Pick<JobSpecDeps, 'links'>,
   task: Task,
   attempt: Attempt,
-): JobSpec {
+): Promise<JobSpec> {
   const { request } = task;
   return {
     attemptId: attempt.id,
@@ -38,17 +41,21 @@ export function jobSpecOf(
     durationSeconds: request.duration,
     generateAudio: request.generate_audio,
     seed: task.seed,
-    inputs: inputsFor({ links }, task),
+    inputs: await inputsFor({ links }, task),
     callbackUrl: links.callbackTo(attempt.provider, attempt.id),
   };
 }
 
 /** What a provider needs to find the attempt's job. */
-export function findJobInput(deps: JobSpecDeps, task: Task, attempt: Attempt): FindJobInput {
+export async function findJobInput(
+  deps: JobSpecDeps,
+  task: Task,
+  attempt: Attempt,
+): Promise<FindJobInput> {
   const sendBeforeMs = attempt.now_ms - attempt.seconds_past_send_before * 1000;
   const latestMs = sendBeforeMs + deps.submitTimeoutSeconds * 1000;
   return {
-    jobSpec: jobSpecOf(deps, task, attempt),
+    jobSpec: await jobSpecOf(deps, task, attempt),
     sentBetween: { from: attempt.created_at_ms, to: Math.min(latestMs, attempt.now_ms) },
     takenJobIds: (jobIds) => takenJobs(deps.db, attempt.provider, jobIds),
   };

@@ -62,11 +62,11 @@ async function submitNow(
   provider: Provider,
 ): Promise<StepResult> {
   // A failure is ignored here: the submit meets the same failure and reports it as its outcome.
-  await provider.prepare?.(inputsFor(deps, task)).catch(() => {});
+  await provider.prepare?.(await inputsFor(deps, task)).catch(() => {});
   // The time begins before the attempt is on record, so it is over no later than `send_before`.
   const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
   const attempt = await deps.db.transaction((tx) => insertAttempt(tx, task, provider.identity));
-  const jobSpec = jobSpecOf(deps, task, attempt);
+  const jobSpec = await jobSpecOf(deps, task, attempt);
   const outcome = await submitOnce(provider, jobSpec, mayStillSend);
   logOutcome(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
   return record(deps, task, attempt, outcome);

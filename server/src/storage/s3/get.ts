@@ -1,0 +1,50 @@
+import { pipeline, Readable, Transform } from 'node:stream';
+import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import type { ByteRange } from '../storage.ts';
+
+/** A store that sends nothing for this long, although its bytes are wanted, is given up. */
+const SILENCE_MS = 30_000;
+const LOOK_MS = 1_000;
+
+/**
+ * Opens an object or a range of it. The bytes of a whole object are compared with the checksum that
+ * they were stored with; the stream fails at its end if they differ, or if it is cut.
+ * @throws the store's error
+ */
+export async function openObjectStream(
+  client: S3Client,
+  source: { bucket: string; key: string; range: ByteRange | undefined },
+): Promise<Readable> {
+  const { bucket: Bucket, key: Key, range } = source;
+  const abort = new AbortController();
+  const get = new GetObjectCommand({
+    ...{ Bucket, Key },
+    ...(range ? { Range: `bytes=${range.first}-${range.last}` } : { ChecksumMode: 'ENABLED' }),
+  });
+  const { Body } = await client.send(get, { abortSignal: abort.signal });
+  if (!(Body instanceof Readable)) throw new Error('the store sent no body');
+  return observed(Body, abort);
+}
+
+/** The bytes of `body`. It fails when the store is silent, and ends the call when nobody reads. */
+function observed(body: Readable, abort: AbortController): Readable {
+  let lastMs = performance.now();
+  const bytes = new Transform({
+    transform(chunk, _encoding, done) {
+      lastMs = performance.now();
+      done(null, chunk);
+    },
+  });
+  const looking = setInterval(() => {
+    if (bytes.writableNeedDrain)
+      lastMs = performance.now(); // the reader is slow, not the store
+    else if (performance.now() - lastMs > SILENCE_MS) {
+      body.destroy(new Error(`the storage sent nothing for ${SILENCE_MS / 1000} s`));
+    }
+  }, LOOK_MS);
+  pipeline(body, bytes, () => {
+    clearInterval(looking);
+    abort.abort();
+  });
+  return bytes;
+}

@@ -1,0 +1,79 @@
+import { UsageError } from '../../kernel/errors.ts';
+
+/** Where an S3 bucket is and how to address it. Credentials are not part of it. */
+export interface S3Settings {
+  bucket: string;
+  /** Put before each object's id; without slashes at its ends, may be empty. */
+  prefix: string;
+  region: string;
+  /** Where this service reaches the store: scheme and host, without a slash at its end. */
+  endpoint: string;
+  /** Where clients and providers reach it, for presigned links. */
+  publicEndpoint: string;
+  /** Whether the bucket is in the path of a URL; otherwise it is in the host name. */
+  pathStyle: boolean;
+}
+
+const PARAMETERS = ['endpoint', 'region', 'pathStyle', 'publicEndpoint'];
+const EXAMPLE = 's3://bucket/prefix?endpoint=https://s3.example.com&region=eu-1';
+
+/**
+ * Parses `s3://bucket/prefix?endpoint=…&region=…&pathStyle=true&publicEndpoint=…`. Without an
+ * endpoint it is Amazon S3. `pathStyle` is true by default if there is an endpoint.
+ * @throws UsageError that says what is wrong
+ */
+export function parseS3Url(text: string): S3Settings {
+  const url = URL.parse(text);
+  if (url?.protocol !== 's3:' || url.hostname === '') throw new UsageError(`expected ${EXAMPLE}`);
+  if (url.username || url.password || text.includes('@')) {
+    // The value is not shown: it may hold a secret.
+    throw new UsageError('credentials do not belong here: set AWS_ACCESS_KEY_ID and the like');
+  }
+  const { searchParams } = url;
+  const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));
+  if (unknown !== undefined) {
+    throw new UsageError(`unknown parameter "${unknown}": expected ${PARAMETERS.join(', ')}`);
+  }
+  const given = address(searchParams, 'endpoint');
+  const region = searchParams.get('region') || (given === undefined ? '' : 'us-east-1');
+  if (!/^[\w-]+$/.test(region)) throw new UsageError('region must be given, such as eu-central-1');
+  const endpoint = given ?? `https://s3.${region}.amazonaws.com`;
+  return {
+    bucket: url.hostname,
+    prefix: decoded(url.pathname).replace(/^\/+|\/+$/g, ''),
+    region,
+    endpoint,
+    publicEndpoint: address(searchParams, 'publicEndpoint') ?? endpoint,
+    pathStyle: yesOrNo(searchParams, 'pathStyle', given !== undefined),
+  };
+}
+
+/** The key of an object, or of another name, in the bucket. */
+export function keyOf({ prefix }: Pick<S3Settings, 'prefix'>, name: string): string {
+  return prefix === '' ? name : `${prefix}/${name}`;
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new UsageError(`the prefix is not well formed: expected ${EXAMPLE}`);
+  }
+}
+
+function address(parameters: URLSearchParams, name: string): string | undefined {
+  const text = parameters.get(name) ?? '';
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  const isPlain = url && !url.username && !url.search && !url.hash && url.pathname === '/';
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`${name} must be an address such as https://s3.example.com`);
+  }
+  return url.origin;
+}
+
+function yesOrNo(parameters: URLSearchParams, name: string, fallback: boolean): boolean {
+  const text = parameters.get(name) || String(fallback);
+  if (text !== 'true' && text !== 'false') throw new UsageError(`${name} must be true or false`);
+  return text === 'true';
+}

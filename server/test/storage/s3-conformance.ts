@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { newId } from '../../src/kernel/ids.ts';
+import type { FixedCredentials } from '../../src/storage/s3/client.ts';
+import { openS3Storage } from '../../src/storage/s3/s3.ts';
+import type { S3Settings } from '../../src/storage/s3/settings.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+import { putBytes } from './conformance.ts';
+
+/** A bucket that exists, and who may use it. */
+export interface S3Bucket {
+  settings: S3Settings;
+  credentials: FixedCredentials;
+}
+
+const BYTES = Buffer.from('0123456789');
+const LINK = { seconds: 60, mediaType: 'video/mp4', fileName: 'a.mp4' };
+
+/** Tests of what an S3 storage promises beyond every storage, against any S3 server. */
+export function testS3Storage(name: string, bucket: () => Promise<S3Bucket>): void {
+  const opened = async () => openS3Storage(await bucket());
+
+  testPresignedLinks(name, opened);
+
+  test(`${name}: an object is never replaced, and the same bytes may be put again`, async () => {
+    const storage = await opened();
+    await using folder = await temporaryFolder();
+    const file = path.join(folder.path, 'file');
+    const id = newId('object');
+    await writeFile(file, 'first bytes');
+    await storage.put(id, file);
+    await storage.put(id, file);
+    await writeFile(file, 'other bytes');
+    await assert.rejects(storage.put(id, file), /not replaced/);
+    assert.equal(String(await buffer(await storage.open(id))), 'first bytes');
+  });
+
+  test(`${name}: an object of 9 MB arrives byte for byte, whole and in parts`, async () => {
+    const storage = await opened();
+    const bytes = Buffer.alloc(9_000_000, 'many bytes ');
+    const id = await putBytes(storage, bytes);
+    assert.ok(bytes.equals(await buffer(await storage.open(id))));
+    const [first, last] = [4_000_000, 8_999_999];
+    const part = await buffer(await storage.open(id, { first, last }));
+    assert.ok(bytes.subarray(first).equals(part));
+  });
+
+  test(`${name}: readers that stop early do not use up the connections`, async () => {
+    const storage = await opened();
+    const id = await putBytes(storage, Buffer.alloc(2_000_000));
+    for (let i = 0; i < 60; i += 1) (await storage.open(id)).destroy();
+    assert.equal((await buffer(await storage.open(id))).length, 2_000_000);
+  });
+  testS3Start(name, bucket);
+}
+
+function testPresignedLinks(name: string, opened: () => Promise<Storage>): void {
+  test(`${name}: a presigned link returns the bytes, the type and the file name`, async () => {
+    const storage = await opened();
+    const response = await fetch(await linkTo(storage, await putBytes(storage, BYTES)));
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('content-type'), 'video/mp4');
+    assert.equal(response.headers.get('content-disposition'), 'inline; filename="a.mp4"');
+    assert.equal(response.headers.get('content-encoding'), null);
+    assert.equal(await response.text(), '0123456789');
+  });
+
+  test(`${name}: a presigned link returns a range`, async () => {
+    const storage = await opened();
+    const link = await linkTo(storage, await putBytes(storage, BYTES));
+    const response = await fetch(link, { headers: { range: 'bytes=3-5' } });
+    assert.deepEqual([response.status, await response.text()], [206, '345']);
+    assert.equal(response.headers.get('content-range'), 'bytes 3-5/10');
+  });
+
+  test(`${name}: a presigned link that was changed, or has expired, is refused`, async () => {
+    const storage = await opened();
+    const link = await linkTo(storage, await putBytes(storage, BYTES));
+    for (const [part, other] of [
+      ['X-Amz-Expires=60', 'X-Amz-Expires=61'],
+      ['a.mp4', 'b.mp4'],
+      [/Signature=./, 'Signature=!'],
+    ] as const) {
+      assert.notEqual((await fetch(link.replace(part, other))).status, 200, other);
+    }
+    const brief = await linkTo(storage, await putBytes(storage, BYTES), 1);
+    await until(
+      () => fetch(brief),
+      ({ status }) => status === 403,
+    );
+  });
+
+  test(`${name}: a deleted object is gone for its presigned links too`, async () => {
+    const storage = await opened();
+    const id = await putBytes(storage, BYTES);
+    const link = await linkTo(storage, id);
+    await storage.delete(id);
+    assert.equal((await fetch(link)).status, 404);
+  });
+}
+
+function testS3Start(name: string, bucket: () => Promise<S3Bucket>): void {
+  test(`${name}: a start says plainly what is missing`, async () => {
+    const { settings, credentials } = await bucket();
+    const refusal = (change: Partial<S3Settings>, by: Partial<FixedCredentials> = {}) =>
+      openS3Storage({
+        settings: { ...settings, ...change },
+        credentials: { ...credentials, ...by },
+      }).then(
+        () => assert.fail('the start succeeded'),
+        (error: Error) => `${error.name}: ${error.message}`,
+      );
+    assert.match(await refusal({}, { secretAccessKey: 'wrong' }), /^UsageError: .*secret key is w/);
+    assert.match(await refusal({}, { accessKeyId: 'stranger' }), /^UsageError: .*access key/);
+    const unreachable = await refusal({ endpoint: 'http://127.0.0.1:1' });
+    assert.match(unreachable, /^UsageError: .*ECONNREFUSED.*endpoint is right/);
+  });
+}
+
+async function linkTo(storage: Storage, id: string, seconds = LINK.seconds): Promise<string> {
+  const link = await storage.presign?.(id, { ...LINK, seconds });
+  assert.ok(link?.lasts);
+  return link.url;
+}

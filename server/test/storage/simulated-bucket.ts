@@ -1,0 +1,16 @@
+import { type SimulatedS3, startSimulatedS3 } from '../../../simulators/s3/s3.ts';
+import { parseS3Url } from '../../src/storage/s3/settings.ts';
+import type { S3Bucket } from './s3-conformance.ts';
+
+const ACCESS = { accessKeyId: 'test', secretAccessKey: 'testsecret' };
+
+/** A simulated S3 server with one bucket, which the caller closes. */
+export async function simulatedBucket(
+  prefix = 'a prefix/b',
+): Promise<S3Bucket & { s3: SimulatedS3; url: string }> {
+  const { accessKeyId: accessKey, secretAccessKey: secretKey } = ACCESS;
+  const credentials = [{ accessKey, secretKey }];
+  const s3 = await startSimulatedS3({ buckets: ['videos'], credentials });
+  const url = `s3://videos/${prefix}?endpoint=${s3.url}`;
+  return { s3, url, settings: parseS3Url(url), credentials: ACCESS };
+}

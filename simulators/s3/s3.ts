@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type ServerResponse,
+} from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createS3Faults, type S3Fault, type S3Faults } from './faults.ts';
+import { checkBodyHeaders, readResponse, receivedObject, type S3Object } from './objects.ts';
+import { errorBody, S3Refusal } from './refusal.ts';
+import { type S3Credentials, verifySignature } from './signature.ts';
+
+/** A running S3 server that keeps its objects in memory. */
+export interface SimulatedS3 extends AsyncDisposable {
+  /** `http://127.0.0.1:PORT` */
+  url: string;
+  /** The objects of each bucket by their keys; add or remove buckets as a test needs them. */
+  buckets: Map<string, Map<string, S3Object>>;
+  faults: S3Faults;
+  /** Who may use it; add others as a test needs them. */
+  credentials: S3Credentials[];
+  /** The access keys that are refused as expired. */
+  expired: Set<string>;
+  /** Sets the server's clock ahead of (or behind) the machine's. */
+  setClock(seconds: number): void;
+  /** Whether a PUT with If-None-Match is refused (501), as servers without it do. */
+  setConditional(isKnown: boolean): void;
+  /** Each request that arrived, such as `PUT /bucket/key`. */
+  requests: string[];
+}
+
+export interface SimulatedS3Options {
+  buckets: string[];
+  credentials: S3Credentials[];
+  region?: string;
+  port?: number;
+}
+
+/** What the server holds. */
+interface State
+  extends Pick<SimulatedS3, 'buckets' | 'faults' | 'credentials' | 'expired' | 'requests'> {
+  region: string;
+  aheadSeconds: number;
+  isConditional: boolean;
+}
+
+/** Serves the part of S3 that this service needs: PUT, GET, HEAD and DELETE of whole objects. */
+export async function startSimulatedS3(options: SimulatedS3Options): Promise<SimulatedS3> {
+  const { credentials, region = 'us-east-1' } = options;
+  const state: State = {
+    ...{ credentials, region, aheadSeconds: 0, isConditional: true },
+    buckets: new Map(options.buckets.map((name) => [name, new Map<string, S3Object>()])),
+    ...{ faults: createS3Faults(), expired: new Set<string>(), requests: [] },
+  };
+  const server = createServer((request, response) => {
+    response.on('error', () => {}); // a client may disconnect at any time
+    const exchange = { state, request, response };
+    serve(exchange).catch((error: unknown) => refuse(exchange, error));
+  });
+  server.on('checkContinue', (request, response) => {
+    response.writeContinue();
+    server.emit('request', request, response);
+  });
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    ...state,
+    url: `http://127.0.0.1:${portOf(server.address())}`,
+    setClock(seconds) {
+      state.aheadSeconds = seconds;
+    },
+    setConditional(isKnown) {
+      state.isConditional = isKnown;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+interface Exchange {
+  state: State;
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+async function serve(exchange: Exchange): Promise<void> {
+  const { state, request } = exchange;
+  const url = new URL(request.url ?? '/', 'http://simulator');
+  const { method = '', headers } = request;
+  state.requests.push(`${method} ${url.pathname}`);
+  const fault = state.faults.take(method);
+  if (fault?.kind === 'hang') return void request.resume();
+  if (fault?.kind === 'slow') await delay((fault.seconds ?? 1) * 1000);
+  if (fault?.kind === 'slow_down') throw new S3Refusal(503, 'SlowDown');
+  if (fault?.kind === 'denied') throw new S3Refusal(403, 'AccessDenied');
+  const payload = verifySignature(request, url, { ...state, nowMs: nowMs(state) });
+  const [bucket = '', ...segments] = url.pathname.slice(1).split('/').map(decodeURIComponent);
+  const objects = state.buckets.get(bucket);
+  if (!objects) throw new S3Refusal(404, 'NoSuchBucket');
+  const key = segments.join('/');
+  if (method === 'PUT') return put(exchange, { objects, key, payload, fault });
+  if (method === 'DELETE') {
+    objects.delete(key);
+    return send(exchange, { status: 204 }, fault);
+  }
+  const object = objects.get(key);
+  if (method !== 'GET' && method !== 'HEAD') throw new S3Refusal(405, 'MethodNotAllowed');
+  if (!object) throw new S3Refusal(404, 'NoSuchKey');
+  const { bytes, ...rest } = readResponse(object, headers, url.searchParams);
+  return send(exchange, { ...rest, ...(method === 'GET' && { bytes }) }, fault);
+}
+
+interface Target {
+  objects: Map<string, S3Object>;
+  key: string;
+  payload: string;
+  fault: S3Fault | undefined;
+}
+
+async function put(exchange: Exchange, { objects, key, payload, fault }: Target): Promise<void> {
+  const { state, request } = exchange;
+  const { headers } = request;
+  checkBodyHeaders(headers, payload);
+  const isNew = headers['if-none-match'] === '*';
+  if (isNew && !state.isConditional) throw new S3Refusal(501, 'NotImplemented');
+  if (fault?.kind === 'cut') return void request.once('data', () => request.socket.destroy());
+  const bytes = await buffer(request);
+  const object = receivedObject(
+    fault?.kind === 'altered' ? altered(bytes) : bytes,
+    headers,
+    payload,
+  );
+  // No await between the look and the set: of several puts at once, one succeeds.
+  if (isNew && objects.has(key)) throw new S3Refusal(412, 'PreconditionFailed');
+  objects.set(key, object);
+  send(exchange, { status: 200, headers: { etag: object.etag } }, fault);
+}
+
+interface S3Response {
+  status: number;
+  headers?: OutgoingHttpHeaders;
+  bytes?: Buffer;
+}
+
+function send(
+  { state, response }: Exchange,
+  { status, headers, bytes }: S3Response,
+  fault: S3Fault | undefined,
+): void {
+  if (fault?.kind === 'lost_response') return void response.socket?.destroy();
+  response.writeHead(status, { ...headers, date: dateOf(state) });
+  if (!bytes) return void response.end();
+  if (fault?.kind === 'cut') {
+    const half = bytes.subarray(0, Math.ceil(bytes.length / 2));
+    return void response.write(half, () => response.socket?.destroy());
+  }
+  response.end(fault?.kind === 'altered' ? altered(bytes) : bytes);
+}
+
+function refuse({ state, request, response }: Exchange, error: unknown): void {
+  if (response.headersSent || request.socket.destroyed) return void response.destroy();
+  const refusal = error instanceof S3Refusal ? error : new S3Refusal(500, 'InternalError');
+  request.resume(); // or a large body hides the response
+  const headers = { 'content-type': 'application/xml', date: dateOf(state) };
+  response.writeHead(refusal.status, headers);
+  response.end(request.method === 'HEAD' ? undefined : errorBody(refusal));
+}
+
+function altered(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  if (copy.length > 0) copy[0] = (copy[0] ?? 0) ^ 1;
+  return copy;
+}
+
+function nowMs({ aheadSeconds }: State): number {
+  return Date.now() + aheadSeconds * 1000;
+}
+
+function dateOf(state: State): string {
+  return new Date(nowMs(state)).toUTCString();
+}
+
+function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
+  if (address === null || typeof address === 'string') throw new Error('not a network port');
+  return address.port;
+}

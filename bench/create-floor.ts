@@ -4,9 +4,9 @@ import { priceOf } from '../server/src/catalog/price.ts';
 import type { GenerationRequest } from '../server/src/catalog/request.ts';
 import { openDatabase } from '../server/src/database/database.ts';
 import { createLog } from '../server/src/kernel/log.ts';
-import { openQueue } from '../server/src/queue/queue.ts';
 import { createTask } from '../server/src/tasks/create/create.ts';
 import { fingerprintOf } from '../server/src/tasks/create/fingerprint.ts';
+import { openWakeUps } from '../server/src/wake-ups/wake-ups.ts';
 import { serveRequests } from './program.ts';
 import { measure, type Sample } from './sample.ts';
 
@@ -33,8 +33,8 @@ serveRequests<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
   const log = createLog({ level: 'warn' });
   const { databaseUrl: url, connections, accountIds } = setup;
   const db = openDatabase({ url, connections, log });
-  const queue = await openQueue({ url, db, log, work: false });
-  const deps = { db, queue, log, providerName: 'local', createWaitSeconds: 0 };
+  const wakeUps = openWakeUps({ url, db, log });
+  const deps = { db, wakeUps, log, providerName: 'local', createWaitSeconds: 0 };
   const fingerprint = fingerprintOf({ prompt: REQUEST.prompt, model: REQUEST.model });
   const price = priceOf(REQUEST);
   if (!price) throw new Error('the request has no price');
@@ -44,13 +44,10 @@ serveRequests<CreateFloorSetup, { seconds: number }, Sample>(async (setup) => {
     turn += 1;
     const idempotencyKey = crypto.randomUUID();
     const binding = { accountId, surface: 'api', idempotencyKey, fingerprint };
-    await createTask(deps, binding, REQUEST, price);
+    await createTask(deps, { binding, request: REQUEST, price });
   };
   return {
     handle: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),
-    close: async () => {
-      await queue.close();
-      await db.close();
-    },
+    close: () => db.close(),
   };
 });

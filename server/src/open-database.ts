@@ -5,7 +5,6 @@ import { checkSchema, migrate } from './database/migrate.ts';
 import { requireSameServer, requireServer } from './database/server.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
-import { installQueue } from './queue/queue.ts';
 
 /** For operator commands: a listing of many rows may take longer than a request. */
 const COMMAND_POOL = { connections: 4, statementSeconds: 30 };
@@ -58,7 +57,6 @@ export async function openConfiguredDatabase(
     if (migrates || embedded?.created) {
       // Nobody waits for the migrations of a new database.
       await migrate(directUrl, embedded?.created ? {} : { report });
-      await installQueue(directUrl);
     } else {
       await checkSchema(directUrl);
     }

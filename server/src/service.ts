@@ -29,7 +29,6 @@ import {
 import { type Closures, openClosures } from './providers/host/closures.ts';
 import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
-import { openQueue, type Queue } from './queue/queue.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { type Links, openLinks } from './storage/links.ts';
@@ -44,6 +43,7 @@ import { createWaiting } from './tasks/create/waiting.ts';
 import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
+import { openWakeUps, type WakeUps } from './wake-ups/wake-ups.ts';
 
 /** Milliseconds of a clock that never goes back. */
 const monotonic = () => performance.now();
@@ -106,8 +106,7 @@ async function startRoles(
   let isStarted = false;
   healthRoutes(metrics.app, { isReady: async () => isStarted && (await isReady(db)) });
   await listenForMetrics(config, metrics, closers);
-  const queue = await openQueue({ url: opened.directUrl, db, log, work: works });
-  closers.push(() => queue.close());
+  const wakeUps = openWakeUps({ url: opened.directUrl, db, log });
   const storage = instrumentedStorage(await openStorage(config.storage, log));
   let publicUrl = config.publicUrl ?? '';
   const { deliverySeconds } = config;
@@ -130,7 +129,7 @@ async function startRoles(
   const resultFetch = fetchFrom(providerHosts);
   const closures = openClosures({ db, log });
   const fetches = { inputFetch, resultFetch };
-  const shared = { db, queue, storage, links, log, scratch, ...fetches, metrics, closures };
+  const shared = { db, wakeUps, storage, links, log, scratch, ...fetches, metrics, closures };
   const providers = await openProviders(config, shared, closers);
   const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
   let url: string | undefined;
@@ -149,10 +148,10 @@ async function listenForClients(
   shared: SharedDeps & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, queue, storage, links, log, metrics, providers } = shared;
+  const { db, wakeUps, storage, links, log, metrics, providers } = shared;
   const waiting = createWaiting({ db, log });
   const app = await createApp({
-    ...{ db, queue, storage, links, log, providers, waiting },
+    ...{ db, wakeUps, storage, links, log, providers, waiting },
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
     clientHosts: config.clientHosts,
@@ -206,7 +205,7 @@ async function closeWithin(seconds: number, app: FastifyInstance): Promise<void>
 /** Dependencies that several parts of the service share. */
 interface SharedDeps {
   db: Database;
-  queue: Queue;
+  wakeUps: WakeUps;
   storage: Storage;
   links: Links;
   log: Log;
@@ -264,7 +263,7 @@ function buildWorker(
     pause: (seconds) => delay(seconds * 1000),
   });
   const worker = createWorker({
-    ...{ db, queue: shared.queue, log, providers },
+    ...{ db, wakeUps: shared.wakeUps, log, providers },
     steps: instrumentedSteps(steps),
   });
   closers.push(() => worker.stop(config.shutdownSeconds));

@@ -2,10 +2,10 @@ import path from 'node:path';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createKey } from '../src/accounts/api-keys.ts';
 import { type AppDeps, createApp } from '../src/http/app.ts';
-import { openQueue } from '../src/queue/queue.ts';
 import { diskStorage } from '../src/storage/disk.ts';
 import { openLinks } from '../src/storage/links.ts';
 import { createWaiting } from '../src/tasks/create/waiting.ts';
+import { openWakeUps } from '../src/wake-ups/wake-ups.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -29,11 +29,11 @@ export async function openTestApp(
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const { db } = database;
-  const queue = await openQueue({ url: database.url, db, log: quiet, work: false });
+  const wakeUps = openWakeUps({ url: database.url, db, log: quiet });
   const { deliverySeconds = 60 } = options;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => 'http://media.test' });
   const deps: AppDeps = {
-    ...{ db, queue, links, log: quiet, createWaitSeconds: 0, providerName: 'local' },
+    ...{ db, wakeUps, links, log: quiet, createWaitSeconds: 0, providerName: 'local' },
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
@@ -51,7 +51,6 @@ export async function openTestApp(
     },
     async close() {
       await app.close();
-      await queue.close();
       await database.close();
       await folder[Symbol.asyncDispose]();
     },

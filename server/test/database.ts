@@ -7,7 +7,6 @@ import pg from 'pg';
 import { type Database, openDatabase, statement } from '../src/database/database.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { createLog } from '../src/kernel/log.ts';
-import { installQueue } from '../src/queue/queue.ts';
 
 /** Silent, so that a test run prints nothing but its results. */
 export const quiet = createLog({ level: 'silent' });
@@ -109,7 +108,6 @@ async function makeTemplate(client: pg.Client, url: string, template: string): P
   await client.query(`drop database if exists ${unfinished} with (force)`);
   await client.query(`create database ${unfinished}`);
   await migrate(withDatabase(url, unfinished));
-  await installQueue(withDatabase(url, unfinished));
   await client.query(`alter database ${unfinished} rename to ${template}`);
 }
 

@@ -4,14 +4,15 @@ import { type Database, type Queryable, statement } from '../src/database/databa
 import { audit } from '../src/operator/audit.ts';
 import { openClosures } from '../src/providers/host/closures.ts';
 import type { Provider } from '../src/providers/provider.ts';
-import { openQueue, type Queue } from '../src/queue/queue.ts';
 import { currentAttempt } from '../src/tasks/attempts/attempts.ts';
-import { type Binding, type CreateDeps, createTask } from '../src/tasks/create/create.ts';
+import { type CreateDeps, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
+import type { Binding, Order } from '../src/tasks/create/order.ts';
 import { FREE } from '../src/tasks/lease.ts';
 import { type SubmitStepDeps, submitTask } from '../src/tasks/steps/submit.ts';
 import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';
 import { LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
+import { openWakeUps, type WakeUps } from '../src/wake-ups/wake-ups.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
 
@@ -29,28 +30,25 @@ export const REQUEST: GenerationRequest = {
 };
 export const PRICE = { credits: 250, version: 1 };
 
-/** A database of its own with a real queue, and what a create needs. */
+/** A database of its own, and what a create needs. */
 export interface TaskFixture {
   database: TestDatabase;
   db: Database;
-  queue: Queue;
+  wakeUps: WakeUps;
   deps: CreateDeps;
   close(): Promise<void>;
   /** Closes, and asserts that the audit finds nothing after all that the tests did. */
   closeAudited(): Promise<void>;
 }
 
-export async function openTaskFixture(options: { work?: boolean } = {}): Promise<TaskFixture> {
+export async function openTaskFixture(): Promise<TaskFixture> {
   const database = await createTestDatabase();
   const { db, url } = database;
-  const queue = await openQueue({ url, db, log: quiet, work: options.work ?? false });
-  const deps = { db, queue, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
-  const close = async () => {
-    await queue.close();
-    await database.close();
-  };
+  const wakeUps = openWakeUps({ url, db, log: quiet });
+  const deps = { db, wakeUps, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
+  const close = () => database.close();
   return {
-    ...{ database, db, queue, deps, close },
+    ...{ database, db, wakeUps, deps, close },
     async closeAudited() {
       const books = await audit(db);
       await close();
@@ -69,11 +67,16 @@ export function bindingFor(
   return { accountId, surface: 'api', idempotencyKey, fingerprint };
 }
 
+/** What a create of the binding's request gets. */
+export function orderFor(binding: Binding, request = REQUEST, price = PRICE): Order {
+  return { binding, request, price };
+}
+
 /** A new task of a new customer, whose credits cover exactly this task. */
 export async function makeTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
   const { accountId } = await makeCustomer(fixture.db, PRICE.credits);
   const binding = bindingFor(accountId);
-  const { task } = await createTask({ ...fixture.deps, ...changes }, binding, REQUEST, PRICE);
+  const { task } = await createTask({ ...fixture.deps, ...changes }, orderFor(binding));
   return { task, binding };
 }
 

@@ -67,7 +67,7 @@ async function placesOf(text: string): Promise<string[]> {
   const tables = await sql<{ name: string }>(
     db,
     `select format('%I.%I', schemaname, tablename) as name from pg_tables
-     where schemaname in ('public', 'pgboss')`,
+     where schemaname = 'public'`,
   );
   assert.ok(tables.length > 10);
   const places: string[] = [];

@@ -228,13 +228,6 @@ function failToSerialise(): never {
   throw new TypeError("Cannot read properties of undefined (reading 'connections')");
 }
 
-test('network errors of the queue’s own pool are recognized by their code', () => {
-  const refused = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
-  assert.equal(isDatabaseUnavailable(refused), true);
-  const missing = Object.assign(new Error('connection file'), { code: 'ENOENT' });
-  assert.equal(isDatabaseUnavailable(missing), false);
-});
-
 /** Matches a DatabaseUnavailable that has pg's error as its cause and its text in the message. */
 function unavailable(expected: RegExp) {
   return (error: unknown) => {

@@ -288,13 +288,9 @@ function textOf(cause: unknown): string {
  * read-only standby, and a transaction that the server ended because it waited too long.
  */
 const UNAVAILABLE_STATES = /^(08|53|57|40|25006|25P03|25P04)/;
-/** For errors of the queue's own pool (pg-boss): they are not wrapped in DatabaseUnavailable. */
-const NETWORK_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)/;
 
 /** Whether the same work may succeed later: the database was unavailable or aborted it. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
-  if (!(error instanceof Error) || !('code' in error)) return false;
-  const codes = error instanceof pg.DatabaseError ? UNAVAILABLE_STATES : NETWORK_CODES;
-  return codes.test(String(error.code));
+  return error instanceof pg.DatabaseError && UNAVAILABLE_STATES.test(String(error.code));
 }

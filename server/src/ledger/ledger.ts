@@ -31,9 +31,7 @@ export async function reserve(
   const { accountId, taskId, credits } = reservation;
   const refuse = (error: unknown): never => {
     if (violatedConstraint(error) !== 'available_not_negative') throw error;
-    throw new ApiError('insufficient_credits', 'Not enough paid credits for this request.', {
-      details: { required_credits: credits },
-    });
+    throw insufficientCredits(credits);
   };
   if (await reserveIfUpToDate(tx, reservation).catch(refuse)) return;
   const balance = { accountId, kind: 'paid' } as const;
@@ -41,6 +39,13 @@ export async function reserve(
   const sides = { source: 'available', target: 'reserved' } as const;
   const move = { ...balance, ...sides, credits, reason: 'reserve' } as const;
   await transfer(tx, { ...move, reference: `reserve:${taskId}` }).catch(refuse);
+}
+
+/** The error of a request that costs more than the account has. */
+export function insufficientCredits(credits: number): ApiError {
+  return new ApiError('insufficient_credits', 'Not enough paid credits for this request.', {
+    details: { required_credits: credits },
+  });
 }
 
 /**

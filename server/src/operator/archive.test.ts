@@ -7,8 +7,7 @@ import {
   bindingFor,
   claimTask,
   makeHeldTask,
-  PRICE,
-  REQUEST,
+  orderFor,
   recordAccepted,
   sql,
   type TaskFixture,
@@ -156,7 +155,7 @@ test('a create that runs while its task is archived starts no other', async () =
   const binding = { ...bindingFor(customer.accountId, key, PROMPT) };
   const [moved, ...created] = await Promise.all([
     archive(),
-    ...Array.from({ length: 8 }, () => createTask(api.deps, binding, REQUEST, PRICE)),
+    ...Array.from({ length: 8 }, () => createTask(api.deps, orderFor(binding))),
   ]);
   assert.equal(moved.archived, 1);
   assert.deepEqual(
@@ -285,7 +284,7 @@ test('runs, reads, creates and an erasure at once: no task is lost, and no text 
 
 test('the job of an archived task belongs to no other attempt', async () => {
   const fixture = {
-    ...{ database: api.database, db, queue: api.deps.queue },
+    ...{ database: api.database, db, wakeUps: api.deps.wakeUps },
     deps: { ...api.deps, providerName: 'local', createWaitSeconds: 20 },
   } as unknown as TaskFixture;
   const customer = await api.customer(10_000);

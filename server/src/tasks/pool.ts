@@ -5,11 +5,10 @@ import type { Task } from './task.ts';
 /** A bounded set of tasks that this process works on at once. */
 export interface Pool {
   /**
-   * Claims due tasks for the free places and starts them. Calls during a claim share the next one.
+   * Claims due tasks for the free places and starts them; without a free place, as soon as there is
+   * one. Calls during a claim share the next one.
    */
   fill(): Promise<void>;
-  /** Fills the pool once it has a free place; resolves after that. */
-  fillWhenFree(): Promise<void>;
   /** Works on a task that is leased already, unless no place is free. */
   take(task: Task): boolean;
   /** Resolves when a claim under way has ended, and then all tasks have. */
@@ -31,11 +30,9 @@ interface PoolOptions {
 export function createPool(options: PoolOptions): Pool {
   const { name, places, log, stopping, claim, work } = options;
   const inProgress = new Set<Promise<void>>();
-  let freed = Promise.withResolvers<void>();
-  stopping.addEventListener('abort', () => freed.resolve());
   let filling: Promise<void> | undefined;
   let isAskedAgain = false;
-  /** Whether the last claim filled all places, so that more tasks may be due. */
+  /** Whether there was no place for more tasks, which may be due. */
   let mayHaveMore = false;
 
   const start = (task: Task) => {
@@ -43,15 +40,17 @@ export function createPool(options: PoolOptions): Pool {
     const working = work(task).finally(() => {
       inProgress.delete(working);
       report('place', { pool: name, change: -1, places });
-      freed.resolve();
-      freed = Promise.withResolvers<void>();
       if (mayHaveMore) void fill();
     });
     inProgress.add(working);
   };
   const claimOnce = async () => {
     const free = places - inProgress.size;
-    if (free === 0 || stopping.aborted) return;
+    if (stopping.aborted) return;
+    if (free === 0) {
+      mayHaveMore = true;
+      return;
+    }
     const startedAt = performance.now();
     const tasks = await claim(free);
     report('claim', { pool: name, tasks: tasks.length, seconds: secondsSince(startedAt) });
@@ -75,10 +74,6 @@ export function createPool(options: PoolOptions): Pool {
   };
   return {
     fill,
-    async fillWhenFree() {
-      while (inProgress.size >= places && !stopping.aborted) await freed.promise;
-      await fill();
-    },
     take(task) {
       const isFree = inProgress.size < places && !stopping.aborted;
       if (isFree) start(task);

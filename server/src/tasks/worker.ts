@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Provider } from '../providers/provider.ts';
-import { QUEUE_NAMES, type Queue, type QueueName } from '../queue/queue.ts';
+import type { WakeUps } from '../wake-ups/wake-ups.ts';
 import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
 import { createClaimRules } from './claim-rules.ts';
 import { release, renew } from './lease.ts';
@@ -26,9 +26,6 @@ const PLACES: Record<WorkerPool, number> = {
 };
 const SWEEP_SECONDS = 0.5;
 
-/** The worker pool that the wake-ups of a queue are for. */
-const POOL_OF_QUEUE: Record<QueueName, WorkerPool> = { task: 'submit', ingest: 'ingest' };
-
 /** Runs the steps of tasks. */
 export interface Worker {
   start(): Promise<void>;
@@ -40,7 +37,7 @@ export interface Worker {
 
 interface WorkerDeps {
   db: Database;
-  queue: Queue;
+  wakeUps: Pick<WakeUps, 'listen'>;
   log: Log;
   steps: Steps;
   /** The worker claims tasks of these providers only, and leaves the others to other processes. */
@@ -48,11 +45,11 @@ interface WorkerDeps {
 }
 
 /**
- * Claims and runs due tasks. A wake-up of the queue makes it claim at once. Each pool also claims
+ * Claims and runs due tasks. A wake-up makes a pool claim at once. Each pool also claims
  * twice a second: tasks that were postponed, and those that a killed process had leased.
  */
 export function createWorker(deps: WorkerDeps): Worker {
-  const { db, queue, log, steps } = deps;
+  const { db, wakeUps, log, steps } = deps;
   const own = { id: crypto.randomUUID(), providers: [...deps.providers.keys()] };
   const rules = createClaimRules({
     ...{ providers: own.providers, ingestPlaces: PLACES.ingest },
@@ -108,10 +105,7 @@ export function createWorker(deps: WorkerDeps): Worker {
   };
   return {
     async start() {
-      for (const queueName of QUEUE_NAMES) {
-        const pool = pools[POOL_OF_QUEUE[queueName]];
-        await queue.work(queueName, () => pool.fillWhenFree());
-      }
+      wakeUps.listen((wakeUp) => void pools[wakeUp].fill(), stopping.signal);
       const reporting = { log, name: 'report of this worker', signal: stopping.signal };
       startInterval(REPORT_SECONDS, reporting, report);
       for (const name of WORKER_POOLS) {
@@ -123,7 +117,6 @@ export function createWorker(deps: WorkerDeps): Worker {
     },
     async stopClaiming() {
       stopping.abort();
-      await queue.stopWorking();
       await reportGone(db, own.id).catch(() => {}); // other workers see it after a while
     },
     async stop(seconds) {

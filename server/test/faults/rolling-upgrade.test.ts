@@ -177,7 +177,6 @@ test('processes of a previous commit and of this one serve side by side', {
   const previous = await checkOut(cleanup, PREVIOUS ?? '', folder);
   await sql(database.db, 'drop schema public cascade');
   await sql(database.db, 'create schema public');
-  await sql(database.db, 'drop schema pgboss cascade');
   const oldApi = await start('api', previous);
   const oldWorker = await start('worker', previous);
   const keys = await makeKeys(previous, env);

@@ -12,7 +12,7 @@ const LAYERS = [
   ['kernel'],
   ['database'],
   ['outbound', 'media'],
-  ['catalog', 'ledger', 'storage', 'queue'],
+  ['catalog', 'ledger', 'storage', 'wake-ups'],
   ['providers'],
   ['tasks', 'accounts'],
   ['operator'],

@@ -6,7 +6,7 @@ import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting
 import { publicColumns, readTasks, type Task, videoTask } from '../../src/tasks/task.ts';
 import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
-import { bindingFor, PRICE, REQUEST } from '../task-fixtures.ts';
+import { bindingFor, orderFor, REQUEST } from '../task-fixtures.ts';
 import { LINKS, LOST_WAKE_UPS, PICTURES, pictureUrl } from './fake-deps.ts';
 import type { ClientObservation } from './observations.ts';
 import type { Process } from './scheduler/process.ts';
@@ -102,12 +102,12 @@ async function post(
 ): Promise<Observed> {
   const { createWaitSeconds } = simulation.settings;
   const deps = {
-    ...{ db: api.db, queue: LOST_WAKE_UPS, log: quiet, createWaitSeconds },
+    ...{ db: api.db, wakeUps: LOST_WAKE_UPS, log: quiet, createWaitSeconds },
     providerName: simulation.providerState.profile.name,
   };
   const binding = bindingFor(simulation.accountId, key, request.prompt);
   try {
-    const { kind, task } = await createTask(deps, binding, request, PRICE);
+    const { kind, task } = await createTask(deps, orderFor(binding, request));
     if (kind === 'replayed') return boundTo(key, task);
     return boundTo(
       key,

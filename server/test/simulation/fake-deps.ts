@@ -4,9 +4,9 @@ import type { Measurer } from '../../src/media/measure.ts';
 import type { Measurement, MediaFacts } from '../../src/media/measurement.ts';
 import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { OutboundError } from '../../src/outbound/refusal.ts';
-import type { Queue } from '../../src/queue/queue.ts';
 import type { Links } from '../../src/storage/links.ts';
 import { ObjectMissing, type Storage } from '../../src/storage/storage.ts';
+import type { WakeUps } from '../../src/wake-ups/wake-ups.ts';
 import { ConnectionLost, type Process } from './scheduler/process.ts';
 
 /** What the URLs of clients lead to. */
@@ -78,11 +78,5 @@ export const LINKS: Links = {
   attemptOf: (_provider, segment) => segment,
 };
 
-/** A queue that loses all wake-ups: workers must find due tasks by their rows. */
-export const LOST_WAKE_UPS: Queue = {
-  enqueue: async () => {},
-  wake: () => {},
-  work: async () => {},
-  stopWorking: async () => {},
-  close: async () => {},
-};
+/** Loses all wake-ups: workers must find due tasks by their rows. */
+export const LOST_WAKE_UPS: WakeUps = { send: () => {}, listen: () => {} };

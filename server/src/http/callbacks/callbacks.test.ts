@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { openTestApp, type TestApp } from '../../../test/app.ts';
+import { LOST_WAKE_UPS } from '../../../test/simulation/fake-deps.ts';
 import { makeHeldTask, scriptedProvider } from '../../../test/task-fixtures.ts';
 import type { Provider } from '../../providers/provider.ts';
 import { createApp } from '../app.ts';
@@ -43,11 +44,11 @@ after(async () => {
 });
 
 async function heldAttempt(): Promise<{ path: string }> {
-  const { db, queue } = tested.deps;
+  const { db } = tested.deps;
   const deps = { ...tested.deps, providerName: 'scripted' };
   const close = async () => {};
   const fixture = {
-    ...{ database: tested.database, db, queue, deps },
+    ...{ database: tested.database, db, wakeUps: LOST_WAKE_UPS, deps },
     close,
     closeAudited: close,
   };

@@ -12,14 +12,14 @@ import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
 import { type CreateClosures, createUnlessClosed } from '../../tasks/create/closed.ts';
 import {
-  type Binding,
   type CreateDeps,
-  createTask,
   KEY_OF_CALLER,
   type KnownKey,
   replay,
 } from '../../tasks/create/create.ts';
+import { openCreates } from '../../tasks/create/create-together.ts';
 import { fingerprintOf, type Json } from '../../tasks/create/fingerprint.ts';
+import type { Binding } from '../../tasks/create/order.ts';
 import { awaitResponse } from '../../tasks/create/response.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
@@ -78,6 +78,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
       argumentOf: wellFormedKeyOf,
     };
     const { admit, rowOf } = fusedRead<CreateColumns>(gate, 'admit_create', read);
+    const create = openCreates(deps);
     api.decorateRequest('binding');
     api.route<{ Body: GenerationRequest }>({
       ...createGeneration.description,
@@ -94,7 +95,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
         if (!binding) throw new Error('the check of the Idempotency-Key did not run');
         const price = checkRequest(body, clientHosts);
         const created = await createUnlessClosed(db, providerName, rowOf(request), () =>
-          createTask(deps, binding, body, price),
+          create({ binding, request: body, price }),
         );
         if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
         report('credits', { movement: 'reserve', credits: price.credits });

@@ -6,17 +6,22 @@ import {
   claimTask,
   makeTask,
   openTaskFixture,
+  orderFor,
   PRICE,
   REQUEST,
   sql,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
+import type { Price } from '../../catalog/price.ts';
+import type { GenerationRequest } from '../../catalog/request.ts';
 import { type Database, openDatabase } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
-import { type Binding, type Created, createTask } from './create.ts';
+import { type CreateDeps, type Created, createTask } from './create.ts';
+import { openCreates } from './create-together.ts';
+import type { Binding, Order } from './order.ts';
 
 let fixture: TaskFixture;
 let db: Database;
@@ -27,9 +32,11 @@ before(async () => {
 });
 after(() => fixture.closeAudited());
 
-function create(binding: Binding, request = REQUEST): Promise<Created> {
-  return createTask(fixture.deps, binding, request, PRICE);
-}
+/** Both ways of a create keep the same promises. */
+const WAYS: Record<string, (deps: CreateDeps) => (order: Order) => Promise<Created>> = {
+  'creates with a transaction each': (deps) => (order) => createTask(deps, order),
+  'creates that share transactions': openCreates,
+};
 
 /** Fails a task that no provider accepted and that was not announced: its key is released. */
 async function failAndRelease(taskId: string): Promise<Task> {
@@ -58,39 +65,61 @@ function sharedTask(outcomes: Created[]): Task {
   return first.task;
 }
 
-test('identical creates at the same time reserve once, also if the credits cover only one', async () => {
-  for (const count of [2, 20]) {
-    const { accountId } = await makeCustomer(db, PRICE.credits);
-    const binding = bindingFor(accountId);
-    const outcomes = await Promise.all(Array.from({ length: count }, () => create(binding)));
-    const task = sharedTask(outcomes);
-    assert.deepEqual(await tasksOf(accountId), [task.id]);
-    assert.deepEqual((await balances(db, accountId)).paid, {
-      available: 0,
-      reserved: PRICE.credits,
+type Way = (typeof WAYS)[string];
+type Create = (binding: Binding, request?: GenerationRequest, price?: Price) => Promise<Created>;
+
+/** Runs a test with each way. */
+function testBoth(
+  title: string,
+  work: (both: { way: Way; create: Create }) => Promise<void>,
+): void {
+  for (const [name, way] of Object.entries(WAYS)) {
+    test(`${title}: ${name}`, () => {
+      const create = way(fixture.deps);
+      return work({ way, create: (...order) => create(orderFor(...order)) });
     });
   }
-});
+}
 
-test('when creates with one key and different bodies run at once, one body gets the task and the others conflict', async () => {
-  const { accountId } = await makeCustomer(db, PRICE.credits * 10);
-  const key = crypto.randomUUID();
-  const attempts = Array.from({ length: 10 }, (_, i) =>
-    create(bindingFor(accountId, key, `body ${i % 5}`)),
-  );
-  const outcomes = await Promise.allSettled(attempts);
-  const good = outcomes.filter((outcome) => outcome.status === 'fulfilled');
-  sharedTask(good.map(({ value }) => value));
-  assert.equal(good.length, 2, 'two creates had the body that got the task');
-  for (const outcome of outcomes) {
-    if (outcome.status === 'fulfilled') continue;
-    assert.ok(outcome.reason instanceof ApiError);
-    assert.equal(outcome.reason.code, 'idempotency_conflict');
-  }
-  assert.equal((await balances(db, accountId)).paid.reserved, PRICE.credits);
-});
+testBoth(
+  'identical creates at the same time reserve once, also if the credits cover only one',
+  async ({ create }) => {
+    for (const count of [2, 20]) {
+      const { accountId } = await makeCustomer(db, PRICE.credits);
+      const binding = bindingFor(accountId);
+      const outcomes = await Promise.all(Array.from({ length: count }, () => create(binding)));
+      const task = sharedTask(outcomes);
+      assert.deepEqual(await tasksOf(accountId), [task.id]);
+      assert.deepEqual((await balances(db, accountId)).paid, {
+        available: 0,
+        reserved: PRICE.credits,
+      });
+    }
+  },
+);
 
-test('parallel creates of an account never reserve more than it has', async () => {
+testBoth(
+  'when creates with one key and different bodies run at once, one body gets the task and the others conflict',
+  async ({ create }) => {
+    const { accountId } = await makeCustomer(db, PRICE.credits * 10);
+    const key = crypto.randomUUID();
+    const attempts = Array.from({ length: 10 }, (_, i) =>
+      create(bindingFor(accountId, key, `body ${i % 5}`)),
+    );
+    const outcomes = await Promise.allSettled(attempts);
+    const good = outcomes.filter((outcome) => outcome.status === 'fulfilled');
+    sharedTask(good.map(({ value }) => value));
+    assert.equal(good.length, 2, 'two creates had the body that got the task');
+    for (const outcome of outcomes) {
+      if (outcome.status === 'fulfilled') continue;
+      assert.ok(outcome.reason instanceof ApiError);
+      assert.equal(outcome.reason.code, 'idempotency_conflict');
+    }
+    assert.equal((await balances(db, accountId)).paid.reserved, PRICE.credits);
+  },
+);
+
+testBoth('parallel creates of an account never reserve more than it has', async ({ create }) => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 4);
   const attempts = Array.from({ length: 20 }, () => create(bindingFor(accountId)));
   const outcomes = await Promise.allSettled(attempts);
@@ -102,7 +131,7 @@ test('parallel creates of an account never reserve more than it has', async () =
   assert.deepEqual((await balances(db, accountId)).paid, { available: 0, reserved: 1000 });
 });
 
-test('two accounts may use the same key', async () => {
+testBoth('two accounts may use the same key', async ({ create }) => {
   const [ada, grace] = [await makeCustomer(db, 250), await makeCustomer(db, 250)];
   const first = await create(bindingFor(ada.accountId, 'same-key'));
   const second = await create(bindingFor(grace.accountId, 'same-key', 'another body'));
@@ -110,7 +139,7 @@ test('two accounts may use the same key', async () => {
   assert.notEqual(first.task.id, second.task.id);
 });
 
-test('a create that the credits do not cover binds no key', async () => {
+testBoth('a create that the credits do not cover binds no key', async ({ create }) => {
   const { accountId } = await makeCustomer(db, PRICE.credits - 1);
   const key = crypto.randomUUID();
   const attempts = Array.from({ length: 5 }, () => create(bindingFor(accountId, key)));
@@ -119,11 +148,14 @@ test('a create that the credits do not cover binds no key', async () => {
   }
   assert.deepEqual(await tasksOf(accountId), []);
   const other = bindingFor(accountId, key, 'a cheaper body');
-  const cheaper = await createTask(fixture.deps, other, REQUEST, { credits: 10, version: 1 });
+  const cheaper = await createTask(
+    fixture.deps,
+    orderFor(other, REQUEST, { credits: 10, version: 1 }),
+  );
   assert.equal(cheaper.kind, 'created');
 });
 
-test('a key keeps its task when the task is held', async () => {
+testBoth('a key keeps its task when the task is held', async ({ create }) => {
   const { accountId } = await makeCustomer(db, PRICE.credits);
   const binding = bindingFor(accountId);
   const { task } = await create(binding);
@@ -136,20 +168,23 @@ test('a key keeps its task when the task is held', async () => {
   assert.equal(replayed.task.phase, 'held');
 });
 
-test('a released key starts a new task for the same body and still refuses another body', async () => {
-  const { task, binding } = await makeTask(fixture);
-  const failed = await failAndRelease(task.id);
-  assert.equal(failed.error_code, 'not_accepted');
-  const other = { ...binding, fingerprint: Buffer.alloc(32) };
-  await assert.rejects(create(other), { code: 'idempotency_conflict' });
-  const again = await create(binding);
-  assert.equal(again.kind, 'created');
-  assert.deepEqual(await tasksOf(binding.accountId), [task.id, again.task.id]);
-  const replayed = await create(binding);
-  assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', again.task.id]);
-});
+testBoth(
+  'a released key starts a new task for the same body and still refuses another body',
+  async ({ create }) => {
+    const { task, binding } = await makeTask(fixture);
+    const failed = await failAndRelease(task.id);
+    assert.equal(failed.error_code, 'not_accepted');
+    const other = { ...binding, fingerprint: Buffer.alloc(32) };
+    await assert.rejects(create(other), { code: 'idempotency_conflict' });
+    const again = await create(binding);
+    assert.equal(again.kind, 'created');
+    assert.deepEqual(await tasksOf(binding.accountId), [task.id, again.task.id]);
+    const replayed = await create(binding);
+    assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', again.task.id]);
+  },
+);
 
-test('20 parallel creates with a released key make exactly one task', async () => {
+testBoth('20 parallel creates with a released key make exactly one task', async ({ create }) => {
   for (let round = 0; round < 5; round += 1) {
     const { task, binding } = await makeTask(fixture);
     await failAndRelease(task.id);
@@ -161,7 +196,7 @@ test('20 parallel creates with a released key make exactly one task', async () =
   }
 });
 
-test('creates during the release of their key end with one live task', async () => {
+testBoth('creates during the release of their key end with one live task', async ({ create }) => {
   for (let round = 0; round < 10; round += 1) {
     const { task, binding } = await makeTask(fixture);
     const claimed = await claimTask(db, task.id);
@@ -180,16 +215,16 @@ test('creates during the release of their key end with one live task', async () 
   }
 });
 
-test('with a wait of 0 the task is announced from the start', async () => {
+testBoth('with a wait of 0 the task is announced from the start', async ({ way, create }) => {
   const { accountId } = await makeCustomer(db, 500);
   const waiting = await create(bindingFor(accountId));
   const deps = { ...fixture.deps, createWaitSeconds: 0 };
-  const atOnce = await createTask(deps, bindingFor(accountId), REQUEST, PRICE);
+  const atOnce = await way(deps)(orderFor(bindingFor(accountId)));
   assert.equal(waiting.task.announced_at, null);
   assert.notEqual(atOnce.task.announced_at, null);
 });
 
-test('the trace context of the request is stored with the task', async () => {
+testBoth('the trace context of the request is stored with the task', async ({ create }) => {
   const { accountId } = await makeCustomer(db, 500);
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   const traced = await create({ ...bindingFor(accountId), traceparent });
@@ -197,48 +232,44 @@ test('the trace context of the request is stored with the task', async () => {
   assert.equal((await create(bindingFor(accountId))).task.traceparent, null);
 });
 
-test('a given seed is kept; for -1 and without a seed, a random seed is recorded', async () => {
-  const { accountId } = await makeCustomer(db, 250 * 8);
-  const seedOf = async (seed?: number) => {
-    const { task } = await create(bindingFor(accountId), {
-      ...REQUEST,
-      ...(seed === undefined ? {} : { seed }),
-    });
-    return task.seed;
-  };
-  for (const seed of [0, 7, 4_294_967_295]) assert.equal(await seedOf(seed), seed);
-  const drawn = [await seedOf(-1), await seedOf(-1), await seedOf(), await seedOf()];
-  assert.equal(new Set(drawn).size, 4);
-  for (const seed of drawn) assert.ok(seed >= 0 && seed <= 4_294_967_295);
-});
+testBoth(
+  'a given seed is kept; for -1 and without a seed, a random seed is recorded',
+  async ({ create }) => {
+    const { accountId } = await makeCustomer(db, 250 * 8);
+    const seedOf = async (seed?: number) => {
+      const { task } = await create(bindingFor(accountId), {
+        ...REQUEST,
+        ...(seed === undefined ? {} : { seed }),
+      });
+      return task.seed;
+    };
+    for (const seed of [0, 7, 4_294_967_295]) assert.equal(await seedOf(seed), seed);
+    const drawn = [await seedOf(-1), await seedOf(-1), await seedOf(), await seedOf()];
+    assert.equal(new Set(drawn).size, 4);
+    for (const seed of drawn) assert.ok(seed >= 0 && seed <= 4_294_967_295);
+  },
+);
 
-test('a task, its reservation, its key and its wake-up are committed together or not at all', async () => {
-  const { accountId } = await makeCustomer(db, PRICE.credits);
-  const binding = bindingFor(accountId);
-  const queue = {
-    ...fixture.queue,
-    enqueue: async () => {
-      throw new Error('the queue failed');
-    },
-  };
-  await assert.rejects(createTask({ ...fixture.deps, queue }, binding, REQUEST, PRICE), {
-    code: 'service_busy',
-  });
-  assert.deepEqual(await tasksOf(accountId), []);
-  assert.equal((await balances(db, accountId)).paid.available, PRICE.credits);
-  const { kind, task } = await create(binding);
-  assert.equal(kind, 'created');
-  const jobs = await sql(db, `select 1 from pgboss.job where data->>'taskId' = $1`, [task.id]);
-  assert.equal(jobs.length, 1);
-});
+testBoth(
+  'a task, its reservation and its key are committed together or not at all',
+  async ({ way, create }) => {
+    const { accountId } = await makeCustomer(db, PRICE.credits);
+    const binding = bindingFor(accountId);
+    const deps = { ...fixture.deps, providerName: null as unknown as string };
+    await assert.rejects(way(deps)(orderFor(binding)), { code: 'service_busy' });
+    assert.deepEqual(await tasksOf(accountId), []);
+    assert.equal((await balances(db, accountId)).paid.available, PRICE.credits);
+    assert.equal((await create(binding)).kind, 'created');
+  },
+);
 
-test('without the database a create is service_busy', async () => {
+testBoth('without the database a create is service_busy', async ({ way }) => {
   const closed = openDatabase({
     url: fixture.database.url,
     connections: 1,
     log: fixture.deps.log,
   });
   await closed.close();
-  const attempt = createTask({ ...fixture.deps, db: closed }, bindingFor('acct_x'), REQUEST, PRICE);
+  const attempt = way({ ...fixture.deps, db: closed })(orderFor(bindingFor('acct_x')));
   await assert.rejects(attempt, { code: 'service_busy', retryAfterSeconds: 1 });
 });

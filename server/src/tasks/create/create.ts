@@ -1,6 +1,3 @@
-import { randomInt } from 'node:crypto';
-import type { Price } from '../../catalog/price.ts';
-import { type GenerationRequest, inputsOf } from '../../catalog/request.ts';
 import {
   type Database,
   namedStatement,
@@ -10,32 +7,22 @@ import {
   together,
 } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { newId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { reserve } from '../../ledger/ledger.ts';
-import type { Queue, QueueName } from '../../queue/queue.ts';
-import { readTasks, TASK_COLUMNS, type Task } from '../task.ts';
+import type { WakeUps } from '../../wake-ups/wake-ups.ts';
+import { readTasks, type Task } from '../task.ts';
 import { announce } from './announce.ts';
+import { insertTasks, newTask, wakeUpFor } from './insert.ts';
+import type { Binding, Order } from './order.ts';
 
 export interface CreateDeps {
   db: Database;
-  queue: Queue;
+  wakeUps: Pick<WakeUps, 'send'>;
   log: Log;
   /** The provider that new tasks are given to; it is recorded with each task. */
   providerName: string;
   /** How long a POST waits for the outcome of acceptance; with 0 each new task is announced. */
   createWaitSeconds: number;
-}
-
-/** An Idempotency-Key, its account and surface, and the fingerprint of its request. */
-export interface Binding {
-  accountId: string;
-  /** Where the request came in (C20). */
-  surface: string;
-  idempotencyKey: string;
-  fingerprint: Buffer;
-  /** The trace context of the request; the spans of the task's steps belong to its trace. */
-  traceparent?: string | undefined;
 }
 
 /**
@@ -85,15 +72,11 @@ const ROUNDS = 5;
  * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for a failure of
  * the service itself, since the reserve may have been committed (C8)
  */
-export async function createTask(
-  deps: CreateDeps,
-  binding: Binding,
-  request: GenerationRequest,
-  price: Price,
-): Promise<Created> {
+export async function createTask(deps: CreateDeps, order: Order): Promise<Created> {
+  const { binding } = order;
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
-      const task = await reserveAndInsert(deps, binding, request, price);
+      const task = await reserveAndInsert(deps, order);
       if (task) return { kind: 'created', task };
       const known = await readKey(deps.db, binding);
       const replayed = known && (await replay(deps.db, known, binding.fingerprint));
@@ -101,15 +84,18 @@ export async function createTask(
     }
     throw new Error(`the key was released ${ROUNDS} times during the create`);
   } catch (cause) {
-    if (cause instanceof ApiError) throw cause;
-    deps.log.error(
-      { err: cause },
-      'a create failed; the client learns the outcome if it retries with the same Idempotency-Key',
-    );
-    const message =
-      'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
-    throw new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
+    throw cause instanceof ApiError ? cause : failedCreate(deps.log, cause);
   }
+}
+
+/** The error of a create that failed for a reason of the service, whose outcome may be unknown. */
+export function failedCreate(log: Log, cause: unknown): ApiError {
+  log.error(
+    { err: cause },
+    'a create failed; the client learns the outcome if it retries with the same Idempotency-Key',
+  );
+  const message = 'Temporarily unavailable. Send the request again with the same Idempotency-Key.';
+  return new ApiError('service_busy', message, { cause, retryAfterSeconds: 1 });
 }
 
 const READ_KEY = statement(
@@ -123,24 +109,20 @@ async function readKey(db: Queryable, { accountId, surface, idempotencyKey }: Bi
   return known;
 }
 
-async function reserveAndInsert(
-  deps: CreateDeps,
-  binding: Binding,
-  request: GenerationRequest,
-  price: Price,
-): Promise<Task | undefined> {
-  const id = newId('task');
-  const queueName: QueueName = inputsOf(request).length > 0 ? 'ingest' : 'task';
+async function reserveAndInsert(deps: CreateDeps, order: Order): Promise<Task | undefined> {
+  const { binding, price } = order;
+  const { accountId } = binding;
+  const row = newTask(order);
+  const { id } = row;
   const task = await deps.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
-    const [, inserted] = await together(
-      reserve(tx, { accountId: binding.accountId, taskId: id, credits: price.credits }),
-      insertTask(tx, deps, { id, binding, request, price }),
-      deps.queue.enqueue(tx, queueName, id),
+    const [, [inserted]] = await together(
+      reserve(tx, { accountId, taskId: id, credits: price.credits }),
+      insertTasks(tx, deps, [row]),
     );
     return inserted;
   });
-  if (task) deps.queue.wake(queueName);
+  if (task) deps.wakeUps.send(wakeUpFor(order.request));
   return task;
 }
 
@@ -158,57 +140,6 @@ const BIND = namedStatement(
 async function bindKey(tx: Transaction, binding: Binding, taskId: string): Promise<boolean> {
   const rows = await tx.query(BIND, BIND.values({ ...binding, taskId }));
   return rows.length === 1;
-}
-
-const INSERT = namedStatement(
-  'task_insert',
-  [
-    'id',
-    'accountId',
-    'surface',
-    'idempotencyKey',
-    'request',
-    'seed',
-    'credits',
-    'priceVersion',
-    'provider',
-    'waitSeconds',
-    'traceparent',
-  ],
-  `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
-     price_version, provider, traceparent, wait_until, announced_at, due_at)
-   values (:id, :accountId, :surface, :idempotencyKey, 'reserved', :request, :seed, :credits,
-     :priceVersion, :provider, :traceparent, clock_now() + :waitSeconds * interval '1 second',
-     case when :waitSeconds = 0 then clock_now() end, clock_now())
-   returning ${TASK_COLUMNS}`,
-);
-
-const SEEDS = 2 ** 32;
-
-async function insertTask(
-  tx: Transaction,
-  { providerName, createWaitSeconds }: CreateDeps,
-  task: { id: string; binding: Binding; request: GenerationRequest; price: Price },
-): Promise<Task> {
-  const { request, price, binding } = task;
-  const drawn = request.seed === undefined || request.seed === -1;
-  const seed = drawn ? randomInt(SEEDS) : request.seed;
-  const values = INSERT.values({
-    id: task.id,
-    accountId: binding.accountId,
-    surface: binding.surface,
-    idempotencyKey: binding.idempotencyKey,
-    request: JSON.stringify(request),
-    seed,
-    credits: price.credits,
-    priceVersion: price.version,
-    provider: providerName,
-    waitSeconds: createWaitSeconds,
-    traceparent: binding.traceparent ?? null,
-  });
-  const [inserted] = await tx.query<Task>(INSERT, values);
-  if (!inserted) throw new Error(`${task.id} was not inserted`);
-  return inserted;
 }
 
 /** Reads a task that must exist. */

@@ -6,6 +6,7 @@ import {
   claimTask,
   makeSubmittingTask,
   openTaskFixture,
+  orderFor,
   PRICE,
   REQUEST,
   SUBMIT_TIMEOUT_SECONDS,
@@ -14,7 +15,7 @@ import {
   submitDeps,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
-import { type Database, openDatabase } from '../../database/database.ts';
+import { type Database, DatabaseUnavailable, openDatabase } from '../../database/database.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { FindOutcome, JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
 import { currentAttempt, insertAttempt } from '../attempts/attempts.ts';
@@ -130,7 +131,7 @@ test('a task whose request the provider rejects fails with the code, the message
     );
     assert.equal(await stateOfAttempt(task.id), 'rejected');
     assert.deepEqual(await paid(task), REFUNDED);
-    const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
+    const replayed = await createTask(fixture.deps, orderFor(binding));
     assert.equal(replayed.kind, 'replayed', 'the key stays bound');
   }
 });
@@ -147,7 +148,7 @@ test('a task that was not announced and is not accepted is refunded, and its key
     const next = moved(await submitTask(depsWith(thatReturns(outcome)), task));
     assert.equal(next.error_code, 'not_accepted');
     assert.equal(await stateOfAttempt(task.id), state);
-    const again = await createTask(fixture.deps, binding, REQUEST, PRICE);
+    const again = await createTask(fixture.deps, orderFor(binding));
     assert.equal(again.kind, 'created');
   }
 });
@@ -334,7 +335,7 @@ test('an announced held task fails when there is no job, and keeps its key', asy
   const next = moved(await findJobOf(deps, held, attempt));
   assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
   assert.deepEqual(await paid(held), REFUNDED);
-  const replayed = await createTask(fixture.deps, binding, REQUEST, PRICE);
+  const replayed = await createTask(fixture.deps, orderFor(binding));
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', held.id]);
 });
 
@@ -342,7 +343,7 @@ test('a held task that was not announced fails when there is no job, and release
   const { held, attempt, binding } = await heldTask();
   const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
   assert.equal(moved(await findJobOf(deps, held, attempt)).error_code, 'not_accepted');
-  assert.equal((await createTask(fixture.deps, binding, REQUEST, PRICE)).kind, 'created');
+  assert.equal((await createTask(fixture.deps, orderFor(binding))).kind, 'created');
 });
 
 test('a second attempt is impossible while one is in flight, unknown or accepted', async () => {
@@ -462,7 +463,7 @@ test('an outcome is recorded when the database can be reached again', async () =
     ...db,
     async transaction(work) {
       if (!isAway) return db.transaction(work);
-      throw Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' });
+      throw new DatabaseUnavailable(new Error('connection refused'));
     },
   };
   let pauses = 0;

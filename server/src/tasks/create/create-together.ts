@@ -1,0 +1,153 @@
+import {
+  DatabaseUnavailable,
+  namedStatement,
+  statement,
+  type Transaction,
+  together,
+} from '../../database/database.ts';
+import { batch } from '../../kernel/batch.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { insufficientCredits } from '../../ledger/ledger.ts';
+import { type LockedBalances, lockBalances } from '../../ledger/reserve-together.ts';
+import type { Task } from '../task.ts';
+import { type CreateDeps, type Created, createTask, failedCreate } from './create.ts';
+import { insertTasks, type NewTask, newTask, wakeUpFor } from './insert.ts';
+import type { Binding, Order } from './order.ts';
+
+/** How many creates may share a transaction. */
+const MAX_CREATES = 64;
+/** How many such transactions a process may run at once. */
+const MAX_TRANSACTIONS = 2;
+/** How many creates may wait for a transaction in a process. */
+const MAX_WAITING = 5000;
+const BUSY =
+  'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
+
+/**
+ * Makes a function that does the same as {@link createTask}. Creates that arrive together share a
+ * transaction (decisions/0020): first their keys are bound, then their balances are locked. Each
+ * create is decided as if they had come one after the other. A create that needs more than that,
+ * because its key is known or its balance must be brought up to date, is left to
+ * {@link createTask}.
+ */
+export function openCreates(deps: CreateDeps): (order: Order) => Promise<Created> {
+  const create = batch<Order, Outcome>({
+    maxItems: MAX_CREATES,
+    concurrency: MAX_TRANSACTIONS,
+    maxWaiting: MAX_WAITING,
+    tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
+    keyOf: ({ binding }) => nameOf(binding),
+    work: (orders) => createTogether(deps, orders),
+  });
+  return async (order) => {
+    const outcome = await create(order).catch((error: unknown) => {
+      if (error instanceof ApiError) throw error;
+      // The transaction may have committed.
+      if (error instanceof DatabaseUnavailable) throw failedCreate(deps.log, error);
+      deps.log.warn({ err: error }, 'creates that shared a transaction are done one by one');
+      return 'alone' as const;
+    });
+    if (outcome === 'alone') return createTask(deps, order);
+    if (outcome instanceof ApiError) throw outcome;
+    return { kind: 'created', task: outcome };
+  };
+}
+
+/** The new task; an error for its client; or `alone`: to be done by {@link createTask}. */
+type Outcome = Task | ApiError | 'alone';
+
+/** In the order of the orders. Only the order of keys and balances in the database is sorted. */
+async function createTogether(deps: CreateDeps, orders: Order[]): Promise<Outcome[]> {
+  const tasks = orders.map(newTask);
+  const outcomes = await deps.db.transaction((tx) => createAll(tx, deps, tasks));
+  for (const wakeUp of new Set(orders.map(({ request }) => wakeUpFor(request)))) {
+    deps.wakeUps.send(wakeUp);
+  }
+  return tasks.map(({ id }) => outcomes.get(id) ?? 'alone');
+}
+
+async function createAll(
+  tx: Transaction,
+  deps: CreateDeps,
+  tasks: NewTask[],
+): Promise<Map<string, Outcome>> {
+  const [bound, balances] = await together(
+    bindKeys(tx, tasks),
+    lockBalances(
+      tx,
+      tasks.map(({ binding }) => binding.accountId),
+    ),
+  );
+  const outcomes = new Map<string, Outcome>();
+  const reserved: NewTask[] = [];
+  const unused: NewTask[] = [];
+  for (const task of tasks.filter(({ id }) => bound.has(id))) {
+    const verdict = reserveFor(balances, task);
+    (verdict === 'reserved' ? reserved : unused).push(task);
+    if (verdict instanceof ApiError) outcomes.set(task.id, verdict);
+  }
+  const [inserted] = await together(
+    reserved.length === 0 ? Promise.resolve([]) : insertTasks(tx, deps, reserved),
+    balances.book(),
+    unused.length === 0 ? Promise.resolve() : unbindKeys(tx, unused),
+  );
+  for (const task of inserted) outcomes.set(task.id, task);
+  return outcomes;
+}
+
+function reserveFor(balances: LockedBalances, { id, binding, price }: NewTask) {
+  const { accountId } = binding;
+  const verdict = balances.reserve({ accountId, taskId: id, credits: price.credits });
+  return verdict === 'insufficient' ? insufficientCredits(price.credits) : verdict;
+}
+
+/** Two orders with one name are never in one transaction. */
+function nameOf({ accountId, surface, idempotencyKey }: Binding): string {
+  return `${accountId} ${surface} ${idempotencyKey}`;
+}
+
+// In the order of their names, so that two transactions with several keys can't deadlock. This
+// waits for another create that is binding one of the keys.
+const BIND = namedStatement(
+  'key_bind_together',
+  ['accountIds', 'surfaces', 'keys', 'fingerprints', 'taskIds'],
+  `insert into idempotency_keys (account_id, surface, key, fingerprint, task_id)
+   select account_id, surface, key, fingerprint, task_id
+   from unnest(:accountIds::text[], :surfaces::text[], :keys::text[], :fingerprints::bytea[],
+     :taskIds::text[]) as bound (account_id, surface, key, fingerprint, task_id)
+   order by account_id, surface, key
+   on conflict (account_id, surface, key) do nothing returning task_id`,
+);
+
+/** Binds the keys that are new. @returns the ids of their tasks */
+async function bindKeys(tx: Transaction, tasks: NewTask[]): Promise<Set<string>> {
+  const values = BIND.values({
+    ...namesOf(tasks),
+    fingerprints: tasks.map(({ binding }) => binding.fingerprint),
+    taskIds: tasks.map(({ id }) => id),
+  });
+  const rows = await tx.query<{ task_id: string }>(BIND, values);
+  return new Set(rows.map((row) => row.task_id));
+}
+
+const UNBIND = statement(
+  'key_unbind_together',
+  `delete from idempotency_keys k
+   using unnest($1::text[], $2::text[], $3::text[]) as unused (account_id, surface, key)
+   where k.account_id = unused.account_id and k.surface = unused.surface and k.key = unused.key`,
+);
+
+/** Takes keys back that this transaction has bound. */
+async function unbindKeys(tx: Transaction, tasks: NewTask[]): Promise<void> {
+  const { accountIds, surfaces, keys } = namesOf(tasks);
+  await tx.query(UNBIND, [accountIds, surfaces, keys]);
+}
+
+/** The columns of the primary key of `idempotency_keys`. */
+function namesOf(tasks: NewTask[]) {
+  return {
+    accountIds: tasks.map(({ binding }) => binding.accountId),
+    surfaces: tasks.map(({ binding }) => binding.surface),
+    keys: tasks.map(({ binding }) => binding.idempotencyKey),
+  };
+}

@@ -1,0 +1,87 @@
+import { randomInt } from 'node:crypto';
+import { type GenerationRequest, inputsOf } from '../../catalog/request.ts';
+import { namedStatement, type Transaction } from '../../database/database.ts';
+import { newId } from '../../kernel/ids.ts';
+import type { WakeUp } from '../../wake-ups/wake-ups.ts';
+import { TASK_COLUMNS, type Task } from '../task.ts';
+import type { Order } from './order.ts';
+
+/** A task that is not in the database yet. */
+export interface NewTask extends Order {
+  id: string;
+  seed: number;
+}
+
+const SEEDS = 2 ** 32;
+
+/** A task with a new id and, unless the request names a seed, a random seed. */
+export function newTask(order: Order): NewTask {
+  const { seed } = order.request;
+  const isDrawn = seed === undefined || seed === -1;
+  return { ...order, id: newId('task'), seed: isDrawn ? randomInt(SEEDS) : seed };
+}
+
+/** The workers that a new task is for. */
+export function wakeUpFor(request: GenerationRequest): WakeUp {
+  return inputsOf(request).length > 0 ? 'ingest' : 'submit';
+}
+
+const INSERT = namedStatement(
+  'task_insert',
+  [
+    'ids',
+    'accountIds',
+    'surfaces',
+    'idempotencyKeys',
+    'requests',
+    'seeds',
+    'credits',
+    'priceVersions',
+    'traceparents',
+    'provider',
+    'waitSeconds',
+  ],
+  `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
+     price_version, provider, traceparent, wait_until, announced_at, due_at)
+   select id, account_id, surface, idempotency_key, 'reserved', request::jsonb, seed, credits,
+     price_version, :provider, traceparent,
+     clock_now() + :waitSeconds::float8 * interval '1 second',
+     case when :waitSeconds = 0 then clock_now() end, clock_now()
+   from unnest(:ids::text[], :accountIds::text[], :surfaces::text[], :idempotencyKeys::text[],
+       :requests::text[], :seeds::bigint[], :credits::integer[], :priceVersions::integer[],
+       :traceparents::text[])
+     as created (id, account_id, surface, idempotency_key, request, seed, credits, price_version,
+       traceparent)
+   returning ${TASK_COLUMNS}`,
+);
+
+/**
+ * Inserts tasks, due at once.
+ * @returns them in the given order
+ */
+export async function insertTasks(
+  tx: Transaction,
+  { providerName, createWaitSeconds }: { providerName: string; createWaitSeconds: number },
+  tasks: NewTask[],
+): Promise<Task[]> {
+  const values = INSERT.values({
+    ids: tasks.map(({ id }) => id),
+    accountIds: tasks.map(({ binding }) => binding.accountId),
+    surfaces: tasks.map(({ binding }) => binding.surface),
+    idempotencyKeys: tasks.map(({ binding }) => binding.idempotencyKey),
+    requests: tasks.map(({ request }) => JSON.stringify(request)),
+    seeds: tasks.map(({ seed }) => seed),
+    credits: tasks.map(({ price }) => price.credits),
+    priceVersions: tasks.map(({ price }) => price.version),
+    traceparents: tasks.map(({ binding }) => binding.traceparent ?? null),
+    provider: providerName,
+    waitSeconds: createWaitSeconds,
+  });
+  const rows = await tx.query<Task>(INSERT, values);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return tasks.map(({ id }) => {
+    const row = byId.get(id);
+    if (!row) throw new Error(`${id} was not inserted`);
+    return row;
+  });
+}

@@ -1,0 +1,20 @@
+import type { Price } from '../../catalog/price.ts';
+import type { GenerationRequest } from '../../catalog/request.ts';
+
+/** An Idempotency-Key, its account and surface, and the fingerprint of its request. */
+export interface Binding {
+  accountId: string;
+  /** Where the request came in (C20). */
+  surface: string;
+  idempotencyKey: string;
+  fingerprint: Buffer;
+  /** The trace context of the request; the spans of the task's steps belong to its trace. */
+  traceparent?: string | undefined;
+}
+
+/** A valid request that is to become a task. */
+export interface Order {
+  binding: Binding;
+  request: GenerationRequest;
+  price: Price;
+}

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { setImmediate as breathe } from 'node:timers/promises';
+import { setImmediate as breathe, setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { type ChildOptions, runChild } from './child.ts';
+import { type ChildOptions, runChild, startChild } from './child.ts';
 
 const CHILD_ROOM = new URL('./child.ts', import.meta.url).href;
 let folder = '';
@@ -58,13 +58,26 @@ test('a child gets the input but not our environment, and its result is returned
   assert.deepEqual(await runChild(job), { kind: 'completed', result });
 });
 
-test('the child reads the file descriptor that it was given', async () => {
-  const filePath = path.join(folder, 'given');
-  await writeFile(filePath, 'by descriptor');
-  await using file = await open(filePath);
-  const body = `return (await import('node:fs')).readFileSync(3, 'utf8');`;
-  const outcome = await runChild(await child(body, { fileDescriptors: [file.fd] }));
-  assert.deepEqual(outcome, { kind: 'completed', result: 'by descriptor' });
+test('a child does one piece of work after the other, in the same process', async (t) => {
+  const limits = { timeoutSeconds: 60, memoryBytes: 2 ** 32 };
+  const worker = startChild(await child('return { input, pid: process.pid };'));
+  t.after(worker.end);
+  const first = await worker.run({ input: 1, ...limits });
+  const second = await worker.run({ input: 2, ...limits });
+  assert.ok(first.kind === 'completed' && second.kind === 'completed');
+  assert.deepEqual(second.result, { ...Object(first.result), input: 2 });
+  await worker.end();
+  assert.equal((await worker.run({ input: 3, ...limits })).kind, 'crashed');
+});
+
+test('what a child writes without work is not taken for its next result', async (t) => {
+  const limits = { timeoutSeconds: 60, memoryBytes: 2 ** 32 };
+  const body = `setTimeout(() => process.stdout.write('{"result":"early"}\\n'), 10); return 1;`;
+  const worker = startChild(await child(body));
+  t.after(worker.end);
+  assert.deepEqual(await worker.run({ input: 1, ...limits }), { kind: 'completed', result: 1 });
+  await delay(300);
+  assert.equal((await worker.run({ input: 2, ...limits })).kind, 'crashed');
 });
 
 test('a result counts although the child does not exit after it', async () => {

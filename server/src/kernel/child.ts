@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,55 +13,90 @@ export type ChildOutcome =
   /** It ended without a result: by a signal (SIGSEGV, ...), or by itself when `signal` is null. */
   | { kind: 'crashed'; signal: NodeJS.Signals | null; cause: string };
 
-export interface ChildOptions {
+/** What a child runs. */
+export interface ChildProgram {
   /** The TypeScript file that the child runs; it must call {@link serveParent}. */
   script: URL;
   /** Extra flags of Node for the child. */
   nodeFlags?: string[];
+}
+
+/** One piece of work for a child, and its limits. */
+export interface ChildWork {
   /** Sent as one line of JSON. */
   input: unknown;
-  /** Open file descriptors that the child has as 3, 4, ... */
-  fileDescriptors?: number[];
   timeoutSeconds: number;
   /** Resident memory above which the child is killed (checked on Linux only). */
   memoryBytes: number;
   signal?: AbortSignal | undefined;
 }
 
+export type ChildOptions = ChildProgram & ChildWork;
+
 const MAX_RESULT_CHARACTERS = 64 * 1024;
 const MAX_ERROR_CHARACTERS = 2000;
 
+/** A child process that does one piece of work after the other. */
+export interface Child {
+  /**
+   * Gives it work. After any outcome but `completed`, the child can't be used again.
+   * @throws when the child could not be started (a failure of the service, not of the input)
+   */
+  run(work: ChildWork): Promise<ChildOutcome>;
+  /** Its resident memory; 0 where that can't be read. */
+  residentBytes(): Promise<number>;
+  /** Kills it. It has ended when this returns. */
+  end(): Promise<void>;
+}
+
 /**
- * Runs a script in a child process with an empty environment, so that untrusted bytes never share a
- * process with secrets or the database. The child ends with its parent, also when the parent is
+ * Starts a script in a child process with an empty environment, so that untrusted bytes never share
+ * a process with secrets or the database. The child ends with its parent, also when the parent is
  * killed, because its standard input closes. It leads its own process group, so that a Ctrl-C for
- * the service does not end it. The child has ended when this returns.
- * @throws when the child could not be started (a failure of the service, not of the input)
+ * the service does not end it.
  */
-export async function runChild(options: ChildOptions): Promise<ChildOutcome> {
-  if (options.signal?.aborted) return { kind: 'aborted' };
-  const flags = options.nodeFlags ?? [];
-  const child = spawn(process.execPath, [...flags, fileURLToPath(options.script)], {
+export function startChild({ script, nodeFlags = [] }: ChildProgram): Child {
+  const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(script)], {
     env: {},
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', ...(options.fileDescriptors ?? [])],
+    stdio: 'pipe',
   });
-  const limits = new AbortController();
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
   });
+  const exchange = openExchange(child);
+  return {
+    async run(work) {
+      if (work.signal?.aborted) return { kind: 'aborted' };
+      const limits = new AbortController();
+      try {
+        return await Promise.race([exchange(work.input), limited(child, work, limits)]);
+      } finally {
+        limits.abort();
+      }
+    },
+    residentBytes: () => residentBytes(child),
+    async end() {
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+/** Starts a child for one piece of work and ends it afterwards. See {@link startChild}. */
+export async function runChild(options: ChildOptions): Promise<ChildOutcome> {
+  if (options.signal?.aborted) return { kind: 'aborted' };
+  const child = startChild(options);
   try {
-    return await Promise.race([exchange(child, options.input), limited(child, options, limits)]);
+    return await child.run(options);
   } finally {
-    limits.abort();
-    child.kill('SIGKILL');
-    await gone;
+    await child.end();
   }
 }
 
 /** Resolves with the first limit that is exceeded; never resolves once `limits` is aborted. */
-function limited(child: ChildProcess, options: ChildOptions, limits: AbortController) {
+function limited(child: ChildProcess, options: ChildWork, limits: AbortController) {
   const first = Promise.race([
     delay(options.timeoutSeconds * 1000, { kind: 'timed_out' } as const, { signal: limits.signal }),
     memoryExceeded(child, options.memoryBytes, limits.signal),
@@ -70,26 +105,51 @@ function limited(child: ChildProcess, options: ChildOptions, limits: AbortContro
   return first.catch(() => new Promise<never>(() => {}));
 }
 
-/** Sends the input and reads one line. How the child exits after that line does not matter. */
-function exchange(child: ChildProcess, input: unknown): Promise<ChildOutcome> {
-  let line = '';
+/**
+ * Returns a function that sends an input and reads one line. How the child exits after the last
+ * line does not matter. A child that writes what it was not asked for has crashed.
+ */
+function openExchange(child: ChildProcessWithoutNullStreams) {
+  let text = '';
   let errors = '';
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    errors = (errors + text).slice(-MAX_ERROR_CHARACTERS);
+  let end: ChildOutcome | undefined;
+  let failure: Error | undefined;
+  let settle = () => {};
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    errors = (errors + part).slice(-MAX_ERROR_CHARACTERS);
   });
-  child.stdin?.on('error', () => {}); // the exit event reports a child that died early
-  child.stdin?.write(`${JSON.stringify(input)}\n`);
-  return new Promise((resolve, reject) => {
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      line += text;
-      if (line.length > MAX_RESULT_CHARACTERS) resolve(crashed(null, 'the result is too long'));
-      else if (line.endsWith('\n')) resolve(outcomeOf(line));
-    });
-    child.once('error', reject);
-    child.once('close', (code, signal) => {
-      resolve(crashed(signal, `${signal ?? `exit ${code}`}: ${errors.trim()}`));
-    });
+  child.stdin.on('error', () => {}); // the exit event reports a child that died early
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    if (text.length <= MAX_RESULT_CHARACTERS) text += part;
+    settle();
   });
+  child.once('error', (error) => {
+    failure = error;
+    settle();
+  });
+  child.once('close', (code, signal) => {
+    end = crashed(signal, `${signal ?? `exit ${code}`}: ${errors.trim()}`);
+    settle();
+  });
+  return (input: unknown): Promise<ChildOutcome> =>
+    new Promise((resolve, reject) => {
+      const finish = (outcome: ChildOutcome) => {
+        settle = () => {};
+        resolve(outcome);
+      };
+      settle = () => {
+        if (failure) reject(failure);
+        else if (text.length > MAX_RESULT_CHARACTERS) {
+          finish(crashed(null, 'the result is too long'));
+        } else if (text.endsWith('\n')) {
+          finish(outcomeOf(text));
+          text = '';
+        } else if (end) finish(end);
+      };
+      if (text !== '') finish(crashed(null, 'it wrote before it had work'));
+      else if (failure || end) settle();
+      else child.stdin.write(`${JSON.stringify(input)}\n`);
+    });
 }
 
 function outcomeOf(line: string): ChildOutcome {
@@ -110,11 +170,14 @@ function crashed(signal: NodeJS.Signals | null, cause: string): ChildOutcome {
 async function memoryExceeded(child: ChildProcess, bytes: number, signal: AbortSignal) {
   while (process.platform === 'linux') {
     await delay(50, undefined, { signal });
-    const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
-    const resident = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
-    if (resident > bytes) return { kind: 'out_of_memory' } as const;
+    if ((await residentBytes(child)) > bytes) return { kind: 'out_of_memory' } as const;
   }
   return new Promise<never>(() => {});
+}
+
+async function residentBytes({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
 function aborted(outer: AbortSignal | undefined, inner: AbortSignal) {
@@ -124,21 +187,19 @@ function aborted(outer: AbortSignal | undefined, inner: AbortSignal) {
 }
 
 /**
- * The child's side: reads the input, writes the result of `work` as one line of JSON, and ends. The
- * child also ends when the parent is gone. When `work` throws, the parent gets `crashed` with the
- * stack.
+ * The child's side: for each input, writes the result of `work` as one line of JSON. The child ends
+ * when the parent is gone. When `work` throws, the parent gets `crashed` with the stack.
  */
 export async function serveParent(work: (input: unknown) => Promise<unknown>): Promise<void> {
   const lines = createInterface({ input: process.stdin });
   lines.once('close', endAtOnce);
-  const input: unknown = await new Promise((resolve) => {
-    lines.once('line', (line) => resolve(JSON.parse(line)));
+  lines.on('line', async (line) => {
+    const message = await work(JSON.parse(line)).then(
+      (result) => ({ result }),
+      (error) => ({ failure: String(error?.stack ?? error).slice(0, MAX_ERROR_CHARACTERS) }),
+    );
+    process.stdout.write(`${JSON.stringify(message)}\n`);
   });
-  const message = await work(input).then(
-    (result) => ({ result }),
-    (error) => ({ failure: String(error?.stack ?? error).slice(0, MAX_ERROR_CHARACTERS) }),
-  );
-  process.stdout.write(`${JSON.stringify(message)}\n`, endAtOnce);
 }
 
 /** Uses SIGKILL: a normal exit with an open demuxer was seen to loop in native clean-up. */

@@ -1,4 +1,4 @@
-import { fstatSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 
 /** One open file, read by position. */
 export interface ByteSource {
@@ -8,16 +8,18 @@ export interface ByteSource {
 }
 
 /**
- * Reads an inherited file descriptor. When the disk fails, this process ends without a result,
- * because the failure says nothing about the media.
+ * Opens a file. When the disk fails, this process ends without a result, because the failure says
+ * nothing about the media.
  */
-export function fileDescriptorSource(fileDescriptor: number): ByteSource {
+export function openByteSource(path: string): ByteSource & Disposable {
+  const fileDescriptor = openSync(path, 'r');
   return {
     sizeBytes: fstatSync(fileDescriptor).size,
     read: (position, lengthBytes) => {
       const bytes = Buffer.allocUnsafe(lengthBytes);
       return bytes.subarray(0, fill(fileDescriptor, bytes, position));
     },
+    [Symbol.dispose]: () => closeSync(fileDescriptor),
   };
 }
 

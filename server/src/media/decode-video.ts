@@ -6,13 +6,14 @@ import {
 import { Codec, type FormatContext, type Frame, type Packet, type Stream } from 'node-av/lib';
 import type { ByteSource } from './byte-source.ts';
 import { displayedSize, openDecoder } from './decoder.ts';
-import { DECODERS, isCutOff, openContainer, packets, seconds } from './demuxer.ts';
+import { closeContainer, DECODERS, isCutOff, openContainer, packets, seconds } from './demuxer.ts';
 import { matroskaIsWhole, matroskaMediaType } from './matroska.ts';
 import {
   type MediaFacts,
   RefusedMedia,
   requirePixels,
   StoppedDecode,
+  type VideoFacts,
   type VideoRules,
 } from './measurement.ts';
 import { movIsWhole, movMediaType } from './mov.ts';
@@ -41,26 +42,35 @@ export async function decodeVideo(
   if (!isWhole) throw damaged('The video is incomplete: its end is missing.');
   if (container === 'mov' && movRefersOutside(file)) throw new RefusedMedia('external_data');
   const input = await openContainer(file, container, maxPixels);
+  const facts = await decodeStreams(input, { maxPixels, rules });
+  await closeContainer(input); // after a refusal, the process decodes no other file
+  const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
+  return { ...facts, mediaType };
+}
+
+async function decodeStreams(
+  input: FormatContext,
+  { maxPixels, rules }: VideoOptions,
+): Promise<Omit<VideoFacts, 'mediaType'>> {
   const video = videoStream(input);
   const audio = audioStream(input, video);
-  const picture = await createPicture(video, { maxPixels, rules });
+  using picture = await createPicture(video, { maxPixels, rules });
   const sound = audio && createPacketTimes(audio);
   const all = createPacketTimes(video);
   for await (const packet of packets(input, audio ? [video.index, audio.index] : [video.index])) {
     if (packet.streamIndex !== video.index) sound?.add(packet);
     else {
       all.add(packet);
-      if (!picture.isTooLong()) await picture.decode(packet);
+      if (!picture.isTooLong()) picture.decode(packet);
     }
   }
-  if (!picture.isTooLong()) await picture.decode(null);
+  if (!picture.isTooLong()) picture.decode(null);
   if (picture.isTooLong()) {
     throw new StoppedDecode({ rule: 'belowSeconds', durationSeconds: all.durationSeconds() });
   }
-  const mediaType = container === 'mov' ? movMediaType(file) : matroskaMediaType(file);
   const heard = audio &&
     sound && { codec: codecName(audio), durationSeconds: sound.durationSeconds() };
-  return { kind: 'video', mediaType, ...picture.facts(), audio: heard };
+  return { kind: 'video', ...picture.facts(), audio: heard };
 }
 
 /** The stream that a player would choose; a cover picture is not a video. */
@@ -105,6 +115,7 @@ async function createPicture(stream: Stream, { maxPixels, rules }: VideoOptions)
   return {
     decode: (packet: Packet | null) => decoder.decode(packet, onFrame),
     /** The frames so far are as far apart as the whole video may not last. */
+    [Symbol.dispose]: () => decoder[Symbol.dispose](),
     isTooLong: () => rules !== null && timeline.spanSeconds() >= rules.belowSeconds,
     facts() {
       if (!size) throw damaged('No frame of the video can be decoded.');

@@ -1,8 +1,8 @@
-/** The program of the child process: measures one file, its file descriptor 3. */
+/** The program of the child processes that measure files, one after the other. */
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { serveParent } from '../kernel/child.ts';
-import { type ByteSource, fileDescriptorSource } from './byte-source.ts';
+import { type ByteSource, openByteSource } from './byte-source.ts';
 import { decodeVideo } from './decode-video.ts';
 import { decodeImage } from './image/decode-image.ts';
 import {
@@ -14,12 +14,10 @@ import {
 } from './measurement.ts';
 import { SNIFF_BYTES, sniff } from './sniff.ts';
 
-const FILE_DESCRIPTOR = 3;
-
 Log.setLevel(AV_LOG_QUIET);
 await serveParent(async (input) => {
   const request = readRequest(input);
-  const file = fileDescriptorSource(FILE_DESCRIPTOR);
+  using file = openByteSource(request.path);
   try {
     return { kind: 'measured', facts: await decode(file, request) };
   } catch (error) {
@@ -41,10 +39,11 @@ async function decode(file: ByteSource, request: MeasureRequest): Promise<MediaF
 
 /** Throws for an input that is not a request. The parent is our own code, so this is a bug. */
 function readRequest(input: unknown): MeasureRequest {
-  const { expected, bounds, rules } = Object(input);
+  const { path, expected, bounds, rules } = Object(input);
   if (expected !== 'image' && expected !== 'video')
     throw new TypeError(`unknown kind of media: ${expected}`);
   return {
+    path: String(path),
     expected,
     bounds: {
       imagePixels: aboveZero(bounds?.imagePixels),

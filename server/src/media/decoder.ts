@@ -12,10 +12,10 @@ import { RefusedMedia } from './measurement.ts';
 const THREADS = 2;
 
 /** One open FFmpeg decoder. The media is refused after any of its errors. */
-interface OpenDecoder {
+interface OpenDecoder extends Disposable {
   codec: string;
   /** Decodes one packet (null: the end of the stream) and calls `onFrame` with each frame. */
-  decode(packet: Packet | null, onFrame: (frame: Frame) => void): Promise<void>;
+  decode(packet: Packet | null, onFrame: (frame: Frame) => void): void;
 }
 
 interface DecoderOptions {
@@ -45,16 +45,22 @@ export async function openDecoder(options: DecoderOptions): Promise<OpenDecoder>
   frame.alloc();
   return {
     codec: options.codec.name ?? 'unknown',
-    async decode(packet, onFrame) {
-      requireSuccess(await context.sendPacket(packet));
-      while (await receive(context, frame)) onFrame(frame);
+    // Synchronous: the process does nothing else, and a turn of the event loop for each packet and
+    // each frame takes longer than a small frame.
+    decode(packet, onFrame) {
+      requireSuccess(context.sendPacketSync(packet));
+      while (receive(context, frame)) onFrame(frame);
+    },
+    [Symbol.dispose]() {
+      frame.free();
+      context.freeContext();
     },
   };
 }
 
 /** False when the decoder needs more input or has no more frames. */
-async function receive(context: CodecContext, frame: Frame): Promise<boolean> {
-  const code = await context.receiveFrame(frame);
+function receive(context: CodecContext, frame: Frame): boolean {
+  const code = context.receiveFrameSync(frame);
   if (code === AVERROR_EAGAIN || code === AVERROR_EOF) return false;
   requireSuccess(code);
   // FFmpeg hides a decoding error: it invents the missing part of the frame, or the whole frame.

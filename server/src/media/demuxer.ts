@@ -80,12 +80,19 @@ function seekOrigin(whence: number, position: number, sizeBytes: number): number
   return base === AVSEEK_CUR ? position : base === AVSEEK_END ? sizeBytes : 0;
 }
 
+/** Closes a container that {@link openContainer} has opened. */
+export async function closeContainer(input: FormatContext): Promise<void> {
+  const { pb } = input;
+  await input.closeInput();
+  pb?.freeContext();
+}
+
 /** Every packet of the given streams, in file order. The object is reused for the next packet. */
 export async function* packets(input: FormatContext, streams: number[]): AsyncGenerator<Packet> {
   for (const stream of input.streams) {
     if (!streams.includes(stream.index)) stream.discard = AVDISCARD_ALL;
   }
-  const packet = new Packet();
+  using packet = new Packet();
   packet.alloc();
   for (;;) {
     const code = await input.readFrame(packet);

@@ -1,25 +1,21 @@
 import { existsSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type ChildOutcome, runChild } from '../kernel/child.ts';
-import { createDecodeTurns } from './decode-turns.ts';
-import {
-  type Measurement,
-  type MeasureRequest,
-  type MediaBounds,
-  refused,
-  type VideoRules,
-} from './measurement.ts';
+import type { ChildOutcome } from '../kernel/child.ts';
+import { openScratchDirectory, type ScratchDirectory } from '../kernel/scratch-directory.ts';
+import { createDecodeChildren, type DecodeChildren } from './children/decode-children.ts';
+import { createDecodeTurns } from './children/decode-turns.ts';
+import { type Measurement, type MediaBounds, refused, type VideoRules } from './measurement.ts';
 import { parseMeasurement } from './parse-measurement.ts';
 
 export type { Measurement, MediaFacts, VideoRules } from './measurement.ts';
 
 export interface Measurer {
   /**
-   * Decodes all of one file, in a child process that can read only that file and is killed when it
-   * exceeds a bound. Only the file's bytes decide its type; its name does not matter.
+   * Decodes all of one file, in a child process that is killed when it exceeds a bound. Only the
+   * file's bytes decide its type; its name does not matter.
    * @throws for failures of the service (no child, no file), and the signal's reason when aborted
    */
   measure(
@@ -32,12 +28,16 @@ export interface Measurer {
 interface MeasureOptions {
   /** Accounts take turns; all files without an account count as one account's. */
   accountId?: string;
+  /** Who made the file: see {@link DecodeChildren}. */
+  source?: string;
   /** Decoding a video ends early when it breaks one of these. */
   rules?: VideoRules;
   signal?: AbortSignal | undefined;
 }
 
 interface MeasurerOptions {
+  /** Where child processes get their files; a folder of the system when not given. */
+  scratch?: ScratchDirectory;
   /** How many child processes for short decodes, and how many for long ones, run at a time. */
   concurrency?: number;
   /** A decode that takes longer is a long one. */
@@ -67,7 +67,7 @@ const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', '
 
 /**
  * Node's permission model: no network, no processes, no writing, and reading only the product's
- * code and its packages. It restricts JavaScript only; the demuxer's options restrict FFmpeg.
+ * code, its packages and the child's own folder. It restricts JavaScript only; the demuxer's options restrict FFmpeg.
  * The permission model compares paths as they are written, so the child must not replace a symbolic
  * link, such as node_modules, by its real path.
  */
@@ -91,37 +91,38 @@ function packagesFolder(): string {
 }
 
 export function createMeasurer(options: MeasurerOptions = {}): Measurer {
-  const limits = { ...DEFAULTS, ...options };
+  const { scratch = openScratchDirectory(path.join(tmpdir(), 'framewright')), ...given } = options;
+  const limits = { ...DEFAULTS, ...given };
   const bounds = { ...BOUNDS, ...options.bounds };
   const turns = createDecodeTurns(limits);
+  const children = createDecodeChildren({
+    scratch,
+    programFor: (folder) => ({
+      script: new URL('./decode.ts', import.meta.url),
+      nodeFlags: [...CHILD_FLAGS, `--allow-fs-read=${folder}/`],
+    }),
+  });
   return {
-    async measure(path, expected, { accountId = '', rules = null, signal } = {}) {
-      const request = { expected, bounds, rules };
+    async measure(file, expected, { accountId = '', source, rules = null, signal } = {}) {
+      const { timeoutSeconds, memoryBytes } = limits;
       const outcome = await turns.run({ accountId, signal }, (turnSignal) =>
-        measureInChild(path, request, { ...limits, signal: turnSignal }),
+        children.run(
+          { path: file, source },
+          {
+            request: { expected, bounds, rules },
+            mayContinue: isMeasured,
+            ...{ timeoutSeconds, memoryBytes, signal: turnSignal },
+          },
+        ),
       );
       return measurementOf(outcome, limits, signal);
     },
   };
 }
 
-interface ChildLimits {
-  timeoutSeconds: number;
-  memoryBytes: number;
-  signal: AbortSignal;
-}
-
-async function measureInChild(path: string, input: MeasureRequest, limits: ChildLimits) {
-  await using file = await open(path, 'r');
-  return await runChild({
-    script: new URL('./decode.ts', import.meta.url),
-    nodeFlags: CHILD_FLAGS,
-    input,
-    fileDescriptors: [file.fd],
-    timeoutSeconds: limits.timeoutSeconds,
-    memoryBytes: limits.memoryBytes,
-    signal: limits.signal,
-  });
+/** A child that has refused a file may have been harmed by it. */
+function isMeasured(result: unknown): boolean {
+  return Object(result).kind === 'measured';
 }
 
 function measurementOf(

@@ -59,8 +59,9 @@ export interface MediaBounds {
   videoPixels: number;
 }
 
-/** The input of a child process; the file itself is its file descriptor 3. */
+/** The input of a child process. */
 export interface MeasureRequest {
+  path: string;
   expected: 'image' | 'video';
   bounds: MediaBounds;
   rules: VideoRules | null;

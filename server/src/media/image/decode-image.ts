@@ -54,13 +54,13 @@ async function decodePixels(mediaType: ImageType, bytes: Buffer, maxPixels: numb
   const codec = Codec.findDecoder(FORMATS[mediaType].codec);
   if (!codec) throw new Error(`no decoder for ${mediaType}`);
   const errorDetection = 'crccheck+bitstream+buffer+explode';
-  const decoder = await openDecoder({ codec, maxPixels, stream: null, errorDetection });
-  const packet = new Packet();
+  using decoder = await openDecoder({ codec, maxPixels, stream: null, errorDetection });
+  using packet = new Packet();
   packet.alloc();
   packet.data = bytes;
   const sizes: { width: number; height: number }[] = [];
-  await decoder.decode(packet, ({ width, height }) => sizes.push({ width, height }));
-  await decoder.decode(null, ({ width, height }) => sizes.push({ width, height }));
+  decoder.decode(packet, ({ width, height }) => sizes.push({ width, height }));
+  decoder.decode(null, ({ width, height }) => sizes.push({ width, height }));
   const first = sizes[0];
   if (!first) throw new RefusedMedia('undecodable');
   return first;

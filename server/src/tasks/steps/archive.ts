@@ -49,6 +49,7 @@ async function archiveThrough(folder: string, deps: ArchiveDeps, task: Task): Pr
   await writeStream(await provider.openOutput(task.provider_output ?? {}), filePath);
   const measured = await deps.outputMeasurer.measure(filePath, 'video', {
     accountId: task.account_id,
+    source: task.provider,
   });
   if (measured.kind === 'refused') return hold(deps, task, measured.explanation);
   if (measured.kind === 'stopped') throw new Error('a decode without rules was stopped');

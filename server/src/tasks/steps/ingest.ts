@@ -96,7 +96,8 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
   return deps.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'input');
     await fetchTo(filePath, deps.guardedFetch, copy);
-    const turn = { accountId: task.account_id, rules: rulesOf(input), signal };
+    const { account_id: accountId } = task;
+    const turn = { accountId, source: accountId, rules: rulesOf(input), signal };
     const facts = factsOf(input, await deps.measurer.measure(filePath, input.kind, turn));
     const mediaType = facts.mediaType;
     signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { createFairSemaphore, type Release } from '../kernel/fair-semaphore.ts';
+import { createFairSemaphore, type Release } from '../../kernel/fair-semaphore.ts';
 
 /** Shares the decoding of one process between accounts (decisions/0012). */
 export interface DecodeTurns {

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { until } from '../../../test/until.ts';
+import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
+import { createDecodeChildren } from './decode-children.ts';
+
+const CHILD = new URL('../../kernel/child.ts', import.meta.url).href;
+let folder = '';
+before(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'children-'));
+});
+after(() => rm(folder, { recursive: true }));
+
+/** Children that return their process id and the files that they find in their folder. */
+async function openChildren() {
+  const script = path.join(folder, 'child.mjs');
+  const body = `import { readdirSync } from 'node:fs';
+    import { serveParent } from '${CHILD}';
+    await serveParent(async ({ path, isGood }) => {
+      const files = readdirSync(path.slice(0, path.lastIndexOf('/')));
+      return { pid: process.pid, files: files.length, isGood };
+    });`;
+  await writeFile(script, body);
+  await writeFile(path.join(folder, 'file'), 'a file');
+  const scratch = openScratchDirectory(path.join(folder, 'scratch'));
+  const children = createDecodeChildren({
+    scratch,
+    programFor: () => ({ script: pathToFileURL(script) }),
+  });
+  return async (source: string | undefined, isGood = true) => {
+    const outcome = await children.run(
+      { path: path.join(folder, 'file'), source },
+      {
+        request: { isGood },
+        mayContinue: (result) => Object(result).isGood,
+        ...{ timeoutSeconds: 60, memoryBytes: 2 ** 32 },
+      },
+    );
+    assert.ok(outcome.kind === 'completed', JSON.stringify(outcome));
+    assert.equal(Object(outcome.result).files, 1, 'a child sees one file at a time');
+    return Number(Object(outcome.result).pid);
+  };
+}
+
+test('a child decodes files of one source only', async () => {
+  const decode = await openChildren();
+  const first = await decode('one');
+  assert.equal(await decode('one'), first);
+  assert.notEqual(await decode('other'), first);
+  assert.equal(await decode('one'), first);
+  assert.notEqual(await decode(undefined), await decode(undefined));
+});
+
+test('a child that has refused a file decodes no other one', async () => {
+  const decode = await openChildren();
+  const first = await decode('one', false);
+  const second = await decode('one');
+  assert.notEqual(second, first);
+  assert.throws(() => process.kill(first, 0), { code: 'ESRCH' });
+});
+
+test('files that are decoded at the same time have children of their own', async () => {
+  const decode = await openChildren();
+  const pids = await Promise.all([decode('one'), decode('one'), decode('one')]);
+  assert.equal(new Set(pids).size, 3);
+});
+
+test('a child without a file ends after a few seconds, and its folder is removed', async () => {
+  const decode = await openChildren();
+  const pid = await decode('one');
+  const isAlive = () => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+  assert.ok(isAlive());
+  const folders = async () => {
+    const all = await readdir(path.join(folder, 'scratch'), { recursive: true });
+    return all.filter((name) => name.includes(path.sep)).length;
+  };
+  await until(
+    async () => isAlive() || (await folders()) > 0,
+    (isThere) => !isThere,
+    60,
+  );
+});

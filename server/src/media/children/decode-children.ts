@@ -1,0 +1,134 @@
+import { copyFile, link, rm } from 'node:fs/promises';
+import path from 'node:path';
+import {
+  type Child,
+  type ChildOutcome,
+  type ChildProgram,
+  type ChildWork,
+  startChild,
+} from '../../kernel/child.ts';
+import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
+
+/** So many files are decoded by one child at most, so that a leak of FFmpeg stays small. */
+const MAX_FILES = 1000;
+/** A child that needs more memory than this after a file is not used again. */
+const MAX_RESIDENT_BYTES = 384 * 2 ** 20;
+/** A child that has had no file for this long ends. */
+const IDLE_SECONDS = 5;
+/** More children without a file are ended at once. */
+const MAX_IDLE = 2;
+
+/** The child processes of a measurer. */
+export interface DecodeChildren {
+  /**
+   * Lets a child decode a file.
+   * @param source who made the file. Files of different sources are never decoded by the same
+   *   child: a file that takes over its child can only change what is measured of files of the same
+   *   source. Without a source, the child decodes this file only.
+   * @param isHarmless whether the child may be used again after this outcome
+   * @throws when there is no file, or the child could not be started
+   */
+  run(file: { path: string; source: string | undefined }, work: DecodeWork): Promise<ChildOutcome>;
+}
+
+interface DecodeWork extends Omit<ChildWork, 'input'> {
+  /** The input, apart from the path of the file. */
+  request: object;
+  /** Whether the child may decode another file after this result. */
+  mayContinue(result: unknown): boolean;
+}
+
+/** A child with the folder from which it reads, which no other process uses. */
+interface DecodeChild {
+  child: Child;
+  folder: string;
+  source: string | undefined;
+  files: number;
+  /** Ends the child and removes its folder. */
+  end(): Promise<void>;
+}
+
+/**
+ * Children are kept for a few seconds for more files of the same source: to start one takes longer
+ * than to decode a small video.
+ * @param program the child's script, and a function that makes its flags for its folder
+ */
+export function createDecodeChildren(options: {
+  scratch: ScratchDirectory;
+  programFor(folder: string): ChildProgram;
+}): DecodeChildren {
+  const idle = new Map<DecodeChild, NodeJS.Timeout>();
+
+  const takeIdle = (source: string | undefined): DecodeChild | undefined => {
+    const found = [...idle].find(([child]) => source !== undefined && child.source === source);
+    if (!found) return undefined;
+    const [child, timer] = found;
+    clearTimeout(timer);
+    idle.delete(child);
+    return child;
+  };
+  const endIdle = (child: DecodeChild) => {
+    clearTimeout(idle.get(child));
+    idle.delete(child);
+    void child.end();
+  };
+  const keep = (child: DecodeChild) => {
+    const timer = setTimeout(() => endIdle(child), IDLE_SECONDS * 1000);
+    timer.unref();
+    idle.set(child, timer);
+    const [longest] = idle.keys();
+    if (idle.size > MAX_IDLE && longest) endIdle(longest);
+  };
+  return {
+    async run({ path: filePath, source }, { request, mayContinue, ...limits }) {
+      if (limits.signal?.aborted) return { kind: 'aborted' };
+      const child = takeIdle(source) ?? (await open(options, source));
+      child.files += 1;
+      let isKept = false;
+      try {
+        const given = path.join(child.folder, String(child.files));
+        await giveFile(filePath, given);
+        const outcome = await child.child.run({ ...limits, input: { ...request, path: given } });
+        await rm(given, { force: true });
+        const isFit = outcome.kind === 'completed' && mayContinue(outcome.result);
+        isKept = isFit && source !== undefined && (await mayDecodeMore(child));
+        return outcome;
+      } finally {
+        if (isKept) keep(child);
+        else await child.end();
+      }
+    },
+  };
+}
+
+async function open(
+  { scratch, programFor }: Parameters<typeof createDecodeChildren>[0],
+  source: string | undefined,
+): Promise<DecodeChild> {
+  const ended = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<DecodeChild>();
+  const closed = scratch.withFolder(async (folder) => {
+    const child = startChild(programFor(folder));
+    const end = async () => {
+      await child.end();
+      ended.resolve();
+      await closed;
+    };
+    opened.resolve({ child, folder, source, files: 0, end });
+    await ended.promise;
+  });
+  closed.catch(opened.reject);
+  return opened.promise;
+}
+
+async function mayDecodeMore({ child, files }: DecodeChild): Promise<boolean> {
+  return files < MAX_FILES && (await child.residentBytes()) < MAX_RESIDENT_BYTES;
+}
+
+/** Puts a file into a child's folder, by a second name for it where that is possible. */
+async function giveFile(filePath: string, given: string): Promise<void> {
+  await link(filePath, given).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw error;
+    return copyFile(filePath, given); // another file system
+  });
+}

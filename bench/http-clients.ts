@@ -1,7 +1,7 @@
 /** A program that runs clients of the API, each on a keep-alive connection of its own. */
 import { type HttpConnection, openHttpConnection } from './http-connection.ts';
 import { serveRequests } from './program.ts';
-import { measure, type Sample } from './sample.ts';
+import { actTimes, measure, type Sample } from './sample.ts';
 
 /** An API key, and a task that it may read. */
 export interface Target {
@@ -17,10 +17,13 @@ export interface HttpClientsSetup {
   targets: Target[];
 }
 
+/** For how long the clients act, or how often all together. */
+export type HttpClientsLoad = { seconds: number } | { acts: number };
+
 /** Every response must have this status; another one ends the round with an error. */
 const EXPECTED = { create: 202, read: 200 };
 
-serveRequests<HttpClientsSetup, { seconds: number }, Sample>(async (setup) => {
+serveRequests<HttpClientsSetup, HttpClientsLoad, Sample>(async (setup) => {
   const url = new URL(setup.url);
   const connections = await Promise.all(
     Array.from({ length: setup.clients }, () => openHttpConnection(url)),
@@ -32,7 +35,11 @@ serveRequests<HttpClientsSetup, { seconds: number }, Sample>(async (setup) => {
     if (status !== EXPECTED[setup.act]) throw new Error(`a ${setup.act} got ${status}`);
   };
   return {
-    handle: ({ seconds }) => measure({ clients: setup.clients, seconds }, act),
+    handle(load) {
+      const { clients } = setup;
+      if ('seconds' in load) return measure({ clients, seconds: load.seconds }, act);
+      return actTimes({ clients, acts: load.acts }, act);
+    },
     close: async () => {
       for (const connection of connections) connection.close();
     },

@@ -17,9 +17,11 @@ export async function startProgram<Setup extends object, Request extends object,
   setup: Setup,
 ): Promise<Program<Request, Result>> {
   const child = fork(new URL(script, import.meta.url), { execArgv: ['--no-warnings'] });
+  const ended = endOf(child, script);
+  ended.catch(() => {}); // a request that is under way reports it
   const send = async (request: object): Promise<unknown> => {
     child.send(request);
-    const [message] = await Promise.race([once(child, 'message'), endOf(child, script)]);
+    const [message] = await Promise.race([once(child, 'message'), ended]);
     const reply = message as Reply;
     if ('failure' in reply) throw new Error(`${script}: ${reply.failure}`);
     return reply.result;

@@ -1,12 +1,14 @@
 /** `npm run bench`: measures the service on this machine, each rate as a ratio to its floor. */
 import { availableParallelism } from 'node:os';
+import { type EndToEnd, measureEndToEnd } from './end-to-end.ts';
 import { type IngestMemory, measureIngest } from './ingest.ts';
 import { type Comparison, ROUND_SECONDS, ROUNDS } from './rounds.ts';
 import type { Sample } from './sample.ts';
 import { CLIENTS, compareThroughput } from './throughput.ts';
 import { measureWaitingCreate, WAITING_CLIENTS } from './waiting.ts';
 
-const TARGETS = { create: 0.5, read: 0.7, growthMegabytes: 100 };
+const TARGETS = { create: 0.5, read: 0.7, growthMegabytes: 100, endToEnd: 250 };
+const END_TO_END_SECONDS = 60;
 
 print(`${availableParallelism()} cores, shared by the clients, the service and its database;`);
 print(`Node ${process.version}; ${ROUNDS} rounds of ${ROUND_SECONDS} s per side, in turns;`);
@@ -16,6 +18,7 @@ const { create, read } = await compareThroughput();
 print(comparisonRow('create', create, TARGETS.create));
 print(comparisonRow('read', read, TARGETS.read));
 print(waitingLine(await measureWaitingCreate()));
+print(endToEndLine(await measureEndToEnd(END_TO_END_SECONDS)));
 print(ingestLine(await measureIngest()));
 
 function print(line: string): void {
@@ -48,6 +51,17 @@ function waitingLine({ p50Milliseconds: p50, p99Milliseconds: p99 }: Sample): st
   const what = `${WAITING_CLIENTS} clients, while earlier tasks are rendered`;
   const times = `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms from the POST to its 202`;
   return `\nwaiting create, ${what}: ${times}`;
+}
+
+function endToEndLine(measured: EndToEnd): string {
+  const { perSecond, slowestPartPerSecond: slowest, fastestPartPerSecond: fastest } = measured;
+  const target = targetCell(perSecond >= TARGETS.endToEnd, `target >= ${TARGETS.endToEnd}`);
+  return (
+    `end to end, ${END_TO_END_SECONDS} s: ${perSecond.toFixed(0)} tasks/s (${target}), ` +
+    `${slowest.toFixed(0)} to ${fastest.toFixed(0)} in its parts; ` +
+    `from create to completed p50 ${measured.p50Milliseconds.toFixed(0)} ms, ` +
+    `p99 ${measured.p99Milliseconds.toFixed(0)} ms`
+  );
 }
 
 function ingestLine(memory: IngestMemory | undefined): string {

@@ -26,6 +26,26 @@ export async function measure(
   return summarize(milliseconds, elapsedSeconds);
 }
 
+/** Runs clients until they have acted so many times, all together. */
+export async function actTimes(
+  load: { clients: number; acts: number },
+  act: (client: number) => Promise<void>,
+): Promise<Sample> {
+  const milliseconds: number[] = [];
+  const start = performance.now();
+  let begun = 0;
+  const client = async (_: unknown, index: number) => {
+    while (begun < load.acts) {
+      begun += 1;
+      const since = performance.now();
+      await act(index);
+      milliseconds.push(performance.now() - since);
+    }
+  };
+  await Promise.all(Array.from({ length: load.clients }, client));
+  return summarize(milliseconds, (performance.now() - start) / 1000);
+}
+
 /** The rate and the quantiles of acts that took these times, all within `elapsedSeconds`. */
 function summarize(milliseconds: number[], elapsedSeconds: number): Sample {
   return {

@@ -61,7 +61,7 @@ interface Ark {
  */
 export function simulateArk(options: SimulatorOptions): Simulation<ArkTask> {
   const record = openRecord(options.record, parseTask);
-  const outputs = createOutputs(`${options.record}.outputs`);
+  const outputs = createOutputs(`${options.record}.outputs`, options.outputFile);
   const reporter = createReporter({
     record,
     word: (task) => wordOf(task, options.jobSeconds),

@@ -74,7 +74,10 @@ function jobCalls(server: Server): SimulatedCall[] {
 
 function fileCalls(server: Server): SimulatedCall[] {
   const { temp } = server.memory;
-  const outputs = createOutputs(path.join(path.dirname(server.options.record), 'outputs'));
+  const outputs = createOutputs(
+    path.join(path.dirname(server.options.record), 'outputs'),
+    server.options.outputFile,
+  );
   const view = async ({
     url: { searchParams: query },
   }: SimulatedRequest): Promise<SimulatedResponse> => {

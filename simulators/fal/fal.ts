@@ -28,7 +28,10 @@ interface Fal {
 /** fal's queue, request history and webhooks (docs: queue, webhooks, platform APIs). */
 export function simulateFal(options: SimulatorOptions): Simulation<FalJob> {
   const record = openRecord(options.record, parseJob);
-  const outputs = createOutputs(path.join(path.dirname(options.record), 'videos'));
+  const outputs = createOutputs(
+    path.join(path.dirname(options.record), 'videos'),
+    options.outputFile,
+  );
   const fal: Fal = { options, record, outputs };
   for (const job of record.all()) void reportEnd(fal, job);
   const refusals: Fault[] = [
@@ -187,10 +190,13 @@ function output(
   return job ? fal.outputs.serve(id, url.searchParams, job.quirks, outputSpecOf(job)) : notFound();
 }
 
-/** Sends a request's one callback at its end, unless the simulator does not run at that time. */
+/**
+ * Sends a request's one callback at its end, unless the simulator does not run at that time. With
+ * `--job-seconds 0` a request ends at its submit, and no callback is sent.
+ */
 async function reportEnd(fal: Fal, job: FalJob): Promise<void> {
   const leftMs = job.createdAt + fal.options.jobSeconds * 1000 - Date.now();
-  if (leftMs < 0 || quirk(job, 'never_ends') || quirk(job, 'vanishes')) return;
+  if (leftMs <= 0 || quirk(job, 'never_ends') || quirk(job, 'vanishes')) return;
   await delay(leftMs, undefined, { ref: false });
   await report(fal, job);
 }

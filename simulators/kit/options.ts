@@ -14,13 +14,15 @@ export interface SimulatorOptions {
   jobSeconds: number;
   /** How long the links to an output work after the end of its job. */
   outputSeconds: number;
+  /** The file that every output is; without it, a video of the requested size and length. */
+  outputFile: string | undefined;
   /** The simulator ends when the process that started it ends or is killed. */
   untilStdinEnds: boolean;
 }
 
 const USAGE = `node simulators/NAME/main.ts --port N --record FILE
   [--host 127.0.0.1] [--fault-rate 0] [--seed 1] [--job-seconds 0.3] [--output-seconds 3600]
-  [--until-stdin-ends]`;
+  [--output-file FILE] [--until-stdin-ends]`;
 
 /** @throws Error when an option is unknown; with the usage, when it is missing or not a number */
 export function readOptions(args: string[]): SimulatorOptions {
@@ -35,6 +37,7 @@ export function readOptions(args: string[]): SimulatorOptions {
       seed: { ...text, default: '1' },
       'job-seconds': { ...text, default: '0.3' },
       'output-seconds': { ...text, default: '3600' },
+      'output-file': text,
       'until-stdin-ends': { type: 'boolean', default: false },
     },
   });
@@ -47,6 +50,7 @@ export function readOptions(args: string[]): SimulatorOptions {
     seed: toNumber(values.seed),
     jobSeconds: toNumber(values['job-seconds']),
     outputSeconds: toNumber(values['output-seconds']),
+    outputFile: values['output-file'],
     untilStdinEnds: values['until-stdin-ends'],
   };
 }

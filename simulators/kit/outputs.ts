@@ -35,9 +35,12 @@ const PATTERN = {
 } as const;
 const MP4 = { 'content-type': 'video/mp4' };
 
-/** Outputs in a folder: one file for each combination of size, length and sound. */
-export function createOutputs(folder: string): Outputs {
-  const video = createVideos(folder);
+/**
+ * Outputs in a folder: one file for each combination of size, length and sound.
+ * @param outputFile if given, every output is this file instead
+ */
+export function createOutputs(folder: string, outputFile?: string): Outputs {
+  const video = outputFile === undefined ? createVideos(folder) : () => readOnce(outputFile);
   return {
     pathOf: (jobId, expiresAt) =>
       `/outputs/${jobId}.mp4?expires=${expiresAt}&signature=${signatureOf(jobId, expiresAt)}`,
@@ -83,6 +86,14 @@ function createVideos(folder: string) {
     making.set(name, bytes);
     return bytes;
   };
+}
+
+const files = new Map<string, Promise<Buffer>>();
+
+function readOnce(file: string): Promise<Buffer> {
+  const bytes = files.get(file) ?? readFile(file);
+  files.set(file, bytes);
+  return bytes;
 }
 
 async function readOrMake(file: string, spec: OutputSpec): Promise<Buffer> {

@@ -40,7 +40,10 @@ interface Replicate {
 /** Replicate's predictions of official models and its webhooks (docs: HTTP API, webhooks). */
 export function simulateReplicate(options: SimulatorOptions): Simulation<ReplicateJob> {
   const record = openRecord(options.record, parseJob);
-  const outputs = createOutputs(path.join(path.dirname(options.record), 'videos'));
+  const outputs = createOutputs(
+    path.join(path.dirname(options.record), 'videos'),
+    options.outputFile,
+  );
   const replicate: Replicate = { options, record, outputs };
   for (const job of record.all()) void report(replicate, job);
   const refusals: Fault[] = [

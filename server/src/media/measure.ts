@@ -67,9 +67,9 @@ const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', '
 
 /**
  * Node's permission model: no network, no processes, no writing, and reading only the product's
- * code, its packages and the child's own folder. It restricts JavaScript only; the demuxer's options restrict FFmpeg.
- * The permission model compares paths as they are written, so the child must not replace a symbolic
- * link, such as node_modules, by its real path.
+ * code, its packages and the child's own folder. It restricts JavaScript only; the options of the
+ * demuxer restrict FFmpeg. The permission model compares paths as they are written, so the child
+ * must not replace a symbolic link, such as node_modules, by its real path.
  */
 const CHILD_FLAGS = [
   '--permission',

@@ -12,6 +12,7 @@ import { PROVIDER_COMMANDS } from './commands/providers.ts';
 import { RECONCILE_COMMAND } from './commands/reconcile.ts';
 import { RESTORED_COMMAND } from './commands/restored.ts';
 import { SECRET_COMMANDS } from './commands/secrets.ts';
+import { STORAGE_COMMANDS } from './commands/storage.ts';
 import { TASK_COMMANDS } from './commands/tasks.ts';
 
 /** All operator commands except `serve`, in the order of --help. */
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   RECONCILE_COMMAND,
   ...ORPHAN_COMMANDS,
   ...OBJECT_COMMANDS,
+  ...STORAGE_COMMANDS,
   ...SECRET_COMMANDS,
   ...PROVIDER_COMMANDS,
   ...CREATE_COMMANDS,

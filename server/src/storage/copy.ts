@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import path from 'node:path';
+import { type Database, statement } from '../database/database.ts';
+import { writeStream } from '../kernel/scratch-directory.ts';
+import { ObjectMissing, type Storage } from './storage.ts';
+
+/** What a copy from one storage to another did. */
+export interface CopyResult {
+  /** Whether every file that should be there is in the new storage. */
+  ok: boolean;
+  copied: number;
+  copied_bytes: number;
+  /** Files that were in the new storage before. */
+  already_there: number;
+  /** Files that were deleted from the service within the last week, so that none reappears. */
+  deleted: number;
+  /** Objects whose file is in neither storage. */
+  missing: string[];
+}
+
+export interface CopyDeps {
+  db: Database;
+  from: Storage;
+  to: Storage;
+  /** A folder for temporary files, from which `to` can take them. */
+  scratch: string;
+  /** Is called after each page of objects. */
+  progressed?(result: CopyResult): void;
+}
+
+interface Row {
+  id: string;
+  state: 'writing' | 'ready' | 'deleted';
+  size_bytes: number;
+}
+
+const PAGE = 200;
+const AT_ONCE = 8;
+
+const LIST = statement(
+  'copy_list',
+  `select id, state, size_bytes::float8 as size_bytes from objects
+   where id > $1 and (state in ('writing', 'ready')
+     or (state = 'deleted' and deleted_at > clock_now() - interval '7 days'))
+   order by id limit ${PAGE}`,
+);
+
+const IS_WANTED = statement(
+  'copy_is_wanted',
+  `select 1 from objects where id = $1 and state in ('writing', 'ready')`,
+);
+
+/**
+ * Copies the files of all objects. It may be interrupted and run again at any time, beside a
+ * running service: a file that is in `to` with its whole size is not copied again, since a put is
+ * complete or does not happen and an id is never used again. Each copy is read back and compared by
+ * its SHA-256.
+ * @throws Error when a storage fails or a copy differs; run it again then
+ */
+export async function copyObjects(deps: CopyDeps): Promise<CopyResult> {
+  const result: CopyResult = {
+    ...{ ok: true, copied: 0, copied_bytes: 0, already_there: 0, deleted: 0, missing: [] },
+  };
+  for (let after = ''; ; ) {
+    const rows = await deps.db.query<Row>(LIST, [after]);
+    const last = rows.at(-1);
+    if (!last) break;
+    after = last.id;
+    const queue = rows.values();
+    const worker = async () => {
+      for (const row of queue) await copyRow(deps, row, result);
+    };
+    const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker));
+    const failed = ends.find((end) => end.status === 'rejected');
+    if (failed) throw failed.reason;
+    deps.progressed?.(result);
+  }
+  result.ok = result.missing.length === 0;
+  return result;
+}
+
+async function copyRow(deps: CopyDeps, row: Row, result: CopyResult): Promise<void> {
+  const { to } = deps;
+  const size = await to.sizeOf(row.id);
+  if (row.state === 'deleted') {
+    if (size === undefined) return;
+    await to.delete(row.id);
+    result.deleted += 1;
+  } else if (size === row.size_bytes) {
+    result.already_there += 1;
+  } else if (await copyFile(deps, row)) {
+    result.copied += 1;
+    result.copied_bytes += row.size_bytes;
+  } else if (row.state === 'ready' && (await isWanted(deps, row))) {
+    result.missing.push(row.id);
+  }
+}
+
+/** @returns false when there is no file to copy, or nobody wants it any more */
+async function copyFile(deps: CopyDeps, row: Row): Promise<boolean> {
+  const { from, to, scratch } = deps;
+  const filePath = path.join(scratch, row.id);
+  try {
+    await writeStream(await from.open(row.id), filePath);
+    const sha256 = await digestOf(createReadStream(filePath));
+    await to.put(row.id, filePath);
+    if ((await digestOf(await to.open(row.id))) !== sha256) {
+      await to.delete(row.id);
+      throw new Error(`${row.id} was copied with other bytes; the copy was deleted`);
+    }
+  } catch (error) {
+    if (error instanceof ObjectMissing) return false;
+    throw error;
+  } finally {
+    await rm(filePath, { force: true });
+  }
+  if (await isWanted(deps, row)) return true;
+  await to.delete(row.id); // it was deleted from the service meanwhile
+  return false;
+}
+
+async function isWanted({ db }: CopyDeps, { id }: Row): Promise<boolean> {
+  return (await db.query(IS_WANTED, [id])).length > 0;
+}
+
+async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const part of bytes) hash.update(part);
+  return hash.digest('hex');
+}

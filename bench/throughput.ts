@@ -16,37 +16,47 @@ import type { Sample } from './sample.ts';
 /** The size of the service's own pool (server/src/service.ts); the floors use the same. */
 const CONNECTIONS = 24;
 export const CLIENTS = 32;
+/** How many clients create at once in the second line. */
+export const MANY_CLIENTS = 128;
 /** So many that no key reaches 30 requests in 60 seconds, and no account's row is the bottleneck. */
 const KEY_COUNTS = { accounts: 1000, keysEach: 15 };
 
 type Span = { seconds: number };
 
+/** Creates by {@link CLIENTS} and by {@link MANY_CLIENTS}, and reads by {@link CLIENTS}. */
+interface Throughput {
+  create: Comparison;
+  manyCreate: Comparison;
+  read: Comparison;
+}
+
 /** Creates and reads per second of one service without a worker, each with its floor. */
-export async function compareThroughput(): Promise<{ create: Comparison; read: Comparison }> {
+export async function compareThroughput(): Promise<Throughput> {
   await using bench = await openBenchSetup();
   const keys = await makeFundedKeys(bench.db, KEY_COUNTS);
   await using service = await bench.startService({ ROLES: 'api', CREATE_WAIT_SECONDS: '0' });
-  const create = await compareCreates(bench, service, keys);
+  const create = await compareCreates(bench, service, { keys, clients: CLIENTS });
+  const manyCreate = await compareCreates(bench, service, { keys, clients: MANY_CLIENTS });
   await bench.db.query(statement('bench_vacuum', 'vacuum analyze'));
   await bench.db.query(statement('bench_checkpoint', 'checkpoint'));
   const read = await compareReads(bench, service, keys);
-  return { create, read };
+  return { create, manyCreate, read };
 }
 
 async function compareCreates(
   { databaseUrl }: BenchSetup,
   { url }: RunningService,
-  keys: FundedKey[],
+  { keys, clients }: { keys: FundedKey[]; clients: number },
 ): Promise<Comparison> {
   const targets = keys.map(({ secret }) => ({ secret, taskId: '' }));
-  await using clients = await startClients({ url, clients: CLIENTS, act: 'create', targets });
+  await using load = await startClients({ url, clients, act: 'create', targets });
   const accountIds = keys.map(({ accountId }) => accountId);
   await using floor = await startProgram<CreateFloorSetup, Span, Sample>('create-floor.ts', {
     ...{ databaseUrl, accountIds },
     connections: CONNECTIONS,
-    clients: CLIENTS,
+    clients,
   });
-  return await compare(clients, floor);
+  return await compare(load, floor);
 }
 
 async function compareReads(

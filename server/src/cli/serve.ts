@@ -7,6 +7,7 @@ import { createLog, type Log } from '../kernel/log.ts';
 import { grant } from '../ledger/ledger.ts';
 import { openConfiguredDatabase } from '../open-database.ts';
 import { startService } from '../service.ts';
+import { setTracer } from '../telemetry/tracing.ts';
 
 const FIRST_ACCOUNT = 'you@localhost';
 const FIRST_CREDITS = 10_000;
@@ -19,6 +20,7 @@ export async function serve(config: Config): Promise<number> {
   const log = createLog({ level: config.logLevel });
   const stop = stopRequest(log);
   checkProviderAddresses(config, log);
+  const stopTracing = await startTracing(config, log);
   const opened = await openConfiguredDatabase(config, {
     log,
     migrates: true,
@@ -42,7 +44,26 @@ export async function serve(config: Config): Promise<number> {
     }
   } finally {
     await opened.close();
+    await stopTracing();
   }
+}
+
+/**
+ * Switches tracing on if it is configured. The packages of OpenTelemetry are loaded only then.
+ * @returns a function that sends the last spans
+ */
+async function startTracing({ tracing }: Config, log: Log): Promise<() => Promise<void>> {
+  if (!tracing) return async () => {};
+  const { openTracer } = await import('../telemetry/otel-tracer.ts');
+  const tracer = openTracer(tracing, (cause) => {
+    log.warn({ cause }, 'traces could not be sent: they are dropped');
+  });
+  setTracer(tracer);
+  log.info({ sampler: tracing.sampler, ratio: tracing.ratio }, 'tracing is on');
+  return async () => {
+    setTracer(undefined);
+    await tracer.close();
+  };
 }
 
 /** The first SIGINT or SIGTERM drains and shuts down; the second one ends the process at once. */

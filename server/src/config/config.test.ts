@@ -41,6 +41,7 @@ test('without any variable the service has the documented defaults', () => {
     retentionDays: 30,
     shutdownSeconds: 30,
     logLevel: 'info',
+    tracing: undefined,
   });
 });
 

@@ -20,6 +20,8 @@ import type { ConfiguredProvider } from '../providers/host/configured-provider.t
 import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers/registry.ts';
 import type { StorageSettings } from '../storage/open-storage.ts';
 import { parseS3Url } from '../storage/s3/settings.ts';
+import type { TracingSettings } from '../telemetry/tracing-settings.ts';
+import { readTracing } from './tracing.ts';
 
 type Role = 'api' | 'worker';
 
@@ -72,6 +74,8 @@ export interface Config {
   retentionDays: number;
   shutdownSeconds: number;
   logLevel: string;
+  /** undefined: no traces. */
+  tracing: TracingSettings | undefined;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
@@ -215,6 +219,7 @@ export function readConfig(env: Environment = process.env): Config {
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
+    tracing: readTracing(env),
   };
   if (config.pollMaxSeconds < config.pollMinSeconds) {
     bad('POLL_MAX_SECONDS', String(config.pollMaxSeconds), 'at least POLL_MIN_SECONDS');

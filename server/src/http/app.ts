@@ -10,6 +10,7 @@ import { handleError, malformed, noSuchPath } from './errors.ts';
 import { healthRoutes } from './operations/health.ts';
 import { openApiOptions } from './public/openapi.ts';
 import { PUBLIC_API, type PublicApiDeps, publicApi } from './public/public-api.ts';
+import { inRequest, traceRequest } from './request-spans.ts';
 
 export type AppDeps = PublicApiDeps &
   MediaRouteDeps &
@@ -40,7 +41,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: true } },
   });
   app.setErrorHandler((error: Error, request, reply) =>
-    handleError(error, { request, reply, log: deps.log }),
+    inRequest(request, () => handleError(error, { request, reply, log: deps.log })),
   );
   setResponseHeaders(app, deps);
   refuseUnroutable(app);
@@ -56,6 +57,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
 function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps): void {
   app.addHook('onRequest', async (request, reply) => {
+    traceRequest(request, reply);
     reply
       .header('x-request-id', request.id)
       .header('cache-control', 'no-store')
@@ -68,7 +70,8 @@ function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps):
     onResponse?.({ route, status: reply.statusCode, seconds });
     if (!log.isLevelEnabled('debug')) return;
     const status = reply.statusCode;
-    log.debug({ request: id, method, url: redact(url), status, seconds }, 'response sent');
+    const line = { request: id, method, url: redact(url), status, seconds };
+    inRequest(request, () => log.debug(line, 'response sent'));
   });
 }
 

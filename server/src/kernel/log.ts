@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { type Logger, pino } from 'pino';
+import { traceFields } from '../telemetry/tracing.ts';
 
 export type Log = Logger;
 
@@ -18,6 +19,7 @@ const SECRET_FIELDS = ['authorization', 'secret', 'password', 'databaseUrl', 'ap
 /**
  * The service's log: one JSON object per line, or short coloured lines when standard output is a
  * terminal. Secrets, link signatures and callback paths are redacted before a line is written.
+ * While tracing is on, a line about work in a trace has `trace_id` and `span_id`.
  */
 export function createLog(options: { level: string; terminal?: boolean }): Log {
   const terminal = options.terminal ?? process.stdout.isTTY === true;
@@ -25,6 +27,7 @@ export function createLog(options: { level: string; terminal?: boolean }): Log {
     {
       level: options.level,
       base: null,
+      mixin: traceFields,
       redact: {
         paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),
         censor: '[redacted]',

@@ -1,9 +1,15 @@
 import { report, secondsSince } from '../telemetry/reports.ts';
+import { inSpan } from '../telemetry/tracing.ts';
 import { ObjectMissing, type Storage } from './storage.ts';
 
-/** Wraps a storage: each operation is reported to the metrics; `open` without its bytes. */
+/**
+ * Wraps a storage: each operation is reported to the metrics, and is a span of the trace; `open`
+ * without its bytes.
+ */
 export function instrumentedStorage(storage: Storage): Storage {
-  const observe = async <Result>(operation: string, work: () => Promise<Result>) => {
+  const observe = <Result>(operation: string, work: () => Promise<Result>) =>
+    inSpan({ name: `storage ${operation}` }, () => observed(operation, work));
+  const observed = async <Result>(operation: string, work: () => Promise<Result>) => {
     const startedAt = performance.now();
     let outcome: 'done' | 'missing' | 'error' = 'error';
     try {

@@ -3,6 +3,7 @@ import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Provider } from '../providers/provider.ts';
+import { inTrace } from '../telemetry/tracing.ts';
 import type { WakeUps } from '../wake-ups/wake-ups.ts';
 import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
 import { createClaimRules } from './claim-rules.ts';
@@ -76,11 +77,13 @@ export function createWorker(deps: WorkerDeps): Worker {
         return claimDue(db, name, { places, limits, accountLimit: rules.accountLimit() });
       },
       async work(task) {
-        await advance(advanceDeps, task, name)
-          .then((next) => next && handOver(next))
-          .catch((error: Error) => {
-            log.warn({ err: error, task: task.id }, 'work on a task failed');
-          });
+        await inTrace(task.traceparent, () =>
+          advance(advanceDeps, task, name)
+            .then((next) => next && handOver(next))
+            .catch((error: Error) => {
+              log.warn({ err: error, task: task.id }, 'work on a task failed');
+            }),
+        );
       },
     });
   const pools: Record<WorkerPool, Pool> = {

@@ -50,7 +50,10 @@ function sorted(names: Iterable<string>): string[] {
 const OPERATIONS = PAGES.filter((name) => name.startsWith('docs/operations/'));
 /** The providers that have variables, each with a page of its own. */
 const PROVIDERS = PROVIDER_NAMES.filter((name) => neededVariables(name).length > 0);
-const TABLES = ['docs/operations/README.md', ...PROVIDERS.map(pageOfProvider)];
+const TABLES = [
+  ...['docs/operations/README.md', 'docs/operations/tracing.md'],
+  ...PROVIDERS.map(pageOfProvider),
+];
 
 function pageOfProvider(provider: string): string {
   return `docs/providers/${provider}.md`;

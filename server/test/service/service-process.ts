@@ -12,6 +12,8 @@ const CLI = new URL('../../src/framewright.ts', import.meta.url).pathname;
 export interface ServiceProcess extends AsyncDisposable {
   /** Where the API listens, if the process has that role. */
   url: string;
+  /** Where its metrics are. */
+  metricsUrl: string;
   process: ChildProcess;
   /** What it wrote so far, standard output and error together. */
   output(): string;
@@ -91,6 +93,7 @@ function spawnService(own: Record<string, string>, program: string[]): ServicePr
   };
   return {
     ...{ url: `http://127.0.0.1:${own.PORT}`, process: child, kill },
+    metricsUrl: `http://127.0.0.1:${own.METRICS_PORT}/metrics`,
     output: () => output,
     async [Symbol.asyncDispose]() {
       await kill('SIGKILL');

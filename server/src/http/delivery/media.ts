@@ -6,6 +6,7 @@ import type { Links } from '../../storage/links.ts';
 import { readObject, type StoredObject } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { isArchivedOutput } from '../../tasks/archived.ts';
+import { traceDelivery } from './delivery-span.ts';
 import { rangeOf } from './range.ts';
 
 export interface MediaRouteDeps {
@@ -36,6 +37,7 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
   async function deliver(request: FastifyRequest<MediaRequest>, reply: FastifyReply) {
     const id = request.params.file.replace(/\.\w{2,4}$/, '');
     const object = await deliverable(deps, id, request.query);
+    await traceDelivery(deps.db, id, { request, reply });
     const file = { size: object.size_bytes, etag: `"${id}"` };
     const range = rangeOf(request.headers, file);
     if (range === 'unsatisfiable') {

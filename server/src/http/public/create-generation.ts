@@ -7,12 +7,14 @@ import {
 } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
 import type { HostRules } from '../../outbound/addresses.ts';
 import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
 import type { Links } from '../../storage/links.ts';
 import { type CreateClosures, createUnlessClosed } from '../../tasks/create/closed.ts';
 import {
   type CreateDeps,
+  type Created,
   KEY_OF_CALLER,
   type KnownKey,
   replay,
@@ -24,6 +26,7 @@ import { awaitResponse } from '../../tasks/create/response.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
 import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
 import { report } from '../../telemetry/reports.ts';
+import { inRequest, inSpanOf, spanOf } from '../request-spans.ts';
 import { requireJsonType } from './body.ts';
 import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
 import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
@@ -70,7 +73,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     },
   },
   serve(api, deps) {
-    const { db, gate, links, clientHosts, providerName } = deps;
+    const { db, gate, links, log, clientHosts, providerName } = deps;
     const read = {
       columns: `${KEY_OF_CALLER.columns}, ${CLOSURES_OF_CREATE.columns}`,
       joins: `${KEY_OF_CALLER.joins} ${CLOSURES_OF_CREATE.joins}`,
@@ -88,18 +91,23 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
         const { fingerprint, task_id } = rowOf(request);
         if (fingerprint === null) return;
         const task = await replay(db, { fingerprint, task_id }, request.binding.fingerprint);
-        if (task) return sendReplay(reply, task, links);
+        if (task) return sendReplay(reply, task, deps);
       },
       handler: async (request, reply) => {
         const { body, binding } = request;
         if (!binding) throw new Error('the check of the Idempotency-Key did not run');
         const price = checkRequest(body, clientHosts);
-        const created = await createUnlessClosed(db, providerName, rowOf(request), () =>
-          create({ binding, request: body, price }),
+        const created = await inSpanOf(request, 'create the task', () =>
+          createUnlessClosed(db, providerName, rowOf(request), () =>
+            create({ binding, request: body, price }),
+          ),
         );
-        if (created.kind === 'replayed') return sendReplay(reply, created.task, links);
+        if (created.kind === 'replayed') return sendReplay(reply, created.task, deps);
         report('credits', { movement: 'reserve', credits: price.credits });
-        const task = await awaitResponse(deps, created.task);
+        noteTask(request, created, log);
+        const task = await inSpanOf(request, 'wait for the acceptance', () =>
+          awaitResponse(deps, created.task),
+        );
         return reply.code(202).send(videoTask(publicColumns(task), links));
       },
     });
@@ -123,7 +131,14 @@ function bindingOf(request: FastifyRequest): Binding {
   if (!KEY_SHAPE.test(idempotencyKey)) throw badKey(idempotencyKey);
   const { accountId, surface } = callerOf(request);
   const fingerprint = fingerprintOf(request.body as Json);
-  return { accountId, surface, idempotencyKey, fingerprint };
+  const traceparent = spanOf(request)?.traceparent;
+  return { accountId, surface, idempotencyKey, fingerprint, traceparent };
+}
+
+/** Joins the request with its task, for those who read the log or the trace. */
+function noteTask(request: FastifyRequest, { kind, task }: Created, log: Log): void {
+  spanOf(request)?.set({ 'task.id': task.id });
+  inRequest(request, () => log.info({ request: request.id, task: task.id }, `${kind} a task`));
 }
 
 function badKey(key: string): ApiError {
@@ -135,7 +150,12 @@ function badKey(key: string): ApiError {
   });
 }
 
-function sendReplay(reply: FastifyReply, task: Task, links: Links): FastifyReply {
+function sendReplay(
+  reply: FastifyReply,
+  task: Task,
+  { links, log }: Pick<CreateGenerationDeps, 'links' | 'log'>,
+): FastifyReply {
+  noteTask(reply.request, { kind: 'replayed', task }, log);
   return reply
     .code(200)
     .header('idempotent-replayed', 'true')

@@ -1,3 +1,4 @@
+import { inSpan, type Span } from '../../telemetry/tracing.ts';
 import {
   type CancelOutcome,
   type FindOutcome,
@@ -24,10 +25,22 @@ export interface Observer {
   called(call: ProviderCall): void;
 }
 
-/** Wraps a provider: each call is reported to the observer when it has ended. */
+/**
+ * Wraps a provider: each call is reported to the observer when it has ended, and is a span of the
+ * trace. A read that finds the job at work is no span.
+ */
 export function instrumented(provider: Provider, observer: Observer): Provider {
   const { name } = provider;
-  const observe = async <Result>(
+  const observe = <Result>(
+    call: ProviderCall['call'],
+    work: () => Promise<Result>,
+    outcomeOf: (result: Result) => string,
+  ): Promise<Result> =>
+    inSpan({ name: `${name} ${call}`, kind: 'client', attributes: { provider: name } }, (span) =>
+      observeIn(span, call, work, outcomeOf),
+    );
+  const observeIn = async <Result>(
+    span: Span | undefined,
     call: ProviderCall['call'],
     work: () => Promise<Result>,
     outcomeOf: (result: Result) => string,
@@ -44,6 +57,8 @@ export function instrumented(provider: Provider, observer: Observer): Provider {
     } finally {
       const seconds = (performance.now() - startedAt) / 1000;
       observer.called({ provider: name, call, seconds, outcome });
+      span?.set({ outcome });
+      if (outcome === 'working') span?.discard();
     }
   };
   const { cancel } = provider;

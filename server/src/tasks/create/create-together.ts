@@ -32,6 +32,7 @@ const BUSY =
  */
 export function openCreates(deps: CreateDeps): (order: Order) => Promise<Created> {
   const create = batch<Order, Outcome>({
+    name: 'create',
     maxItems: MAX_CREATES,
     concurrency: MAX_TRANSACTIONS,
     maxWaiting: MAX_WAITING,

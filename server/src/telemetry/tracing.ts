@@ -1,0 +1,90 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** Ids, names and counts only: no texts of clients or providers, no URLs, no secrets. */
+type Attributes = Record<string, string | number>;
+
+/** What a span begins with. */
+export interface SpanStart {
+  name: string;
+  /** `server`: handles a request. `client`: a call to another service. Default: `internal`. */
+  kind?: 'server' | 'client';
+  attributes?: Attributes;
+  /** The traceparent of a span in another trace that belongs to the same request. */
+  link?: string | undefined;
+  /** How long ago the span began. Default: it begins now. */
+  secondsAgo?: number;
+}
+
+/** A timed piece of work in a trace. */
+export interface Span {
+  /** The span as W3C text: with it, other processes make spans of the same trace. */
+  readonly traceparent: string;
+  set(attributes: Attributes): void;
+  /** Marks the span as failed. */
+  fail(reason: string): void;
+  /** Leaves the span out of the trace. Call it before `end`. */
+  discard(): void;
+  end(): void;
+}
+
+/** Makes the spans and sends them away; otel-tracer.ts is loaded only when tracing is on. */
+export interface Tracer {
+  /** @param parent a traceparent; without a valid one the span begins a new trace */
+  start(start: SpanStart, parent: string | undefined): Span;
+  /** Sends what is left. */
+  close(): Promise<void>;
+}
+
+let tracer: Tracer | undefined;
+const current = new AsyncLocalStorage<string>();
+
+/** Switches tracing on, or off. */
+export function setTracer(next: Tracer | undefined): void {
+  tracer = next;
+}
+
+/**
+ * Begins a span in the trace of `parent`, or in a new one.
+ * @returns undefined while tracing is off
+ */
+export function startSpan(start: SpanStart, parent: string | undefined): Span | undefined {
+  return tracer?.start(start, parent);
+}
+
+/** Runs work as part of a trace: spans and log lines in it belong to the trace. */
+export function inTrace<T>(traceparent: string | null | undefined, work: () => T): T {
+  return tracer && traceparent ? current.run(traceparent, work) : work();
+}
+
+/** Runs work in a span, if it is part of a trace. The span fails if the work throws. */
+export async function inSpan<T>(
+  start: SpanStart,
+  work: (span: Span | undefined) => Promise<T>,
+): Promise<T> {
+  const parent = current.getStore();
+  if (!tracer || parent === undefined) return work(undefined);
+  const span = tracer.start(start, parent);
+  try {
+    return await current.run(span.traceparent, () => work(span));
+  } catch (error) {
+    span.fail(error instanceof Error ? error.name : 'error');
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Whether spans are made. */
+export function isTracing(): boolean {
+  return tracer !== undefined;
+}
+
+const NO_TRACE = {};
+
+/** The trace of the work under way, as fields of a log line; no fields without a trace. */
+export function traceFields(): { trace_id?: string; span_id?: string } {
+  const traceparent = current.getStore();
+  if (traceparent === undefined) return NO_TRACE;
+  const [, trace_id = '', span_id = ''] = traceparent.split('-');
+  return { trace_id, span_id };
+}

@@ -82,16 +82,19 @@ function incomplete(folder: string, locked: LockedPackage): string[] {
  * @throws for any other form, which is then to be added here
  */
 export function accepts(range: string, version: string): boolean {
-  return range.split('||').some((part) => acceptsPart(part.trim(), version));
+  const parts = range.split('||').map((part) => part.trim().split(/\s+/));
+  return parts.some((bounds) => bounds.every((bound) => acceptsPart(bound, version)));
 }
 
 function acceptsPart(range: string, version: string): boolean {
   if (range === '*' || range.startsWith('file:')) return true;
-  const [, operator, lowest = ''] = /^(\^|~|>=|)(\d+(?:\.\d+){0,2}(?:-[\w.]+)?)$/.exec(range) ?? [];
+  const [, operator, lowest = ''] =
+    /^(\^|~|>=|<|)(\d+(?:\.\d+){0,2}(?:-[\w.]+)?)$/.exec(range) ?? [];
   if (operator === undefined) throw new Error(`a range of an unknown form: ${range}`);
   if (operator === '') return version === lowest;
   const at = numbersOf(version);
   const from = numbersOf(lowest);
+  if (operator === '<') return compare(at, from) < 0;
   const kept = operator === '>=' ? 0 : operator === '~' ? 2 : 1 + from.findIndex((n) => n > 0);
   return compare(at, from) >= 0 && compare(at.slice(0, kept), from.slice(0, kept)) === 0;
 }

@@ -12,6 +12,10 @@ export interface S3Fault {
     | 'lost_response'
     /** A byte of the body is changed on its way. */
     | 'altered'
+    /** 400 ExpiredToken. */
+    | 'expired'
+    /** 404 NoSuchBucket. */
+    | 'no_bucket'
     /** 403 AccessDenied. */
     | 'denied';
   seconds?: number;
@@ -25,6 +29,8 @@ export interface S3Fault {
 export interface S3Faults {
   plan(fault: S3Fault): void;
   clear(): void;
+  /** The faults that no request met yet. */
+  pending(): S3Fault[];
   /** The oldest fault for a request with this method. */
   take(method: string): S3Fault | undefined;
 }
@@ -33,6 +39,7 @@ export function createS3Faults(): S3Faults {
   const planned: Array<S3Fault & { times: number }> = [];
   return {
     plan: (fault) => void planned.push({ times: 1, ...fault }),
+    pending: () => planned,
     clear: () => void planned.splice(0),
     take(method) {
       const fault = planned.find((one) => one.method === undefined || one.method === method);

@@ -96,6 +96,8 @@ async function serve(exchange: Exchange): Promise<void> {
   if (fault?.kind === 'hang') return void request.resume();
   if (fault?.kind === 'slow') await delay((fault.seconds ?? 1) * 1000);
   if (fault?.kind === 'slow_down') throw new S3Refusal(503, 'SlowDown');
+  if (fault?.kind === 'expired') throw new S3Refusal(400, 'ExpiredToken');
+  if (fault?.kind === 'no_bucket') throw new S3Refusal(404, 'NoSuchBucket');
   if (fault?.kind === 'denied') throw new S3Refusal(403, 'AccessDenied');
   const payload = verifySignature(request, url, { ...state, nowMs: nowMs(state) });
   const [bucket = '', ...segments] = url.pathname.slice(1).split('/').map(decodeURIComponent);

@@ -8,6 +8,9 @@ export interface FixedCredentials {
   sessionToken?: string;
 }
 
+/** Gives credentials again when those before have expired. */
+export type CredentialSource = () => Promise<FixedCredentials & { expiration?: Date }>;
+
 const CONNECT_MS = 3_000;
 const RESPONSE_MS = 30_000;
 
@@ -16,7 +19,10 @@ const RESPONSE_MS = 30_000;
  * this service gives one: the SDK's own make each streamed PUT a chunked body with a trailer, which
  * many stores refuse or store as it is (decisions/0021).
  */
-export function openS3Client(settings: S3Settings, credentials?: FixedCredentials): S3Client {
+export function openS3Client(
+  settings: S3Settings,
+  credentials?: FixedCredentials | CredentialSource,
+): S3Client {
   return new Client({
     endpoint: settings.endpoint,
     region: settings.region,

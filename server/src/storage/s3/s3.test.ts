@@ -77,6 +77,21 @@ test('s3: expired credentials fail a put, and the next one succeeds with new one
   await putBytes(storage, BYTES);
 });
 
+test('s3: credentials that expire during an upload are renewed, and the put is repeated', async () => {
+  const session = (name: string) => ({ accessKey: name, secretKey: name, sessionToken: name });
+  bucket.s3.credentials.push(session('before'), session('renewed'));
+  let name = 'before';
+  const expiration = new Date(Date.now() + 3_600_000);
+  const credentials = async () => {
+    return { accessKeyId: name, secretAccessKey: name, sessionToken: name, expiration };
+  };
+  const storage = await openS3Storage({ ...bucket, credentials, pauseMs: 1 });
+  bucket.s3.expired.add('before');
+  name = 'renewed';
+  const id = await putBytes(storage, BYTES);
+  assert.equal(String(await buffer(await storage.open(id))), '0123456789');
+});
+
 test('s3: a read whose bytes were altered or cut on the way fails', async () => {
   const { storage } = await opened();
   const id = await putBytes(storage, Buffer.alloc(1_000_000, 7));

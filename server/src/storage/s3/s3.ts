@@ -1,6 +1,12 @@
 import { DeleteObjectCommand, HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { ObjectMissing, type Storage } from '../storage.ts';
-import { errorCode, errorStatus, type FixedCredentials, openS3Client } from './client.ts';
+import {
+  type CredentialSource,
+  errorCode,
+  errorStatus,
+  type FixedCredentials,
+  openS3Client,
+} from './client.ts';
 import { openObjectStream } from './get.ts';
 import { presignedUrl } from './presign.ts';
 import { probeS3 } from './probe.ts';
@@ -9,7 +15,7 @@ import { keyOf, type S3Settings } from './settings.ts';
 
 export interface S3Options {
   settings: S3Settings;
-  credentials?: FixedCredentials | undefined;
+  credentials?: FixedCredentials | CredentialSource | undefined;
   /** Before the first repetition of a put; then it doubles each time. */
   pauseMs?: number;
   /** Is called before an attempt to put an object is repeated. */

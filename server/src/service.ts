@@ -9,9 +9,9 @@ import { requireDurableCommits, requireSessionSettings } from './database/durabi
 import { isReady } from './database/readiness.ts';
 import { rememberMark } from './database/remembered-mark.ts';
 import { createApp } from './http/app.ts';
+import { listen } from './http/listen.ts';
 import { healthRoutes } from './http/operations/health.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
-import { UsageError } from './kernel/errors.ts';
 import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
 import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
@@ -64,12 +64,16 @@ export interface Service {
 /** Settings of the guarded fetch that are not configuration: timeouts, DNS lookup, trusted CAs. */
 export type GuardedFetchSettings = Omit<GuardedFetchOptions, 'allow'>;
 
-/** Creates all parts of the service, connects them and starts the configured roles. */
+/**
+ * Creates all parts of the service, connects them and starts the configured roles.
+ * @param processName the name of this process, where one start has several
+ */
 export async function startService(
   config: Config,
   opened: OpenedDatabase,
   log: Log,
   guardedFetch: GuardedFetchSettings = {},
+  processName?: string,
 ): Promise<Service> {
   if (config.clientHosts.allow.size > 0) {
     const hosts = [...config.clientHosts.allow];
@@ -80,7 +84,7 @@ export async function startService(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const url = await startRoles(config, { ...opened, log, guardedFetch }, closers);
+    const url = await startRoles(config, { ...opened, log, guardedFetch, processName }, closers);
     return { url, stop };
   } catch (error) {
     await stop();
@@ -93,7 +97,11 @@ type Closers = Array<() => Promise<unknown>>;
 /** Creates all parts first, then listens, and starts the worker last. */
 async function startRoles(
   config: Config,
-  opened: OpenedDatabase & { log: Log; guardedFetch: GuardedFetchSettings },
+  opened: OpenedDatabase & {
+    log: Log;
+    guardedFetch: GuardedFetchSettings;
+    processName: string | undefined;
+  },
   closers: Closers,
 ): Promise<string | undefined> {
   const { db, log } = opened;
@@ -102,7 +110,7 @@ async function startRoles(
   if (config.databaseDirectUrl !== undefined) {
     await requireSessionSettings(db, config.databaseVolatile);
   }
-  const metrics = createMetrics(db);
+  const metrics = createMetrics(db, opened.processName);
   let isStarted = false;
   healthRoutes(metrics.app, { isReady: async () => isStarted && (await isReady(db)) });
   await listenForMetrics(config, metrics, closers);
@@ -137,7 +145,10 @@ async function startRoles(
     url = await listenForClients(config, { ...shared, providers }, closers);
     publicUrl ||= url;
   }
-  closers.push(async () => worker?.stopClaiming());
+  closers.push(async () => {
+    isStarted = false;
+    await worker?.stopClaiming();
+  });
   await worker?.start();
   isStarted = true;
   return url;
@@ -150,19 +161,23 @@ async function listenForClients(
 ): Promise<string> {
   const { db, wakeUps, storage, links, log, metrics, providers } = shared;
   const waiting = createWaiting({ db, log });
+  let isDraining = false;
   const app = await createApp({
     ...{ db, wakeUps, storage, links, log, providers, waiting },
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
     clientHosts: config.clientHosts,
     deliveryMode: config.deliveryMode,
-    isReady: () => isReady(db),
+    isReady: async () => !isDraining && (await isReady(db)),
+    isDraining: () => isDraining,
     onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   closers.push(async () => {
+    isDraining = true;
     waiting.stop(); // ends all waits: the tasks are announced, and the clients get 202
+    await delay(config.drainSeconds * 1000);
     await closeWithin(config.shutdownSeconds, app);
   });
   log.info({ url: listening }, 'the API is listening');
@@ -174,22 +189,6 @@ async function listenForMetrics(config: Config, metrics: Metrics, closers: Close
   if (config.metricsPort === undefined) return;
   const { host, metricsPort: port } = config;
   await listen(metrics.app, { host, port, variable: 'METRICS_PORT' });
-}
-
-async function listen(
-  app: FastifyInstance,
-  { host, port, variable }: { host: string; port: number; variable: string },
-): Promise<string> {
-  try {
-    return await app.listen({ host, port });
-  } catch (error) {
-    await app.close();
-    if (!(error instanceof Error && 'code' in error)) throw error;
-    const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
-    throw new UsageError(
-      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another port.`,
-    );
-  }
 }
 
 /**

@@ -1,16 +1,23 @@
-import { createAccount, hasNoAccounts } from '../accounts/accounts.ts';
-import { createKey } from '../accounts/api-keys.ts';
 import type { Config } from '../config/config.ts';
 import { checkProviderAddresses } from '../config/provider-addresses.ts';
-import type { Database } from '../database/database.ts';
 import { createLog, type Log } from '../kernel/log.ts';
-import { grant } from '../ledger/ledger.ts';
-import { openConfiguredDatabase } from '../open-database.ts';
+import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
 import { startService } from '../service.ts';
 import { setTracer } from '../telemetry/tracing.ts';
+import { warnOfConnections } from './connection-budget.ts';
+import { type StopRequest, stopRequest } from './stop-request.ts';
+import { supervise } from './supervise.ts';
+import { welcome } from './welcome.ts';
 
-const FIRST_ACCOUNT = 'you@localhost';
-const FIRST_CREDITS = 10_000;
+/** What differs between the one process of a start, and one of several. */
+export interface ProcessOptions {
+  log: Log;
+  stop: StopRequest;
+  /** Where one start has several processes; the first one has migrated the database. */
+  processName?: string;
+  /** Called once all roles have started. */
+  started(opened: OpenedDatabase, url: string | undefined): Promise<void>;
+}
 
 /**
  * Runs the service until SIGINT or SIGTERM.
@@ -20,10 +27,26 @@ export async function serve(config: Config): Promise<number> {
   const log = createLog({ level: config.logLevel });
   const stop = stopRequest(log);
   checkProviderAddresses(config, log);
+  if (config.processes > 1 && config.roles.has('api')) return supervise(config, { log, stop });
+  return runRoles(config, {
+    ...{ log, stop },
+    started: async ({ db }, url) => {
+      await warnOfConnections(config, { db, log });
+      if (url !== undefined) await welcome(config, db, url);
+    },
+  });
+}
+
+/**
+ * Runs the roles of this process until it is asked to stop.
+ * @returns the exit code that was asked for
+ */
+export async function runRoles(config: Config, options: ProcessOptions): Promise<number> {
+  const { log, stop, processName } = options;
   const stopTracing = await startTracing(config, log);
   const opened = await openConfiguredDatabase(config, {
     log,
-    migrates: true,
+    migrates: processName === undefined,
     report: (text) => log.info(`migrations: ${text}`),
     pool: { connections: config.databaseConnections },
   });
@@ -32,9 +55,9 @@ export async function serve(config: Config): Promise<number> {
     stop.request(1);
   });
   try {
-    const service = await startService(config, opened, log);
+    const service = await startService(config, opened, log, {}, processName);
     try {
-      if (service.url !== undefined) await welcome(config, opened.db, service.url);
+      await options.started(opened, service.url);
       const code = await stop.requested;
       log.info('shutting down: finishing the steps under way');
       return code;
@@ -64,51 +87,4 @@ async function startTracing({ tracing }: Config, log: Log): Promise<() => Promis
     setTracer(undefined);
     await tracer.close();
   };
-}
-
-/** The first SIGINT or SIGTERM drains and shuts down; the second one ends the process at once. */
-function stopRequest(log: Log) {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  let asked = false;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      if (asked) {
-        log.warn('second signal: exiting at once');
-        process.exit(130);
-      }
-      asked = true;
-      resolve(0);
-    });
-  }
-  return { requested: promise, request: resolve };
-}
-
-/**
- * On the first start with the embedded database and the local renderer, creates an account with
- * credits and prints its API key once, on standard output. In this set-up, no video costs money.
- */
-async function welcome(config: Config, db: Database, url: string): Promise<void> {
-  const isTrial = config.databaseUrl === undefined && config.provider === 'local';
-  if (!isTrial || !(await hasNoAccounts(db))) return;
-  const accountId = await createAccount(db, FIRST_ACCOUNT);
-  const reference = 'first-start';
-  await grant(db, { accountId, credits: FIRST_CREDITS, kind: 'paid', reference });
-  const { secret } = await createKey(db, { accountId, name: 'first start' });
-  process.stdout.write(`
-Framewright is running with its local renderer (test patterns, not an AI model).
-An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was created. Its API key, shown only now:
-
-  ${secret}
-
-Try it:
-
-  curl -s ${url}/api/v1/video/generations \\
-    -H "Authorization: Bearer ${secret}" \\
-    -H "Content-Type: application/json" -H "Idempotency-Key: first-$(date +%s)" \\
-    -d '{"prompt":"A lighthouse at dawn, waves below"}'
-
-The response is a task. Read it at ${url}/api/v1/tasks/ID with the same Authorization header
-until its status is completed, then open output.video_url. Ctrl-C stops the service.
-
-`);
 }

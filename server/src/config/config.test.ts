@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
@@ -20,6 +21,7 @@ test('without any variable the service has the documented defaults', () => {
     databaseUrl: undefined,
     databaseDirectUrl: undefined,
     poolerStatements: 'named',
+    processes: 1,
     databaseConnections: 24,
     databaseVolatile: false,
     trustsPromotion: false,
@@ -39,6 +41,7 @@ test('without any variable the service has the documented defaults', () => {
     presignsInputs: false,
     deliverySeconds: 86_400,
     retentionDays: 30,
+    drainSeconds: 1,
     shutdownSeconds: 30,
     logLevel: 'info',
     tracing: undefined,
@@ -210,4 +213,18 @@ test('STORAGE_URL names a bucket of Amazon S3 or of another store', () => {
     },
   });
   assert.deepEqual([own.deliveryMode, own.presignsInputs], ['proxy', true]);
+});
+
+test('the connections of each process become fewer with the number of processes', () => {
+  const read = (PROCESSES: string, own = {}) => {
+    const { processes, databaseConnections } = readConfig({ PROCESSES, ...own });
+    return [processes, databaseConnections];
+  };
+  assert.deepEqual(read('2'), [2, 24]);
+  assert.deepEqual(read('4'), [4, 12]);
+  assert.deepEqual(read('64'), [64, 8]);
+  assert.deepEqual(read('64', { DATABASE_CONNECTIONS: '5' }), [64, 5]);
+  assert.equal(read('auto')[0], availableParallelism());
+  assert.throws(() => read('0'), /PROCESSES="0" is not valid: expected a whole number from 1/);
+  assert.throws(() => read('all'), /PROCESSES="all" is not valid/);
 });

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { PoolerStatements } from '../database/connection.ts';
 import { UsageError } from '../kernel/errors.ts';
@@ -42,7 +43,9 @@ export interface Config {
   databaseDirectUrl: string | undefined;
   /** How statements are sent through the connection pooler. */
   poolerStatements: PoolerStatements;
-  /** The most connections of the process's pool; the queue has its own. */
+  /** How many processes serve the API; 1: this one does. */
+  processes: number;
+  /** The most connections of the pool of each process; the queue has its own. */
   databaseConnections: number;
   /** Whether a replica that is promoted has every commit. */
   trustsPromotion: boolean;
@@ -72,6 +75,8 @@ export interface Config {
   presignsInputs: boolean;
   deliverySeconds: number;
   retentionDays: number;
+  /** How long the API still accepts requests after the shutdown has begun. */
+  drainSeconds: number;
   shutdownSeconds: number;
   logLevel: string;
   /** undefined: no traces. */
@@ -161,6 +166,17 @@ function providerOfNewTasks(env: Environment): string {
   return choice(env, 'PROVIDER', 'local', PROVIDER_NAMES);
 }
 
+/** The value of PROCESSES: a number, or one for each core that this process may use. */
+function apiProcesses(env: Environment): number {
+  if (read(env, 'PROCESSES', '1') === 'auto') return availableParallelism();
+  return wholeNumber(env, 'PROCESSES', 1, { min: 1, max: 256 });
+}
+
+/** Postgres is fastest with a few connections per core, whatever the number of processes. */
+function connectionsEach(processes: number): number {
+  return Math.max(8, Math.min(24, Math.ceil(48 / processes)));
+}
+
 /** The variables that locate the database. Operator commands need no others. */
 export type DatabaseConfig = Pick<
   Config,
@@ -192,13 +208,18 @@ export function readConfig(env: Environment = process.env): Config {
   const host = read(env, 'HOST', '127.0.0.1');
   const metrics = read(env, 'METRICS_PORT', 'off');
   const provider = providerOfNewTasks(env);
+  const processes = apiProcesses(env);
   const listens = { host, port: port(env, 'PORT', '8080') };
   const config: Config = {
     ...listens,
     metricsPort: metrics === 'off' ? undefined : port(env, 'METRICS_PORT', ''),
     publicUrl: webAddress(env, 'PUBLIC_URL') ?? addressOf(listens),
     ...readDatabaseConfig(env),
-    databaseConnections: wholeNumber(env, 'DATABASE_CONNECTIONS', 24, { min: 4, max: 1000 }),
+    processes,
+    databaseConnections: wholeNumber(env, 'DATABASE_CONNECTIONS', connectionsEach(processes), {
+      min: 4,
+      max: 1000,
+    }),
     trustsPromotion:
       choice(env, 'DATABASE_REPLICAS', 'asynchronous', ['asynchronous', 'synchronous']) ===
       'synchronous',
@@ -217,6 +238,7 @@ export function readConfig(env: Environment = process.env): Config {
     ...storageVariables(env),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
+    drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     tracing: readTracing(env),

@@ -18,6 +18,8 @@ export type AppDeps = PublicApiDeps &
     log: Log;
     /** Whether the service can handle requests now, for /readyz. */
     isReady(): Promise<boolean>;
+    /** Whether clients shall use another process: the responses ask them to reconnect. */
+    isDraining?: () => boolean;
     /** Called after every response. */
     onResponse?:
       | ((response: { route: string; status: number; seconds: number }) => void)
@@ -55,13 +57,17 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   return app;
 }
 
-function setResponseHeaders(app: FastifyInstance, { log, onResponse }: AppDeps): void {
+function setResponseHeaders(
+  app: FastifyInstance,
+  { log, onResponse, isDraining = () => false }: AppDeps,
+): void {
   app.addHook('onRequest', async (request, reply) => {
     traceRequest(request, reply);
     reply
       .header('x-request-id', request.id)
       .header('cache-control', 'no-store')
       .header('x-content-type-options', 'nosniff');
+    if (isDraining()) reply.header('connection', 'close');
   });
   app.addHook('onResponse', async (request, reply) => {
     const { method, url, id } = request;

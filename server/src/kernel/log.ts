@@ -20,13 +20,18 @@ const SECRET_FIELDS = ['authorization', 'secret', 'password', 'databaseUrl', 'ap
  * The service's log: one JSON object per line, or short coloured lines when standard output is a
  * terminal. Secrets, link signatures and callback paths are redacted before a line is written.
  * While tracing is on, a line about work in a trace has `trace_id` and `span_id`.
+ * @param options.process the name of the process in each line, where one start has several
  */
-export function createLog(options: { level: string; terminal?: boolean }): Log {
+export function createLog(options: {
+  level: string;
+  terminal?: boolean;
+  process?: string | undefined;
+}): Log {
   const terminal = options.terminal ?? process.stdout.isTTY === true;
   return pino(
     {
       level: options.level,
-      base: null,
+      base: options.process === undefined ? null : { process: options.process },
       mixin: traceFields,
       redact: {
         paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]),

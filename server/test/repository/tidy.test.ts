@@ -25,7 +25,7 @@ test('ledger tables are named only in the ledger room', () => {
 
 /** Files that name the provider of a start without configuration. */
 const NAMES_LOCAL = [
-  'server/src/cli/serve.ts', // the welcome of the first start
+  'server/src/cli/welcome.ts', // the welcome of the first start
   'server/src/config/config.ts', // the default of PROVIDER
   'server/src/write-openapi.ts', // builds the app without a provider
 ];

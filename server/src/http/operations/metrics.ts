@@ -11,6 +11,7 @@ import {
   metric,
   type ProcessGaugeName,
 } from './metric-list.ts';
+import { shareMetrics } from './shared-metrics.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
 /** The counters of the service, and the server from which Prometheus reads all metrics. */
@@ -21,9 +22,14 @@ export interface Metrics {
   countCallback(provider: string, result: CallbackResult | 'failed'): void;
 }
 
-/** Creates the metrics and a server with `/metrics`; docs/operations/metrics.md explains each. */
-export function createMetrics(db: Database): Metrics {
+/**
+ * Creates the metrics and a server with `/metrics`; docs/operations/metrics.md explains each.
+ * @param processName the name of this process, where one start has several: the first process reads
+ *   its metrics, and each has this label
+ */
+export function createMetrics(db: Database, processName?: string): Metrics {
   const registry = new Registry();
+  if (processName !== undefined) shareMetrics(registry, processName);
   collectDefaultMetrics({ register: registry });
   gaugeTasks(db, registry);
   const made = metricsOfProcess(registry);

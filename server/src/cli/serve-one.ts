@@ -1,0 +1,33 @@
+import { readConfig } from '../config/config.ts';
+import { UsageError } from '../kernel/errors.ts';
+import { createLog } from '../kernel/log.ts';
+import { runRoles } from './serve.ts';
+import { stopRequestOfOne } from './stop-request.ts';
+
+/** One of several processes. `supervise.ts` starts it with its name: `api-1`, `worker`. */
+async function serveOne(processName: string): Promise<number> {
+  const config = readConfig();
+  return runRoles(
+    {
+      ...config,
+      roles: new Set([processName === 'worker' ? 'worker' : 'api']),
+      metricsPort: undefined, // the first process has the metrics of all
+    },
+    {
+      log: createLog({ level: config.logLevel, process: processName }),
+      stop: stopRequestOfOne(),
+      processName,
+      started: async (_opened, url) => void process.send?.({ started: url ?? '' }),
+    },
+  );
+}
+
+try {
+  // The channel to the first process keeps this one from ending by itself.
+  process.exit(await serveOne(process.argv[2] ?? ''));
+} catch (error) {
+  const isUsage = error instanceof UsageError;
+  const text = isUsage ? error.message : error instanceof Error ? error.stack : String(error);
+  process.stderr.write(`framewright: ${text}\n`);
+  process.exit(isUsage ? 2 : 1);
+}

@@ -1,0 +1,158 @@
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../config/config.ts';
+import { isReady } from '../database/readiness.ts';
+import { listen } from '../http/listen.ts';
+import { healthRoutes } from '../http/operations/health.ts';
+import { createSharedMetrics } from '../http/operations/shared-metrics.ts';
+import type { Log } from '../kernel/log.ts';
+import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
+import { warnOfConnections } from './connection-budget.ts';
+import type { StopRequest } from './stop-request.ts';
+import { welcome } from './welcome.ts';
+
+/** The program of each process, with its name as the argument. */
+const PROGRAM = fileURLToPath(new URL('./serve-one.ts', import.meta.url));
+
+/** The pause before a process that ended is started again; it doubles up to the second number. */
+const PAUSE_SECONDS = { first: 1, longest: 30 };
+/** After this time a process counts as sound: its next end is followed by the first pause. */
+const SOUND_SECONDS = 60;
+
+/** For migrations and readiness. */
+const OWN_CONNECTIONS = 2;
+
+/** A process that is kept running. */
+interface Member {
+  /** Such as `api-1` or `worker`. */
+  name: string;
+  worker: Worker | undefined;
+  hasStarted: boolean;
+}
+
+/**
+ * Runs several processes of the API, and one worker if this start has that role, until it is asked
+ * to stop. All listen on one port. A process that ends is started again.
+ * @returns the exit code that was asked for; that of the first process, if it can't start
+ */
+export async function supervise(
+  config: Config,
+  { log, stop }: { log: Log; stop: StopRequest },
+): Promise<number> {
+  const opened = await openConfiguredDatabase(config, {
+    log,
+    migrates: true,
+    report: (text) => log.info(`migrations: ${text}`),
+    pool: { connections: OWN_CONNECTIONS },
+  });
+  opened.onExit((cause) => {
+    log.fatal({ cause }, 'the embedded database ended; the service shuts down');
+    stop.request(1);
+  });
+  const members = membersOf(config);
+  const isServing = () => members.some(({ name, hasStarted }) => name !== 'worker' && hasStarted);
+  const metrics = createSharedMetrics();
+  healthRoutes(metrics, { isReady: async () => isServing() && (await isReady(opened.db)) });
+  try {
+    await warnOfConnections(config, { db: opened.db, log });
+    if (config.metricsPort !== undefined) await listenForMetrics(config, metrics);
+    return await runMembers(members, { config, log, stop, opened });
+  } finally {
+    await metrics.close();
+    await opened.close();
+  }
+}
+
+function membersOf({ processes, roles }: Config): Member[] {
+  const names = Array.from({ length: processes }, (_, index) => `api-${index + 1}`);
+  if (roles.has('worker')) names.push('worker');
+  return names.map((name) => ({ name, worker: undefined, hasStarted: false }));
+}
+
+async function listenForMetrics({ host, metricsPort: port = 0 }: Config, app: FastifyInstance) {
+  await listen(app, { host, port, variable: 'METRICS_PORT' });
+}
+
+/** Starts the first process alone: if it can't start, the others can't, and one says why. */
+async function runMembers(
+  members: Member[],
+  deps: { config: Config; log: Log; stop: StopRequest; opened: OpenedDatabase },
+): Promise<number> {
+  const { config, log, stop, opened } = deps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const [first, ...others] = members;
+  const kept: Promise<void>[] = [];
+  const firstStart = Promise.withResolvers<string>();
+  const giveUp = (code: number) => stop.request(code);
+  if (first) kept.push(keep(first, { log, signal, giveUp, started: firstStart.resolve }));
+  const begin = async () => {
+    const url = await firstStart.promise;
+    if (signal.aborted) return;
+    kept.push(...others.map((member) => keep(member, { log, signal })));
+    await welcome(config, opened.db, url);
+  };
+  const beginning = begin();
+  const code = await stop.requested;
+  log.info('shutting down: the processes finish the steps under way');
+  stopping.abort();
+  firstStart.resolve('');
+  await beginning;
+  for (const { worker } of members) worker?.process.kill('SIGTERM');
+  await Promise.all(kept);
+  log.info('all processes have stopped');
+  return code;
+}
+
+interface KeepDeps {
+  log: Log;
+  /** Aborts when the process shall not be started again. */
+  signal: AbortSignal;
+  /** Called with the exit code when the process ends before it has ever started. */
+  giveUp?: (code: number) => void;
+  /** Called with the address of the API at each start. */
+  started?: (url: string) => void;
+}
+
+/** Runs a process, again and again, until the signal aborts and it has ended. */
+async function keep(member: Member, { log, signal, giveUp, started }: KeepDeps): Promise<void> {
+  let pause = PAUSE_SECONDS.first;
+  let hasEverStarted = false;
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    const { code, by } = await run(member, (url, pid) => {
+      hasEverStarted = true;
+      log.info({ started: member.name, pid }, 'a process has started');
+      started?.(url);
+    });
+    if (signal.aborted) return;
+    if (!hasEverStarted && giveUp) return giveUp(code ?? 1);
+    const seconds = (performance.now() - startedAt) / 1000;
+    if (seconds > SOUND_SECONDS) pause = PAUSE_SECONDS.first;
+    log.error({ ended: member.name, code, signal: by, pause }, 'a process ended and is restarted');
+    await delay(pause * 1000, undefined, { signal }).catch(() => {});
+    pause = Math.min(pause * 2, PAUSE_SECONDS.longest);
+  }
+}
+
+/** Runs a process until it ends. @returns its exit code, or the signal that ended it */
+async function run(
+  member: Member,
+  started: (url: string, pid: number | undefined) => void,
+): Promise<{ code: number | null; by: string | null }> {
+  cluster.setupPrimary({ exec: PROGRAM, args: [member.name] });
+  const worker = cluster.fork();
+  member.worker = worker;
+  worker.on('message', (message: { started?: string }) => {
+    if (message.started === undefined) return;
+    member.hasStarted = true;
+    started(message.started, worker.process.pid);
+  });
+  const [code, by] = await once(worker, 'exit');
+  member.worker = undefined;
+  member.hasStarted = false;
+  return { code, by };
+}

@@ -1,0 +1,38 @@
+import { createAccount, hasNoAccounts } from '../accounts/accounts.ts';
+import { createKey } from '../accounts/api-keys.ts';
+import type { Config } from '../config/config.ts';
+import type { Database } from '../database/database.ts';
+import { grant } from '../ledger/ledger.ts';
+
+const FIRST_ACCOUNT = 'you@localhost';
+const FIRST_CREDITS = 10_000;
+
+/**
+ * On the first start with the embedded database and the local renderer, creates an account with
+ * credits and prints its API key once, on standard output. In this set-up, no video costs money.
+ */
+export async function welcome(config: Config, db: Database, url: string): Promise<void> {
+  const isTrial = config.databaseUrl === undefined && config.provider === 'local';
+  if (!isTrial || !(await hasNoAccounts(db))) return;
+  const accountId = await createAccount(db, FIRST_ACCOUNT);
+  const reference = 'first-start';
+  await grant(db, { accountId, credits: FIRST_CREDITS, kind: 'paid', reference });
+  const { secret } = await createKey(db, { accountId, name: 'first start' });
+  process.stdout.write(`
+Framewright is running with its local renderer (test patterns, not an AI model).
+An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was created. Its API key, shown only now:
+
+  ${secret}
+
+Try it:
+
+  curl -s ${url}/api/v1/video/generations \\
+    -H "Authorization: Bearer ${secret}" \\
+    -H "Content-Type: application/json" -H "Idempotency-Key: first-$(date +%s)" \\
+    -d '{"prompt":"A lighthouse at dawn, waves below"}'
+
+The response is a task. Read it at ${url}/api/v1/tasks/ID with the same Authorization header
+until its status is completed, then open output.video_url. Ctrl-C stops the service.
+
+`);
+}

@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify';
+import { UsageError } from '../kernel/errors.ts';
+
+/**
+ * Listens, or closes the server.
+ * @param address.variable the variable that has the port
+ * @returns the URL
+ * @throws UsageError when the address can't be used
+ */
+export async function listen(
+  app: FastifyInstance,
+  { host, port, variable }: { host: string; port: number; variable: string },
+): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (error) {
+    await app.close();
+    if (!(error instanceof Error && 'code' in error)) throw error;
+    const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
+    throw new UsageError(
+      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another port.`,
+    );
+  }
+}

@@ -16,18 +16,17 @@ export async function openObjectStream(
   source: { bucket: string; key: string; range: ByteRange | undefined },
 ): Promise<Readable> {
   const { bucket: Bucket, key: Key, range } = source;
-  const abort = new AbortController();
   const get = new GetObjectCommand({
     ...{ Bucket, Key },
     ...(range ? { Range: `bytes=${range.first}-${range.last}` } : { ChecksumMode: 'ENABLED' }),
   });
-  const { Body } = await client.send(get, { abortSignal: abort.signal });
+  const { Body } = await client.send(get);
   if (!(Body instanceof Readable)) throw new Error('the store sent no body');
-  return observed(Body, abort);
+  return observed(Body);
 }
 
-/** The bytes of `body`. It fails when the store is silent, and ends the call when nobody reads. */
-function observed(body: Readable, abort: AbortController): Readable {
+/** The bytes of `body`. It fails when the store is silent; `body` ends when its reader does. */
+function observed(body: Readable): Readable {
   let lastMs = performance.now();
   const bytes = new Transform({
     transform(chunk, _encoding, done) {
@@ -42,9 +41,6 @@ function observed(body: Readable, abort: AbortController): Readable {
       body.destroy(new Error(`the storage sent nothing for ${SILENCE_MS / 1000} s`));
     }
   }, LOOK_MS);
-  pipeline(body, bytes, () => {
-    clearInterval(looking);
-    abort.abort();
-  });
+  pipeline(body, bytes, () => clearInterval(looking));
   return bytes;
 }

@@ -232,6 +232,7 @@ async function testSources(): Promise<string> {
     'faults/forged-keys.test',
     'faults/heavy-media.test',
     'faults/polls-beside-submits.test',
+    'faults/promoted-replica.test',
     'faults/rolling-upgrade.test',
     'fire/under-fire.test',
     'ledger/rounds',

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 
 /**
  * One keep-alive connection that uses little CPU time, since the clients share the cores with what is
- * measured: one request at a time, and only responses with a content-length.
+ * measured: one request at a time, and only responses with a content-length, or in chunks.
  */
 export interface HttpConnection {
   /** Sends a whole request and resolves with the status once the whole response has arrived. */
@@ -44,7 +44,16 @@ function statusOfWhole(response: string): number | undefined {
   const headEnd = response.indexOf(HEAD_END);
   if (headEnd < 0) return undefined;
   const length = /\r\ncontent-length: *(\d+)/i.exec(response)?.[1];
-  if (length === undefined) throw new Error('a response without content-length');
+  if (length === undefined) {
+    if (!/\r\ntransfer-encoding: *chunked/i.test(response.slice(0, headEnd))) {
+      throw new Error('a response without content-length');
+    }
+    return response.endsWith('\r\n0\r\n\r\n') ? statusOf(response) : undefined;
+  }
   if (response.length < headEnd + HEAD_END.length + Number(length)) return undefined;
+  return statusOf(response);
+}
+
+function statusOf(response: string): number {
   return Number(response.slice(9, 12)); // after "HTTP/1.1 "
 }

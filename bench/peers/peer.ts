@@ -1,0 +1,77 @@
+import type { Database } from '../../server/src/database/database.ts';
+
+/** What a peer is given to run. */
+export interface PeerSetup {
+  /** Its programs are installed here. */
+  folder: string;
+  /** The simulated upstream, without a slash at its end. */
+  upstreamUrl: string;
+  /** A Postgres server, the same that our service uses. */
+  databaseUrl: string;
+  db: Database;
+  port: number;
+}
+
+/** Requests as texts of HTTP/1.1; `{uuid}` becomes a new one each time. */
+export interface PeerRequests {
+  /** An authenticated read; undefined: it has no authentication. */
+  read: string | undefined;
+  create: string;
+}
+
+export interface RunningPeer extends AsyncDisposable {
+  requests: PeerRequests;
+  /** The processes whose memory counts. */
+  pid: number;
+  /**
+   * Sends 200 requests at once on a budget for 10.
+   * @returns how many were served, and what that means; or why it could not be run
+   */
+  overspend(): Promise<string>;
+}
+
+export interface Peer {
+  name: string;
+  version: string;
+  /** What it has recorded on disk when its response to a create is sent. */
+  durable: string;
+  /**
+   * Installs it into the folder, unless it is there.
+   * @returns why it can't be had; undefined: it can
+   */
+  install(folder: string): Promise<string | undefined>;
+  start(setup: PeerSetup): Promise<RunningPeer>;
+}
+
+/** A request's text. */
+export function requestText(
+  request: { method: 'GET' | 'POST'; path: string; port: number; headers?: object },
+  body = '',
+): string {
+  const { method, path, port, headers = {} } = request;
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const length =
+    body === '' ? '' : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+  return `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${lines.join('')}${length}\r\n${body}`;
+}
+
+/** A chat completion, which every gateway can pass on. */
+export const CHAT = JSON.stringify({
+  model: 'gpt-3.5-turbo',
+  messages: [{ role: 'user', content: 'A lighthouse at dawn, waves below' }],
+});
+
+export const PARALLEL = 200;
+export const BUDGET = 10;
+
+/** Sends the requests at once. @returns how many got a status below 300 */
+export async function served(count: number, send: () => Promise<Response>): Promise<number> {
+  const responses = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const response = await send();
+      await response.arrayBuffer();
+      return response;
+    }),
+  );
+  return responses.filter(({ status }) => status < 300).length;
+}

@@ -1,0 +1,126 @@
+/**
+ * `node bench/capacity/run.ts`: what creates at some rates, and tasks that are kept, cost; from the
+ * measured costs of units (units.json). The page is docs/scaling.md.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Units } from './units.ts';
+
+/** What was assumed, not measured. */
+const ASSUMED = {
+  /** How often a client reads a task before it has ended. */
+  readsPerTask: 20,
+  /** Between the acceptance of a job and its end. */
+  jobSeconds: 180,
+  retentionDays: 30,
+  archiveAfterDays: 90,
+  videoMegabytes: 8,
+  /** The share of a core that may be used on average. */
+  utilization: 0.6,
+  /** CPU time of the child processes that decode one output: 5 s of 720p. */
+  decodeMs: 400,
+};
+
+/** One large Postgres server, and what one process can do. */
+const LIMITS = { databaseCores: 64, walMegabytesPerSecond: 300, connections: 1000 };
+
+const RATES = [1, 100, 10_000];
+const KEPT = 100e6;
+const DAY = 86_400;
+const KEPT_FOR_EVER = ['idempotency_keys', 'ledger_transfers'];
+
+const text = await readFile(new URL('units.json', import.meta.url), 'utf8');
+const units = JSON.parse(text) as Units;
+const hotBytes = sumOf((table) => !KEPT_FOR_EVER.includes(table));
+const bookBytes = sumOf((table) => KEPT_FOR_EVER.includes(table));
+
+function sumOf(isWanted: (table: string) => boolean): number {
+  const wanted = Object.entries(units.bytes).filter(([table]) => isWanted(table));
+  return wanted.reduce((sum, [, bytes]) => sum + bytes, 0);
+}
+
+/** What a rate of creates per second needs. */
+function needs(rate: number) {
+  const { readsPerTask: reads, utilization, decodeMs, jobSeconds } = ASSUMED;
+  const { create, read, steps } = units;
+  const cores = (ms: number) => (rate * ms) / 1000 / utilization;
+  const api = cores(create.processMs + reads * read.processMs);
+  const worker = cores(steps.processMs);
+  const processes = { api: Math.ceil(api), worker: Math.ceil(worker) };
+  const { api: apiConnections, worker: workerConnections } = units.connections;
+  return {
+    apiCores: api,
+    workerCores: worker,
+    decodeCores: cores(decodeMs),
+    databaseCores: cores(create.databaseMs + reads * read.databaseMs + steps.databaseMs),
+    walMegabytes: (rate * (create.walBytes + reads * read.walBytes + steps.walBytes)) / 1e6,
+    connections: processes.api * apiConnections + processes.worker * workerConnections,
+    liveTasks: rate * jobSeconds,
+    hotGigabytes: (rate * DAY * ASSUMED.archiveAfterDays * hotBytes) / 1e9,
+    booksPerYear: (rate * DAY * 365 * (bookBytes + units.archive.bytes)) / 1e9,
+    videoTerabytes: (rate * DAY * ASSUMED.retentionDays * ASSUMED.videoMegabytes) / 1e6,
+    archiveShare: rate / units.archive.tasksPerSecond,
+  };
+}
+
+type Needs = ReturnType<typeof needs>;
+
+const ROWS: Array<[string, keyof Needs]> = [
+  ['cores for api processes', 'apiCores'],
+  ['cores for worker processes', 'workerCores'],
+  ['cores that decode outputs', 'decodeCores'],
+  ['cores for Postgres', 'databaseCores'],
+  ['WAL, MB/s', 'walMegabytes'],
+  ['connections without a pooler', 'connections'],
+  ['live tasks', 'liveTasks'],
+  [`hot tables after ${ASSUMED.archiveAfterDays} days, GB`, 'hotGigabytes'],
+  ['books, keys and archive, GB a year', 'booksPerYear'],
+  [`videos kept ${ASSUMED.retentionDays} days, TB`, 'videoTerabytes'],
+  ['share of the time that one archive run works', 'archiveShare'],
+];
+
+function print(line = ''): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function figure(value: number): string {
+  const digits = value < 10 ? 2 : 3;
+  return Number(value.toPrecision(digits)).toLocaleString('en-US', { maximumFractionDigits: 4 });
+}
+
+print(`Units of ${units.measuredAt}: ${units.machine}`);
+print();
+print(`| creates per second | ${RATES.map(figure).join(' | ')} |`);
+print(`|---|${'---:|'.repeat(RATES.length)}`);
+const all = RATES.map(needs);
+for (const [name, key] of ROWS)
+  print(`| ${name} | ${all.map((n) => figure(n[key])).join(' | ')} |`);
+print();
+
+/** The creates per second at which one Postgres server reaches a limit, the lowest first. */
+const one = needs(1);
+const saturations: Array<[string, number]> = [
+  [`${LIMITS.databaseCores} cores of Postgres`, LIMITS.databaseCores / one.databaseCores],
+  [`${LIMITS.walMegabytesPerSecond} MB/s of WAL`, LIMITS.walMegabytesPerSecond / one.walMegabytes],
+  [`${LIMITS.connections} connections (then a pooler)`, connectionLimit()],
+  ['one archive run at a time', units.archive.tasksPerSecond],
+];
+print('One Postgres server reaches, at this many creates per second:');
+print();
+for (const [name, rate] of saturations.toSorted(([, a], [, b]) => a - b)) {
+  print(`- ${figure(rate)}: ${name}`);
+}
+print();
+print(`${figure(KEPT)} tasks kept, GB, indexes included:`);
+print();
+print('| in the hot tables | archived | their keys and transfers, either way |');
+print('|---:|---:|---:|');
+const gigabytes = [hotBytes, units.archive.bytes, bookBytes].map((b) => figure((b * KEPT) / 1e9));
+print(`| ${gigabytes.join(' | ')} |`);
+
+/** The lowest rate whose processes open too many connections. */
+function connectionLimit(): number {
+  for (let rate = 1; rate < 1e6; rate = Math.ceil(rate * 1.05)) {
+    if (needs(rate).connections > LIMITS.connections) return rate;
+  }
+  return Number.POSITIVE_INFINITY;
+}

@@ -7,7 +7,7 @@ import { createTestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { checkSchema, type MigrateOptions, migrate } from './migrate.ts';
-import { MIGRATIONS_FOLDER, readMigrations } from './migration-files.ts';
+import { MIGRATIONS_FOLDER, readMigrations } from './migration/migration-files.ts';
 
 /** An empty database, and a folder of migrations of its own. */
 async function openEmpty(t: TestContext, files: Record<string, string> = {}) {

@@ -8,9 +8,9 @@ import {
   recordMissingChecksums,
   refuseChangedFiles,
   refuseNewerSchema,
-} from './applied-migrations.ts';
-import { MIGRATIONS_FOLDER, readMigrations } from './migration-files.ts';
-import { type RunSettings, runMigration } from './run-migration.ts';
+} from './migration/applied-migrations.ts';
+import { MIGRATIONS_FOLDER, readMigrations } from './migration/migration-files.ts';
+import { type RunSettings, runMigration } from './migration/run-migration.ts';
 
 /** Settings of tests; the folder's address ends with a slash. */
 export interface MigrateOptions extends Partial<RunSettings> {

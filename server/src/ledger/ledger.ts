@@ -72,6 +72,50 @@ export async function settle(
   if (debt > 0 && available > 0) await payDebt(tx, balance);
 }
 
+interface Settlement {
+  accountId: string;
+  taskId: string;
+  credits: number;
+}
+
+// Balances are locked in the order of their accounts, so that two processes can't deadlock.
+const CAPTURE = statement(
+  'ledger_capture',
+  `with locked as materialized (
+     select account_id from ledger_balances
+     where account_id = any($1) and kind = 'paid' order by account_id for update),
+   moved as (
+     update ledger_balances b set reserved = b.reserved - given.credits,
+       spent = b.spent + given.credits
+     from unnest($1::text[], $2::text[], $3::bigint[]) as given (account_id, task_id, credits)
+       join locked on locked.account_id = given.account_id
+     where b.account_id = any($1) and b.account_id = given.account_id and b.kind = 'paid'
+     returning b.account_id, given.task_id, given.credits, b.available, b.reserved, b.debt),
+   booked as (
+     insert into ledger_transfers
+       (account_id, kind, source, target, credits, reason, reference, available_after,
+        reserved_after)
+     select account_id, 'paid', 'reserved', 'spent', credits, 'capture', 'settle:' || task_id,
+       available, reserved from moved)
+   select account_id, available, debt from moved`,
+);
+
+/**
+ * Captures the reservations of several accounts, one of each. Does what {@link settle} does.
+ * @throws pg's DatabaseError (`violatedConstraint`) when one of the tasks is already settled
+ */
+export async function captureAll(tx: Transaction, settlements: Settlement[]): Promise<void> {
+  const rows = await tx.query<{ account_id: string; available: number; debt: number }>(CAPTURE, [
+    settlements.map(({ accountId }) => accountId),
+    settlements.map(({ taskId }) => taskId),
+    settlements.map(({ credits }) => credits),
+  ]);
+  if (rows.length !== settlements.length) throw new Error('not every account has a balance');
+  for (const { account_id: accountId, available, debt } of rows) {
+    if (debt > 0 && available > 0) await payDebt(tx, { accountId, kind: 'paid' });
+  }
+}
+
 export interface Grant {
   accountId: string;
   /** A whole number: above zero for a grant, not zero for an adjustment. */

@@ -91,7 +91,7 @@ test('what was deleted after it was copied is deleted from the copy too', async 
   const task = newId('task');
   const id = await store('taken down', disk, task);
   await copy();
-  await markForDeletion(database.db, task, ['output']);
+  await markForDeletion(database.db, [task], ['output']);
   await deleteMarked({ db: database.db, storage: disk });
   assert.equal(await s3.sizeOf(id), 10);
   assert.equal((await copy()).deleted, 1);
@@ -105,7 +105,7 @@ test('what is deleted while it is copied does not stay in the copy', async () =>
     ...s3,
     async put(objectId, filePath) {
       await s3.put(objectId, filePath);
-      await markForDeletion(database.db, task, ['output']);
+      await markForDeletion(database.db, [task], ['output']);
       await deleteMarked({ db: database.db, storage: disk });
     },
   };

@@ -96,7 +96,7 @@ test('an object becomes ready once, and only if the transaction commits', async 
 
 test('either all of the objects become ready, or the call fails', async () => {
   const [first, deleting] = [await store('task_3', 'input'), await store('task_3b', 'input')];
-  await markForDeletion(db, 'task_3b', ['input']);
+  await markForDeletion(db, ['task_3b'], ['input']);
   await assert.rejects(
     db.transaction((tx) => markReady(tx, [first, deleting], null)),
     /not all objects/,
@@ -123,7 +123,7 @@ test('marking for deletion marks the given roles of one task, writing or ready',
   await markReady(db, [ready], null);
   const output = await store('task_4', 'output');
   const other = await store('task_5', 'input');
-  await markForDeletion(db, 'task_4', ['input']);
+  await markForDeletion(db, ['task_4'], ['input']);
   await deleteMarked({ db, storage });
   await assertGone(writing);
   await assertGone(ready);
@@ -170,7 +170,7 @@ test('an object that a killed process left in state writing is deleted after a d
 
 test('several processes can delete at the same time', async () => {
   const ids = await Promise.all(Array.from({ length: 20 }, () => store('task_9')));
-  await markForDeletion(db, 'task_9', ['output']);
+  await markForDeletion(db, ['task_9'], ['output']);
   await Promise.all(Array.from({ length: 4 }, () => deleteMarked({ db, storage })));
   for (const id of ids) await assertGone(id);
   assert.equal(await deleteMarked({ db, storage }), 0);
@@ -193,7 +193,7 @@ test('an object that is deleted while it is written leaves no file', async () =>
 
 test('a file that cannot be deleted is tried again after five minutes and delays no other', async (t) => {
   const [stuck, other] = [await store('task_11'), await store('task_11')];
-  await markForDeletion(db, 'task_11', ['output']);
+  await markForDeletion(db, ['task_11'], ['output']);
   const failing: Storage = {
     ...storage,
     async delete(id) {
@@ -214,7 +214,7 @@ test('a file that cannot be deleted is tried again after five minutes and delays
 
 test('many files that cannot be deleted do not delay the deletion of others', async () => {
   const stuck = await Promise.all(Array.from({ length: 120 }, () => store('task_12')));
-  await markForDeletion(db, 'task_12', ['output']);
+  await markForDeletion(db, ['task_12'], ['output']);
   const failing: Storage = {
     ...storage,
     async delete(id) {
@@ -225,7 +225,7 @@ test('many files that cannot be deleted do not delay the deletion of others', as
   const deleting = () => deleteMarked({ db, storage: failing });
   await assert.rejects(deleting(), /the disk fails/);
   const later = await store('task_13');
-  await markForDeletion(db, 'task_13', ['output']);
+  await markForDeletion(db, ['task_13'], ['output']);
   await assert.rejects(deleting(), /the disk fails/);
   await assertGone(later);
   assert.equal(await deleting(), 0);

@@ -6,6 +6,7 @@ import {
   statement,
   type Transaction,
 } from '../database/database.ts';
+import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Storage } from './storage.ts';
 
@@ -22,17 +23,51 @@ export interface StoredObject {
   now_seconds: number;
 }
 
+interface NewObject {
+  id: string;
+  taskId: string;
+  role: ObjectRole;
+  mediaType: string;
+  sizeBytes: number;
+}
+
 const REGISTER = namedStatement(
   'object_register',
-  ['id', 'taskId', 'role', 'mediaType', 'sizeBytes'],
+  ['ids', 'taskIds', 'roles', 'mediaTypes', 'sizes'],
   `insert into objects (id, task_id, role, media_type, size_bytes)
-   values (:id, :taskId, :role, :mediaType, :sizeBytes)`,
+   select id, task_id, role, media_type, size_bytes
+   from unnest(:ids::text[], :taskIds::text[], :roles::text[], :mediaTypes::text[],
+     :sizes::bigint[]) as given (id, task_id, role, media_type, size_bytes)`,
 );
+
+const register = sharedWork<NewObject, string>({
+  keyOf: ({ id }) => id,
+  async work(db, objects) {
+    const values = REGISTER.values({
+      ids: objects.map(({ id }) => id),
+      taskIds: objects.map(({ taskId }) => taskId),
+      roles: objects.map(({ role }) => role),
+      mediaTypes: objects.map(({ mediaType }) => mediaType),
+      sizes: objects.map(({ sizeBytes }) => sizeBytes),
+    });
+    await db.query(REGISTER, values);
+    return objects.map(({ id }) => id);
+  },
+});
 
 const STILL_WRITING = statement(
   'object_still_writing',
-  `select 1 from objects where id = $1 and state = 'writing'`,
+  `select id from objects where id = any($1) and state = 'writing'`,
 );
+
+const isStillWriting = sharedWork<string, boolean>({
+  keyOf: (id) => id,
+  async work(db, ids) {
+    const rows = await db.query<{ id: string }>(STILL_WRITING, [ids]);
+    const writing = new Set(rows.map(({ id }) => id));
+    return ids.map((id) => writing.has(id));
+  },
+});
 
 /**
  * Stores a local file as a new object of a task. The row commits before the first byte is written,
@@ -48,9 +83,9 @@ export async function storeFile(
   const id = newId('object');
   const { filePath, taskId, role, mediaType } = file;
   const { size: sizeBytes } = await stat(filePath);
-  await deps.db.query(REGISTER, REGISTER.values({ id, taskId, role, mediaType, sizeBytes }));
+  await register(deps.db, { id, taskId, role, mediaType, sizeBytes });
   await deps.storage.put(id, filePath);
-  if ((await deps.db.query(STILL_WRITING, [id])).length === 0) {
+  if (!(await isStillWriting(deps.db, id))) {
     // deleteMarked may have run before `put` ended, so the file is deleted here too.
     await deps.storage.delete(id);
     throw new Error(`${id} was marked for deletion while it was written`);
@@ -94,16 +129,27 @@ export async function markReadyWith<T>(
   objects: { ids: string[]; retentionDays: number | null },
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  try {
-    return await db.transaction(async (tx) => {
+  return withdrawnOnFailure(db, objects.ids, () =>
+    db.transaction(async (tx) => {
       // The work locks the task. All code locks a task before its objects, so nothing deadlocks.
       const result = await work(tx);
       await markReady(tx, objects.ids, objects.retentionDays);
       return result;
-    });
+    }),
+  );
+}
+
+/** Marks objects for deletion at once when the work that makes them `ready` fails. */
+export async function withdrawnOnFailure<T>(
+  db: Database,
+  ids: string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     // If this fails too, MARK_ABANDONED marks them after a day.
-    await db.query(WITHDRAW, [objects.ids]).catch(() => {});
+    await db.query(WITHDRAW, [ids]).catch(() => {});
     throw error;
   }
 }
@@ -111,28 +157,47 @@ export async function markReadyWith<T>(
 const MARK = statement(
   'object_mark',
   `update objects set state = 'deleting'
-   where task_id = $1 and role = any($2) and state in ('writing', 'ready')`,
+   where task_id = any($1) and role = any($2) and state in ('writing', 'ready')`,
 );
 
 const MARK_UNFINISHED = statement(
   'object_mark_unfinished',
   `update objects set state = 'deleting'
-   where task_id = $1 and role = $2 and state = 'writing'`,
+   where task_id = any($1) and role = $2 and state = 'writing'`,
 );
 
-/** Marks a task's objects of these roles for deletion, within the caller's transaction. */
+/** Marks the objects of tasks for deletion, of these roles, within the caller's transaction. */
 export async function markForDeletion(
   tx: Queryable,
-  taskId: string,
+  taskIds: string[],
   roles: ObjectRole[],
 ): Promise<void> {
-  await tx.query(MARK, [taskId, roles]);
+  await tx.query(MARK, [taskIds, roles]);
 }
 
 /** Marks for deletion the objects that an interrupted run of a step left in state `writing`. */
-export async function markUnfinished(db: Queryable, taskId: string, role: ObjectRole) {
-  await db.query(MARK_UNFINISHED, [taskId, role]);
+export async function markUnfinished(
+  db: Database,
+  taskId: string,
+  role: ObjectRole,
+): Promise<void> {
+  await UNFINISHED[role](db, taskId);
 }
+
+const unfinished = (role: ObjectRole) =>
+  sharedWork<string, string>({
+    keyOf: (taskId) => taskId,
+    async work(db, taskIds) {
+      await db.query(MARK_UNFINISHED, [taskIds, role]);
+      return taskIds;
+    },
+  });
+
+const UNFINISHED = {
+  input: unfinished('input'),
+  output: unfinished('output'),
+  render: unfinished('render'),
+};
 
 const READ_OBJECT = statement(
   'object_read',

@@ -6,7 +6,8 @@ import {
   statement,
   type Transaction,
 } from '../database/database.ts';
-import { jsonText, storable } from '../database/json-text.ts';
+import { jsonText } from '../database/json-text.ts';
+import { sharedWork } from '../database/shared-work.ts';
 import { settle } from '../ledger/ledger.ts';
 import type { OutputReference } from '../providers/provider.ts';
 import { markForDeletion } from '../storage/objects.ts';
@@ -70,106 +71,134 @@ export class Superseded extends Error {
 }
 
 // Here (if the move has a delay) and in POSTPONE: a task that was woken during this step keeps the
-// due time of the wake.
-const MOVE = namedStatement(
+// due time of the wake. The ids are also in an array, so that the rows are found by their index.
+const MOVE = statement(
   'task_move',
-  [
-    'id',
-    'from',
-    'lease',
-    'to',
-    'heldCause',
-    'aspectRatio',
-    'inputs',
-    'providerOutput',
-    'outputObjectId',
-    'outputFacts',
-    'errorCode',
-    'errorMessage',
-    'errorDetails',
-    'providerBilled',
-    'cause',
-    'delaySeconds',
-    'seenAt',
-  ],
-  `with moved as (
+  `with given as materialized (
+     select g.id, g."from", g.lease, g."to", g.held_cause, g.aspect_ratio, g.inputs,
+       g.provider_output, g.output_object_id, g.output_facts, g.error_code, g.error_message,
+       g.error_details, g.provider_billed, g.cause, g.delay_seconds, g.seen_at
+     from jsonb_to_recordset($2::jsonb) as g (id text, "from" text, lease bigint, "to" text,
+       held_cause text, aspect_ratio text, inputs jsonb, provider_output jsonb,
+       output_object_id text, output_facts jsonb, error_code text, error_message text,
+       error_details jsonb, provider_billed boolean, cause jsonb, delay_seconds float8,
+       seen_at float8)),
+   moved as (
      update tasks set
-       phase = :to, held_cause = :heldCause,
-       aspect_ratio = coalesce(:aspectRatio, aspect_ratio), inputs = coalesce(:inputs, inputs),
-       provider_output = coalesce(:providerOutput, provider_output),
-       output_object_id = coalesce(:outputObjectId, output_object_id),
-       output_facts = coalesce(:outputFacts, output_facts),
-       error_code = :errorCode, error_message = :errorMessage, error_details = :errorDetails,
-       provider_billed = :providerBilled,
-       accepted_at = case when :to = 'generating' then coalesce(accepted_at, clock_now())
-         else accepted_at end,
-       outcome_holds = outcome_holds + case when :heldCause = 'outcome' then 1 else 0 end,
-       due_at = case when :to in ('completed', 'failed') then null
-         when :delaySeconds::float8 > 0 and due_at > to_timestamp(:seenAt) then due_at
-         else clock_now() + :delaySeconds::float8 * interval '1 second' end,
-       leased_until = case when :delaySeconds::float8 = 0 and :to not in ('completed', 'failed')
-         then leased_until end,
+       phase = given."to", held_cause = given.held_cause,
+       aspect_ratio = coalesce(given.aspect_ratio, tasks.aspect_ratio),
+       inputs = coalesce(given.inputs, tasks.inputs),
+       provider_output = coalesce(given.provider_output, tasks.provider_output),
+       output_object_id = coalesce(given.output_object_id, tasks.output_object_id),
+       output_facts = coalesce(given.output_facts, tasks.output_facts),
+       error_code = given.error_code, error_message = given.error_message,
+       error_details = given.error_details, provider_billed = given.provider_billed,
+       accepted_at = case when given."to" = 'generating'
+         then coalesce(tasks.accepted_at, clock_now()) else tasks.accepted_at end,
+       outcome_holds = tasks.outcome_holds
+         + case when given.held_cause = 'outcome' then 1 else 0 end,
+       due_at = case when given."to" in ('completed', 'failed') then null
+         when given.delay_seconds > 0 and tasks.due_at > to_timestamp(given.seen_at)
+           then tasks.due_at
+         else clock_now() + given.delay_seconds * interval '1 second' end,
+       leased_until = case when given.delay_seconds = 0
+         and given."to" not in ('completed', 'failed') then tasks.leased_until end,
        internal_failures = 0, refused_at = null, updated_at = clock_now()
-     where id = :id and phase = :from and lease = :lease
-     returning ${TASK_COLUMNS}),
+     from given
+     where tasks.id = any($1) and tasks.id = given.id and tasks.phase = given."from"
+       and tasks.lease = given.lease
+     returning ${TASK_COLUMNS}, given.cause as move_cause),
    history as (
-     insert into task_history (task_id, phase, cause) select id, :to, :cause from moved)
+     insert into task_history (task_id, phase, cause) select id, phase, move_cause from moved)
    select ${TASK_FIELDS} from moved`,
 );
 
+/** A task as the caller read it, and where it goes. */
+export interface Step {
+  task: Task;
+  step: Move;
+}
+
 /**
- * The one place that moves a task: a compare-and-set on the phase and the lease that the caller
- * read, together with the credit transfers and the deletions that belong to the new phase.
+ * The one place that moves tasks: a compare-and-set on the phase and the lease that the caller
+ * read, for each task by itself. The credits and files of tasks that end are left to the caller.
+ * @returns the moved tasks in the order of the steps; undefined for a task that is no longer in
+ *   that phase under that lease
+ */
+export async function moveRows(tx: Queryable, steps: Step[]): Promise<Array<Task | undefined>> {
+  for (const { task, step } of steps) {
+    if (TRANSITIONS[task.phase].includes(step.to)) continue;
+    throw new Error(`a task can't go from ${task.phase} to ${step.to}`);
+  }
+  const ids = steps.map(({ task }) => task.id);
+  const rows = await tx.query<Task>(MOVE, [ids, jsonText(steps.map(moveValues))]);
+  const moved = new Map(rows.map((row) => [row.id, row]));
+  return ids.map((id) => moved.get(id));
+}
+
+export function superseded(task: Task): Superseded {
+  return new Superseded(`${task.id} is no longer ${task.phase} under this lease`);
+}
+
+/**
+ * Moves a task, together with the credit transfers and the deletions that belong to the new phase.
  * @throws Superseded when the task is no longer in that phase under that lease
  */
 export async function move(tx: Transaction, task: Task, step: Move): Promise<Task> {
-  if (!TRANSITIONS[task.phase].includes(step.to)) {
-    throw new Error(`a task can't go from ${task.phase} to ${step.to}`);
-  }
-  const [moved] = await tx.query<Task>(MOVE, moveValues(task, step));
-  if (!moved) throw new Superseded(`${task.id} is no longer ${task.phase} under this lease`);
+  const [moved] = await moveRows(tx, [{ task, step }]);
+  if (!moved) throw superseded(task);
   if (step.to === 'completed') await end(tx, task, 'capture');
   if (step.to === 'failed') await end(tx, task, 'refund');
   return moved;
 }
 
-function moveValues(task: Task, { to, changes = {}, cause, delaySeconds = 0 }: Move): unknown[] {
+function moveValues({ task, step }: Step): object {
+  const { to, changes = {}, cause, delaySeconds = 0 } = step;
   const { error } = changes;
-  return MOVE.values({
+  return {
     id: task.id,
     from: task.phase,
     lease: task.lease,
     to,
-    heldCause: changes.heldCause ?? null,
-    aspectRatio: changes.aspectRatio ?? null,
-    inputs: json(changes.inputs),
-    providerOutput: json(changes.providerOutput),
-    outputObjectId: changes.outputObjectId ?? null,
-    outputFacts: json(changes.outputFacts),
-    errorCode: error?.code ?? null,
-    errorMessage: error === undefined ? null : storable(error.message),
-    errorDetails: json(error?.details),
-    providerBilled: changes.providerBilled ?? null,
-    cause: json(cause),
-    delaySeconds,
-    seenAt: task.now_seconds,
-  });
-}
-
-function json(value: unknown): string | null {
-  return value === undefined ? null : jsonText(value);
+    held_cause: changes.heldCause,
+    aspect_ratio: changes.aspectRatio,
+    inputs: changes.inputs,
+    provider_output: changes.providerOutput,
+    output_object_id: changes.outputObjectId,
+    output_facts: changes.outputFacts,
+    error_code: error?.code,
+    error_message: error?.message,
+    error_details: error?.details,
+    provider_billed: changes.providerBilled,
+    cause,
+    delay_seconds: delaySeconds,
+    seen_at: task.now_seconds,
+  };
 }
 
 async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
   const { id: taskId, account_id: accountId, credits } = task;
   await settle(tx, { accountId, taskId, credits, outcome });
-  await markForDeletion(tx, taskId, outcome === 'capture' ? ['input'] : ['input', 'output']);
+  await markForDeletion(tx, [taskId], outcome === 'capture' ? ['input'] : ['input', 'output']);
 }
 
-/** {@link move} in a transaction of its own. */
-export function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
-  return db.transaction((tx) => move(tx, task, step));
+/**
+ * Moves a task like {@link move} and commits. Tasks that move together share a statement, unless
+ * they end.
+ */
+export async function moveNow(db: Database, task: Task, step: Move): Promise<Task> {
+  if (step.to === 'completed' || step.to === 'failed') {
+    return db.transaction((tx) => move(tx, task, step));
+  }
+  const moved = await moveShared(db, { task, step });
+  if (!moved) throw superseded(task);
+  return moved;
 }
+
+const moveShared = sharedWork<Step, Task | undefined>({
+  keyOf: ({ task }) => task.id,
+  work: moveRows,
+});
 
 /**
  * The result of a step: the moved task, ready for its next step, or `postponed` until it is due.

@@ -55,15 +55,24 @@ async function goOn(fixture: TaskFixture, task: Task): Promise<StepResult> {
   return postpone(fixture.db, task, { seconds: 3600 });
 }
 
-test('steps of one worker pool run one after another under one lease, the next pool leases again', async (t) => {
+test('the steps of a task run under one lease, but polls that wait for turns are claimed', async (t) => {
+  await checkLeases(t, {}, 1);
+  await checkLeases(t, { nearReads: async () => 1 }, 2);
+});
+
+/** @param provider of the worker @param pollLease the number of the lease of the first poll */
+async function checkLeases(
+  t: TestContext,
+  provider: Pick<Provider, 'nearReads'>,
+  pollLease: number,
+): Promise<void> {
   const fixture = await openFixture(t);
   const seen: Array<[Phase, number]> = [];
-  await startWorker(t, fixture, {
-    run: (task) => {
-      seen.push([task.phase, task.lease]);
-      return goOn(fixture, task);
-    },
-  });
+  const run = (task: Task) => {
+    seen.push([task.phase, task.lease]);
+    return goOn(fixture, task);
+  };
+  await startWorker(t, fixture, { run }, provider);
   const { task } = await makeTask(fixture);
   await until(
     async () => seen.length,
@@ -72,10 +81,10 @@ test('steps of one worker pool run one after another under one lease, the next p
   assert.deepEqual(seen, [
     ['reserved', 1],
     ['submitting', 1],
-    ['generating', 2],
+    ['generating', pollLease],
   ]);
   assert.equal((await readTask(fixture.db, task.id)).phase, 'generating');
-});
+}
 
 test('when several workers run, each task is begun once', async (t) => {
   const fixture = await openFixture(t);

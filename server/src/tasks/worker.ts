@@ -23,7 +23,7 @@ const PLACES: Record<WorkerPool, number> = {
   submit: 32,
   poll: 32,
   find: 16,
-  archive: 8,
+  archive: 16,
 };
 const SWEEP_SECONDS = 0.5;
 
@@ -93,10 +93,15 @@ export function createWorker(deps: WorkerDeps): Worker {
     find: openPool('find'),
     archive: openPool('archive'),
   };
-  /** Polls are claimed only, because they wait for turns of the provider's rate budget. */
+  /** Polls that wait for turns of the provider's rate budget are claimed only. */
+  const waitsForTurn = (task: Task) => {
+    const provider = deps.providers.get(task.provider);
+    return provider === undefined || provider.nearReads !== undefined;
+  };
   const handOver = async (task: Task) => {
     const pool = poolOf(task);
-    if (pool !== 'poll' && pools[pool].take(task)) return;
+    const mayTake = pool !== 'poll' || !waitsForTurn(task);
+    if (mayTake && pools[pool].take(task)) return;
     await release(db, task);
     void pools[pool].fill();
   };

@@ -6,7 +6,11 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { migrate } from '../../src/database/migrate.ts';
-import { MIGRATIONS_FOLDER, numberOf, readMigrations } from '../../src/database/migration-files.ts';
+import {
+  MIGRATIONS_FOLDER,
+  numberOf,
+  readMigrations,
+} from '../../src/database/migration/migration-files.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { makeCustomer } from '../customer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';

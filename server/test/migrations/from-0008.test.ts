@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import type { Database } from '../../src/database/database.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { MIGRATIONS_FOLDER, readMigrations } from '../../src/database/migration-files.ts';
+import { MIGRATIONS_FOLDER, readMigrations } from '../../src/database/migration/migration-files.ts';
 import { balances, reserve, settle } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';

@@ -5,7 +5,7 @@ import {
   numberOf,
   readMigrations,
   statementsOf,
-} from '../../src/database/migration-files.ts';
+} from '../../src/database/migration/migration-files.ts';
 
 const files = await readMigrations(MIGRATIONS_FOLDER);
 /** The files that were written before there were rules; they have run and are never edited. */

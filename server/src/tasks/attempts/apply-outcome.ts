@@ -1,8 +1,9 @@
-import { namedStatement, type Transaction } from '../../database/database.ts';
+import { namedStatement, statement, type Transaction, together } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
+import { NotTogether, sharedWork } from '../../database/shared-work.ts';
 import { reclaimLease } from '../lease.ts';
 import type { FailureCode, Task } from '../task.ts';
-import { move, type StepResult, Superseded } from '../transitions.ts';
+import { move, moveRows, type StepResult, Superseded } from '../transitions.ts';
 import type { Attempt, OutcomeSource } from './attempts.ts';
 import { notAccepted } from './not-accepted.ts';
 import { recordOrphans } from './orphans.ts';
@@ -53,6 +54,57 @@ export async function applyOutcome(
   const result = await moveByOutcome(tx, current, reported);
   // Another worker's lease was replaced by an expired one: this worker must not run the next step.
   return current === task ? result : 'postponed';
+}
+
+/** A job that the sender of an attempt has got from the provider. */
+interface Acceptance {
+  task: Task;
+  attempt: Attempt;
+  jobId: string;
+}
+
+const ACCEPT = statement(
+  'attempts_accept',
+  `update attempts set state = 'accepted', job_id = given.job_id, cause = null,
+     outcome_by = 'sender', outcome_at = clock_now()
+   from unnest($1::text[], $2::text[]) as given (id, job_id)
+   where attempts.id = any($1) and attempts.id = given.id
+     and attempts.state in ('in_flight', 'unknown')
+   returning attempts.id`,
+);
+
+/**
+ * Does {@link applyOutcome} for accepted jobs that the sender knows of; those that arrive together
+ * share a transaction.
+ * @returns undefined when that is not possible, because another worker or an outcome was faster:
+ *   nothing was recorded, and {@link applyOutcome} decides
+ */
+export const acceptShared = sharedWork<Acceptance, Task | undefined>({
+  keyOf: ({ task }) => task.id,
+  async work(db, items) {
+    try {
+      return await db.transaction((tx) => acceptAll(tx, items));
+    } catch (error) {
+      if (error instanceof NotTogether && items.length === 1) return [undefined];
+      throw error;
+    }
+  },
+});
+
+async function acceptAll(tx: Transaction, items: Acceptance[]): Promise<Task[]> {
+  const ids = items.map(({ attempt }) => attempt.id);
+  const steps = items.map(({ task, attempt, jobId }) => {
+    const cause = { attempt: attempt.id, kind: 'accepted', jobId };
+    return { task, step: { to: 'generating', cause } as const };
+  });
+  const [recorded, , moved] = await together(
+    tx.query(ACCEPT, [ids, items.map(({ jobId }) => jobId)]),
+    recordOrphans(tx, ...ids),
+    moveRows(tx, steps),
+  );
+  const all = moved.filter((task) => task !== undefined);
+  if (recorded.length === items.length && all.length === items.length) return all;
+  throw new NotTogether('not every attempt is open, or not every task is leased');
 }
 
 const RECORD = namedStatement(

@@ -1,10 +1,11 @@
 import {
-  namedStatement,
+  type Database,
   type Queryable,
   statement,
   type Transaction,
 } from '../../database/database.ts';
 import { NO_RECOVERY } from '../../database/lineage.ts';
+import { sharedWork } from '../../database/shared-work.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { Provider } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
@@ -46,34 +47,49 @@ const COLUMNS = `id, provider, state, job_id, outcome_by, provider_identity,
   extract(epoch from created_at)::float8 * 1000 as created_at_ms,
   extract(epoch from clock_now())::float8 * 1000 as now_ms`;
 
-const INSERT = namedStatement(
+const INSERT = statement(
   'attempt_insert',
-  ['id', 'taskId', 'lease', 'identity', 'sendWithinSeconds'],
   `insert into attempts (id, task_id, provider, provider_identity, send_before)
-   select :id, id, provider, :identity, clock_now() + :sendWithinSeconds * interval '1 second'
-   from tasks where id = :taskId and phase = 'submitting' and lease = :lease
-     and ${NO_RECOVERY} for update
+   select given.id, tasks.id, tasks.provider, given.identity,
+     clock_now() + interval '${SEND_WITHIN_SECONDS} seconds'
+   from tasks join unnest($1::text[], $2::text[], $3::bigint[], $4::text[])
+     as given (task_id, id, lease, identity) on given.task_id = tasks.id
+   where tasks.id = any($1) and tasks.phase = 'submitting' and tasks.lease = given.lease
+     and ${NO_RECOVERY} for update of tasks
    returning ${COLUMNS}`,
 );
 
+interface NewAttempt {
+  id: string;
+  task: Task;
+  identity: string;
+}
+
+const insertShared = sharedWork<NewAttempt, Attempt | undefined>({
+  keyOf: ({ task }) => task.id,
+  async work(db, items) {
+    const rows = await db.query<Attempt>(INSERT, [
+      items.map(({ task }) => task.id),
+      items.map(({ id }) => id),
+      items.map(({ task }) => task.lease),
+      items.map(({ identity }) => identity),
+    ]);
+    return items.map(({ id }) => rows.find((row) => row.id === id));
+  },
+});
+
 /**
- * Records a new attempt, before any byte of it is sent. A unique index ensures that at most one
- * attempt of a task is in flight, unknown or accepted.
+ * Records a new attempt and commits, before any byte of it is sent. A unique index ensures that at
+ * most one attempt of a task is in flight, unknown or accepted.
  * @throws Superseded when this worker no longer has the task's lease
  */
 export async function insertAttempt(
-  tx: Transaction,
+  db: Database,
   task: Task,
   providerIdentity: string,
 ): Promise<Attempt> {
-  const values = INSERT.values({
-    id: newId('attempt'),
-    taskId: task.id,
-    lease: task.lease,
-    identity: providerIdentity,
-    sendWithinSeconds: SEND_WITHIN_SECONDS,
-  });
-  const [attempt] = await tx.query<Attempt>(INSERT, values);
+  const item = { id: newId('attempt'), task, identity: providerIdentity };
+  const attempt = await insertShared(db, item);
   if (!attempt) {
     const reason = 'it lost the lease, or the task has another phase';
     throw new Superseded(`this worker can't submit ${task.id} any more: ${reason}`);
@@ -83,15 +99,24 @@ export async function insertAttempt(
 
 const CURRENT = statement(
   'attempt_current',
-  `select ${COLUMNS} from attempts
-   where task_id = $1 and state in ('in_flight', 'unknown', 'accepted')`,
+  `select task_id, ${COLUMNS} from attempts
+   where task_id = any($1) and state in ('in_flight', 'unknown', 'accepted')`,
 );
 
 /** The task's only attempt that is in flight, unknown or accepted. */
 export async function currentAttempt(db: Queryable, taskId: string): Promise<Attempt | undefined> {
-  const [attempt] = await db.query<Attempt>(CURRENT, [taskId]);
+  const [attempt] = await db.query<Attempt>(CURRENT, [[taskId]]);
   return attempt;
 }
+
+/** Like {@link currentAttempt}; calls that arrive together share a statement. */
+export const readCurrentAttempt = sharedWork<string, Attempt | undefined>({
+  keyOf: (taskId) => taskId,
+  async work(db, taskIds) {
+    const rows = await db.query<Attempt & { task_id: string }>(CURRENT, [taskIds]);
+    return taskIds.map((taskId) => rows.find((row) => row.task_id === taskId));
+  },
+});
 
 const TAKEN = statement(
   'attempt_taken_jobs',

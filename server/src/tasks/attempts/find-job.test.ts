@@ -198,7 +198,7 @@ test('a named job that can’t be read does not stop the provider’s find', asy
 
 test('a task whose worker died during the submit is held when the find of its job fails', async () => {
   const { task } = await makeSubmittingTask(fixture);
-  await fixture.db.transaction((tx) => insertAttempt(tx, task, 'test'));
+  await insertAttempt(fixture.db, task, 'test');
   const failing = scriptedProvider({ find: () => Promise.reject(new Error('HTTP 401')) });
   const held = await findAgain(fixture, task, failing);
   assert.deepEqual([held.phase, held.held_cause], ['held', 'acceptance']);

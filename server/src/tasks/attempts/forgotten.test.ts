@@ -44,10 +44,7 @@ test('during a recovery nothing is claimed, and no attempt begins under a lease 
   await begin();
   const claimable = { places: 9, limits: new Map([[waiting.provider, 9]]), accountLimit: 9 };
   assert.deepEqual(await claimDue(db, 'submit', claimable), []);
-  await assert.rejects(
-    db.transaction((tx) => insertAttempt(tx, leased, 'identity')),
-    Superseded,
-  );
+  await assert.rejects(insertAttempt(db, leased, 'identity'), Superseded);
   await recover();
   const found = await claimDue(db, 'find', claimable);
   assert.deepEqual(found.map(({ id }) => id).sort(), [waiting.id, leased.id].sort());
@@ -56,7 +53,7 @@ test('during a recovery nothing is claimed, and no attempt begins under a lease 
 test('each task that was not accepted is held with one attempt, and accepted ones go on', async () => {
   const { task: reserved } = await makeTask(fixture);
   const { task: inFlight } = await makeSubmittingTask(fixture);
-  await db.transaction((tx) => insertAttempt(tx, inFlight, 'identity'));
+  await insertAttempt(db, inFlight, 'identity');
   const before = await currentAttempt(db, inFlight.id);
   const { task: accepted } = await makeSubmittingTask(fixture);
   await recordAccepted(db, accepted.id);

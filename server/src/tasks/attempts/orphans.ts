@@ -15,7 +15,7 @@ const RECORD = statement(
    select a.provider, e.finding->>'job', a.id, a.task_id, min(e.source),
      case when bool_or((e.finding->>'verified')::boolean) then 'confirmed' else 'suspected' end
    from evidence e join attempts a on a.id = e.attempt_id join tasks t on t.id = a.task_id
-   where a.id = $1 and e.source in ('sender', 'callback') and e.finding->>'job' is not null
+   where a.id = any($1) and e.source in ('sender', 'callback') and e.finding->>'job' is not null
      and (a.state not in ('in_flight', 'unknown') or t.due_at is null)
      and not exists (select from attempts other
        where other.provider = a.provider and other.job_id = e.finding->>'job')
@@ -30,8 +30,8 @@ const RECORD = statement(
  * Records the jobs that were named for an attempt and that it can't adopt any more (C16). They are
  * not cancelled, because at some providers a cancel deletes a finished result.
  */
-export async function recordOrphans(tx: Transaction, attemptId: string): Promise<void> {
-  await tx.query(RECORD, [attemptId]);
+export async function recordOrphans(tx: Transaction, ...attemptIds: string[]): Promise<void> {
+  await tx.query(RECORD, [attemptIds]);
 }
 
 const REMOVE = statement(

@@ -1,12 +1,27 @@
 import path from 'node:path';
-import type { Database } from '../../database/database.ts';
+import { type Database, type Transaction, together } from '../../database/database.ts';
+import { NotTogether, sharedWork } from '../../database/shared-work.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
+import { captureAll } from '../../ledger/ledger.ts';
 import type { Measurer, MediaFacts } from '../../media/measure.ts';
 import { OutputGone, type Provider } from '../../providers/provider.ts';
-import { markReadyWith, markUnfinished, storeFile } from '../../storage/objects.ts';
+import {
+  markForDeletion,
+  markReady,
+  markUnfinished,
+  storeFile,
+  withdrawnOnFailure,
+} from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Task } from '../task.ts';
-import { type Move, move, moveNow, type StepResult } from '../transitions.ts';
+import {
+  type Changes,
+  type Move,
+  moveNow,
+  moveRows,
+  type StepResult,
+  superseded,
+} from '../transitions.ts';
 import { recheckDelaySeconds } from './generate.ts';
 import { type Expectation, outputDifferences } from './output-check.ts';
 
@@ -70,8 +85,50 @@ async function complete(
   const outputObjectId = await storeFile(deps, file);
   const outputFacts = { ...facts, differences };
   const changes = { outputObjectId, outputFacts };
-  const objects = { ids: [outputObjectId], retentionDays: deps.retentionDays };
-  return markReadyWith(deps.db, objects, (tx) => move(tx, task, { to: 'completed', changes }));
+  const { retentionDays } = deps;
+  return withdrawnOnFailure(deps.db, [outputObjectId], () =>
+    completeShared(deps.db, { task, outputObjectId, changes, retentionDays }),
+  );
+}
+
+interface Completion {
+  task: Task;
+  outputObjectId: string;
+  changes: Changes;
+  retentionDays: number;
+}
+
+/**
+ * Completes tasks, captures their credits and makes their outputs ready. Tasks of different
+ * accounts that arrive together share the transaction.
+ */
+const completeShared = sharedWork<Completion, Task>({
+  keyOf: ({ task }) => task.account_id,
+  work: (db, items) => db.transaction((tx) => completeAll(tx, items)),
+});
+
+// All code locks a task before its balance and its objects, so nothing deadlocks.
+async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]> {
+  const taskIds = items.map(({ task }) => task.id);
+  const steps = items.map(({ task, changes }) => ({
+    task,
+    step: { to: 'completed', changes } as const,
+  }));
+  const settlements = items.map(({ task: { account_id: accountId, id, credits } }) => {
+    return { accountId, taskId: id, credits };
+  });
+  const objectIds = items.map(({ outputObjectId }) => outputObjectId);
+  const [moved] = await together(
+    moveRows(tx, steps),
+    captureAll(tx, settlements),
+    markForDeletion(tx, taskIds, ['input']),
+    markReady(tx, objectIds, items[0]?.retentionDays ?? null),
+  );
+  const completed = moved.filter((task) => task !== undefined);
+  if (completed.length === items.length) return completed;
+  const [first] = items;
+  if (items.length > 1 || !first) throw new NotTogether('not every task is leased');
+  throw superseded(first.task);
 }
 
 function expectationOf(task: Task): Expectation {

@@ -1,6 +1,6 @@
 import { type Database, isDatabaseUnavailable } from '../../database/database.ts';
 import type { JobStatus, Provider } from '../../providers/provider.ts';
-import { currentAttempt } from '../attempts/attempts.ts';
+import { readCurrentAttempt } from '../attempts/attempts.ts';
 import { readCancel } from '../attempts/cancel-requests.ts';
 import type { Task } from '../task.ts';
 import { type Move, moveNow, postpone, type StepResult } from '../transitions.ts';
@@ -66,7 +66,7 @@ export function recheckDelaySeconds(
 }
 
 async function readJob(deps: GenerateDeps, task: Task) {
-  const attempt = await currentAttempt(deps.db, task.id);
+  const attempt = await readCurrentAttempt(deps.db, task.id);
   if (!attempt?.job_id) throw new Error(`${task.id} has no accepted attempt`);
   const jobId = attempt.job_id;
   return { jobId, status: await deps.providerOf(task).read(jobId) };

@@ -231,9 +231,9 @@ test('the time to send begins before the attempt is on record', async () => {
   let now = 1000;
   const slow: Database = {
     ...db,
-    transaction(work) {
-      now += SEND_SECONDS * 1000;
-      return db.transaction(work);
+    query(sql, values) {
+      if (sql.name === 'attempt_insert') now += SEND_SECONDS * 1000;
+      return db.query(sql, values);
     },
   };
   const provider = scriptedProvider({
@@ -250,7 +250,7 @@ test('the time to send begins before the attempt is on record', async () => {
 async function taskInFlight(): Promise<Task> {
   await freezeClock(db, 0);
   const { task } = await makeSubmittingTask(fixture);
-  await db.transaction((tx) => insertAttempt(tx, task, 'test'));
+  await insertAttempt(db, task, 'test');
   await freezeClock(db, 11);
   return claimTask(db, task.id);
 }
@@ -348,14 +348,14 @@ test('a held task that was not announced fails when there is no job, and release
 
 test('a second attempt is impossible while one is in flight, unknown or accepted', async () => {
   const { task } = await makeSubmittingTask(fixture);
-  const attempt = await db.transaction((tx) => insertAttempt(tx, task, 'test'));
+  const attempt = await insertAttempt(db, task, 'test');
   for (const state of ['in_flight', 'unknown', 'accepted']) {
     await sql(
       db,
       `update attempts set state = $2, job_id = case when $2 = 'accepted' then id end where id = $1`,
       [attempt.id, state],
     );
-    const second = db.transaction((tx) => insertAttempt(tx, task, 'test'));
+    const second = insertAttempt(db, task, 'test');
     await assert.rejects(second, { constraint: 'one_live_attempt' }, state);
   }
   await sql(db, `update attempts set state = 'in_flight', job_id = null where id = $1`, [
@@ -366,10 +366,7 @@ test('a second attempt is impossible while one is in flight, unknown or accepted
 test('a worker that lost its lease records no attempt', async () => {
   const task = await taskInFlight();
   const earlier = { ...task, lease: task.lease - 1 };
-  await assert.rejects(
-    db.transaction((tx) => insertAttempt(tx, earlier, 'test')),
-    Superseded,
-  );
+  await assert.rejects(insertAttempt(db, earlier, 'test'), Superseded);
 });
 
 /** Submits a task; the outcome comes after `takeOver` ran in a worker that leased the task. */

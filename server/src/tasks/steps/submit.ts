@@ -7,11 +7,11 @@ import {
 import type { Log } from '../../kernel/log.ts';
 import type { Closures } from '../../providers/host/closures.ts';
 import type { JobSpec, Provider, SubmitOutcome } from '../../providers/provider.ts';
-import { applyOutcome } from '../attempts/apply-outcome.ts';
+import { acceptShared, applyOutcome } from '../attempts/apply-outcome.ts';
 import {
   type Attempt,
-  currentAttempt,
   insertAttempt,
+  readCurrentAttempt,
   SEND_WITHIN_SECONDS,
 } from '../attempts/attempts.ts';
 import { recordEvidence } from '../attempts/evidence.ts';
@@ -38,7 +38,7 @@ export interface SubmitStepDeps extends FindDeps {
  * task.
  */
 export async function submitTask(deps: SubmitStepDeps, task: Task): Promise<StepResult> {
-  const inFlight = await currentAttempt(deps.db, task.id);
+  const inFlight = await readCurrentAttempt(deps.db, task.id);
   if (inFlight) return findJobOf(deps, task, inFlight);
   let provider: Provider;
   try {
@@ -65,7 +65,7 @@ async function submitNow(
   await provider.prepare?.(await inputsFor(deps, task)).catch(() => {});
   // The time begins before the attempt is on record, so it is over no later than `send_before`.
   const mayStillSend = untilSeconds(deps, SEND_WITHIN_SECONDS);
-  const attempt = await deps.db.transaction((tx) => insertAttempt(tx, task, provider.identity));
+  const attempt = await insertAttempt(deps.db, task, provider.identity);
   const jobSpec = await jobSpecOf(deps, task, attempt);
   const outcome = await submitOnce(provider, jobSpec, mayStillSend);
   logOutcome(deps.log, outcome, { task: task.id, attempt: attempt.id, provider: provider.name });
@@ -120,9 +120,7 @@ async function record(
   outcome: SubmitOutcome,
 ): Promise<StepResult> {
   try {
-    return await whenReachable(deps, () =>
-      deps.db.transaction((tx) => applySubmitOutcome(deps, tx, task, { attempt, outcome })),
-    );
+    return await whenReachable(deps, () => recordOnce(deps, task, attempt, outcome));
   } catch (failure) {
     if (failure instanceof Superseded) await recordLateOutcome(deps, attempt, outcome);
     if (failure instanceof Superseded || outcome.kind !== 'accepted') throw failure;
@@ -136,6 +134,20 @@ async function record(
     const message = `job ${jobId} of ${attempt.id} was accepted, but it could not be recorded`;
     throw new Error(message, { cause: failure });
   }
+}
+
+async function recordOnce(
+  deps: SubmitStepDeps,
+  task: Task,
+  attempt: Attempt,
+  outcome: SubmitOutcome,
+): Promise<StepResult> {
+  if (outcome.kind === 'accepted') {
+    const { jobId } = outcome;
+    const accepted = await acceptShared(deps.db, { task, attempt, jobId });
+    if (accepted) return accepted;
+  }
+  return deps.db.transaction((tx) => applySubmitOutcome(deps, tx, task, { attempt, outcome }));
 }
 
 /** The pause before an outcome is recorded again. */

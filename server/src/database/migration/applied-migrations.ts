@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { UsageError } from '../kernel/errors.ts';
+import { UsageError } from '../../kernel/errors.ts';
 import { type MigrationFile, numberOf } from './migration-files.ts';
 
 /** A row of the table `migrations`: a file that has run. Older programs wrote the name only. */

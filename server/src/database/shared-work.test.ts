@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { type Database, DatabaseUnavailable, statement, violatedConstraint } from './database.ts';
+import { NotTogether, sharedWork } from './shared-work.ts';
+
+let database: TestDatabase;
+let db: Database;
+
+before(async () => {
+  database = await createTestDatabase();
+  db = database.db;
+  await db.query({ name: '', text: 'create table numbers (n int primary key check (n > 0))' });
+});
+after(() => database.close());
+
+const ADD = statement('test_add_all', 'insert into numbers (n) select unnest($1::int[])');
+
+/** Adds numbers; `sizes` gets how many numbers each statement had. */
+function adding(sizes: number[] = []) {
+  return sharedWork<number, number>({
+    keyOf: String,
+    async work(on, numbers) {
+      sizes.push(numbers.length);
+      await on.query(ADD, [numbers]);
+      return numbers;
+    },
+  });
+}
+
+test('calls that arrive together share one statement, and each gets its own result', async () => {
+  const sizes: number[] = [];
+  const add = adding(sizes);
+  assert.deepEqual(await Promise.all([1, 2, 3].map((n) => add(db, n))), [1, 2, 3]);
+  assert.deepEqual(sizes, [3]);
+});
+
+test('an item that Postgres refuses fails no other one', async () => {
+  const add = adding();
+  const results = await Promise.allSettled([10, -1, 11, 1].map((n) => add(db, n)));
+  assert.deepEqual(
+    results.map((result) =>
+      result.status === 'fulfilled' ? result.value : violatedConstraint(result.reason),
+    ),
+    [10, 'numbers_n_check', 11, 'numbers_pkey'],
+  );
+});
+
+test('items that can not be done together are done alone', async () => {
+  const sizes: number[] = [];
+  const work = sharedWork<number, number>({
+    keyOf: String,
+    async work(_db, numbers) {
+      sizes.push(numbers.length);
+      if (numbers.length > 1) throw new NotTogether('not these');
+      return numbers;
+    },
+  });
+  assert.deepEqual(await Promise.all([work(db, 1), work(db, 2)]), [1, 2]);
+  assert.deepEqual(sizes, [2, 1, 1]);
+});
+
+test('work whose result is not known is not done again', async () => {
+  let runs = 0;
+  const work = sharedWork<number, number>({
+    keyOf: String,
+    async work() {
+      runs += 1;
+      throw new DatabaseUnavailable(new Error('the response was lost'));
+    },
+  });
+  const results = await Promise.allSettled([work(db, 1), work(db, 2)]);
+  assert.ok(results.every(({ status }) => status === 'rejected'));
+  assert.equal(runs, 1);
+});

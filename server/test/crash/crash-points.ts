@@ -2,7 +2,7 @@ import type { Database, Queryable, Statement, Transaction } from '../../src/data
 
 /** At which point a process kills or pauses itself. */
 interface CrashPlan {
-  /** Points are counted from the first statement that has this among its values. */
+  /** Points are counted from the first statement that has this in its values. */
   key: string;
   /** The number of the point, from 1, or a name: then the first point of that name. */
   at: string;
@@ -48,7 +48,7 @@ export function withCrashPoints(db: Database, plan: CrashPlan): Database {
   const queryOf =
     (inner: Queryable): Queryable['query'] =>
     async <Row extends object>(sql: Statement, values: readonly unknown[] = []) => {
-      isCounting ||= values.includes(plan.key);
+      isCounting ||= JSON.stringify(values).includes(plan.key); // it may be in an array
       const run = () => inner.query<Row>(sql, values);
       if (CLAIMS.includes(sql.name)) {
         const rows = await run();

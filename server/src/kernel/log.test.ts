@@ -29,6 +29,7 @@ test('a line is one JSON object when standard output is not a terminal', () => {
   assert.equal(lines[0].task, 'task_1');
   assert.equal(lines[0].msg, 'moved');
   assert.equal(lines[1].msg, 'two\nlines');
+  assert.equal(lines[1].task, undefined, 'a line has no field of another line');
 });
 
 test('a line in a terminal is short, with its time, level, message and fields', () => {

@@ -79,12 +79,13 @@ export function isTracing(): boolean {
   return tracer !== undefined;
 }
 
-const NO_TRACE = {};
-
-/** The trace of the work under way, as fields of a log line; no fields without a trace. */
+/**
+ * The trace of the work under way, as fields of a log line; no fields without a trace. A new object
+ * each time, because the log adds the other fields of the line to it.
+ */
 export function traceFields(): { trace_id?: string; span_id?: string } {
   const traceparent = current.getStore();
-  if (traceparent === undefined) return NO_TRACE;
+  if (traceparent === undefined) return {};
   const [, trace_id = '', span_id = ''] = traceparent.split('-');
   return { trace_id, span_id };
 }

@@ -237,6 +237,7 @@ async function testSources(): Promise<string> {
     'fire/under-fire.test',
     'ledger/rounds',
     'run',
+    'service/acceptance.test',
     'simulation/simulation.test',
   ];
   return (await Promise.all(names.map((name) => read(`server/test/${name}.ts`)))).join('\n');

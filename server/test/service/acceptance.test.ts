@@ -1,64 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { createKey } from '../../src/accounts/api-keys.ts';
-import { makeCustomer } from '../customer.ts';
-import { createTestDatabase, type TestDatabase } from '../database.ts';
-import { startMediaHost } from '../media/media-host.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { audit } from '../../src/operator/audit.ts';
+import { createTestDatabase } from '../database.ts';
+import { keepRunning } from '../fire/restarting-process.ts';
+import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { countOf, makeAccounts, runSuite, serveMedia } from './acceptance-suite.ts';
+import { startLoadBalancer } from './load-balancer.ts';
 import { startServiceProcess } from './service-process.ts';
-
-const SUITE = new URL('../../../acceptance/', import.meta.url);
-
-/** Serves the media files of the suite. */
-async function serveMedia() {
-  const host = await startMediaHost();
-  const folder = new URL('media/', SUITE);
-  for (const name of await readdir(folder)) {
-    host.serve(`/${name}`, { kind: 'bytes', bytes: await readFile(new URL(name, folder)) });
-  }
-  return host;
-}
-
-/** Enough keys that the suite never waits for the rate limit. */
-const KEYS = 6;
-const CREDITS = 2000;
-
-async function makeAccounts({ db }: TestDatabase): Promise<Record<string, string>> {
-  const customer = await makeCustomer(db, CREDITS);
-  const keys = [customer.secret];
-  while (keys.length < KEYS) {
-    keys.push((await createKey(db, { accountId: customer.accountId })).secret);
-  }
-  return {
-    FRAMEWRIGHT_KEYS: keys.join(','),
-    FRAMEWRIGHT_POOR_KEY: (await makeCustomer(db, 0)).secret,
-    FRAMEWRIGHT_OTHER_KEY: (await makeCustomer(db, CREDITS)).secret,
-  };
-}
-
-/** Runs the suite in a process of its own that gets these variables and no others but PATH. */
-async function runSuite(env: Record<string, string>): Promise<{ code: number; report: string }> {
-  const flags = ['--test', '--test-reporter=tap'];
-  const child = spawn(process.execPath, [...flags, fileURLToPath(SUITE)], {
-    env: { PATH: process.env.PATH ?? '', ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let report = '';
-  child.stdout.setEncoding('utf8').on('data', (part) => {
-    report += part;
-  });
-  const [code] = await once(child, 'close');
-  return { code, report };
-}
-
-/** A number from the summary at the end of the report, such as `# skipped 0`. */
-function count(report: string, what: string): number {
-  return Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(report)?.[1]);
-}
 
 test('the black-box suite passes on a real service, and skips nothing', async () => {
   const database = await createTestDatabase();
@@ -77,10 +27,81 @@ test('the black-box suite passes on a real service, and skips nothing', async ()
       FRAMEWRIGHT_PATIENCE_SECONDS: '120',
     });
     assert.equal(code, 0, report);
-    assert.ok(count(report, 'pass') > 70, report);
-    assert.equal(count(report, 'skipped'), 0, report);
+    assert.ok(countOf(report, 'pass') > 70, report);
+    assert.equal(countOf(report, 'skipped'), 0, report);
   } finally {
     await service.kill('SIGTERM');
+    await host.close();
+    await database.close();
+  }
+});
+
+/** Seconds between two kills. */
+const KILL_SECONDS = 3;
+
+/** Starts two processes of the role, each again when it is killed. */
+function keepTwo(role: string, env: Record<string, string>, started: typeof noteStart) {
+  return [`${role} 1`, `${role} 2`].map((name) =>
+    keepRunning(name, async () => {
+      const service = await startServiceProcess({ ...env, ROLES: role });
+      started(name, service.url);
+      return service;
+    }),
+  );
+}
+
+function noteStart(_name: string, _url: string): void {}
+
+test('the suite passes on two APIs and two workers with S3, while each of them is killed', {
+  skip: process.env.FRAMEWRIGHT_CLUSTER !== 'yes' && 'FRAMEWRIGHT_CLUSTER=yes runs it',
+}, async (t) => {
+  const database = await createTestDatabase();
+  await using folder = await temporaryFolder();
+  await using balancer = await startLoadBalancer();
+  const bucket = await simulatedBucket();
+  await using _s3 = bucket.s3;
+  const host = await serveMedia();
+  const url = `http://127.0.0.1:${balancer.port}`;
+  const env = {
+    ...{ DATABASE_URL: database.url, DATA_DIR: folder.path, PUBLIC_URL: url },
+    ...{ STORAGE_URL: bucket.url, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'testsecret' },
+    OUTBOUND_ALLOW: `localhost:${host.port}`,
+  };
+  const apis = keepTwo('api', env, balancer.use);
+  const workers = keepTwo('worker', env, noteStart);
+  const all = [...workers, ...apis];
+  const over = new AbortController();
+  const killInTurn = async () => {
+    for (let turn = 0; !over.signal.aborted; turn += 1) {
+      await delay(KILL_SECONDS * 1000, undefined, { signal: over.signal }).catch(() => {});
+      const victim = all[turn % all.length];
+      // The suite expects 202, and a create that was sent twice gets 200.
+      if (victim && apis.includes(victim)) await balancer.drain(victim.name);
+      await victim?.kill();
+      await victim?.current();
+    }
+  };
+  try {
+    await Promise.all(all.map((kept) => kept.current()));
+    const killing = killInTurn();
+    const { code, report } = await runSuite({
+      ...(await makeAccounts(database)),
+      FRAMEWRIGHT_URL: url,
+      FRAMEWRIGHT_MEDIA: host.url(''),
+      FRAMEWRIGHT_PATIENCE_SECONDS: '120',
+    }).finally(() => over.abort());
+    await killing;
+    t.diagnostic(`kills: ${all.map(({ name, kills }) => `${name} ${kills}`).join(', ')}`);
+    assert.equal(code, 0, report);
+    assert.ok(countOf(report, 'pass') > 70, report);
+    assert.equal(countOf(report, 'skipped'), 0, report);
+    assert.ok(
+      all.every(({ kills }) => kills > 0),
+      'each process was killed',
+    );
+    assert.deepEqual(await audit(database.db), { ok: true, problems: [] });
+  } finally {
+    await Promise.all(all.map((kept) => kept.stop()));
     await host.close();
     await database.close();
   }

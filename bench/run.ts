@@ -1,13 +1,22 @@
 /** `npm run bench`: measures the service on this machine, each rate as a ratio to its floor. */
 import { availableParallelism } from 'node:os';
-import { type EndToEnd, measureEndToEnd } from './end-to-end.ts';
 import { type IngestMemory, measureIngest } from './ingest.ts';
+import { type EndToEnd, measureEndToEnd } from './lines/end-to-end.ts';
+import { type Idle, measureIdle } from './lines/idle.ts';
 import { type Comparison, ROUND_SECONDS, ROUNDS } from './rounds.ts';
 import type { Sample } from './sample.ts';
 import { CLIENTS, compareThroughput, MANY_CLIENTS } from './throughput.ts';
 import { measureWaitingCreate, WAITING_CLIENTS } from './waiting.ts';
 
-const TARGETS = { create: 2, manyCreate: 3, read: 0.7, growthMegabytes: 100, endToEnd: 250 };
+const TARGETS = {
+  create: 2,
+  manyCreate: 3,
+  read: 1.2,
+  growthMegabytes: 64,
+  endToEnd: 250,
+  idlePercent: 1,
+  idleMegabytes: 200,
+};
 const END_TO_END_SECONDS = 60;
 
 print(`${availableParallelism()} cores, shared by the clients, the service and its database;`);
@@ -21,6 +30,7 @@ print(comparisonRow('read', read, TARGETS.read));
 print(waitingLine(await measureWaitingCreate()));
 print(endToEndLine(await measureEndToEnd(END_TO_END_SECONDS)));
 print(ingestLine(await measureIngest()));
+print(idleLine(await measureIdle()));
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -63,6 +73,16 @@ function endToEndLine(measured: EndToEnd): string {
     `from create to completed p50 ${measured.p50Milliseconds.toFixed(0)} ms, ` +
     `p99 ${measured.p99Milliseconds.toFixed(0)} ms`
   );
+}
+
+function idleLine(idle: Idle | undefined): string {
+  if (!idle) return 'idle: CPU time and memory can be measured on Linux only';
+  const percent = idle.cpuShare * 100;
+  const megabytes = Math.round(idle.residentBytes / 1024 / 1024);
+  const { idlePercent, idleMegabytes } = TARGETS;
+  const cpu = targetCell(percent < idlePercent, `target < ${idlePercent} %`);
+  const memory = targetCell(megabytes < idleMegabytes, `target < ${idleMegabytes} MB`);
+  return `idle: ${percent.toFixed(1)} % of a core (${cpu}), ${megabytes} MB (${memory})`;
 }
 
 function ingestLine(memory: IngestMemory | undefined): string {

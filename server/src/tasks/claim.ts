@@ -1,4 +1,4 @@
-import { namedStatement, type Queryable } from '../database/database.ts';
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { NO_RECOVERY } from '../database/lineage.ts';
 import { FREE, NOW } from './lease.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
@@ -138,6 +138,22 @@ const CLAIM_INGEST = namedStatement(
        for update skip locked)
    ${LEASE}`,
 );
+
+const DUE_POOLS = statement(
+  'task_due_pools',
+  `select pool from unnest($1::text[]) as pool
+   where exists (select from unnest($2::text[]) as wanted (provider) cross join lateral (
+     select from tasks where ${POOL} = pool and tasks.provider = wanted.provider
+       and tasks.due_at is not null and tasks.due_at <= ${NOW} and ${FREE} limit 1) as due)`,
+);
+
+/** The worker pools for which tasks of these providers are due. */
+export async function poolsWithDueTasks(db: Queryable, providers: string[]): Promise<WorkerPool[]> {
+  const rows = await db.query<{ pool: WorkerPool }>(DUE_POOLS, [WORKER_POOLS, providers]);
+  const due = rows.map(({ pool }) => pool);
+  // Attempts that a dead worker left in flight belong to tasks of the submit pool.
+  return due.includes('submit') && !due.includes('find') ? [...due, 'find'] : due;
+}
 
 /** What a worker may claim. */
 export interface Claimable {

@@ -5,7 +5,7 @@ import type { Log } from '../kernel/log.ts';
 import type { Provider } from '../providers/provider.ts';
 import { inTrace } from '../telemetry/tracing.ts';
 import type { WakeUps } from '../wake-ups/wake-ups.ts';
-import { claimDue, poolOf, WORKER_POOLS, type WorkerPool } from './claim.ts';
+import { claimDue, poolOf, poolsWithDueTasks, type WorkerPool } from './claim.ts';
 import { createClaimRules } from './claim-rules.ts';
 import { release, renew } from './lease.ts';
 import { REPORT_SECONDS, reportAlive, reportGone } from './live-workers.ts';
@@ -93,17 +93,19 @@ export function createWorker(deps: WorkerDeps): Worker {
     find: openPool('find'),
     archive: openPool('archive'),
   };
-  /** Polls that wait for turns of the provider's rate budget are claimed only. */
-  const waitsForTurn = (task: Task) => {
-    const provider = deps.providers.get(task.provider);
-    return provider === undefined || provider.nearReads !== undefined;
-  };
   const handOver = async (task: Task) => {
     const pool = poolOf(task);
-    const mayTake = pool !== 'poll' || !waitsForTurn(task);
+    const mayTake = pool !== 'poll' || !waitsForTurn(deps, task);
     if (mayTake && pools[pool].take(task)) return;
     await release(db, task);
     void pools[pool].fill();
+  };
+  /** Fills only the pools that have due tasks: an idle worker makes one statement. */
+  const sweep = async () => {
+    // Not awaited: a pool whose claim takes long does not delay the others.
+    for (const name of await poolsWithDueTasks(db, rules.providers('submit'))) {
+      void pools[name].fill();
+    }
   };
   const report = async () => {
     rules.update(await reportAlive(db, { ...own, ingestPlaces: PLACES.ingest }));
@@ -116,10 +118,7 @@ export function createWorker(deps: WorkerDeps): Worker {
       wakeUps.listen((wakeUp) => void pools[wakeUp].fill(), stopping.signal);
       const reporting = { log, name: 'report of this worker', signal: stopping.signal };
       startInterval(REPORT_SECONDS, reporting, report);
-      for (const name of WORKER_POOLS) {
-        const options = { log, name: `sweep of ${name}`, signal: stopping.signal };
-        startInterval(SWEEP_SECONDS, options, () => pools[name].fill());
-      }
+      startInterval(SWEEP_SECONDS, { log, name: 'sweep', signal: stopping.signal }, sweep);
       startInterval(LEASE_SECONDS / 3, { log, name: 'renew', signal: stopped.signal }, renewLeases);
       log.info('the worker has started');
     },
@@ -135,6 +134,12 @@ export function createWorker(deps: WorkerDeps): Worker {
       stopped.abort();
     },
   };
+}
+
+/** Polls that wait for turns of the provider's rate budget are claimed only. */
+function waitsForTurn({ providers }: WorkerDeps, task: Task): boolean {
+  const provider = providers.get(task.provider);
+  return provider === undefined || provider.nearReads !== undefined;
 }
 
 export interface AdvanceDeps {

@@ -1,13 +1,13 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, statement } from '../server/src/database/database.ts';
-import { makeVideo } from '../server/test/media/media-files.ts';
-import { temporaryFolder } from '../server/test/temporary-folder.ts';
-import { startSimulator } from '../simulators/kit/process.ts';
-import { makeFundedKeys, openBenchSetup } from './bench-setup.ts';
-import type { HttpClientsLoad, HttpClientsSetup } from './http-clients.ts';
-import { startProgram } from './program.ts';
-import type { Sample } from './sample.ts';
+import { type Database, statement } from '../../server/src/database/database.ts';
+import { makeVideo } from '../../server/test/media/media-files.ts';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import { startSimulator } from '../../simulators/kit/process.ts';
+import { makeFundedKeys, openBenchSetup } from '../bench-setup.ts';
+import type { HttpClientsLoad, HttpClientsSetup } from '../http-clients.ts';
+import { startProgram } from '../program.ts';
+import type { Sample } from '../sample.ts';
 
 /** What the simulated provider returns for each job: 6 frames, 9 kB. */
 const OUTPUT = { width: 64, height: 64, seconds: 0.25, audio: null } as const;

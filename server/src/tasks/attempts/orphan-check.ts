@@ -46,7 +46,7 @@ export async function checkOrphans(deps: OrphanCheckDeps): Promise<void> {
     if (!provider) continue;
     await checkSuspect(deps, provider, suspect).catch((error: Error) => {
       deps.log.warn(
-        { err: error, job: suspect.job_id },
+        { err: error, task: suspect.task_id, job: suspect.job_id },
         'a suspected orphan job could not be checked',
       );
     });

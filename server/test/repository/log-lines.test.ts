@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { product } from './sources.ts';
+
+/** Lines of these rooms that are about no single task, or about no request that has come in. */
+const OTHERS = [
+  'a create failed;', // the response of its request is logged with the request
+  'creates that shared a transaction are done one by one',
+  'due tasks could not be claimed',
+  'the clock of the database was set back',
+  'the tasks of waiting requests could not be read',
+  'the worker has started',
+];
+
+const LINE = /\blog\??\.(?:debug|info|warn|error|fatal)\(([\s\S]*?)\);/g;
+
+test('a log line about a task names the task, and one about a request names the request', () => {
+  const rooms = {
+    'server/src/tasks/': /\btask\b|\.\.\.ids/,
+    'server/src/http/': /\brequest\b|line,/,
+  };
+  for (const [room, field] of Object.entries(rooms)) {
+    const files = product.filter(({ name }) => name.startsWith(room));
+    const lines = files.flatMap(({ name, text }) =>
+      [...text.matchAll(LINE)].map(([, given = '']) => ({ name, given })),
+    );
+    assert.ok(lines.length >= 3, room);
+    for (const { name, given } of lines) {
+      if (OTHERS.some((message) => given.includes(message))) continue;
+      const [, fields = given] = /^\s*(\{[\s\S]*?\}|\w+),/.exec(given) ?? [];
+      assert.match(
+        fields,
+        room.includes('http') && fields === 'line' ? /line/ : field,
+        `${name}: ${given}`,
+      );
+    }
+  }
+});

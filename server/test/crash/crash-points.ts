@@ -20,7 +20,7 @@ const HOUSEKEEPING = [
   'object_mark_abandoned',
 ];
 /** Statements that look for work, and change rows only when they find some. */
-const CLAIMS = ['task_claim', 'local_job_take'];
+const CLAIMS = /^(task_claim_|local_job_take$)/;
 
 /**
  * A database whose process kills or pauses itself just before or just after a statement that
@@ -50,7 +50,7 @@ export function withCrashPoints(db: Database, plan: CrashPlan): Database {
     async <Row extends object>(sql: Statement, values: readonly unknown[] = []) => {
       isCounting ||= JSON.stringify(values).includes(plan.key); // it may be in an array
       const run = () => inner.query<Row>(sql, values);
-      if (CLAIMS.includes(sql.name)) {
+      if (CLAIMS.test(sql.name)) {
         const rows = await run();
         if (rows.length > 0) point(`after ${sql.name}`);
         return rows;

@@ -106,6 +106,7 @@ function choosePoints(total: number): number[] {
 async function crashAtManyPoints(t: TestContext, fixture: CrashFixture): Promise<void> {
   let round = await runUntilCrash(fixture, NEVER, undefined);
   assert.equal(round.response?.status, 202);
+  assert.ok(round.points > 40, `only ${round.points} points were reached`);
   const points = choosePoints(round.points);
   t.diagnostic(
     `${points.length} of ${round.points} points, FRAMEWRIGHT_CRASH_SEED=${seed}; ` +

@@ -2,8 +2,15 @@ import type { Config } from '../config/config.ts';
 import { type Database, statement } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
 
-/** Of each process, beside its pool: the queue, and trying the server during an outage. */
-const OTHER_CONNECTIONS = 6;
+/** The pool of the first process, where one start has several: for migrations and readiness. */
+export const FIRST_PROCESS_CONNECTIONS = 2;
+
+/** Of each process: one that tries the server during an outage. */
+const TRYING = 1;
+/** Of each worker: one of the direct address that listens for wake-ups. */
+const LISTENING = 1;
+
+type Settings = Pick<Config, 'processes' | 'databaseConnections' | 'databaseDirectUrl' | 'roles'>;
 
 const ALLOWED = statement(
   'connections_allowed',
@@ -13,19 +20,26 @@ const ALLOWED = statement(
 
 /** Warns when the processes of one start may need more connections than the server allows. */
 export async function warnOfConnections(
-  config: Pick<Config, 'processes' | 'databaseConnections' | 'databaseDirectUrl' | 'roles'>,
+  config: Settings,
   { db, log }: { db: Database; log: Log },
 ): Promise<void> {
-  const { processes, databaseConnections, roles } = config;
-  const isPooled = config.databaseDirectUrl !== undefined;
-  const each = OTHER_CONNECTIONS + (isPooled ? 0 : databaseConnections);
-  const count = processes + (processes > 1 && roles.has('worker') ? 1 : 0);
   const [row] = await db.query<{ allowed: number }>(ALLOWED);
-  const needed = count * each;
+  const needed = connectionsNeeded(config);
   if (!row || needed <= row.allowed) return;
   log.warn(
-    { needed, allowed: row.allowed, processes: count },
-    'these processes may need more connections than the database allows. Set ' +
-      'DATABASE_CONNECTIONS or PROCESSES lower, or max_connections of Postgres higher',
+    { needed, allowed: row.allowed },
+    'this start may need more connections than the database allows. Set DATABASE_CONNECTIONS or ' +
+      'PROCESSES lower, or max_connections of Postgres higher',
   );
+}
+
+/** The most connections to Postgres itself; what goes through a pooler is not among them. */
+function connectionsNeeded(config: Settings): number {
+  const { processes, databaseConnections, roles } = config;
+  const listening = roles.has('worker') ? LISTENING : 0;
+  if (config.databaseDirectUrl !== undefined) return listening;
+  const each = databaseConnections + TRYING;
+  if (processes === 1 || !roles.has('api')) return each + listening;
+  const members = processes + (roles.has('worker') ? 1 : 0);
+  return members * each + listening + FIRST_PROCESS_CONNECTIONS + TRYING;
 }

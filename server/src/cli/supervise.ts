@@ -10,7 +10,7 @@ import { healthRoutes } from '../http/operations/health.ts';
 import { createSharedMetrics } from '../http/operations/shared-metrics.ts';
 import type { Log } from '../kernel/log.ts';
 import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
-import { warnOfConnections } from './connection-budget.ts';
+import { FIRST_PROCESS_CONNECTIONS, warnOfConnections } from './connection-budget.ts';
 import type { StopRequest } from './stop-request.ts';
 import { welcome } from './welcome.ts';
 
@@ -21,9 +21,6 @@ const PROGRAM = fileURLToPath(new URL('./serve-one.ts', import.meta.url));
 const PAUSE_SECONDS = { first: 1, longest: 30 };
 /** After this time a process counts as sound: its next end is followed by the first pause. */
 const SOUND_SECONDS = 60;
-
-/** For migrations and readiness. */
-const OWN_CONNECTIONS = 2;
 
 /** A process that is kept running. */
 interface Member {
@@ -46,7 +43,7 @@ export async function supervise(
     log,
     migrates: true,
     report: (text) => log.info(`migrations: ${text}`),
-    pool: { connections: OWN_CONNECTIONS },
+    pool: { connections: FIRST_PROCESS_CONNECTIONS },
   });
   opened.onExit((cause) => {
     log.fatal({ cause }, 'the embedded database ended; the service shuts down');

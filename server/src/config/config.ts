@@ -45,7 +45,7 @@ export interface Config {
   poolerStatements: PoolerStatements;
   /** How many processes serve the API; 1: this one does. */
   processes: number;
-  /** The most connections of the pool of each process; the queue has its own. */
+  /** The most connections of the pool of each process. */
   databaseConnections: number;
   /** Whether a replica that is promoted has every commit. */
   trustsPromotion: boolean;

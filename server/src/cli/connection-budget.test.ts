@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { recordingLog } from '../../test/recording-log.ts';
+import { warnOfConnections } from './connection-budget.ts';
+
+type Settings = Parameters<typeof warnOfConnections>[0];
+
+const ONE: Settings = {
+  processes: 1,
+  databaseConnections: 1000, // more than the tests' Postgres allows
+  databaseDirectUrl: undefined,
+  roles: new Set(['api', 'worker']),
+};
+
+let database: TestDatabase;
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.close());
+
+/** The number of connections that a start with these settings warns of; undefined: no warning. */
+async function warnedOf(changes: Partial<Settings>): Promise<number | undefined> {
+  const { log, lines } = recordingLog();
+  await warnOfConnections({ ...ONE, ...changes }, { db: database.db, log });
+  return lines[0] === undefined ? undefined : JSON.parse(lines[0]).needed;
+}
+
+test('each process has its pool and one more, a worker also one that listens', async () => {
+  assert.equal(await warnedOf({ roles: new Set(['api']) }), 1001);
+  assert.equal(await warnedOf({ roles: new Set(['worker']) }), 1002);
+  assert.equal(await warnedOf({}), 1002);
+});
+
+test('several processes of a start have one worker, and a first process with three', async () => {
+  assert.equal(await warnedOf({ processes: 2 }), 3 * 1001 + 1 + 3);
+  assert.equal(await warnedOf({ processes: 2, roles: new Set(['api']) }), 2 * 1001 + 3);
+  const alone = await warnedOf({ processes: 2, roles: new Set(['worker']) });
+  assert.equal(alone, 1002, 'PROCESSES counts processes of the API only');
+});
+
+test('a start that needs no more than the server allows does not warn', async () => {
+  assert.equal(await warnedOf({ databaseConnections: 4 }), undefined);
+});
+
+test('connections to a pooler are not connections to Postgres', async () => {
+  assert.equal(await warnedOf({ databaseDirectUrl: 'postgres://db/framewright' }), undefined);
+});

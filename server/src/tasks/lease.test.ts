@@ -47,6 +47,22 @@ test('a lease is renewed only by the worker that still has it', async () => {
   assert.ok(await claim(db, lost));
 });
 
+test('a task that another transaction has locked keeps no other lease from being renewed', async () => {
+  await freezeClock(db, 0);
+  const [free, locked] = [(await makeTask(fixture)).task.id, (await makeTask(fixture)).task.id];
+  const leases = new Map<string, number>();
+  for (const id of [locked, free]) leases.set(id, (await claimTask(db, id)).lease);
+  await freezeClock(db, LEASE_SECONDS - 1);
+  await db.transaction(async (tx) => {
+    const lock = 'select 1 from tasks where id = $1 for update';
+    await tx.query({ name: '', text: lock }, [locked]);
+    await renew(db, leases);
+  });
+  await freezeClock(db, LEASE_SECONDS + 1);
+  assert.equal(await claim(db, free), undefined);
+  assert.ok(await claim(db, locked));
+});
+
 test('a released task can be claimed at once; a worker that lost the lease can’t release it', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);

@@ -16,14 +16,24 @@ export const NOW = '(select clock_now())';
 /** A condition: nobody has leased the task. */
 export const FREE = `(leased_until is null or leased_until < ${NOW})`;
 
+// A row that another transaction has locked is left out: waiting for it could let all other leases
+// end, and two statements that lock several tasks could deadlock. `no key`: rows that refer to the
+// task may be inserted meanwhile.
 const RENEW = statement(
   'task_renew',
-  `update tasks set leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
-   from unnest($1::text[], $2::bigint[]) as mine (id, lease)
-   where tasks.id = mine.id and tasks.lease = mine.lease and tasks.leased_until is not null`,
+  `with mine as materialized (
+     select tasks.id from tasks join unnest($1::text[], $2::bigint[]) as given (id, lease)
+       on given.id = tasks.id and given.lease = tasks.lease
+     where tasks.id = any($1) and tasks.leased_until is not null
+     for no key update of tasks skip locked)
+   update tasks set leased_until = clock_now() + interval '${LEASE_SECONDS} seconds'
+   where id = any(array(select id from mine))`,
 );
 
-/** Renews the leases of all tasks that this process works on, in one statement. */
+/**
+ * Renews the leases of the tasks that this process works on, in one statement. It waits for no
+ * locked task: there are three renewals in the time of a lease.
+ */
 export async function renew(db: Database, leases: Map<string, number>): Promise<void> {
   await db.query(RENEW, [[...leases.keys()], [...leases.values()]]);
 }

@@ -69,6 +69,13 @@ test('files that are decoded at the same time have children of their own', async
   assert.equal(new Set(pids).size, 3);
 });
 
+test('a child that ends between two files fails no file', async () => {
+  const decode = await openChildren();
+  const first = await decode('one');
+  process.kill(first, 'SIGSEGV');
+  assert.notEqual(await decode('one'), first);
+});
+
 test('a child without a file ends after a few seconds, and its folder is removed', async () => {
   const decode = await openChildren();
   const pid = await decode('one');

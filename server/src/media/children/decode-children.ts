@@ -79,26 +79,42 @@ export function createDecodeChildren(options: {
     const [longest] = idle.keys();
     if (idle.size > MAX_IDLE && longest) endIdle(longest);
   };
+  const runIn = async (
+    child: DecodeChild,
+    filePath: string,
+    { request, mayContinue, ...limits }: DecodeWork,
+  ): Promise<ChildOutcome> => {
+    child.files += 1;
+    let isKept = false;
+    try {
+      const given = path.join(child.folder, String(child.files));
+      await giveFile(filePath, given);
+      const outcome = await child.child.run({ ...limits, input: { ...request, path: given } });
+      await rm(given, { force: true });
+      const isFit = outcome.kind === 'completed' && mayContinue(outcome.result);
+      isKept = isFit && child.source !== undefined && (await mayDecodeMore(child));
+      return outcome;
+    } finally {
+      if (isKept) keep(child);
+      else await child.end();
+    }
+  };
   return {
-    async run({ path: filePath, source }, { request, mayContinue, ...limits }) {
-      if (limits.signal?.aborted) return { kind: 'aborted' };
-      const child = takeIdle(source) ?? (await open(options, source));
-      child.files += 1;
-      let isKept = false;
-      try {
-        const given = path.join(child.folder, String(child.files));
-        await giveFile(filePath, given);
-        const outcome = await child.child.run({ ...limits, input: { ...request, path: given } });
-        await rm(given, { force: true });
-        const isFit = outcome.kind === 'completed' && mayContinue(outcome.result);
-        isKept = isFit && source !== undefined && (await mayDecodeMore(child));
-        return outcome;
-      } finally {
-        if (isKept) keep(child);
-        else await child.end();
+    async run({ path: filePath, source }, work) {
+      if (work.signal?.aborted) return { kind: 'aborted' };
+      const used = takeIdle(source);
+      if (used) {
+        const outcome = await runIn(used, filePath, work);
+        if (!mayBeEarlierFiles(outcome)) return outcome;
       }
+      return runIn(await open(options, source), filePath, work);
     },
   };
+}
+
+/** Whether the cause may be a file that the child has decoded before: nothing is known then. */
+function mayBeEarlierFiles({ kind }: ChildOutcome): boolean {
+  return kind === 'crashed' || kind === 'out_of_memory';
 }
 
 async function open(

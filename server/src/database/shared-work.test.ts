@@ -46,6 +46,26 @@ test('an item that Postgres refuses fails no other one', async () => {
   );
 });
 
+test('an item whose work throws fails no other one, and nothing is done twice', async () => {
+  const add = sharedWork<number, number>({
+    keyOf: String,
+    work: (on, numbers) =>
+      on.transaction(async (tx) => {
+        await tx.query(ADD, [numbers]);
+        if (numbers.includes(21)) throw new Error('not all rows were changed');
+        return numbers;
+      }),
+  });
+  const results = await Promise.allSettled([20, 21, 22].map((n) => add(db, n)));
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  const text = 'select n from numbers where n between 20 and 22 order by n';
+  const added = await db.query({ name: '', text });
+  assert.deepEqual(added, [{ n: 20 }, { n: 22 }]);
+});
+
 test('items that can not be done together are done alone', async () => {
   const sizes: number[] = [];
   const work = sharedWork<number, number>({

@@ -1,6 +1,5 @@
-import pg from 'pg';
 import { batch } from '../kernel/batch.ts';
-import type { Database } from './database.ts';
+import { type Database, DatabaseUnavailable } from './database.ts';
 
 interface SharedWork<Item, Result> {
   /** Items of the same key are never worked on together. */
@@ -16,8 +15,9 @@ const CONCURRENCY = 2;
 
 /**
  * Makes calls that arrive together share their statements and their commit. A call that arrives
- * alone does not wait. When Postgres refuses the work of several items, nothing of it has
- * happened, and each item is tried alone: so an item that can't be done fails no other one.
+ * alone does not wait. When the work of several items fails, nothing of it has happened, unless the
+ * database was unavailable. Each item is then tried alone, so an item that can't be done fails no
+ * other one.
  */
 export function sharedWork<Item, Result>(
   shared: SharedWork<Item, Result>,
@@ -56,7 +56,7 @@ export class NotTogether extends Error {
   override name = 'NotTogether';
 }
 
-/** Whether it is certain that nothing of the work was committed. */
+/** Whether it is certain that nothing of the work was committed: no response to it was lost. */
 function wasRolledBack(error: unknown): boolean {
-  return error instanceof pg.DatabaseError || error instanceof NotTogether;
+  return !(error instanceof DatabaseUnavailable);
 }

@@ -118,17 +118,24 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
     return { accountId, taskId: id, credits };
   });
   const objectIds = items.map(({ outputObjectId }) => outputObjectId);
-  const [moved] = await together(
-    moveRows(tx, steps),
+  const moving = moveRows(tx, steps);
+  const ending = together(
     captureAll(tx, settlements),
     markForDeletion(tx, taskIds, ['input']),
     markReady(tx, objectIds, items[0]?.retentionDays ?? null),
   );
-  const completed = moved.filter((task) => task !== undefined);
-  if (completed.length === items.length) return completed;
+  await Promise.allSettled([moving, ending]);
+  const completed = (await moving).filter((task) => task !== undefined);
+  // Asked first: a task that another worker has completed can't be captured again.
+  if (completed.length < items.length) throw notLeased(items);
+  await ending;
+  return completed;
+}
+
+function notLeased(items: Completion[]): Error {
   const [first] = items;
-  if (items.length > 1 || !first) throw new NotTogether('not every task is leased');
-  throw superseded(first.task);
+  if (items.length > 1 || !first) return new NotTogether('not every task is leased');
+  return superseded(first.task);
 }
 
 function expectationOf(task: Task): Expectation {

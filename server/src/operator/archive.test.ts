@@ -188,7 +188,8 @@ test('tasks stay that are live, young, have files, or whose records may be neede
     ],
   ];
   for (const [text, id] of changes) await sql(db, text, [id]);
-  const { before: _, ...result } = await archive();
+  const { before: cutoff, ...result } = await archive();
+  assert.equal(new Date(cutoff).toISOString(), cutoff);
   const kept = { kept_with_files: 1, kept_with_records: 4 };
   assert.deepEqual(result, { archived: 1, ...kept, changed: true });
   const left = await listTasks(db, { accountId: customer.accountId, limit: 99 });

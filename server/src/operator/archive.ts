@@ -13,7 +13,7 @@ const BATCH = 500;
 
 const CUTOFF = statement(
   'archive_cutoff',
-  `select (clock_now() - $1::float8 * interval '1 day')::text as before`,
+  `select clock_now() - $1::float8 * interval '1 day' as before`,
 );
 
 const PAGE = namedStatement(
@@ -107,7 +107,7 @@ const DELETE = [
 
 /** What a run did. */
 interface Archived {
-  /** Tasks that ended before this time were looked at. */
+  /** Tasks that ended before this time were looked at. ISO 8601, UTC. */
   before: string;
   archived: number;
   /** Tasks that stay, because a file of them is kept. */
@@ -133,8 +133,8 @@ export async function archiveTasks(
   { days, show = () => {} }: { days: number; show?: ((line: string) => void) | undefined },
   batch = BATCH,
 ): Promise<Archived> {
-  const [cutoff] = await db.query<{ before: string }>(CUTOFF, [days]);
-  const before = cutoff?.before ?? '';
+  const [cutoff] = await db.query<{ before: Date }>(CUTOFF, [days]);
+  const before = cutoff?.before.toISOString() ?? '';
   const total = { before, archived: 0, kept_with_files: 0, kept_with_records: 0 };
   let cursor = { createdAt: '-infinity', id: '' };
   let shownAt = performance.now();

@@ -73,7 +73,7 @@ const OVERVIEW: Drawn[] = [
   },
   {
     title: 'Connections in use',
-    description: 'Database connections that are lent on average, all processes together.',
+    description: 'Database connections in use on average, all processes together.',
     unit: 'short',
     targets: [
       target(

@@ -67,8 +67,20 @@ export async function makeFundedKeys(
   db: Database,
   count: { accounts: number; keysEach: number },
 ): Promise<FundedKey[]> {
-  const accountIds = await Promise.all(Array.from({ length: count.accounts }, () => fund(db)));
-  const rounds = Array.from({ length: count.keysEach }, () => accountIds);
+  const accounts = Array.from({ length: count.accounts }, () =>
+    createAccount(db, `${crypto.randomUUID()}@example.com`),
+  );
+  return addFundedKeys(db, await Promise.all(accounts), count.keysEach);
+}
+
+/** Gives accounts credits and `keysEach` API keys each. @returns these keys */
+export async function addFundedKeys(
+  db: Database,
+  accountIds: string[],
+  keysEach: number,
+): Promise<FundedKey[]> {
+  await Promise.all(accountIds.map((accountId) => fund(db, accountId)));
+  const rounds = Array.from({ length: keysEach }, () => accountIds);
   const keys = rounds.flat().map((accountId) => ({ accountId, secret: newSecret() }));
   await db.query(INSERT_KEYS, [
     keys.map(() => newId('apiKey')),
@@ -78,9 +90,7 @@ export async function makeFundedKeys(
   return keys;
 }
 
-async function fund(db: Database): Promise<string> {
+async function fund(db: Database, accountId: string): Promise<void> {
   const reference = crypto.randomUUID();
-  const accountId = await createAccount(db, `${reference}@example.com`);
   await grant(db, { accountId, credits: CREDITS, kind: 'paid', reference });
-  return accountId;
 }

@@ -6,10 +6,18 @@ export interface Comparison {
   service: Sample;
   floor: Sample;
   /** Of the rates of each round, since a disturbance of the machine affects both sides alike. */
-  ratio: { median: number; lowest: number; highest: number };
+  ratio: Spread;
+  /** The same of the p99. */
+  p99Ratio: Spread;
 }
 
-type Load = Program<{ seconds: number }, Sample>;
+export interface Spread {
+  median: number;
+  lowest: number;
+  highest: number;
+}
+
+type Load = Pick<Program<{ seconds: number }, Sample>, 'send'>;
 
 export const ROUNDS = 7;
 export const ROUND_SECONDS = 2.5;
@@ -17,20 +25,29 @@ export const ROUND_SECONDS = 2.5;
 const WARM_UP_SECONDS = 2;
 
 /** Loads the service and its floor in turns, never both at once. */
-export async function compare(service: Load, floor: Load): Promise<Comparison> {
+export async function compare(
+  service: Load,
+  floor: Load,
+  { count, seconds } = { count: ROUNDS, seconds: ROUND_SECONDS },
+): Promise<Comparison> {
   await service.send({ seconds: WARM_UP_SECONDS });
   await floor.send({ seconds: WARM_UP_SECONDS });
   const rounds: Array<{ service: Sample; floor: Sample }> = [];
-  while (rounds.length < ROUNDS) {
-    const seconds = ROUND_SECONDS;
+  while (rounds.length < count) {
     rounds.push({ service: await service.send({ seconds }), floor: await floor.send({ seconds }) });
   }
-  const ratios = rounds.map((round) => round.service.perSecond / round.floor.perSecond);
   return {
     service: middle(rounds.map((round) => round.service)),
     floor: middle(rounds.map((round) => round.floor)),
-    ratio: { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) },
+    ratio: spread(rounds.map((round) => round.service.perSecond / round.floor.perSecond)),
+    p99Ratio: spread(
+      rounds.map((round) => round.service.p99Milliseconds / round.floor.p99Milliseconds),
+    ),
   };
+}
+
+export function spread(values: number[]): Spread {
+  return { median: median(values), lowest: Math.min(...values), highest: Math.max(...values) };
 }
 
 function middle(samples: Sample[]): Sample {

@@ -1,7 +1,11 @@
-/** `npm run bench`: measures the service on this machine, each rate as a ratio to its floor. */
+/**
+ * `npm run bench`: measures the service on this machine, each rate as a ratio to its floor.
+ * `npm run bench -- ingest idle` measures these lines only.
+ */
 import { availableParallelism } from 'node:os';
-import { type IngestMemory, measureIngest } from './ingest.ts';
+import { type Ingest, measureIngest } from './ingest.ts';
 import { type EndToEnd, measureEndToEnd } from './lines/end-to-end.ts';
+import { ENDED_TASKS, type Growth, LIVE_TASKS, measureGrowth } from './lines/growth.ts';
 import { type Idle, measureIdle } from './lines/idle.ts';
 import { type Comparison, ROUND_SECONDS, ROUNDS } from './rounds.ts';
 import type { Sample } from './sample.ts';
@@ -12,6 +16,8 @@ const TARGETS = {
   create: 2,
   manyCreate: 3,
   read: 1.2,
+  ingest: 0.9,
+  growth: 1.3,
   growthMegabytes: 64,
   endToEnd: 250,
   idlePercent: 1,
@@ -19,25 +25,41 @@ const TARGETS = {
 };
 const END_TO_END_SECONDS = 60;
 
+const LINES = {
+  throughput: printThroughput,
+  waiting: async () => print(waitingLine(await measureWaitingCreate())),
+  'end-to-end': async () => print(endToEndLine(await measureEndToEnd(END_TO_END_SECONDS))),
+  ingest: async () => print(ingestLine(await measureIngest())),
+  growth: async () => printGrowth(await measureGrowth()),
+  idle: async () => print(idleLine(await measureIdle())),
+};
+
 print(`${availableParallelism()} cores, shared by the clients, the service and its database;`);
-print(`Node ${process.version}; ${ROUNDS} rounds of ${ROUND_SECONDS} s per side, in turns;`);
-print(`${CLIENTS} clients; all numbers are medians of the rounds\n`);
-print(row(['', 'service/s', 'floor/s', 'ratio', '(range)', 'target', 'p50 ms', 'p99 ms']));
-const { create, manyCreate, read } = await compareThroughput();
-print(comparisonRow('create', create, TARGETS.create));
-print(comparisonRow(`by ${MANY_CLIENTS}`, manyCreate, TARGETS.manyCreate));
-print(comparisonRow('read', read, TARGETS.read));
-print(waitingLine(await measureWaitingCreate()));
-print(endToEndLine(await measureEndToEnd(END_TO_END_SECONDS)));
-print(ingestLine(await measureIngest()));
-print(idleLine(await measureIdle()));
+print(`Node ${process.version}; all numbers are medians of the rounds\n`);
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !(name in LINES));
+if (unknown.length > 0) {
+  throw new Error(`no such line: ${unknown}; the lines are ${Object.keys(LINES).join(', ')}`);
+}
+for (const [name, printLine] of Object.entries(LINES)) {
+  if (wanted.length === 0 || wanted.includes(name)) await printLine();
+}
+
+async function printThroughput(): Promise<void> {
+  print(`${CLIENTS} clients; ${ROUNDS} rounds of ${ROUND_SECONDS} s per side, in turns`);
+  print(row(['', 'service/s', 'floor/s', 'ratio', '(range)', 'target', 'p50 ms', 'p99 ms']));
+  const { create, manyCreate, read } = await compareThroughput();
+  print(comparisonRow('create', create, TARGETS.create));
+  print(comparisonRow(`by ${MANY_CLIENTS}`, manyCreate, TARGETS.manyCreate));
+  print(comparisonRow('read', read, TARGETS.read));
+}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
 function row([name = '', ...cells]: string[]): string {
-  return name.padEnd(8) + cells.map((cell) => cell.padStart(11)).join('');
+  return name.padEnd(8) + cells.map((cell) => ` ${cell}`.padStart(11)).join('');
 }
 
 function comparisonRow(name: string, compared: Comparison, target: number): string {
@@ -85,18 +107,39 @@ function idleLine(idle: Idle | undefined): string {
   return `idle: ${percent.toFixed(1)} % of a core (${cpu}), ${megabytes} MB (${memory})`;
 }
 
-function ingestLine(memory: IngestMemory | undefined): string {
-  if (!memory) return 'ingest: memory can be measured on Linux only';
+function ingestLine(ingest: Ingest | undefined): string {
+  if (!ingest) return 'ingest: memory can be measured on Linux only';
   const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
-  const { ingestedBytes, seconds, restBytes, peakBytes, childPeakBytes } = memory;
-  const growth = megabytes(peakBytes - restBytes);
-  const target = targetCell(
-    growth < TARGETS.growthMegabytes,
-    `target < ${TARGETS.growthMegabytes} MB`,
-  );
+  const { ratio, peakBytes, smallPeakBytes } = ingest;
+  const growth = megabytes(peakBytes - smallPeakBytes);
+  const speed = targetCell(ratio.median >= TARGETS.ingest, `target >= ${TARGETS.ingest}`);
+  const { growthMegabytes } = TARGETS;
+  const memory = targetCell(growth < growthMegabytes, `target < ${growthMegabytes} MB`);
   return (
-    `ingest of ${megabytes(ingestedBytes)} MB in ${seconds.toFixed(1)} s: ` +
-    `${megabytes(restBytes)} MB at rest, ${megabytes(peakBytes)} MB at the peak, ` +
-    `growth ${growth} MB (${target}); largest child ${megabytes(childPeakBytes)} MB`
+    `ingest of ${megabytes(ingest.ingestedBytes)} MB: ${ingest.serviceSeconds.toFixed(2)} s, ` +
+    `by hand ${ingest.floorSeconds.toFixed(2)} s: ratio ${ratio.median.toFixed(2)} ` +
+    `(${ratio.lowest.toFixed(2)}-${ratio.highest.toFixed(2)}, ${speed}); ` +
+    `peak ${megabytes(peakBytes)} MB, ${megabytes(smallPeakBytes)} MB for 1 MB, ` +
+    `growth ${growth} MB (${memory}); largest child ${megabytes(ingest.childPeakBytes)} MB`
   );
+}
+
+function printGrowth({ fillSeconds, ...parts }: Growth): void {
+  print(
+    `\ngrowth: a database with ${ENDED_TASKS} ended and ${LIVE_TASKS} live tasks ` +
+      `(filled in ${fillSeconds.toFixed(0)} s) to an empty one`,
+  );
+  print(row(['', 'p99 ms', 'empty ms', 'ratio', '(range)', 'target']));
+  for (const [name, { service, floor, p99Ratio: ratio }] of Object.entries(parts)) {
+    print(
+      row([
+        name,
+        service.p99Milliseconds.toFixed(1),
+        floor.p99Milliseconds.toFixed(1),
+        ratio.median.toFixed(2),
+        `${ratio.lowest.toFixed(2)}-${ratio.highest.toFixed(2)}`,
+        targetCell(ratio.median <= TARGETS.growth, `<= ${TARGETS.growth}`),
+      ]),
+    );
+  }
 }

@@ -41,8 +41,9 @@ const ATTEMPTS = `
 
 const OBJECTS = `
   insert into objects (id, task_id, role, state, media_type, size_bytes, delete_after, created_at)
-  select output_object_id, id, 'output', 'ready', 'video/mp4', 1000000,
-    updated_at + interval '30 days', updated_at
+  select output_object_id, id, 'output',
+    case when updated_at + interval '30 days' > clock_now() then 'ready' else 'deleted' end,
+    'video/mp4', 1000000, updated_at + interval '30 days', updated_at
   from tasks where output_object_id is not null
   union all
   select 'in_' || id, id, 'input', 'deleted', 'image/png', 1000, null, created_at

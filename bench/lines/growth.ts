@@ -1,0 +1,175 @@
+import { type Database, openDatabase, statement } from '../../server/src/database/database.ts';
+import { createLog } from '../../server/src/kernel/log.ts';
+import { bringDueUpToDate } from '../../server/src/ledger/upkeep.ts';
+import { markExpired } from '../../server/src/storage/objects.ts';
+import { claimDue, poolsWithDueTasks } from '../../server/src/tasks/claim.ts';
+import { fillDatabase } from '../../server/test/database-plans/filled-database.ts';
+import {
+  addFundedKeys,
+  type BenchSetup,
+  type FundedKey,
+  makeFundedKeys,
+  openBenchSetup,
+} from '../bench-setup.ts';
+import type { HttpClientsSetup, Target } from '../http-clients.ts';
+import { startProgram } from '../program.ts';
+import { type Comparison, compare } from '../rounds.ts';
+import { measure, type Sample } from '../sample.ts';
+
+export const ENDED_TASKS = Number(process.env.FRAMEWRIGHT_BENCH_TASKS ?? 50_000);
+export const LIVE_TASKS = 10_000;
+/** As many accounts as the filled database has. */
+const ACCOUNTS = 200;
+const KEYS_EACH = 75;
+const FILL_SECONDS = 24 * 60 * 60;
+/** Few, so that the times are those of the statements and not of a queue. */
+const CLIENTS = 4;
+const CLAIM_PLACES = 8;
+const ROUNDS = { count: 5, seconds: 2 };
+
+/** The filled database in the place of the service, the empty one in the place of the floor. */
+export interface Growth {
+  fillSeconds: number;
+  create: Comparison;
+  read: Comparison;
+  claim: Comparison;
+  sweep: Comparison;
+}
+
+interface Side {
+  bench: BenchSetup;
+  url: string;
+  keys: FundedKey[];
+}
+
+/** Times on a database with many tasks and on one with none, in turns. */
+export async function measureGrowth(): Promise<Growth> {
+  await using filledBench = await openBenchSetup();
+  await using emptyBench = await openBenchSetup();
+  const start = performance.now();
+  const filledKeys = await fill(filledBench);
+  const fillSeconds = (performance.now() - start) / 1000;
+  const emptyKeys = await makeFundedKeys(emptyBench.db, {
+    accounts: ACCOUNTS,
+    keysEach: KEYS_EACH,
+  });
+  const env = { ROLES: 'api', CREATE_WAIT_SECONDS: '0' };
+  await using filledService = await filledBench.startService(env);
+  await using emptyService = await emptyBench.startService(env);
+  const filled: Side = { bench: filledBench, url: filledService.url, keys: filledKeys };
+  const empty: Side = { bench: emptyBench, url: emptyService.url, keys: emptyKeys };
+  const create = await compareRequests(filled, empty, 'create');
+  for (const { bench } of [filled, empty]) await settle(bench.db);
+  const read = await compareRequests(filled, empty, 'read');
+  const claim = await compareStatements(filled, empty, claimAndRelease);
+  const sweep = await compareStatements(filled, empty, sweepOnce);
+  return { fillSeconds, create, read, claim, sweep };
+}
+
+const ACCOUNT_IDS = statement('bench_account_ids', 'select id from accounts');
+const LOTS_DONE = statement(
+  'bench_lots_done',
+  'update ledger_balances set lots_through = (select max(id) from ledger_transfers)',
+);
+
+/** The keys are those of the accounts that have the tasks. */
+async function fill({ db, databaseUrl: url }: BenchSetup): Promise<FundedKey[]> {
+  const log = createLog({ level: 'warn' });
+  const filling = openDatabase({ url, connections: 1, log, statementSeconds: FILL_SECONDS });
+  try {
+    await fillDatabase(filling, { ended: ENDED_TASKS, live: LIVE_TASKS });
+    await filling.query(LOTS_DONE);
+    await filling.query(CHECKPOINT);
+  } finally {
+    await filling.close();
+  }
+  const accounts = await db.query<{ id: string }>(ACCOUNT_IDS);
+  return addFundedKeys(
+    db,
+    accounts.map(({ id }) => id),
+    KEYS_EACH,
+  );
+}
+
+const VACUUM = statement(
+  'bench_vacuum_growth',
+  'vacuum analyze tasks, idempotency_keys, task_history, ledger_transfers, ledger_balances',
+);
+const CHECKPOINT = statement('bench_checkpoint_growth', 'checkpoint');
+
+/** Updates the planner's statistics of what was created. */
+async function settle(db: Database): Promise<void> {
+  await db.query(VACUUM);
+  await db.query(CHECKPOINT);
+}
+
+async function compareRequests(
+  filled: Side,
+  empty: Side,
+  act: HttpClientsSetup['act'],
+): Promise<Comparison> {
+  await using filledClients = await startClients(filled, act);
+  await using emptyClients = await startClients(empty, act);
+  return await compare(filledClients, emptyClients, ROUNDS);
+}
+
+async function startClients({ bench, url, keys }: Side, act: HttpClientsSetup['act']) {
+  const targets = act === 'read' ? await withNewestTasks(bench.db, keys) : keys.map(withoutTask);
+  const setup = { url, clients: CLIENTS, act, targets };
+  return startProgram<HttpClientsSetup, { seconds: number }, Sample>('http-clients.ts', setup);
+}
+
+function withoutTask({ secret }: FundedKey): Target {
+  return { secret, taskId: '' };
+}
+
+const NEWEST_TASKS = statement(
+  'bench_newest_tasks',
+  `select wanted.account_id, newest.id
+   from (select distinct unnest($1::text[]) as account_id) as wanted
+   cross join lateral (select id from tasks where tasks.account_id = wanted.account_id
+     order by created_at desc limit 1) as newest`,
+);
+
+/** Clients read tasks that they have just created. */
+async function withNewestTasks(db: Database, keys: FundedKey[]): Promise<Target[]> {
+  const rows = await db.query<{ account_id: string; id: string }>(NEWEST_TASKS, [
+    keys.map(({ accountId }) => accountId),
+  ]);
+  const newest = new Map(rows.map(({ account_id: accountId, id }) => [accountId, id]));
+  return keys.map(({ accountId, secret }) => ({ secret, taskId: newest.get(accountId) ?? '' }));
+}
+
+function compareStatements(
+  filled: Side,
+  empty: Side,
+  act: (db: Database) => Promise<void>,
+): Promise<Comparison> {
+  const loadOf = ({ bench }: Side) => ({
+    send: ({ seconds }: { seconds: number }) =>
+      measure({ clients: CLIENTS, seconds }, () => act(bench.db)),
+  });
+  return compare(loadOf(filled), loadOf(empty), ROUNDS);
+}
+
+const RELEASE = statement(
+  'bench_release',
+  'update tasks set leased_until = null where id = any($1)',
+);
+
+/** Leases due tasks, of those that the creates have left, and releases them. */
+async function claimAndRelease(db: Database): Promise<void> {
+  const limits = new Map([['local', CLAIM_PLACES]]);
+  const tasks = await claimDue(db, 'submit', { places: CLAIM_PLACES, limits, accountLimit: 1 });
+  if (tasks.length < CLAIM_PLACES) throw new Error(`only ${tasks.length} tasks were due`);
+  await db.query(RELEASE, [tasks.map(({ id }) => id)]);
+}
+
+const log = createLog({ level: 'warn' });
+
+/** What a worker looks for again and again: due tasks, expired objects, expired credits. */
+async function sweepOnce(db: Database): Promise<void> {
+  await poolsWithDueTasks(db, ['local']);
+  await markExpired(db);
+  await bringDueUpToDate({ db, log });
+}

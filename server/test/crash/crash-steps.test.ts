@@ -125,7 +125,9 @@ async function crashAtManyPoints(t: TestContext, fixture: CrashFixture): Promise
 
 describe('a service killed at any point of a request', { concurrency: 2 }, () => {
   for (const mode of ['text-to-video', 'image-to-video'] as const) {
-    test(`makes one video and charges it once, ${mode}`, async (t) => {
+    // The life of the other request has the same points and those of its picture.
+    const skip = mode === 'text-to-video' && !takesAll && 'FRAMEWRIGHT_CRASH_POINTS=all runs it';
+    test(`makes one video and charges it once, ${mode}`, { skip }, async (t) => {
       await using fixture = await openCrashFixture(mode);
       await crashAtManyPoints(t, fixture);
     });

@@ -109,7 +109,7 @@ test('a create, its work and its delivery are counted where they happen', async 
   least(ofWorker, 'framewright_pool_places{pool="archive"}', 1);
   least(ofWorker, 'framewright_storage_seconds_count{operation="put",outcome="done"}', 2);
   least(ofWorker, 'framewright_decode_seconds_count{kind="video",outcome="measured"}', 2);
-  least(ofWorker, 'framewright_periodic_runs_total{work="sweep of poll",result="done"}', 1);
+  least(ofWorker, 'framewright_periodic_runs_total{work="sweep",result="done"}', 1);
   least(ofWorker, 'framewright_live_workers{provider="local"}', 1);
   assert.equal(ofWorker.get('framewright_pool_tasks{pool="archive"}'), 0);
 });

@@ -1,5 +1,6 @@
 import { type Database, statement } from '../database/database.ts';
 import { LOT_BALANCE_CHECK } from './audit-lots.ts';
+import type { Report } from './run-check.ts';
 
 /** How many balances are read at a time, and how many transfers of each. */
 interface BalanceSizes {
@@ -80,7 +81,7 @@ const CHUNK = statement(
 export async function auditBalances(
   db: Pick<Database, 'snapshot'>,
   sizes: BalanceSizes,
-  report: (problem: string) => void,
+  report: Report,
 ): Promise<void> {
   let last: BalanceKey = { account_id: '', kind: '' };
   for (;;) {
@@ -105,7 +106,7 @@ function zeroSums(): Record<string, number> {
 /** @returns the balances that have more transfers */
 async function readChunks(
   db: Pick<Database, 'snapshot'>,
-  input: { open: Progress[]; sizes: BalanceSizes; report: (problem: string) => void },
+  input: { open: Progress[]; sizes: BalanceSizes; report: Report },
 ): Promise<Progress[]> {
   const { open, sizes, report } = input;
   const values = [JSON.stringify(open), sizes.chunk];
@@ -120,7 +121,7 @@ async function readChunks(
   return chunks.filter((chunk) => !isLast(chunk));
 }
 
-function compare({ account_id, kind, sums, balances }: Chunk, report: (problem: string) => void) {
+function compare({ account_id, kind, sums, balances }: Chunk, report: Report) {
   for (const side of SIDES) {
     const sum = sums[side] ?? 0;
     const total = CONTRA.includes(side) ? -sum + 0 : sum;

@@ -1,4 +1,5 @@
 import { type Database, statement } from '../database/database.ts';
+import { type Report, runCheck } from './run-check.ts';
 
 /** Finds one kind of contradiction among the lots with these names; each row is a sentence. */
 const CHECKS = [
@@ -98,17 +99,13 @@ const PAGE = statement(
 export async function auditLots(
   db: Pick<Database, 'snapshot'>,
   pageSize: number,
-  report: (problem: string) => void,
+  report: Report,
 ): Promise<void> {
   for (let after = ''; ; ) {
     const page = await db.snapshot(async (tx) => {
       const lots = await tx.query<{ name: string }>(PAGE, [after, pageSize]);
       const names = lots.map(({ name }) => name);
-      for (const check of CHECKS) {
-        for (const { problem } of await tx.query<{ problem: string }>(check, [names])) {
-          report(problem);
-        }
-      }
+      for (const check of CHECKS) await runCheck(tx, check, { values: [names], report });
       return names;
     });
     if (page.length < pageSize) return;

@@ -1,6 +1,7 @@
 import { type Database, type Queryable, statement } from '../database/database.ts';
 import { auditBalances } from './audit-balances.ts';
 import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
+import { type Report, runCheck } from './run-check.ts';
 
 /** How much an audit reads at a time, so that no snapshot and no list of rows gets large. */
 export interface AuditSizes {
@@ -78,7 +79,7 @@ export async function auditLedger(
   db: Pick<Database, 'snapshot'>,
   options: {
     /** Receives one sentence per problem. */
-    report: (problem: string) => void;
+    report: Report;
     /** Receives the tasks that credits were reserved for, page by page. */
     checkReserved?: (tx: Queryable, taskIds: string[]) => Promise<void>;
     sizes?: AuditSizes;
@@ -94,10 +95,7 @@ export async function auditLedger(
         sizes.transfers,
       ]);
       const range = [after, end?.through ?? after];
-      for (const check of CHECKS) {
-        for (const { problem } of await tx.query<{ problem: string }>(check, range))
-          report(problem);
-      }
+      for (const check of CHECKS) await runCheck(tx, check, { values: range, report });
       const tasks = await tx.query<{ task_id: string }>(RESERVED_TASKS, range);
       await checkReserved(
         tx,

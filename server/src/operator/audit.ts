@@ -1,5 +1,6 @@
 import { type Database, type Queryable, type Statement, statement } from '../database/database.ts';
 import { auditedReservations, auditLedger, LEDGER_SIZES } from '../ledger/audit.ts';
+import { type Report, runCheck } from '../ledger/run-check.ts';
 
 /** How much is read at a time: few rows, so that each snapshot ends within a second. */
 const SIZES = { ...LEDGER_SIZES, tasks: 2000 };
@@ -104,8 +105,6 @@ const MISSING = statement(
      and not exists (select from archived_tasks where archived_tasks.id = task_id)`,
 );
 
-type Report = (problem: string) => void;
-
 export interface AuditResult {
   ok: boolean;
   /** One sentence for each contradiction, the first thousand of them. */
@@ -133,7 +132,7 @@ export async function audit(
   };
   await auditLedger(db, {
     ...{ report: add, sizes },
-    checkReserved: (tx, taskIds) => runCheck(tx, MISSING, { taskIds, report: add }),
+    checkReserved: (tx, taskIds) => runCheck(tx, MISSING, { values: [taskIds], report: add }),
   });
   // A task that is archived meanwhile is on a page of the tasks or, later, of the archived ones.
   await auditTasks(db, { page: PAGE, checks: CHECKS, pageSize: sizes.tasks }, add);
@@ -153,20 +152,12 @@ async function auditTasks(
       const tasks = await tx.query<AuditedTask>(page, [after, pageSize]);
       const taskIds = tasks.map(({ id }) => id);
       await checkReservations(tx, tasks, report);
-      for (const check of checks) await runCheck(tx, check, { taskIds, report });
+      for (const check of checks) await runCheck(tx, check, { values: [taskIds], report });
       return taskIds;
     });
     if (ids.length < pageSize) return;
     after = ids.at(-1) ?? after;
   }
-}
-
-async function runCheck(
-  tx: Queryable,
-  check: Statement,
-  { taskIds, report }: { taskIds: string[]; report: Report },
-): Promise<void> {
-  for (const { problem } of await tx.query<{ problem: string }>(check, [taskIds])) report(problem);
 }
 
 const SETTLEMENTS: Record<string, string> = { completed: 'capture', failed: 'refund' };

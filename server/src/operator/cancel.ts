@@ -5,7 +5,7 @@ import { currentAttempt } from '../tasks/attempts/attempts.ts';
 import { readCancel, requestCancel } from '../tasks/attempts/cancel-requests.ts';
 import { isBeforeAcceptance } from '../tasks/create/waiting.ts';
 import { takeLease } from '../tasks/lease.ts';
-import type { Task } from '../tasks/task.ts';
+import { PHASES_BEFORE_ACCEPTANCE, type Task } from '../tasks/task.ts';
 import { move } from '../tasks/transitions.ts';
 import { type Action, performAction } from './actions.ts';
 import { missingTask } from './task-listing.ts';
@@ -79,7 +79,7 @@ async function cancelBeforeSubmit(
   taskId: string,
   cause: Record<string, unknown>,
 ): Promise<Cancelled> {
-  const task = await takeLease(tx, taskId, ['reserved', 'ingesting', 'submitting']);
+  const task = await takeLease(tx, taskId, PHASES_BEFORE_ACCEPTANCE);
   if (!task) throw new Error(`${taskId} moved under a lock`);
   if (await currentAttempt(tx, taskId)) {
     throw new UsageError(

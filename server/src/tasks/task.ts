@@ -15,11 +15,16 @@ export type Phase =
   | 'completed'
   | 'failed';
 
-/** The phases of a task that has not ended. */
-export const LIVE_PHASES = [
+/** The phases of a task that is neither accepted nor held, and has not ended. */
+export const PHASES_BEFORE_ACCEPTANCE = [
   'reserved',
   'ingesting',
   'submitting',
+] as const satisfies Phase[];
+
+/** The phases of a task that has not ended. */
+export const LIVE_PHASES = [
+  ...PHASES_BEFORE_ACCEPTANCE,
   'generating',
   'archiving',
   'held',

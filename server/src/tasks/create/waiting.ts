@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
-import { readTasks, type Task } from '../task.ts';
+import { PHASES_BEFORE_ACCEPTANCE, readTasks, type Task } from '../task.ts';
 
 /** How often the tasks of waiting requests are read: one query per tick for all of them. */
 const TICK_SECONDS = 0.03;
@@ -22,7 +22,7 @@ export interface Waiting {
 
 /** Whether the task is neither accepted nor failed nor held yet. */
 export function isBeforeAcceptance(task: Pick<Task, 'phase'>): boolean {
-  return ['reserved', 'ingesting', 'submitting'].includes(task.phase);
+  return PHASES_BEFORE_ACCEPTANCE.some((phase) => phase === task.phase);
 }
 
 export function createWaiting(deps: { db: Database; log: Log }): Waiting {

@@ -89,11 +89,14 @@ export function accepts(range: string, version: string): boolean {
 function acceptsPart(range: string, version: string): boolean {
   if (range === '*' || range.startsWith('file:')) return true;
   const [, operator, lowest = ''] =
-    /^(\^|~|>=|<|)(\d+(?:\.\d+){0,2}(?:-[\w.]+)?)$/.exec(range) ?? [];
+    /^(\^|~|>=|<|=|)(\d+(?:\.\d+){0,2}(?:-[\w.]+)?)$/.exec(range) ?? [];
   if (operator === undefined) throw new Error(`a range of an unknown form: ${range}`);
-  if (operator === '') return version === lowest;
   const at = numbersOf(version);
   const from = numbersOf(lowest);
+  if (operator === '' || operator === '=') {
+    const given = lowest.split('.').length; // `1` accepts each 1.x.y
+    return given < 3 ? compare(at.slice(0, given), from.slice(0, given)) === 0 : version === lowest;
+  }
   if (operator === '<') return compare(at, from) < 0;
   const kept = operator === '>=' ? 0 : operator === '~' ? 2 : 1 + from.findIndex((n) => n > 0);
   return compare(at, from) >= 0 && compare(at.slice(0, kept), from.slice(0, kept)) === 0;

@@ -1,5 +1,5 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -44,7 +44,7 @@ export interface Child {
    */
   run(work: ChildWork): Promise<ChildOutcome>;
   /** Its resident memory; 0 where that can't be read. */
-  residentBytes(): Promise<number>;
+  residentBytes(): number;
   /** Kills it. It has ended when this returns. */
   end(): Promise<void>;
 }
@@ -170,14 +170,23 @@ function crashed(signal: NodeJS.Signals | null, cause: string): ChildOutcome {
 async function memoryExceeded(child: ChildProcess, bytes: number, signal: AbortSignal) {
   while (process.platform === 'linux') {
     await delay(50, undefined, { signal });
-    if ((await residentBytes(child)) > bytes) return { kind: 'out_of_memory' } as const;
+    if (residentBytes(child) > bytes) return { kind: 'out_of_memory' } as const;
   }
   return new Promise<never>(() => {});
 }
 
-async function residentBytes({ pid }: ChildProcess): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+// Synchronous: the kernel makes this file from memory, and a read through the thread pool would
+// wait behind syncs of the disk.
+function residentBytes({ pid }: ChildProcess): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(statusOf(pid))?.[1] ?? 0) * 1024;
+}
+
+function statusOf(pid: number | undefined): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 function aborted(outer: AbortSignal | undefined, inner: AbortSignal) {

@@ -1,4 +1,4 @@
-import { copyFile, link, rm } from 'node:fs/promises';
+import { copyFile, link, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import {
   type Child,
@@ -90,9 +90,11 @@ export function createDecodeChildren(options: {
       const given = path.join(child.folder, String(child.files));
       await giveFile(filePath, given);
       const outcome = await child.child.run({ ...limits, input: { ...request, path: given } });
-      await rm(given, { force: true });
       const isFit = outcome.kind === 'completed' && mayContinue(outcome.result);
-      isKept = isFit && child.source !== undefined && (await mayDecodeMore(child));
+      if (isFit && child.source !== undefined && mayDecodeMore(child)) {
+        await unlink(given);
+        isKept = true;
+      }
       return outcome;
     } finally {
       if (isKept) keep(child);
@@ -137,8 +139,8 @@ async function open(
   return opened.promise;
 }
 
-async function mayDecodeMore({ child, files }: DecodeChild): Promise<boolean> {
-  return files < MAX_FILES && (await child.residentBytes()) < MAX_RESIDENT_BYTES;
+function mayDecodeMore({ child, files }: DecodeChild): boolean {
+  return files < MAX_FILES && child.residentBytes() < MAX_RESIDENT_BYTES;
 }
 
 /** Puts a file into a child's folder, by a second name for it where that is possible. */

@@ -54,7 +54,8 @@ function hintAtNextPage({ command, page }: ParsedCommandLine, result: unknown): 
 
 async function runService(args: string[]): Promise<number> {
   if (args.length > 0) throw new UsageError('usage: npx framewright serve');
-  const { readConfig } = await import('./config/config.ts');
+  const { readConfig, useFileThreads } = await import('./config/config.ts');
+  useFileThreads();
   const config = readConfig();
   const { serve } = await import('./cli/serve.ts');
   return serve(config);

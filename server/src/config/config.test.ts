@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { BlockList } from 'node:net';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
-import { readConfig } from './config.ts';
+import { readConfig, useFileThreads } from './config.ts';
 
 test('without any variable the service has the documented defaults', () => {
   const { configuredProviders, ...config } = readConfig({});
@@ -227,4 +228,27 @@ test('the connections of each process become fewer with the number of processes'
   assert.equal(read('auto')[0], availableParallelism());
   assert.throws(() => read('0'), /PROCESSES="0" is not valid: expected a whole number from 1/);
   assert.throws(() => read('all'), /PROCESSES="all" is not valid/);
+});
+
+test('the number of file threads is raised, unless the operator has chosen one', () => {
+  const chosen = { UV_THREADPOOL_SIZE: '8' };
+  useFileThreads(chosen);
+  assert.equal(chosen.UV_THREADPOOL_SIZE, '8');
+});
+
+test('file threads are raised in time', {
+  skip: process.platform !== 'linux' && 'no /proc',
+}, () => {
+  const script = `
+    const { useFileThreads } = await import('${new URL('config.ts', import.meta.url)}');
+    useFileThreads();
+    const { stat } = await import('node:fs/promises');
+    const { readdirSync } = await import('node:fs');
+    const threads = () => readdirSync('/proc/self/task').length;
+    const before = threads();
+    await Promise.all(Array.from({ length: 16 }, () => stat('.')));
+    process.stdout.write(String(threads() - before));`;
+  const env = { PATH: process.env.PATH };
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], { env });
+  assert.equal(Number(output), 16);
 });

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { openScratchDirectory, writeStream } from './scratch-directory.ts';
+
+const PART_BYTES = 64 * 1024;
 
 test('each piece of work has a new, empty, private folder that is removed afterwards', async () => {
   await using home = await temporaryFolder();
@@ -56,6 +59,35 @@ test('a stream is written completely, to a new file that only its owner can read
   assert.equal(await readFile(filePath, 'utf8'), 'one two');
   assert.equal((await stat(filePath)).mode & 0o777, 0o600);
   await assert.rejects(writeStream(chunks('other'), filePath), { code: 'EEXIST' });
+});
+
+test('a large stream is written in the order of its parts, and does not fill the memory', async () => {
+  await using home = await temporaryFolder();
+  const filePath = path.join(home.path, 'file');
+  let mostBytes = 0;
+  async function* parts() {
+    for (let n = 0; n < 1500; n += 1) {
+      yield Buffer.allocUnsafeSlow(PART_BYTES).fill(n % 251);
+      mostBytes = Math.max(mostBytes, process.memoryUsage().arrayBuffers);
+      if (n % 64 === 0) await setImmediate(); // as a socket does
+    }
+  }
+  await writeStream(parts(), filePath);
+  const written = await readFile(filePath);
+  assert.equal(written.length, 1500 * PART_BYTES);
+  for (const n of [0, 7, 8, 777, 1499]) assert.equal(written[n * PART_BYTES + 1], n % 251);
+  assert.ok(mostBytes < 24 * 2 ** 20, `${mostBytes} bytes were kept`);
+});
+
+test('a stream that fails is no file that stays open', async () => {
+  await using home = await temporaryFolder();
+  async function* failing() {
+    yield Buffer.from('part');
+    throw new Error('cut');
+  }
+  const before = (await readdir('/proc/self/fd').catch(() => [])).length;
+  await assert.rejects(writeStream(failing(), path.join(home.path, 'file')), /cut/);
+  assert.equal((await readdir('/proc/self/fd').catch(() => [])).length, before);
 });
 
 async function* chunks(...texts: string[]) {

@@ -21,9 +21,12 @@ export interface RunningService extends AsyncDisposable {
   pid: number;
 }
 
-/** Opens an empty database; `await using` removes it, after the services that were started on it. */
-export async function openBenchSetup(): Promise<BenchSetup> {
-  const folder = await temporaryFolder();
+/**
+ * Opens a database; `await using` closes it, after the services that were started on it.
+ * @param kept a data folder that stays; without one, the database is empty and removed at the end
+ */
+export async function openBenchSetup(kept?: string): Promise<BenchSetup> {
+  const folder = kept === undefined ? await temporaryFolder() : keptFolder(kept);
   const log = createLog({ level: 'warn' });
   const database = await openConfiguredDatabase(readConfig({ DATA_DIR: folder.path }), {
     log,
@@ -46,6 +49,10 @@ export async function openBenchSetup(): Promise<BenchSetup> {
       await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+function keptFolder(path: string) {
+  return { path, [Symbol.asyncDispose]: async () => {} };
 }
 
 /** An API key of an account that can pay for every request. */

@@ -30,7 +30,7 @@ const LINES = {
   waiting: async () => print(waitingLine(await measureWaitingCreate())),
   'end-to-end': async () => print(endToEndLine(await measureEndToEnd(END_TO_END_SECONDS))),
   ingest: async () => print(ingestLine(await measureIngest())),
-  growth: async () => printGrowth(await measureGrowth()),
+  growth: async () => printGrowth(await measureGrowth(print)),
   idle: async () => print(idleLine(await measureIdle())),
 };
 

@@ -1,9 +1,9 @@
-import { type Database, openDatabase, statement } from '../../server/src/database/database.ts';
+import { type Database, statement } from '../../server/src/database/database.ts';
 import { createLog } from '../../server/src/kernel/log.ts';
 import { bringDueUpToDate } from '../../server/src/ledger/upkeep.ts';
 import { markExpired } from '../../server/src/storage/objects.ts';
 import { claimDue, poolsWithDueTasks } from '../../server/src/tasks/claim.ts';
-import { fillDatabase } from '../../server/test/database-plans/filled-database.ts';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import {
   addFundedKeys,
   type BenchSetup,
@@ -15,13 +15,14 @@ import type { HttpClientsSetup, Target } from '../http-clients.ts';
 import { startProgram } from '../program.ts';
 import { type Comparison, compare } from '../rounds.ts';
 import { measure, type Sample } from '../sample.ts';
+import { fillFolder } from './bulk-fill.ts';
 
 export const ENDED_TASKS = Number(process.env.FRAMEWRIGHT_BENCH_TASKS ?? 50_000);
 export const LIVE_TASKS = 10_000;
+const KEPT_FOLDER = process.env.FRAMEWRIGHT_BENCH_DATABASE;
 /** As many accounts as the filled database has. */
 const ACCOUNTS = 200;
 const KEYS_EACH = 75;
-const FILL_SECONDS = 24 * 60 * 60;
 /** Few, so that the times are those of the statements and not of a queue. */
 const CLIENTS = 4;
 const CLAIM_PLACES = 8;
@@ -43,12 +44,15 @@ interface Side {
 }
 
 /** Times on a database with many tasks and on one with none, in turns. */
-export async function measureGrowth(): Promise<Growth> {
-  await using filledBench = await openBenchSetup();
-  await using emptyBench = await openBenchSetup();
+export async function measureGrowth(report: (line: string) => void): Promise<Growth> {
+  await using temporary = await temporaryFolder();
+  const folder = KEPT_FOLDER ?? temporary.path;
   const start = performance.now();
-  const filledKeys = await fill(filledBench);
+  await fillFolder(folder, { ended: ENDED_TASKS, live: LIVE_TASKS }, report);
   const fillSeconds = (performance.now() - start) / 1000;
+  await using filledBench = await openBenchSetup(folder);
+  await using emptyBench = await openBenchSetup();
+  const filledKeys = await addKeys(filledBench.db);
   const emptyKeys = await makeFundedKeys(emptyBench.db, {
     accounts: ACCOUNTS,
     keysEach: KEYS_EACH,
@@ -67,22 +71,9 @@ export async function measureGrowth(): Promise<Growth> {
 }
 
 const ACCOUNT_IDS = statement('bench_account_ids', 'select id from accounts');
-const LOTS_DONE = statement(
-  'bench_lots_done',
-  'update ledger_balances set lots_through = (select max(id) from ledger_transfers)',
-);
 
 /** The keys are those of the accounts that have the tasks. */
-async function fill({ db, databaseUrl: url }: BenchSetup): Promise<FundedKey[]> {
-  const log = createLog({ level: 'warn' });
-  const filling = openDatabase({ url, connections: 1, log, statementSeconds: FILL_SECONDS });
-  try {
-    await fillDatabase(filling, { ended: ENDED_TASKS, live: LIVE_TASKS });
-    await filling.query(LOTS_DONE);
-    await filling.query(CHECKPOINT);
-  } finally {
-    await filling.close();
-  }
+async function addKeys(db: Database): Promise<FundedKey[]> {
   const accounts = await db.query<{ id: string }>(ACCOUNT_IDS);
   return addFundedKeys(
     db,

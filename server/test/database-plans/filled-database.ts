@@ -1,4 +1,4 @@
-import type { Database } from '../../src/database/database.ts';
+import type { Database, Queryable } from '../../src/database/database.ts';
 import { sql } from '../task-fixtures.ts';
 
 /** How many tasks have ended, and how many live tasks wait for a time in the future. */
@@ -15,15 +15,16 @@ const TASKS = `
   insert into tasks (id, account_id, surface, idempotency_key, phase, held_cause, request, seed,
     credits, price_version, provider, wait_until, announced_at, accepted_at, due_at,
     output_object_id, error_code, created_at, updated_at)
-  select 'task_' || n, 'acc_' || n % ${ACCOUNTS}, 'api', 'key-' || n, phase,
+  select 'task_' || id, 'acc_' || n % ${ACCOUNTS}, 'api', 'key-' || id, phase,
     case when phase = 'held' then case when n % 2 = 0 then 'acceptance' else 'outcome' end end,
     jsonb_build_object('mode', case when phase = 'reserved' then 'image-to-video'
       else 'text-to-video' end, 'model', 'video-2.0-fast', 'prompt', repeat('a lighthouse ', 10)),
     n, 250, 1, 'local', at, at, case when phase <> 'submitting' then at end,
     case when n > $1::int then clock_now() + n % 600 * interval '1 second' + interval '1 hour' end,
-    case when phase = 'completed' then 'obj_' || n end,
+    case when phase = 'completed' then 'obj_' || id end,
     case when phase = 'failed' then 'provider_failed' end, at, at
-  from (select n, clock_now() - ($1::int + $2::int - n) * interval '10 seconds' as at,
+  from (select n, lpad(n::text, 9, '0') as id,
+      clock_now() - ($1::int + $2::int - n) * interval '10 seconds' as at,
       case when n <= $1::int then case when n % 5 = 0 then 'failed' else 'completed' end
         else (array['generating', 'generating', 'generating', 'generating', 'generating',
           'generating', 'held', 'held', 'submitting', 'reserved'])[n % 10 + 1] end as phase
@@ -59,25 +60,43 @@ const TRANSFERS = `
     250, case phase when 'failed' then 'refund' else 'capture' end, 'settle:' || id, 0, 0, updated_at
   from tasks where due_at is null`;
 
-const REST = [
-  `insert into task_history (task_id, at, phase)
+const REST = {
+  history: `insert into task_history (task_id, at, phase)
    select id, created_at, p from tasks, unnest(array['submitting', 'generating']) p`,
-  `insert into idempotency_keys (account_id, surface, key, fingerprint, task_id, created_at)
+  keys: `insert into idempotency_keys (account_id, surface, key, fingerprint, task_id, created_at)
    select account_id, surface, idempotency_key, sha256(id::bytea), id, created_at from tasks`,
-  `insert into evidence (attempt_id, source, finding, digest)
+  evidence: `insert into evidence (attempt_id, source, finding, digest)
    select id, source, jsonb_build_object('job', 'job-' || task_id, 'verified', true), md5(id)
    from attempts, unnest(array['callback', 'sender']) source`,
-  `insert into archived_tasks (id, account_id, phase, credits, provider, job_id, output_object_id,
+  archive: `insert into archived_tasks (id, account_id, phase, credits, provider, job_id, output_object_id,
      record)
    select 'old_' || id, account_id, phase, credits, provider, 'old-job-' || id, 'old_obj_' || id,
      jsonb_build_object('task', to_jsonb(tasks)) from tasks where phase = 'completed'`,
-];
+};
+
+const TABLES = {
+  tasks: TASKS,
+  attempts: ATTEMPTS,
+  objects: OBJECTS,
+  transfers: TRANSFERS,
+  ...REST,
+};
 
 /**
  * Fills an empty database with rows as a service leaves them, and updates the planner's
  * statistics. The balances don't agree with the transfers: only plans and speed are tested here.
  */
-export async function fillDatabase(db: Database, { ended, live }: Filling): Promise<void> {
+export async function fillDatabase(db: Database, filling: Filling): Promise<void> {
+  await insertRows(db, filling);
+  await sql(db, 'vacuum analyze');
+}
+
+/** Inserts the rows alone. @param report is called after each set of rows */
+export async function insertRows(
+  db: Queryable,
+  { ended, live }: Filling,
+  report: (rows: string) => void = () => {},
+): Promise<void> {
   await sql(
     db,
     `insert into accounts (id, email) select 'acc_' || n, n || '@example.com'
@@ -89,7 +108,8 @@ export async function fillDatabase(db: Database, { ended, live }: Filling): Prom
      select 'key_' || id, id, sha256(id::bytea) from accounts`,
   );
   await sql(db, `insert into ledger_balances (account_id, kind) select id, 'paid' from accounts`);
-  await sql(db, TASKS, [ended, live]);
-  for (const text of [ATTEMPTS, OBJECTS, TRANSFERS, ...REST]) await sql(db, text);
-  await sql(db, 'vacuum analyze');
+  for (const [rows, text] of Object.entries(TABLES)) {
+    await sql(db, text, text === TASKS ? [ended, live] : []);
+    report(rows);
+  }
 }

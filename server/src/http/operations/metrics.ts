@@ -14,6 +14,9 @@ import {
 import { shareMetrics } from './shared-metrics.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
+/** How often the delay of the event loop is measured: each time wakes the process. */
+const LAG_SAMPLE_SECONDS = 0.1;
+
 /** The counters of the service, and the server from which Prometheus reads all metrics. */
 export interface Metrics {
   app: FastifyInstance;
@@ -30,7 +33,8 @@ export interface Metrics {
 export function createMetrics(db: Database, processName?: string): Metrics {
   const registry = new Registry();
   if (processName !== undefined) shareMetrics(registry, processName);
-  collectDefaultMetrics({ register: registry });
+  const eventLoopMonitoringPrecision = LAG_SAMPLE_SECONDS * 1000;
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
   gaugeTasks(db, registry);
   const made = metricsOfProcess(registry);
   const { inc, observe } = made;

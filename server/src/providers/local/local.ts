@@ -62,6 +62,8 @@ const CAPABILITIES: Capabilities = {
 /** A job whose render was interrupted this often fails: the render probably kills its process. */
 const MAX_RENDERS = 50;
 const TAKE_SECONDS = 0.25;
+/** Jobs that another process has accepted or was interrupted at are looked for this often. */
+const LOOK_SECONDS = 1;
 
 /**
  * The local renderer as a provider. It accepts a job with the attempt's id. Any process that has
@@ -71,11 +73,16 @@ const TAKE_SECONDS = 0.25;
 export function createLocalProvider(deps: LocalProviderDeps): Provider {
   const stopping = new AbortController();
   let rendering: Promise<void> = Promise.resolve();
+  let looksAt = 0;
   return {
     name: 'local',
     identity: 'local',
     capabilities: CAPABILITIES,
-    submit: (jobSpec, mayStillSend) => submit(deps.db, jobSpec, mayStillSend),
+    async submit(jobSpec, mayStillSend) {
+      const outcome = await submit(deps.db, jobSpec, mayStillSend);
+      looksAt = 0;
+      return outcome;
+    },
     find: ({ jobSpec }) => find(deps.db, jobSpec.attemptId),
     read: (jobId) => read(deps.db, jobId),
     cancel: (jobId) => cancel(deps.db, jobId),
@@ -84,9 +91,11 @@ export function createLocalProvider(deps: LocalProviderDeps): Provider {
       startInterval(
         TAKE_SECONDS,
         { name: 'rendering', log: deps.log, signal: stopping.signal },
-        () => {
+        async () => {
+          if (performance.now() < looksAt) return;
+          looksAt = performance.now() + LOOK_SECONDS * 1000;
           rendering = renderNext(deps, stopping.signal);
-          return rendering;
+          await rendering;
         },
       );
     },

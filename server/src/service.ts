@@ -281,7 +281,9 @@ function buildWorker(
       startInterval(CLOCK_SECONDS, { name: 'database clock', log, signal }, () =>
         repairClockJump({ db, log, forgetFuture: forgetFutureRequests }),
       );
-      startInterval(DELETE_SECONDS, { name: 'expiry', log, signal }, () => markExpired(db));
+      startInterval(EXPIRE_SECONDS, { name: 'expiry', log, signal }, async () => {
+        for (let marked = 1; marked > 0 && !signal.aborted; ) marked = await markExpired(db);
+      });
       startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
         deleteMarked({ db, storage }),
       );

@@ -73,6 +73,19 @@ test('a released task can be claimed at once; a worker that lost the lease canâ€
   assert.ok(await claim(db, task.id));
 });
 
+test('tasks that are released together are released each by its own lease', async () => {
+  await freezeClock(db, 0);
+  const made = await Promise.all([makeTask(fixture), makeTask(fixture), makeTask(fixture)]);
+  const [first, lost, last] = await Promise.all(made.map(({ task }) => claimTask(db, task.id)));
+  assert.ok(first && lost && last);
+  const released = [first, { ...lost, lease: lost.lease - 1 }, last];
+  await Promise.all(released.map((task) => release(db, task)));
+  assert.deepEqual(
+    [await claim(db, first.id), await claim(db, lost.id), await claim(db, last.id)].map(Boolean),
+    [true, false, true],
+  );
+});
+
 test('a postponed task canâ€™t be claimed before it is due', async () => {
   await freezeClock(db, 0);
   const { task } = await makeTask(fixture);

@@ -1,9 +1,5 @@
-import {
-  type Database,
-  type Queryable,
-  statement,
-  type Transaction,
-} from '../database/database.ts';
+import { type Database, statement, type Transaction } from '../database/database.ts';
+import { sharedWork } from '../database/shared-work.ts';
 import { type Phase, TASK_COLUMNS, type Task } from './task.ts';
 import { LEASE_SECONDS, Superseded } from './transitions.ts';
 
@@ -40,12 +36,25 @@ export async function renew(db: Database, leases: Map<string, number>): Promise<
 
 const RELEASE = statement(
   'task_release',
-  'update tasks set leased_until = null where id = $1 and lease = $2',
+  `update tasks set leased_until = null
+   from unnest($1::text[], $2::bigint[]) as given (id, lease)
+   where tasks.id = any($1) and tasks.id = given.id and tasks.lease = given.lease`,
 );
 
-/** Releases a lease between two steps: another worker may continue at once. */
-export async function release(db: Queryable, task: Task): Promise<void> {
-  await db.query(RELEASE, [task.id, task.lease]);
+const releaseShared = sharedWork<Task, Task>({
+  keyOf: ({ id }) => id,
+  async work(db, tasks) {
+    await db.query(RELEASE, [tasks.map(({ id }) => id), tasks.map(({ lease }) => lease)]);
+    return tasks;
+  },
+});
+
+/**
+ * Releases a lease between two steps: another worker may continue at once. Tasks that are released
+ * together share the statement.
+ */
+export async function release(db: Database, task: Task): Promise<void> {
+  await releaseShared(db, task);
 }
 
 const TAKE = statement(

@@ -23,7 +23,7 @@ const PLACES: Record<WorkerPool, number> = {
   submit: 32,
   poll: 32,
   find: 16,
-  archive: 16,
+  archive: 32,
 };
 const SWEEP_SECONDS = 0.5;
 

@@ -8,6 +8,7 @@ import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { hashSecret, looksLikeSecret } from './api-keys.ts';
 import { invalidKey, type KeyGate, REQUESTS_PER_WINDOW } from './key-gate.ts';
+import { countingHits } from './rate-window.ts';
 
 const WINDOW_SECONDS = 60;
 const WINDOW = `interval '${WINDOW_SECONDS} seconds'`;
@@ -119,15 +120,11 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
        join accounts a on a.id = k.account_id
        where k.revoked_at is null and a.disabled_at is null
          and (k.expires_at is null or k.expires_at > clock_now())),
-     admitted as (
-       insert into rate_windows as w (key_id, hits)
-       select key_id, array[clock_now()] from caller order by key_id
-       on conflict (key_id) do update
-         set hits = w.hits[greatest(cardinality(w.hits) - ${REQUESTS_PER_WINDOW - 2}, 1):]
-           || clock_now()
-         where cardinality(w.hits) < ${REQUESTS_PER_WINDOW}
-           or w.hits[cardinality(w.hits) - ${REQUESTS_PER_WINDOW - 1}] <= clock_now() - ${WINDOW}
-       returning key_id)
+     admitted as (${countingHits(
+       'select key_id from caller order by key_id',
+       REQUESTS_PER_WINDOW,
+       WINDOW_SECONDS,
+     )})
      select caller.ordinal::int as ordinal, caller.key_id, caller.account_id,
        admitted.key_id is not null as admitted ${read ? `, ${read.columns}` : ''}
      from caller left join admitted on admitted.key_id = caller.key_id ${read?.joins ?? ''}`,

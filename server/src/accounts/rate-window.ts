@@ -1,0 +1,58 @@
+import { type Queryable, statement } from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+
+/** At most `max` requests in any `seconds`. */
+export interface RateLimit {
+  max: number;
+  seconds: number;
+}
+
+/**
+ * SQL that counts one hit in the rate window of each selected key, and returns the keys that were
+ * admitted. The window's row is locked, so it is exact across processes (C9). A refused request
+ * adds no hit.
+ * @param keys a select of one column; it must be ordered, or statements could deadlock
+ * @param max SQL of how many hits fit into the window
+ * @param seconds SQL of the length of the window
+ */
+export function countingHits(keys: string, max: number | string, seconds: number | string): string {
+  return `insert into rate_windows as w (key_id, hits)
+    select key, array[clock_now()] from (${keys}) counted (key)
+    on conflict (key_id) do update
+      set hits = w.hits[greatest(cardinality(w.hits) - ${max} + 2, 1):] || clock_now()
+      where cardinality(w.hits) < ${max}
+        or w.hits[cardinality(w.hits) - ${max} + 1]
+          <= clock_now() - make_interval(secs => ${seconds})
+    returning key_id`;
+}
+
+const COUNT = statement('rate_count', countingHits('select $1::text', '$2::int', '$3::float8'));
+
+const RETRY_AFTER = statement(
+  'rate_window_retry_after',
+  `select extract(epoch from hits[greatest(cardinality(hits) - $2::int + 1, 1)]
+     + make_interval(secs => $3::float8) - clock_now())::float8 as seconds
+   from rate_windows where key_id = $1`,
+);
+
+/**
+ * Counts a request in a rate window.
+ * @param key unique among all rate windows, such as `ip:203.0.113.7`
+ * @throws ApiError `rate_limited` if the window is full
+ */
+export async function countRequest(db: Queryable, key: string, limit: RateLimit): Promise<void> {
+  const admitted = await db.query(COUNT, [key, limit.max, limit.seconds]);
+  if (admitted.length === 0) throw await tooManyRequests(db, key, limit);
+}
+
+/** The error of a request whose rate window is full: it says when one request will pass. */
+export async function tooManyRequests(
+  db: Queryable,
+  key: string,
+  { max, seconds }: RateLimit,
+): Promise<ApiError> {
+  const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [key, max, seconds]);
+  const wait = Math.ceil(Math.max(1, Math.min(seconds, row?.seconds ?? 1)));
+  const message = `Too many requests. Try again in ${wait} s.`;
+  return new ApiError('rate_limited', message, { retryAfterSeconds: wait });
+}

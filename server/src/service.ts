@@ -29,6 +29,7 @@ import {
 import { type Closures, openClosures } from './providers/host/closures.ts';
 import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
+import { site } from './site/site.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { type Links, openLinks } from './storage/links.ts';
@@ -142,7 +143,8 @@ async function startRoles(
   const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
   let url: string | undefined;
   if (config.roles.has('api')) {
-    url = await listenForClients(config, { ...shared, providers }, closers);
+    const served = { ...shared, providers, publicUrl: () => publicUrl };
+    url = await listenForClients(config, served, closers);
     publicUrl ||= url;
   }
   closers.push(async () => {
@@ -156,13 +158,16 @@ async function startRoles(
 
 async function listenForClients(
   config: Config,
-  shared: SharedDeps & { providers: Map<string, Provider> },
+  shared: SharedDeps & { providers: Map<string, Provider>; publicUrl(): string },
   closers: Closers,
 ): Promise<string> {
-  const { db, wakeUps, storage, links, log, metrics, providers } = shared;
+  const { db, wakeUps, storage, links, log, metrics, providers, publicUrl } = shared;
   const waiting = createWaiting({ db, log });
   let isDraining = false;
+  const trustedProxies = config.website.trustedProxies;
   const app = await createApp({
+    trustedProxies,
+    site: (scope) => site(scope, { db, publicUrl, ...config.website }),
     ...{ db, wakeUps, storage, links, log, providers, waiting },
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,

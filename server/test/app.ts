@@ -22,10 +22,14 @@ export interface TestApp {
   close(): Promise<void>;
 }
 
+interface TestAppOptions extends Partial<Pick<AppDeps, 'storage' | 'deliveryMode'>> {
+  deliverySeconds?: number;
+  /** The website, on the other dependencies of the app. The default is none. */
+  site?: (deps: AppDeps) => AppDeps['site'];
+}
+
 /** Builds the app as the service does; it listens on a free port. */
-export async function openTestApp(
-  options: { deliverySeconds?: number } & Partial<Pick<AppDeps, 'storage' | 'deliveryMode'>> = {},
-): Promise<TestApp> {
+export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const { db } = database;
@@ -41,6 +45,7 @@ export async function openTestApp(
     deliveryMode: options.deliveryMode ?? 'redirect',
     isReady: async () => true,
   };
+  deps.site = options.site?.(deps);
   const app = await createApp(deps);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {

@@ -22,6 +22,7 @@ const STATUS: Record<string, number> = {
   link_expired: 410,
   output_deleted: 410,
   range_not_satisfiable: 416,
+  cross_site: 403,
 };
 
 /**

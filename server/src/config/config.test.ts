@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { UsageError } from '../kernel/errors.ts';
 import { readConfig, useFileThreads } from './config.ts';
+import { readWebsite } from './website.ts';
 
 test('without any variable the service has the documented defaults', () => {
   const { configuredProviders, ...config } = readConfig({});
@@ -45,6 +46,7 @@ test('without any variable the service has the documented defaults', () => {
     drainSeconds: 1,
     shutdownSeconds: 30,
     logLevel: 'info',
+    website: readWebsite({}),
     tracing: undefined,
   });
 });

@@ -23,6 +23,7 @@ import type { StorageSettings } from '../storage/open-storage.ts';
 import { parseS3Url } from '../storage/s3/settings.ts';
 import type { TracingSettings } from '../telemetry/tracing-settings.ts';
 import { readTracing } from './tracing.ts';
+import { readWebsite, type WebsiteSettings } from './website.ts';
 
 type Role = 'api' | 'worker';
 
@@ -79,6 +80,7 @@ export interface Config {
   drainSeconds: number;
   shutdownSeconds: number;
   logLevel: string;
+  website: WebsiteSettings;
   /** undefined: no traces. */
   tracing: TracingSettings | undefined;
 }
@@ -241,6 +243,7 @@ export function readConfig(env: Environment = process.env): Config {
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
+    website: readWebsite(env),
     tracing: readTracing(env),
   };
   if (config.pollMaxSeconds < config.pollMinSeconds) {

@@ -20,6 +20,10 @@ export type AppDeps = PublicApiDeps &
     isReady(): Promise<boolean>;
     /** Whether clients shall use another process: the responses ask them to reconnect. */
     isDraining?: () => boolean;
+    /** The proxies in front, whose X-Forwarded-For names the client; undefined: there is none. */
+    trustedProxies?: string | undefined;
+    /** The website. It is a dependency, because it knows this room. */
+    site?: ((app: FastifyInstance) => Promise<void>) | undefined;
     /** Called after every response. */
     onResponse?:
       | ((response: { route: string; status: number; seconds: number }) => void)
@@ -33,6 +37,7 @@ const REQUEST_SECONDS = 60;
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const app = fastify({
     genReqId: () => newId('request'),
+    trustProxy: deps.trustedProxies ?? false,
     requestTimeout: REQUEST_SECONDS * 1000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
@@ -53,6 +58,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   await app.register(publicApi, { prefix: PUBLIC_API.prefix, deps });
   mediaRoute(app, deps);
   await app.register((callbacks) => callbackRoute(callbacks, deps));
+  if (deps.site) await app.register(deps.site);
   app.get('/openapi.json', { schema: { hide: true } }, () => app.swagger());
   return app;
 }

@@ -1,7 +1,7 @@
 /**
  * Every error code that a client can receive, with its HTTP status. The first nine are the
- * contract's (section "Errors"). The last four belong to delivery links, which are outside the
- * versioned API. docs/ERRORS.md explains each code to clients.
+ * contract's (section "Errors"). The next four belong to delivery links, the rest to the website.
+ * Both are outside the versioned API. docs/ERRORS.md explains each code to clients.
  */
 export const ERROR_STATUS = {
   unauthorized: 401,
@@ -17,6 +17,7 @@ export const ERROR_STATUS = {
   link_expired: 410,
   output_deleted: 410,
   range_not_satisfiable: 416,
+  cross_site: 403,
 } as const;
 
 type ErrorCode = keyof typeof ERROR_STATUS;

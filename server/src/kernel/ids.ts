@@ -9,6 +9,7 @@ const PREFIXES = {
   attempt: 'att_',
   object: 'obj_',
   request: 'req_',
+  session: 'sess_',
 } as const;
 
 type IdKind = keyof typeof PREFIXES;

@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+
+/** A cookie that scripts can't read, and that other sites' requests don't carry, links aside. */
+interface CookieSettings {
+  name: string;
+  value: string;
+  /** 0: the browser deletes the cookie. */
+  seconds: number;
+}
+
+/** Over https the browser holds the cookie to this host: no subdomain can set it. */
+function nameOn(publicUrl: string, name: string): string {
+  return publicUrl.startsWith('https:') ? `__Host-${name}` : name;
+}
+
+/** The text of a Set-Cookie header. */
+export function setCookie(publicUrl: string, { name, value, seconds }: CookieSettings): string {
+  const secure = publicUrl.startsWith('https:') ? '; Secure' : '';
+  const named = `${nameOn(publicUrl, name)}=${value}`;
+  return `${named}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${seconds}${secure}`;
+}
+
+/** The value of a cookie; undefined if the request has none of this name. */
+export function readCookie(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  publicUrl: string,
+  name: string,
+): string | undefined {
+  const start = `${nameOn(publicUrl, name)}=`;
+  const pairs = headers.cookie?.split(/; */) ?? [];
+  return pairs.find((pair) => pair.startsWith(start))?.slice(start.length);
+}
+
+/** The cookie with the token of the session. */
+export const SESSION_COOKIE = 'framewright';

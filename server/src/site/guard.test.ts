@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../../test/envelope.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { openTestWebsite, type TestVisitor, type TestWebsite } from '../../test/website/website.ts';
+
+const ME = '/console/api/me';
+
+let website: TestWebsite;
+let visitor: TestVisitor;
+
+before(async () => {
+  website = await openTestWebsite();
+  visitor = await website.signIn({ credits: 40 });
+});
+after(() => website.close());
+
+test('the account that is signed in reads itself and its credits', async () => {
+  const { status, body, headers } = await visitor.get(ME);
+  assert.equal(status, 200);
+  assert.deepEqual(body, {
+    account_id: visitor.accountId,
+    email: visitor.email,
+    is_operator: false,
+    credits: { paid: 40, promotional: 0, reserved: 0, owed: 0 },
+  });
+  assert.equal(headers['cache-control'], 'no-store');
+});
+
+test('an address of ADMIN_EMAILS is an operator, whatever its case', async () => {
+  const operator = await website.signIn({ isOperator: true });
+  await sql(website.database.db, 'update accounts set email = upper(email) where id = $1', [
+    operator.accountId,
+  ]);
+  assert.equal((await operator.get(ME)).body.is_operator, true);
+});
+
+test('without a cookie, with an unknown one and with an API key nobody is signed in', async () => {
+  assertError(await website.stranger.get(ME), 'unauthorized');
+  const forged = { headers: { cookie: `framewright=${'A'.repeat(43)}` }, url: ME };
+  assertError(await website.stranger.send(forged), 'unauthorized');
+  const customer = await website.customer(10);
+  assertError(await customer.send({ url: ME }), 'unauthorized');
+});
+
+test('the public API does not know the cookie', async () => {
+  assertError(await visitor.get('/api/v1/credits'), 'unauthorized');
+});
+
+test('a session ends with the account, by itself and when it is not used', async () => {
+  const { db, setClock } = website.database;
+  const ends = async (visitor: TestVisitor) => assertError(await visitor.get(ME), 'unauthorized');
+  const idle = await website.signIn();
+  await sql(
+    db,
+    `update sessions set seen_at = seen_at - interval '15 days' where account_id = $1`,
+    [idle.accountId],
+  );
+  await ends(idle);
+  const disabled = await website.signIn();
+  await sql(db, 'update accounts set disabled_at = clock_now() where id = $1', [
+    disabled.accountId,
+  ]);
+  await ends(disabled);
+  const old = await website.signIn();
+  for (let day = 0; day < 89; day += 10) {
+    await setClock(day * 86_400);
+    assert.equal((await old.get(ME)).status, 200, `day ${day}`);
+  }
+  await setClock(91 * 86_400);
+  await ends(old);
+  await setClock(0);
+});

@@ -1,0 +1,108 @@
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+} from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import type { RateLimit } from '../accounts/rate-window.ts';
+import type { Session } from '../sign-in/sessions.ts';
+
+/**
+ * Who may use a route: everybody, who is signed in, or who is signed in with an address of
+ * ADMIN_EMAILS. To all others a route for operators does not exist.
+ */
+type Access = 'public' | 'session' | 'operator';
+
+/** Who sent a request of a route that is not public. */
+export interface SignedIn extends Session {
+  isOperator: boolean;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Of a route of the website. The default is `session`. */
+    access?: Access;
+    /** A limit of its own for each address, beside the one for all public routes. */
+    rate?: RateLimit | undefined;
+  }
+  interface FastifyRequest {
+    /** Set by the guard of the website before the body is read. */
+    signedIn?: SignedIn;
+  }
+}
+
+/**
+ * Who sent a request.
+ * @throws Error if the route is public
+ */
+export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): SignedIn {
+  if (!signedIn) throw new Error('nobody is known to be signed in on this route');
+  return signedIn;
+}
+
+/** What a handler gets: the checked parts of the request, and the request itself. */
+interface Call<Body, Query, Params> {
+  body: Body;
+  query: Query;
+  params: Params;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+interface RouteOptions<Deps, Body extends TSchema, Query extends TSchema, Params extends TSchema> {
+  method: HTTPMethods;
+  url: string;
+  access?: Access;
+  rate?: RateLimit;
+  /** Objects without `additionalProperties` take no others. Values of `query` are texts. */
+  body?: Body;
+  query?: Query;
+  params?: Params;
+  /** Its result is sent as JSON, unless it has used `reply`. */
+  handle(deps: Deps, call: Call<Static<Body>, Static<Query>, Static<Params>>): Promise<unknown>;
+}
+
+/** A route of the website: it has its own file, and an entry in the list of site.ts. */
+export interface SiteRoute<Deps> {
+  serve(scope: FastifyInstance, deps: Deps): void;
+}
+
+/** Makes a route of the website. The guard of site.ts checks who may use it. */
+export function siteRoute<
+  Deps,
+  Body extends TSchema = TSchema,
+  Query extends TSchema = TSchema,
+  Params extends TSchema = TSchema,
+>(options: RouteOptions<Deps, Body, Query, Params>): SiteRoute<Deps> {
+  const { method, url, access = 'session', rate, body, query, params, handle } = options;
+  const config: FastifyContextConfig = { access, rate };
+  const schema = {
+    hide: true, // not in openapi.json
+    ...(body && { body: closed(body) }),
+    ...(query && { querystring: closed(query) }),
+    ...(params && { params }),
+  };
+  return {
+    serve(scope, deps) {
+      scope.route({
+        ...{ method, url, config, schema },
+        handler: async (request, reply) => {
+          const { body: sent, query: asked, params: named } = request;
+          const parts = { body: sent, query: asked, params: named };
+          // The schemas have checked them.
+          const call = parts as Pick<
+            Call<Static<Body>, Static<Query>, Static<Params>>,
+            'body' | 'query' | 'params'
+          >;
+          return (await handle(deps, { ...call, request, reply })) ?? reply;
+        },
+      });
+    },
+  };
+}
+
+function closed(schema: TSchema): object {
+  return { additionalProperties: false, ...schema };
+}

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from 'fastify';
+import { acceptJsonOnly } from '../http/public/body.ts';
+import { getMe } from './account/me.ts';
+import { signOut } from './auth/sign-out.ts';
+import { type GuardDeps, guard } from './guard.ts';
+import type { SiteRoute } from './route.ts';
+
+/** What the routes of the website need. */
+export type SiteDeps = GuardDeps;
+
+/** All routes that take and send JSON. */
+const ROUTES: SiteRoute<SiteDeps>[] = [getMe, signOut];
+
+/**
+ * The website: the JSON API of its pages under `/console/api` and `/auth`. Nothing of it is in
+ * openapi.json. app.ts adds the request id, `no-store` and the error envelope. A scope that is
+ * registered on `app` itself has no guard.
+ */
+export async function site(app: FastifyInstance, deps: SiteDeps): Promise<void> {
+  await app.register(guardedScope, { deps });
+}
+
+interface Scoped {
+  deps: SiteDeps;
+}
+
+/** The scopes in it differ in how they read bodies. */
+function guardedScope(guarded: FastifyInstance, { deps }: Scoped, done: () => void): void {
+  guard(guarded, deps);
+  guarded.register(jsonScope, { deps });
+  done();
+}
+
+function jsonScope(json: FastifyInstance, { deps }: Scoped, done: () => void): void {
+  acceptJsonOnly(json);
+  for (const route of ROUTES) route.serve(json, deps);
+  done();
+}

@@ -1,0 +1,81 @@
+import type { InjectOptions } from 'fastify';
+import { beginSession } from '../../src/sign-in/sessions.ts';
+import { type SiteDeps, site } from '../../src/site/site.ts';
+import { openTestApp, type ParsedResponse, parseResponse, type TestApp } from '../app.ts';
+import { makeCustomer } from '../customer.ts';
+import { sql } from '../task-fixtures.ts';
+
+/** The address of the website in tests: what changes something must have it as its `Origin`. */
+const ORIGIN = 'http://localhost:8080';
+
+/** An account that is signed in, in a browser on a page of ours. */
+export interface TestVisitor {
+  accountId: string;
+  email: string;
+  /** A Cookie header. */
+  cookie: string;
+  /** Sends a request as a page of ours does; `headers` overrides the cookie and the origin. */
+  send(request: InjectOptions): Promise<ParsedResponse>;
+  get(url: string): Promise<ParsedResponse>;
+  /** Sends a body as JSON; by POST, if no other method is given. */
+  write(url: string, body?: object, method?: 'POST' | 'PUT' | 'PATCH'): Promise<ParsedResponse>;
+  delete(url: string): Promise<ParsedResponse>;
+}
+
+export interface TestWebsite extends TestApp {
+  /** A visitor of the website who is not signed in. */
+  stranger: TestVisitor;
+  /** A new account that is signed in. An operator has an address of ADMIN_EMAILS. */
+  signIn(options?: { credits?: number; isOperator?: boolean }): Promise<TestVisitor>;
+}
+
+/** Builds the app with the website, on a database of its own; there is no worker. */
+export async function openTestWebsite(settings: Partial<SiteDeps> = {}): Promise<TestWebsite> {
+  const adminEmails = new Set<string>();
+  const opened = await openTestApp({
+    site: (deps) => (app) =>
+      site(app, { db: deps.db, publicUrl: () => ORIGIN, adminEmails, ...settings }),
+  });
+  const { db } = opened.database;
+  return {
+    ...opened,
+    stranger: visitor(opened, { accountId: '', email: '', cookie: '' }),
+    async signIn({ credits = 0, isOperator = false } = {}) {
+      const { accountId } = await makeCustomer(db, credits);
+      const [row] = await sql<{ email: string }>(db, 'select email from accounts where id = $1', [
+        accountId,
+      ]);
+      const email = row?.email ?? '';
+      if (isOperator) adminEmails.add(email.toLowerCase());
+      const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
+      const token = await beginSession(db, accountId, from);
+      return visitor(opened, { accountId, email, cookie: `framewright=${token}` });
+    },
+  };
+}
+
+/** Sends requests as a browser does on a page of ours. */
+function visitor(
+  { app }: TestApp,
+  who: { accountId: string; email: string; cookie: string },
+): TestVisitor {
+  const send = async (request: InjectOptions) => {
+    const headers = {
+      origin: ORIGIN,
+      ...(who.cookie !== '' && { cookie: who.cookie }),
+      ...request.headers,
+    };
+    return parseResponse(await app.inject({ ...request, headers }));
+  };
+  return {
+    ...who,
+    send,
+    get: (url) => send({ method: 'GET', url }),
+    write: (url, body = {}, method = 'POST') =>
+      send({
+        ...{ method, url, payload: JSON.stringify(body) },
+        headers: { 'content-type': 'application/json' },
+      }),
+    delete: (url) => send({ method: 'DELETE', url }),
+  };
+}

@@ -29,12 +29,15 @@ import {
 import { type Closures, openClosures } from './providers/host/closures.ts';
 import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
+import { builtPages } from './site/pages/built-pages.ts';
+import type { PageOrigins } from './site/pages/headers.ts';
+import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
 import { site } from './site/site.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { type Links, openLinks } from './storage/links.ts';
 import { deleteMarked, markExpired } from './storage/objects.ts';
-import { openStorage } from './storage/open-storage.ts';
+import { linkOrigin, openStorage } from './storage/open-storage.ts';
 import type { Storage } from './storage/storage.ts';
 import { askForCancels } from './tasks/attempts/cancel-requests.ts';
 import { createFirstSeen } from './tasks/attempts/first-seen.ts';
@@ -165,9 +168,14 @@ async function listenForClients(
   const waiting = createWaiting({ db, log });
   let isDraining = false;
   const trustedProxies = config.website.trustedProxies;
+  const folder = await builtPages(log);
   const app = await createApp({
     trustedProxies,
-    site: (scope) => site(scope, { db, publicUrl, ...config.website }),
+    site: async (scope) => {
+      await site(scope, { db, publicUrl, ...config.website });
+      if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
+    },
+    isPageRequest: folder ? isPageRequest : undefined,
     ...{ db, wakeUps, storage, links, log, providers, waiting },
     providerName: config.provider,
     createWaitSeconds: config.createWaitSeconds,
@@ -187,6 +195,16 @@ async function listenForClients(
   });
   log.info({ url: listening }, 'the API is listening');
   return listening;
+}
+
+/** Where the pages load videos from, apart from their own origin. */
+function pageOrigins({ publicUrl, storage, deliveryMode }: Config): PageOrigins {
+  const ofStorage = deliveryMode === 'redirect' ? linkOrigin(storage) : undefined;
+  const media = [publicUrl && new URL(publicUrl).origin, ofStorage];
+  return {
+    media: media.filter((origin) => origin !== undefined),
+    isSecure: publicUrl?.startsWith('https:') ?? false,
+  };
 }
 
 async function listenForMetrics(config: Config, metrics: Metrics, closers: Closers) {

@@ -37,7 +37,7 @@ const COVERAGE = [
   '--test-coverage-exclude={embedded-postgres,local-renderer}/test/**',
   '--test-coverage-exclude=**/*.test.ts',
 ];
-const ALL = ['{server,embedded-postgres,local-renderer,simulators}/**/*.test.ts'];
+const ALL = ['{server,embedded-postgres,local-renderer,simulators,console}/**/*.test.ts'];
 
 const given = process.argv.slice(2);
 const child = spawn(

@@ -10,6 +10,7 @@ import { healthRoutes } from '../http/operations/health.ts';
 import { createSharedMetrics } from '../http/operations/shared-metrics.ts';
 import type { Log } from '../kernel/log.ts';
 import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
+import { builtPages } from '../site/pages/built-pages.ts';
 import { FIRST_PROCESS_CONNECTIONS, warnOfConnections } from './connection-budget.ts';
 import type { StopRequest } from './stop-request.ts';
 import { welcome } from './welcome.ts';
@@ -54,6 +55,7 @@ export async function supervise(
   const metrics = createSharedMetrics();
   healthRoutes(metrics, { isReady: async () => isServing() && (await isReady(opened.db)) });
   try {
+    await builtPages(log); // once, not in each process
     await warnOfConnections(config, { db: opened.db, log });
     if (config.metricsPort !== undefined) await listenForMetrics(config, metrics);
     return await runMembers(members, { config, log, stop, opened });

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
-import { type FastifyInstance, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
@@ -24,6 +24,8 @@ export type AppDeps = PublicApiDeps &
     trustedProxies?: string | undefined;
     /** The website. It is a dependency, because it knows this room. */
     site?: ((app: FastifyInstance) => Promise<void>) | undefined;
+    /** Whether the website answers a request without a route, with its page that says so. */
+    isPageRequest?: ((request: FastifyRequest) => boolean) | undefined;
     /** Called after every response. */
     onResponse?:
       | ((response: { route: string; status: number; seconds: number }) => void)
@@ -51,7 +53,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     inRequest(request, () => handleError(error, { request, reply, log: deps.log })),
   );
   setResponseHeaders(app, deps);
-  refuseUnroutable(app);
+  refuseUnroutable(app, deps);
   trackRequests(app);
   await app.register(swagger, openApiOptions());
   healthRoutes(app, deps);
@@ -92,10 +94,10 @@ function setResponseHeaders(
  * body is read. Also takes over the requests that Node would refuse itself, without the envelope:
  * those with an unknown expectation, and CONNECT.
  */
-function refuseUnroutable(app: FastifyInstance): void {
+function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }: AppDeps): void {
   app.addHook('onRequest', async (request) => {
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw malformed();
-    if (request.is404) throw noSuchPath();
+    if (request.is404 && !isPageRequest(request)) throw noSuchPath();
   });
   app.server.on('checkExpectation', (request, response) => {
     app.server.emit('request', request, response); // an expectation does not change the response

@@ -1,5 +1,6 @@
 import type { Log } from '../kernel/log.ts';
 import { diskStorage } from './disk.ts';
+import { originOf } from './s3/presign.ts';
 import { openS3Storage } from './s3/s3.ts';
 import type { S3Settings } from './s3/settings.ts';
 import type { Storage } from './storage.ts';
@@ -18,4 +19,9 @@ export async function openStorage(settings: StorageSettings, log: Log): Promise<
     replaces: () =>
       log.warn({ bucket }, 'the store can not refuse to replace an object (If-None-Match)'),
   });
+}
+
+/** Scheme and host of the storage's own links; undefined where it has none. */
+export function linkOrigin(settings: StorageSettings): string | undefined {
+  return settings.kind === 's3' ? originOf(settings.s3) : undefined;
 }

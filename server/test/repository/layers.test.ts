@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { importsOf, product, sources, WORKSPACES } from './sources.ts';
+import { CONSOLE, importsOf, product, sources, WORKSPACES } from './sources.ts';
 
 /**
  * The rooms of server/src, lowest layer first. A file imports within its room or from a lower layer.
@@ -72,10 +72,35 @@ test('a closed folder imports nothing of the others', () => {
   );
 });
 
+test('the pages import nothing of the server but types of the website', () => {
+  const pages = sources.filter(({ name }) => name.startsWith(`${CONSOLE}/src/`));
+  const wrong = pages.flatMap((source) =>
+    importsOf(source)
+      .filter((target) => !target.startsWith(`${CONSOLE}/`))
+      .filter((target) => !target.startsWith('server/src/site/') || !isTypeImport(source, target))
+      .map((target) => `${source.name} imports ${target}`),
+  );
+  assert.deepEqual(wrong, []);
+});
+
+/** Whether a file imports this one for its types only, in each statement that names it. */
+function isTypeImport({ text }: { text: string }, target: string): boolean {
+  const statements = [...text.matchAll(/^import ([^;]*?)'([^']+)';/gms)];
+  const naming = statements.filter(([, , from = '']) => from.endsWith(path.posix.basename(target)));
+  return naming.length > 0 && naming.every(([, words = '']) => words.startsWith('type '));
+}
+
+test('the pages are built by a program that imports neither them nor the server', () => {
+  const wrong = sources
+    .filter(({ name }) => /^console\/[^/]+\.ts$/.test(name))
+    .filter((source) => importsOf(source).some((target) => !/^console\/[^/]+$/.test(target)));
+  assert.deepEqual(wrong, []);
+});
+
 test('a workspace does not import the server by its package name', () => {
   const wrong = sources.filter(
     ({ name, text }) =>
-      WORKSPACES.some((workspace) => name.startsWith(`${workspace}/`)) &&
+      [...WORKSPACES, CONSOLE].some((workspace) => name.startsWith(`${workspace}/`)) &&
       /(?:from|import|import\()\s*'framewright['/]/.test(text),
   );
   assert.deepEqual(

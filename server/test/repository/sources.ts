@@ -15,13 +15,16 @@ export interface Source {
 /** npm workspaces beside the server that know nothing of tasks. */
 export const WORKSPACES = ['embedded-postgres', 'local-renderer', 'simulators'];
 
-const FOLDERS = ['server', ...WORKSPACES, 'acceptance', 'bench'];
+/** The website's pages, and the program that builds them. */
+export const CONSOLE = 'console';
+
+const FOLDERS = ['server', ...WORKSPACES, CONSOLE, 'acceptance', 'bench'];
 
 async function readFolder(folder: string): Promise<Source[]> {
   const entries = await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true });
   const wanted = entries.filter(
     (entry) =>
-      entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.includes('node_modules'),
+      entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.parentPath.includes('node_modules'),
   );
   return Promise.all(
     wanted.map(async (entry) => {
@@ -32,7 +35,7 @@ async function readFolder(folder: string): Promise<Source[]> {
   );
 }
 
-/** Every TypeScript file in the folders of the repository, tests and test kits included. */
+/** Every TypeScript file, also of those with JSX, in the folders of the repository, tests and test kits included. */
 export const sources = (await Promise.all(FOLDERS.map(readFolder))).flat();
 
 /** The code of the server: no tests, no test kits. */
@@ -40,10 +43,10 @@ export const product = sources.filter(
   ({ name }) => name.startsWith('server/src/') && !name.endsWith('.test.ts'),
 );
 
-/** The code of the workspaces: no tests, no test kits. */
+/** The code of the workspaces and of the website's pages: no tests, no test kits. */
 export const workspaceCode = sources.filter(
   ({ name }) =>
-    WORKSPACES.some((workspace) => name.startsWith(`${workspace}/`)) &&
+    [...WORKSPACES, CONSOLE].some((workspace) => name.startsWith(`${workspace}/`)) &&
     !name.endsWith('.test.ts') &&
     !/^[\w-]+\/test\//.test(name),
 );

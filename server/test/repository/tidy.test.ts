@@ -47,11 +47,17 @@ test('only registry.ts names a provider outside its folder', () => {
   assert.deepEqual(wrong, []);
 });
 
+/** The columns of a line. In a page, the names of classes and the paths of pictures do not count. */
+function columnsOf(name: string, line: string): number {
+  const code = name.endsWith('.tsx') ? line.replace(/'[^']*'|"[^"]*"|`[^`]*`/g, "''") : line;
+  return [...code].length;
+}
+
 test('files have at most 400 lines of at most 100 columns, in folders at most 4 deep', () => {
   const wrong = code.flatMap(({ name, text }) => {
     const lines = text.split('\n');
     const long = lines.flatMap((line, i) =>
-      [...line].length > 100 ? [`${name}:${i + 1} is too long`] : [],
+      columnsOf(name, line) > 100 ? [`${name}:${i + 1} is too long`] : [],
     );
     if (lines.length > 401) long.push(`${name} has ${lines.length} lines`);
     if (path.dirname(name).split('/').length > 4)

@@ -56,8 +56,8 @@ export function presignedUrl(
 
 function locate({ publicEndpoint, bucket, pathStyle }: S3Settings, key: string) {
   const path = `/${key.split('/').map(encode).join('/')}`;
-  if (pathStyle) return { origin: publicEndpoint, path: `/${bucket}${path}` };
-  return { origin: publicEndpoint.replace('://', `://${bucket}.`), path };
+  const origin = originOf({ publicEndpoint, bucket, pathStyle });
+  return { origin, path: pathStyle ? `/${bucket}${path}` : path };
 }
 
 /** Percent-encodes all but letters, digits and `-._~`, as the signature asks. */
@@ -69,4 +69,13 @@ function encode(text: string): string {
 
 function hmac(key: Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
+}
+
+/** Scheme and host of every link. */
+export function originOf({
+  publicEndpoint,
+  bucket,
+  pathStyle,
+}: Pick<S3Settings, 'publicEndpoint' | 'bucket' | 'pathStyle'>): string {
+  return pathStyle ? publicEndpoint : publicEndpoint.replace('://', `://${bucket}.`);
 }

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+const HOME = import.meta.dirname;
+/** One folder for each build, named after the hash of the sources. */
+const BUILDS = path.join(HOME, 'dist');
+/** What the pages are made of. package.json pins the versions of the packages. */
+const SOURCES = ['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-settings.ts'];
+
+/**
+ * The folder with the built pages. They are built if their sources have changed since the last
+ * build. Processes may call this at the same time: each builds into a folder of its own, and the
+ * first one that is done is used by all.
+ * @param report called with one line before a build and one after it
+ * @returns the absolute path of a folder with `index.html` and `assets/`
+ */
+export async function buildPages(report: (line: string) => void = () => {}): Promise<string> {
+  const folder = path.join(BUILDS, await hashOfSources());
+  if (existsSync(folder)) return folder;
+  const start = performance.now();
+  report('building the pages of the website');
+  await mkdir(BUILDS, { recursive: true });
+  const fresh = await mkdtemp(path.join(BUILDS, '.new-'));
+  try {
+    const { settings } = await import('./vite-settings.ts');
+    const { build } = await import('vite');
+    await build(settings({ root: HOME, outDir: fresh }));
+    await compress(fresh);
+    await chmod(fresh, 0o755); // another user may run the service
+    await publish(fresh, folder);
+  } finally {
+    await rm(fresh, { recursive: true, force: true });
+  }
+  await removeOldBuilds(folder);
+  report(`built the pages in ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  return folder;
+}
+
+/** Every file that a build reads, relative to this folder, in an order that is always the same. */
+async function sourceFiles(): Promise<string[]> {
+  const found = await Promise.all(
+    SOURCES.map(async (name) => {
+      const file = path.join(HOME, name);
+      if (!(await stat(file)).isDirectory()) return [name];
+      const entries = await readdir(file, { recursive: true, withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isFile())
+        .map((entry) => path.relative(HOME, path.join(entry.parentPath, entry.name)));
+    }),
+  );
+  return found.flat().sort();
+}
+
+async function hashOfSources(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const name of await sourceFiles()) {
+    const bytes = await readFile(path.join(HOME, name));
+    hash.update(`${name.replaceAll(path.sep, '/')}\0${bytes.length}\0`).update(bytes);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** Texts that are smaller when compressed. Fonts and videos are compressed already. */
+const COMPRESSED = /\.(html|js|css|svg|txt)$/;
+
+const toBrotli = promisify(brotliCompress);
+const toGzip = promisify(gzip);
+
+/** Puts a `.br` and a `.gz` file beside each text. */
+async function compress(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = entries.filter((entry) => entry.isFile() && COMPRESSED.test(entry.name));
+  await Promise.all(
+    texts.map(async (entry) => {
+      const file = path.join(entry.parentPath, entry.name);
+      const bytes = await readFile(file);
+      const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+      await writeFile(`${file}.br`, await toBrotli(bytes, { params }));
+      await writeFile(`${file}.gz`, await toGzip(bytes, { level: 9 }));
+    }),
+  );
+}
+
+/** Gives the finished build its name, unless another process was first. */
+async function publish(fresh: string, folder: string): Promise<void> {
+  try {
+    await rename(fresh, folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  }
+}
+
+const DAY = 86_400_000;
+
+/**
+ * Removes builds that are older than a day. A younger one may still be served by another process,
+ * or be under way.
+ */
+async function removeOldBuilds(current: string): Promise<void> {
+  for (const name of await readdir(BUILDS)) {
+    const folder = path.join(BUILDS, name);
+    if (folder === current) continue;
+    const changed = await stat(folder).catch(() => undefined);
+    if (changed && Date.now() - changed.mtimeMs > DAY) {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+if (import.meta.main) {
+  const folder = await buildPages((line) => process.stdout.write(`${line}\n`));
+  process.stdout.write(`${folder}\n`);
+}

@@ -1,0 +1,59 @@
+import type { FunctionComponent } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso';
+import { NotFound } from './pages/not-found/not-found.tsx';
+import { type PageRoute, ROUTES } from './routes.ts';
+import { SessionProvider, useSession } from './session.tsx';
+import { Shell } from './shell/shell.tsx';
+import { CouldNotLoad, Waiting } from './shell/waiting.tsx';
+import { ErrorState } from './ui/states.tsx';
+
+const PAGES = ROUTES.map((route) => ({ path: route.path, component: pageOf(route) }));
+
+/** The page's component, which is loaded at its first use, and checks who may see it. */
+function pageOf({ access, load }: PageRoute): FunctionComponent {
+  const LazyPage = lazy(() => load().catch(() => ({ default: CouldNotLoad })));
+  if (access === 'public') return LazyPage;
+  return function Guarded() {
+    const { state, refresh } = useSession();
+    const { route, url } = useLocation();
+    useEffect(() => {
+      if (state.kind === 'out') route(`/sign-in?next=${encodeURIComponent(url)}`, true);
+    }, [state.kind]);
+    if (state.kind === 'unknown') {
+      return (
+        <div class="mx-auto w-full max-w-[76rem] px-4 py-14 sm:px-8">
+          <ErrorState error={state.error} retry={() => void refresh()} />
+        </div>
+      );
+    }
+    if (state.kind !== 'in') return <Waiting />;
+    if (access === 'operator' && !state.me.is_operator) return <NotFound />;
+    return <LazyPage />;
+  };
+}
+
+/** Tells the shell that another page is shown, so that it moves the focus to its title. */
+function Pages({ onShown }: { onShown: () => void }) {
+  return (
+    <Router onRouteChange={onShown} onLoadEnd={onShown}>
+      {PAGES.map((page) => (
+        <Route key={page.path} {...page} />
+      ))}
+      <Route default component={NotFound} />
+    </Router>
+  );
+}
+
+export function App() {
+  const [shown, setShown] = useState(0);
+  return (
+    <LocationProvider>
+      <SessionProvider>
+        <Shell shown={shown}>
+          <Pages onShown={() => setShown((count) => count + 1)} />
+        </Shell>
+      </SessionProvider>
+    </LocationProvider>
+  );
+}

@@ -1,0 +1,33 @@
+import type { FunctionComponent } from 'preact';
+
+/** A page's module: its component is the default export. */
+type PageModule = Promise<{ default: FunctionComponent }>;
+
+export interface PageRoute {
+  /** As preact-iso reads it; server/src/site/pages/page-paths.ts has the same paths. */
+  path: string;
+  /** `operator`: others are told that there is no such page. */
+  access: 'public' | 'session' | 'operator';
+  load: () => PageModule;
+}
+
+/** Every page. Each is a file of its own in the build, loaded when it is opened. */
+export const ROUTES: PageRoute[] = [
+  { path: '/', access: 'public', load: () => import('./pages/landing/landing.tsx') },
+  { path: '/pricing', access: 'public', load: () => import('./pages/pricing/pricing.tsx') },
+  { path: '/sign-in', access: 'public', load: () => import('./pages/sign-in/sign-in.tsx') },
+  { path: '/kit', access: 'public', load: () => import('./pages/kit/kit.tsx') },
+  {
+    path: '/playground',
+    access: 'session',
+    load: () => import('./pages/playground/playground.tsx'),
+  },
+  { path: '/videos', access: 'session', load: () => import('./pages/videos/videos.tsx') },
+  { path: '/videos/:id', access: 'session', load: () => import('./pages/video/video.tsx') },
+  { path: '/usage', access: 'session', load: () => import('./pages/usage/usage.tsx') },
+  { path: '/keys', access: 'session', load: () => import('./pages/keys/keys.tsx') },
+  { path: '/credits', access: 'session', load: () => import('./pages/credits/credits.tsx') },
+  { path: '/settings', access: 'session', load: () => import('./pages/settings/settings.tsx') },
+  { path: '/operator/*', access: 'operator', load: () => import('./pages/operator/operator.tsx') },
+  { path: '/operator', access: 'operator', load: () => import('./pages/operator/operator.tsx') },
+];

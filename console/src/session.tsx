@@ -1,0 +1,76 @@
+import { type ComponentChildren, createContext } from 'preact';
+import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { type ApiFailure, api, whenSignedOut } from './api.ts';
+import { asFailure } from './load.ts';
+
+/** The response of GET /console/api/me. */
+export interface Me {
+  account_id: string;
+  email: string;
+  is_operator: boolean;
+  created_at: string;
+  credits: { paid: number; promotional: number; reserved: number; owed: number };
+}
+
+/** Who is signed in, as far as it is known. */
+export type SessionState =
+  | { kind: 'loading' }
+  | { kind: 'unknown'; error: ApiFailure }
+  | { kind: 'out' }
+  | { kind: 'in'; me: Me };
+
+export interface Session {
+  state: SessionState;
+  /** Reads the account and its balance again: call it after whatever moves credits. */
+  refresh(): Promise<void>;
+  signOut(): Promise<void>;
+}
+
+const Context = createContext<Session>({
+  state: { kind: 'loading' },
+  refresh: async () => {},
+  signOut: async () => {},
+});
+
+export function SessionProvider({ children }: { children: ComponentChildren }) {
+  const [state, setState] = useState<SessionState>({ kind: 'loading' });
+  const refresh = useCallback(async () => {
+    const next = await readSession();
+    // A failed refresh keeps what is known: the page has its own error.
+    setState((before) => (next.kind === 'unknown' && before.kind === 'in' ? before : next));
+  }, []);
+  const signOut = useCallback(async () => {
+    await api('/auth/sign-out', { method: 'POST' });
+    setState({ kind: 'out' });
+  }, []);
+  useEffect(() => {
+    whenSignedOut(() => setState({ kind: 'out' }));
+    void refresh();
+    const onShow = () => document.visibilityState === 'visible' && void refresh();
+    document.addEventListener('visibilitychange', onShow);
+    return () => document.removeEventListener('visibilitychange', onShow);
+  }, [refresh]);
+  const session = useMemo(() => ({ state, refresh, signOut }), [state, refresh, signOut]);
+  return <Context.Provider value={session}>{children}</Context.Provider>;
+}
+
+async function readSession(): Promise<SessionState> {
+  try {
+    return { kind: 'in', me: await api<Me>('/console/api/me') };
+  } catch (error) {
+    const failure = asFailure(error);
+    const isOut = failure.status === 401 || failure.status === 404;
+    return isOut ? { kind: 'out' } : { kind: 'unknown', error: failure };
+  }
+}
+
+export function useSession(): Session {
+  return useContext(Context);
+}
+
+/** The account of the session. Only for pages that need a session. */
+export function useMe(): Me {
+  const { state } = useSession();
+  if (state.kind !== 'in') throw new Error('this page needs a session');
+  return state.me;
+}

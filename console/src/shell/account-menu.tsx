@@ -1,0 +1,85 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { asFailure } from '../load.ts';
+import { type Me, useSession } from '../session.tsx';
+import { Credits } from '../ui/format.tsx';
+import { Icon, type IconName } from '../ui/icon.tsx';
+import { toast } from '../ui/toast.tsx';
+
+/** The credits that can be spent; always in sight, and the way to more of them. */
+export function Balance({ me }: { me: Me }) {
+  const { paid, promotional } = me.credits;
+  return (
+    <a
+      href="/credits"
+      aria-label={`${paid + promotional} credits available: open Credits`}
+      class="inline-flex h-9 items-center gap-2 border border-line px-3 text-sm hover:border-ink"
+    >
+      <span aria-hidden="true" class="h-3 w-[5px] bg-tungsten" />
+      <Credits value={paid + promotional} />
+      <span class="text-dim">cr</span>
+    </a>
+  );
+}
+
+const ITEM = 'flex w-full items-center gap-3 px-4 py-2.5 text-left hover:bg-well';
+
+/** The menu of the account: a native details element, closed by Escape and by leaving it. */
+export function AccountMenu({ me }: { me: Me }) {
+  const { signOut } = useSession();
+  const { route, path } = useLocation();
+  const menu = useRef<HTMLDetailsElement>(null);
+  const close = () => {
+    if (menu.current) menu.current.open = false;
+  };
+  useEffect(close, [path]);
+  useEffect(() => {
+    const onPointer = (event: PointerEvent) => {
+      if (!menu.current?.contains(event.target as Node)) close();
+    };
+    document.addEventListener('pointerdown', onPointer);
+    return () => document.removeEventListener('pointerdown', onPointer);
+  }, []);
+  const leave = () =>
+    signOut().then(
+      () => route('/'),
+      (error) => toast(asFailure(error).message, 'bad'),
+    );
+  const links: { href: string; title: string; icon: IconName }[] = [
+    { href: '/settings', title: 'Settings', icon: 'person' },
+    ...(me.is_operator
+      ? [{ href: '/operator', title: 'Operator’s console', icon: 'operator' as const }]
+      : []),
+  ];
+  return (
+    <details
+      ref={menu}
+      class="relative"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        close();
+        menu.current?.querySelector('summary')?.focus();
+      }}
+    >
+      <summary
+        aria-label="Account"
+        class="inline-grid size-9 list-none place-items-center text-dim hover:bg-well hover:text-ink [&::-webkit-details-marker]:hidden"
+      >
+        <Icon name="person" />
+      </summary>
+      <div class="absolute right-0 z-40 mt-2 w-64 border border-edge bg-sheet py-1.5">
+        <p class="border-b border-line px-4 pt-1.5 pb-3 text-sm break-all text-dim">{me.email}</p>
+        {links.map(({ href, title, icon }) => (
+          <a key={href} href={href} class={ITEM}>
+            <Icon name={icon} />
+            {title}
+          </a>
+        ))}
+        <button type="button" class={`${ITEM} border-t border-line`} onClick={() => void leave()}>
+          <Icon name="arrow" />
+          Sign out
+        </button>
+      </div>
+    </details>
+  );
+}

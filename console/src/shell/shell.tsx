@@ -1,0 +1,97 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { useSession } from '../session.tsx';
+import { ButtonLink } from '../ui/button.tsx';
+import { Toasts } from '../ui/toast.tsx';
+import { AccountMenu, Balance } from './account-menu.tsx';
+import { Brand } from './brand.tsx';
+import { DESTINATIONS, PhoneNavigation, TopNavigation } from './navigation.tsx';
+import { OfflineBanner } from './offline.tsx';
+import { ThemeButton } from './theme.tsx';
+
+/** The pages of a stranger. */
+const PUBLIC = [{ href: '/pricing', title: 'Prices' }];
+
+/**
+ * What surrounds every page.
+ * @param props.shown changes when another page is shown: its title takes the focus then
+ */
+export function Shell({ shown, children }: { shown: number; children: ComponentChildren }) {
+  const { state } = useSession();
+  const main = useRef<HTMLElement>(null);
+  const path = useFocusedPath(shown, main);
+  const me = state.kind === 'in' ? state.me : undefined;
+  return (
+    <div class="flex min-h-dvh flex-col">
+      <a
+        href="#main"
+        class="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:bg-tungsten focus:px-4 focus:py-3 focus:text-on-tungsten"
+      >
+        Skip to the content
+      </a>
+      <OfflineBanner />
+      <header class="sticky top-0 z-30 bg-paper">
+        <div class="mx-auto flex h-16 max-w-[76rem] items-center justify-between gap-5 px-4 sm:px-8">
+          <div class="flex h-full items-center gap-11">
+            <Brand />
+            <TopNavigation items={me ? DESTINATIONS : PUBLIC} />
+          </div>
+          <div class="flex items-center gap-1.5">
+            {me && <Balance me={me} />}
+            <ThemeButton />
+            {me && <AccountMenu me={me} />}
+            {state.kind === 'out' && path !== '/sign-in' && (
+              <ButtonLink href="/sign-in" small>
+                Sign in
+              </ButtonLink>
+            )}
+          </div>
+        </div>
+        <div class="ruler" />
+      </header>
+      <main id="main" ref={main} class="flex-1" tabIndex={-1}>
+        {children}
+      </main>
+      {!me && <Footer />}
+      {me && <PhoneNavigation />}
+      <Toasts />
+    </div>
+  );
+}
+
+/** Moves the focus to the title of a page that the reader has gone to, not to the first one. */
+function useFocusedPath(shown: number, main: { current: HTMLElement | null }): string {
+  const { path } = useLocation();
+  const before = useRef(path);
+  useEffect(() => {
+    if (before.current === path) return;
+    before.current = path;
+    const title = main.current?.querySelector<HTMLElement>('h1[tabindex]');
+    (title ?? main.current)?.focus({ preventScroll: true });
+  }, [shown, path]);
+  return path;
+}
+
+function Footer() {
+  return (
+    <footer class="mt-10">
+      <div class="ruler" />
+      <div class="mx-auto flex max-w-[76rem] flex-wrap justify-between gap-x-10 gap-y-3 px-4 py-9 text-sm text-dim sm:px-8">
+        <p>Framewright: video generation that you can account for.</p>
+        <ul class="flex gap-6">
+          <li>
+            <a href="/pricing" class="hover:text-ink">
+              Prices
+            </a>
+          </li>
+          <li>
+            <a href="/openapi.json" target="_self" rel="external" class="hover:text-ink">
+              OpenAPI document
+            </a>
+          </li>
+        </ul>
+      </div>
+    </footer>
+  );
+}

@@ -1,0 +1,78 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+
+/** A sheet with a thin frame. With a title it is a section of its own. */
+export function Card({
+  title,
+  note,
+  actions,
+  children,
+}: {
+  title?: string;
+  /** A sentence below the title. */
+  note?: ComponentChildren;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  const id = useId();
+  const head = title !== undefined && (
+    <div class="mb-5 flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+      <div class="max-w-[60ch]">
+        <h2 id={id} class="text-heading">
+          {title}
+        </h2>
+        {note && <p class="mt-1.5 text-dim">{note}</p>}
+      </div>
+      {actions && <div class="flex flex-wrap gap-2">{actions}</div>}
+    </div>
+  );
+  return (
+    <section
+      class="border border-line bg-sheet p-5 sm:p-7"
+      {...(title === undefined ? {} : { 'aria-labelledby': id })}
+    >
+      {head}
+      {children}
+    </section>
+  );
+}
+
+/** Names and values, one pair a line; `mono` for ids, times and numbers. */
+export function Facts({
+  facts,
+}: {
+  facts: { name: string; value: ComponentChildren; mono?: boolean }[];
+}) {
+  return (
+    <dl class="grid gap-x-8 sm:grid-cols-[max-content_1fr]">
+      {facts.map(({ name, value, mono }) => (
+        <div
+          key={name}
+          class="grid border-t border-line py-2 first:border-0 sm:col-span-2 sm:grid-cols-subgrid"
+        >
+          <dt class="text-dim">{name}</dt>
+          <dd class={`min-w-0 break-words ${mono ? 'figures' : ''}`}>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** One number with its name, for a row of numbers. */
+export function Figure({
+  name,
+  note,
+  children,
+}: {
+  name: string;
+  note?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  return (
+    <div class="min-w-0 border-l border-edge pl-4">
+      <p class="text-sm text-dim">{name}</p>
+      <p class="figures mt-0.5 text-2xl leading-tight">{children}</p>
+      {note && <p class="mt-1 text-sm text-dim">{note}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ChartData } from './plot.ts';
+
+/**
+ * A chart of bars (for days) or lines. The library is loaded when the first chart is shown. A chart
+ * is a picture for screen readers: put the numbers in a table beside it.
+ */
+export function Chart({
+  data,
+  label,
+  kind = 'line',
+  height = 200,
+}: {
+  data: ChartData;
+  label: string;
+  kind?: 'line' | 'bars';
+  /** In pixels. */
+  height?: number;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    let remove = () => {};
+    let isGone = false;
+    import('./plot.ts').then(
+      ({ plot }) => {
+        if (!isGone && place.current) remove = plot(place.current, { data, kind, height });
+      },
+      () => setFailed(true),
+    );
+    return () => {
+      isGone = true;
+      remove();
+    };
+  }, [data, kind, height]);
+  return (
+    <div
+      ref={place}
+      role="img"
+      aria-label={label}
+      style={{ minHeight: `${height}px` }}
+      class="chart w-full min-w-0"
+    >
+      {failed && <p class="text-dim">The chart could not be loaded.</p>}
+    </div>
+  );
+}

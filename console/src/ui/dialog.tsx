@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { asFailure } from '../load.ts';
+import { Button, IconButton } from './button.tsx';
+
+/** A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. */
+export function Dialog({
+  open,
+  onClose,
+  title,
+  children,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  children: ComponentChildren;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [open]);
+  return (
+    <dialog
+      ref={dialog}
+      onClose={onClose}
+      aria-labelledby={id}
+      class="m-auto w-[min(34rem,calc(100vw-2rem))] border border-edge bg-sheet p-6 text-ink sm:p-8"
+    >
+      {open && (
+        <>
+          <div class="mb-4 flex items-start justify-between gap-4">
+            <h2 id={id} class="text-heading">
+              {title}
+            </h2>
+            <IconButton icon="cross" label="Close" onClick={() => dialog.current?.close()} />
+          </div>
+          {children}
+        </>
+      )}
+    </dialog>
+  );
+}
+
+/** Asks before something that can't be undone. An error stays in the dialog. */
+export function Confirm({
+  open,
+  onClose,
+  title,
+  children,
+  action,
+  onConfirm,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  children: ComponentChildren;
+  /** The word on the button, such as "Revoke the key". */
+  action: string;
+  onConfirm: () => Promise<void>;
+}) {
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState('');
+  useEffect(() => setFailure(''), [open]);
+  const confirm = async () => {
+    setBusy(true);
+    setFailure('');
+    await onConfirm().then(onClose, (error) => setFailure(asFailure(error).message));
+    setBusy(false);
+  };
+  return (
+    <Dialog open={open} onClose={onClose} title={title}>
+      <div class="text-dim">{children}</div>
+      <p role="alert" class="mt-3 text-bad empty:hidden">
+        {failure}
+      </p>
+      <div class="mt-7 flex flex-wrap justify-end gap-2.5">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button look="danger" busy={isBusy} onClick={() => void confirm()}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

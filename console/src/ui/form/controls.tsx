@@ -1,0 +1,170 @@
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { FieldFrame, type FieldProps, INPUT } from './field.tsx';
+
+type AreaProps = Omit<JSX.IntrinsicElements['textarea'], 'label' | 'id' | 'class'>;
+
+/** Several lines of text. With `maxLength` it counts. */
+export function TextArea({ label, hint, error, ...area }: FieldProps & AreaProps) {
+  const limit = Number(area.maxLength ?? 0);
+  const beside = limit > 0 ? `${String(area.value ?? '').length} / ${limit}` : undefined;
+  return (
+    <FieldFrame {...{ label, hint, error, beside }}>
+      {(control) => <textarea rows={4} {...area} {...control} class={`${INPUT} py-2.5`} />}
+    </FieldFrame>
+  );
+}
+
+/** One of several values. */
+export interface Choice {
+  value: string;
+  label: string;
+  disabled?: boolean;
+}
+
+interface ChoiceProps extends FieldProps {
+  value: string;
+  choices: Choice[];
+  onChange: (value: string) => void;
+  disabled?: boolean;
+}
+
+/** One of many values, in the browser's own list. */
+export function Select({ label, hint, error, value, choices, onChange, disabled }: ChoiceProps) {
+  return (
+    <FieldFrame {...{ label, hint, error }}>
+      {(control) => (
+        <select
+          {...control}
+          disabled={disabled ?? false}
+          value={value}
+          onChange={(event) => onChange(event.currentTarget.value)}
+          class={`${INPUT} h-[2.625rem]`}
+        >
+          {choices.map((choice) => (
+            <option key={choice.value} value={choice.value} disabled={choice.disabled ?? false}>
+              {choice.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </FieldFrame>
+  );
+}
+
+/** One of a few values, all in sight. They are radio buttons: arrow keys move between them. */
+export function Segments({ label, hint, error, value, choices, onChange, disabled }: ChoiceProps) {
+  const id = useId();
+  return (
+    <fieldset class="grid min-w-0 gap-1.5" disabled={disabled ?? false}>
+      <legend class="mb-1.5 font-medium">{label}</legend>
+      {hint && <p class="text-sm text-dim">{hint}</p>}
+      <div class="flex flex-wrap gap-px">
+        {choices.map((choice) => (
+          <label
+            key={choice.value}
+            class="relative -mr-px inline-flex h-[2.625rem] items-center border border-edge bg-sheet px-3.5 has-checked:z-1 has-checked:border-tungsten has-checked:bg-tungsten has-checked:text-on-tungsten has-disabled:border-line has-disabled:text-dim has-focus-visible:z-2 has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus"
+          >
+            <input
+              type="radio"
+              name={id}
+              value={choice.value}
+              checked={choice.value === value}
+              disabled={choice.disabled ?? false}
+              onChange={() => onChange(choice.value)}
+              class="sr-only"
+            />
+            {choice.label}
+          </label>
+        ))}
+      </div>
+      {error && (
+        <p role="alert" class="text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+/** A whole number between two others, with its value beside the label. */
+export function Range({
+  label,
+  hint,
+  error,
+  value,
+  unit = '',
+  onChange,
+  ...limits
+}: FieldProps & {
+  value: number;
+  min: number;
+  max: number;
+  step?: number;
+  /** Follows the value, such as ` s`. */
+  unit?: string;
+  onChange: (value: number) => void;
+}) {
+  return (
+    <FieldFrame {...{ label, hint, error }} beside={`${value}${unit}`}>
+      {(control) => (
+        <input
+          {...control}
+          {...limits}
+          type="range"
+          value={value}
+          aria-valuetext={`${value}${unit}`}
+          onInput={(event) => onChange(Number(event.currentTarget.value))}
+          class="h-6 w-full accent-tungsten"
+        />
+      )}
+    </FieldFrame>
+  );
+}
+
+/** On or off, with effect at once. */
+export function Switch({
+  label,
+  hint,
+  checked,
+  onChange,
+  disabled = false,
+}: {
+  label: string;
+  hint?: string;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  disabled?: boolean;
+}) {
+  const id = useId();
+  return (
+    <div class="flex items-start gap-3">
+      <span class="relative mt-0.5 inline-flex">
+        <input
+          id={id}
+          type="checkbox"
+          role="switch"
+          checked={checked}
+          disabled={disabled}
+          aria-describedby={hint ? `${id}-hint` : undefined}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+          class="peer h-5 w-9 appearance-none rounded-cut border border-edge bg-sheet checked:border-tungsten checked:bg-tungsten"
+        />
+        <span
+          aria-hidden="true"
+          class="pointer-events-none absolute top-1 left-1 h-3 w-3 bg-edge transition-transform peer-checked:translate-x-4 peer-checked:bg-on-tungsten"
+        />
+      </span>
+      <div>
+        <label for={id} class="font-medium">
+          {label}
+        </label>
+        {hint && (
+          <p id={`${id}-hint`} class="text-sm text-dim">
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  );
+}

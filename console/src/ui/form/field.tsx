@@ -1,0 +1,99 @@
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
+import { useId } from 'preact/hooks';
+
+/** What every control of a form has. */
+export interface FieldProps {
+  label: string;
+  /** Below the label: what to write. */
+  hint?: ComponentChildren;
+  /** Below the control: what is wrong. */
+  error?: string | undefined;
+}
+
+/** The attributes that a control needs to belong to its label, hint and error. */
+export interface ControlProps {
+  id: string;
+  'aria-describedby': string | undefined;
+  'aria-invalid': boolean;
+}
+
+/** A label, a hint, the control and its error. Use `Field` for a plain line of text. */
+export function FieldFrame({
+  label,
+  hint,
+  error,
+  beside,
+  children,
+}: FieldProps & {
+  /** At the right of the label, such as a count. */
+  beside?: ComponentChildren;
+  children: (control: ControlProps) => ComponentChildren;
+}) {
+  const id = useId();
+  const parts = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
+  return (
+    <div class="grid gap-1.5">
+      <div class="flex items-baseline justify-between gap-4">
+        <label for={id} class="font-medium">
+          {label}
+        </label>
+        {beside && <span class="figures text-sm text-dim">{beside}</span>}
+      </div>
+      {hint && (
+        <p id={`${id}-hint`} class="text-sm text-dim">
+          {hint}
+        </p>
+      )}
+      {children({ id, 'aria-describedby': parts || undefined, 'aria-invalid': Boolean(error) })}
+      {error && (
+        <p id={`${id}-error`} role="alert" class="text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The look of a control that takes text. */
+export const INPUT =
+  'w-full rounded-cut border border-edge bg-sheet px-3 text-ink placeholder:text-dim hover:border-ink aria-invalid:border-bad disabled:border-line disabled:bg-well disabled:text-dim';
+
+type InputProps = Pick<
+  InputHTMLAttributes<HTMLInputElement>,
+  | 'autoComplete'
+  | 'autoFocus'
+  | 'disabled'
+  | 'inputMode'
+  | 'max'
+  | 'maxLength'
+  | 'min'
+  | 'minLength'
+  | 'name'
+  | 'onBlur'
+  | 'onChange'
+  | 'onInput'
+  | 'pattern'
+  | 'placeholder'
+  | 'readOnly'
+  | 'required'
+  | 'spellcheck'
+  | 'step'
+  | 'value'
+> &
+  (
+    | { type?: 'text' }
+    | { type: 'email' }
+    | { type: 'url' }
+    | { type: 'search' }
+    | { type: 'number' }
+    | { type: 'date' }
+  );
+
+/** A line of text, a number, a date or a mail address. */
+export function Field({ label, hint, error, ...input }: FieldProps & InputProps) {
+  return (
+    <FieldFrame {...{ label, hint, error }}>
+      {(control) => <input {...input} {...control} class={`${INPUT} h-[2.625rem]`} />}
+    </FieldFrame>
+  );
+}

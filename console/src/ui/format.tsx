@@ -1,0 +1,86 @@
+import { useEffect, useState } from 'preact/hooks';
+
+const NUMBERS = new Intl.NumberFormat('en-US');
+
+/** A whole number with thin groups of three, such as `10 000`. */
+export function formatNumber(value: number): string {
+  return NUMBERS.format(value).replaceAll(',', '\u2009');
+}
+
+/** An amount of credits. `signed` shows a plus or a minus, for movements. */
+export function Credits({
+  value,
+  signed = false,
+  unit = false,
+}: {
+  value: number;
+  signed?: boolean;
+  /** Whether the word follows. */
+  unit?: boolean;
+}) {
+  const sign = value < 0 ? '\u2212' : signed && value > 0 ? '+' : '';
+  return (
+    <span class="whitespace-nowrap">
+      <span class="figures">
+        {sign}
+        {formatNumber(Math.abs(value))}
+      </span>
+      {unit && (value === 1 ? ' credit' : ' credits')}
+    </span>
+  );
+}
+
+/** An amount of money in words, from the smallest unit of its currency. */
+export function formatMoney(minor: number, currency: string): string {
+  const format = new Intl.NumberFormat('en-US', { style: 'currency', currency });
+  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
+  return format.format(minor / 10 ** digits);
+}
+
+/** An amount of money, given in the smallest unit of its currency. */
+export function Money({ minor, currency }: { minor: number; currency: string }) {
+  return <span class="figures whitespace-nowrap">{formatMoney(minor, currency)}</span>;
+}
+
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const ABSOLUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+const DAY_ONLY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
+
+const REFRESH_SECONDS = 30;
+
+/** How long ago, or in how long: `3 minutes ago`. A month away it is the date. */
+export function RelativeTime({ at }: { at: string }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), REFRESH_SECONDS * 1000);
+    return () => clearInterval(timer);
+  }, []);
+  const date = new Date(at);
+  return (
+    <time dateTime={at} title={ABSOLUTE.format(date)} class="whitespace-nowrap">
+      {relative(date, now)}
+    </time>
+  );
+}
+
+function relative(date: Date, now: number): string {
+  const seconds = (date.getTime() - now) / 1000;
+  if (Math.abs(seconds) > 30 * 86_400) return DAY_ONLY.format(date);
+  const step = STEPS.find(([, size]) => Math.abs(seconds) >= size);
+  if (!step) return seconds > 0 ? 'in a moment' : 'just now';
+  return RELATIVE.format(Math.trunc(seconds / step[1]), step[0]);
+}
+
+/** A point in time, to the second, in the reader's time zone. */
+export function DateTime({ at }: { at: string }) {
+  return (
+    <time dateTime={at} class="figures whitespace-nowrap">
+      {ABSOLUTE.format(new Date(at))}
+    </time>
+  );
+}

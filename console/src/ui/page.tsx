@@ -1,0 +1,41 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+/** Names the page in the tab of the browser. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = title === 'Framewright' ? title : `${title} – Framewright`;
+  }, [title]);
+}
+
+/**
+ * A page of the console: its title, one sentence, its buttons, and what is on it. The shell moves
+ * the keyboard's focus to the title when the route has changed.
+ */
+export function Page({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string;
+  lead?: ComponentChildren;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  useTitle(title);
+  return (
+    <div class="mx-auto w-full max-w-[76rem] px-4 pt-9 pb-20 sm:px-8 sm:pt-14">
+      <header class="mb-8 flex flex-wrap items-end justify-between gap-x-8 gap-y-5 sm:mb-11">
+        <div class="max-w-[62ch]">
+          <h1 tabIndex={-1} class="text-title">
+            {title}
+          </h1>
+          {lead && <p class="mt-3 text-lg text-dim">{lead}</p>}
+        </div>
+        {actions && <div class="flex flex-wrap gap-2.5">{actions}</div>}
+      </header>
+      <div class="grid grid-cols-[minmax(0,1fr)] gap-6">{children}</div>
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/**
+ * Plays a video in a frame of its own shape. Signed links change at each read of a task: the first
+ * one stays until it fails, so that a refresh does not restart the video.
+ */
+export function Player({
+  id,
+  src,
+  poster,
+  width,
+  height,
+  label,
+}: {
+  /** Another id is another video. */
+  id: string;
+  src: string;
+  poster?: string | null | undefined;
+  /** In pixels; they only give the shape. */
+  width?: number | undefined;
+  height?: number | undefined;
+  label: string;
+}) {
+  const [kept, setKept] = useState({ id, src });
+  const video = useRef<HTMLVideoElement>(null);
+  useEffect(() => {
+    setKept((before) => (before.id === id ? before : { id, src }));
+  }, [id, src]);
+  const shape = `${width ?? 16} / ${height ?? 9}`;
+  const [firstPoster] = useState(poster);
+  return (
+    <div class="cropped bg-black">
+      {/* biome-ignore lint/a11y/useMediaCaption: generated videos have no captions */}
+      <video
+        ref={video}
+        controls
+        playsInline
+        preload={firstPoster ? 'none' : 'metadata'}
+        poster={firstPoster ?? undefined}
+        src={kept.src}
+        aria-label={label}
+        style={{ aspectRatio: shape }}
+        class="mx-auto block max-h-[72vh] w-full"
+        onError={() => setKept((before) => (before.src === src ? before : { id, src }))}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,96 @@
+import type { ComponentChildren } from 'preact';
+import type { ApiFailure } from '../api.ts';
+import { Button } from './button.tsx';
+import { CopyButton } from './code.tsx';
+
+/** Nothing is here yet: says what to do next. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string;
+  children?: ComponentChildren;
+  action?: ComponentChildren;
+}) {
+  return (
+    <div class="border border-dashed border-edge px-6 py-14 sm:px-12">
+      <p class="text-heading">{title}</p>
+      {children && <div class="mt-2 max-w-[52ch] text-dim">{children}</div>}
+      {action && <div class="mt-6 flex flex-wrap gap-2.5">{action}</div>}
+    </div>
+  );
+}
+
+/** Something could not be loaded: what, whether it helps to try again, and the request's id. */
+export function ErrorState({
+  error,
+  retry,
+  title,
+}: {
+  error: ApiFailure;
+  retry?: (() => void) | undefined;
+  title?: string;
+}) {
+  const heading = title ?? (error.isOffline ? 'No connection' : 'This could not be loaded');
+  return (
+    <div role="alert" class="border border-line border-l-4 border-l-bad bg-sheet px-6 py-7">
+      <p class="text-heading">{heading}</p>
+      <p class="mt-2 max-w-[60ch] text-dim">{error.message}</p>
+      <div class="mt-5 flex flex-wrap items-center gap-x-5 gap-y-3">
+        {retry && (
+          <Button icon="refresh" onClick={retry}>
+            Try again
+          </Button>
+        )}
+        {error.requestId && (
+          <span class="inline-flex items-center text-sm text-dim">
+            Request&nbsp;<span class="figures">{error.requestId}</span>
+            <CopyButton text={error.requestId} label="Copy the request’s id" />
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Lines that stand for a text of the same height. */
+export function Skeleton({ lines = 3 }: { lines?: number }) {
+  return (
+    <div aria-hidden="true" class="grid gap-3">
+      {Array.from({ length: lines }, (_, line) => (
+        <div
+          key={line}
+          class={`blank h-[1.4em] ${line === lines - 1 && lines > 1 ? 'w-3/5' : 'w-full'}`}
+        />
+      ))}
+    </div>
+  );
+}
+
+/**
+ * What a page shows of data that is loaded: its skeleton, its error with a retry, or the data. Data
+ * that was shown stays while it is read again.
+ */
+export function Load<Data>({
+  from,
+  skeleton = <Skeleton />,
+  children,
+}: {
+  from: {
+    data: Data | undefined;
+    error: ApiFailure | undefined;
+    reload: () => Promise<void>;
+  };
+  skeleton?: ComponentChildren;
+  children: (data: Data) => ComponentChildren;
+}) {
+  if (from.data !== undefined) return <>{children(from.data)}</>;
+  if (from.error) return <ErrorState error={from.error} retry={() => void from.reload()} />;
+  return (
+    <div aria-busy="true">
+      <p class="sr-only">Loading</p>
+      {skeleton}
+    </div>
+  );
+}

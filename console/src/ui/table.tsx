@@ -1,0 +1,85 @@
+import type { ComponentChildren } from 'preact';
+import { Button } from './button.tsx';
+
+export interface Column<Row> {
+  /** Empty for a column of buttons. */
+  title: string;
+  cell: (row: Row) => ComponentChildren;
+  /** Numbers stand at the right, in figures of one width. */
+  kind?: 'text' | 'number' | 'mono';
+}
+
+const CELLS = {
+  text: 'text-left',
+  number: 'text-right figures',
+  mono: 'text-left figures',
+} as const;
+
+/**
+ * Rows and columns; on a phone each row becomes a block. The roles are given, because browsers drop
+ * them from a table that is not displayed as one.
+ */
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+}: {
+  /** For screen readers. */
+  caption: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  keyOf: (row: Row) => string | number;
+}) {
+  return (
+    <table role="table" class="stacking w-full border-collapse text-base">
+      <caption class="sr-only">{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map(({ title, kind = 'text' }) => (
+            <th
+              key={title}
+              role="columnheader"
+              scope="col"
+              class={`pr-5 pb-2.5 text-sm font-medium text-dim last:pr-0 ${kind === 'number' ? 'text-right' : 'text-left'}`}
+            >
+              {title === '' ? <span class="sr-only">Actions</span> : title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={keyOf(row)} role="row">
+            {columns.map(({ title, cell, kind = 'text' }) => (
+              <td
+                key={title}
+                role="cell"
+                data-title={title}
+                class={`border-t border-line py-2.5 pr-5 align-baseline last:pr-0 ${CELLS[kind]}`}
+              >
+                {cell(row)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** The button below a list that goes on. */
+export function More({
+  list,
+}: {
+  list: { hasMore: boolean; isLoading: boolean; more: () => Promise<void> };
+}) {
+  if (!list.hasMore) return null;
+  return (
+    <div class="mt-6">
+      <Button busy={list.isLoading} onClick={() => void list.more()}>
+        Show more
+      </Button>
+    </div>
+  );
+}

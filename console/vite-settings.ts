@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import tailwindcss from '@tailwindcss/vite';
+import type { InlineConfig, Plugin } from 'vite';
+
+/**
+ * Sets the theme before the first paint. The content security policy forbids scripts inside the
+ * page, and a module would run after the paint: so this is a classic script of its own.
+ */
+function themeScript(root: string): Plugin {
+  let file = '';
+  return {
+    name: 'theme-script',
+    apply: 'build',
+    async buildStart() {
+      const source = await readFile(path.join(root, 'src/theme-before-paint.js'), 'utf8');
+      file = this.emitFile({ type: 'asset', name: 'theme.js', source });
+    },
+    transformIndexHtml: {
+      order: 'post',
+      handler(html, { bundle = {} }) {
+        const asset = Object.values(bundle).find(({ name }) => name === 'theme.js');
+        if (!asset) throw new Error(`the theme script ${file} is not part of the build`);
+        return html.replace('<!-- theme -->', `<script src="/${asset.fileName}"></script>`);
+      },
+    },
+  };
+}
+
+/** The settings of the build: no file or script is inlined, as the content policy wants it. */
+export function settings({ root, outDir }: { root: string; outDir: string }): InlineConfig {
+  return {
+    ...{ root, configFile: false, logLevel: 'error', envFile: false },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    plugins: [tailwindcss(), themeScript(root)],
+    build: {
+      ...{ outDir, emptyOutDir: false, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+      target: ['chrome123', 'safari17.5', 'firefox120'],
+      reportCompressedSize: false,
+    },
+  };
+}

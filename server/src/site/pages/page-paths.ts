@@ -1,0 +1,35 @@
+/** The paths of the pages, as the router reads them. console/src/routes.ts has the same ones. */
+export const PAGE_PATHS = [
+  '/',
+  '/pricing',
+  '/sign-in',
+  '/kit',
+  '/playground',
+  '/videos',
+  '/videos/:id',
+  '/usage',
+  '/keys',
+  '/credits',
+  '/settings',
+  '/operator',
+  '/operator/*',
+];
+
+/** Paths below these are no pages: what is unknown there gets the error envelope. */
+const APIS =
+  /^\/(api|auth|console|callbacks|media|webhooks|assets|healthz|readyz|openapi\.json)(\/|$)/;
+
+/** Whether an unknown path gets the page that says so: somebody has opened it in a browser. */
+export function isPageNavigation({
+  method,
+  url,
+  accept = '',
+}: {
+  method: string;
+  url: string;
+  accept?: string | undefined;
+}): boolean {
+  const isRead = method === 'GET' || method === 'HEAD';
+  const [path = ''] = url.split('?');
+  return isRead && accept.includes('text/html') && !APIS.test(path);
+}

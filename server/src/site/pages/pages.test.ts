@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { brotliCompressSync } from 'node:zlib';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { openTestApp, type TestApp } from '../../../test/app.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { createApp } from '../../http/app.ts';
+import { pageHeaders } from './headers.ts';
+import { PAGE_PATHS } from './page-paths.ts';
+import { isPageRequest, pageRoutes } from './pages.ts';
+
+const INDEX = '<!doctype html><title>Framewright</title>';
+const SCRIPT = 'export const answer = 42;';
+
+let plain: TestApp;
+let app: FastifyInstance;
+let files: Awaited<ReturnType<typeof temporaryFolder>>;
+
+before(async () => {
+  plain = await openTestApp();
+  files = await temporaryFolder();
+  const folder = files.path;
+  await mkdir(path.join(folder, 'assets'));
+  await writeFile(path.join(folder, 'index.html'), INDEX);
+  await writeFile(path.join(folder, 'favicon.svg'), '<svg/>');
+  await writeFile(path.join(folder, 'assets/page-1a2b.js'), SCRIPT);
+  await writeFile(path.join(folder, 'assets/page-1a2b.js.br'), brotliCompressSync(SCRIPT));
+  app = await createApp({
+    ...plain.deps,
+    site: async (scope) => {
+      const origins = { media: ['https://media.example'], isSecure: true };
+      await scope.register(pageRoutes, { folder, origins });
+    },
+    isPageRequest,
+  });
+});
+
+after(async () => {
+  await app.close();
+  await plain.close();
+  await files[Symbol.asyncDispose]();
+});
+
+/** What a browser asks for when an address is opened. */
+function open(url: string, request: InjectOptions = {}) {
+  return app.inject({ url, headers: { accept: 'text/html,*/*;q=0.8' }, ...request });
+}
+
+test('every page is the same document, which is asked for again each time', async () => {
+  for (const url of PAGE_PATHS.map((known) => known.replace(/[:*].*$/, 'x'))) {
+    const response = await open(url);
+    assert.equal(response.statusCode, 200, url);
+    assert.equal(response.body, INDEX);
+    assert.equal(response.headers['cache-control'], 'no-cache');
+    assert.match(response.headers['content-type'] ?? '', /^text\/html/);
+  }
+});
+
+test('HEAD of a page has its headers and no body', async () => {
+  const response = await open('/sign-in', { method: 'HEAD' });
+  assert.equal(response.statusCode, 200);
+  assert.equal(response.body, '');
+  assert.equal(response.headers['content-length'], String(INDEX.length));
+});
+
+test('the content policy allows our own files, and videos of the named hosts only', async () => {
+  const { headers } = await open('/');
+  const policy = String(headers['content-security-policy']);
+  for (const rule of [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "media-src 'self' blob: https://media.example",
+    "frame-ancestors 'none'",
+  ]) {
+    assert.ok(policy.split('; ').includes(rule), `${rule} in ${policy}`);
+  }
+  assert.doesNotMatch(policy, /unsafe/);
+  assert.equal(headers['strict-transport-security'], 'max-age=31536000');
+  assert.equal(headers['x-content-type-options'], 'nosniff');
+});
+
+test('without https there is no strict transport security', () => {
+  assert.ok(!('strict-transport-security' in pageHeaders({ media: [], isSecure: false })));
+});
+
+test('a hashed file is kept for ever, and sent compressed to who takes it', async () => {
+  const small = await app.inject({
+    url: '/assets/page-1a2b.js',
+    headers: { 'accept-encoding': 'gzip, br' },
+  });
+  assert.equal(small.headers['content-encoding'], 'br');
+  assert.equal(small.headers['cache-control'], 'public, max-age=31536000, immutable');
+  assert.match(String(small.headers['content-type']), /javascript/);
+  assert.match(String(small.headers.vary), /accept-encoding/i);
+  const large = await app.inject({ url: '/assets/page-1a2b.js' });
+  assert.equal(large.headers['content-encoding'], undefined);
+  assert.equal(large.body, SCRIPT);
+});
+
+test('a file without a hash in its name is asked for again', async () => {
+  const response = await app.inject({ url: '/favicon.svg' });
+  assert.equal(response.statusCode, 200);
+  assert.equal(response.headers['cache-control'], 'no-cache');
+});
+
+test('an unknown address in a browser gets the page that says so', async () => {
+  const response = await open('/no/such/page');
+  assert.equal(response.statusCode, 404);
+  assert.equal(response.body, INDEX);
+  assert.match(String(response.headers['content-security-policy']), /default-src 'none'/);
+});
+
+test('unknown paths of the API and of programs get the same error as without a website', async () => {
+  const requests: InjectOptions[] = [
+    { url: '/api/v1/nothing' },
+    { url: '/api/v2/video/generations', headers: { accept: 'text/html' } },
+    { url: '/console/api/nothing', headers: { accept: 'text/html' } },
+    { url: '/assets/gone-1a2b.js', headers: { accept: '*/*' } },
+    { url: '/no/such/page' },
+    { url: '/no/such/page', method: 'POST', headers: { accept: 'text/html' } },
+    { url: '/pricing', method: 'DELETE', headers: { accept: 'text/html' } },
+  ];
+  for (const request of requests) {
+    const [with_, without] = await Promise.all([app.inject(request), plain.app.inject(request)]);
+    assert.equal(with_.statusCode, 404, `${request.method} ${request.url}`);
+    assert.deepEqual(with_.json(), without.json());
+    const shape = ({ headers }: typeof with_) => Object.keys(headers).sort();
+    assert.deepEqual(shape(with_), shape(without));
+  }
+});
+
+test('no path leads out of the folder', async () => {
+  const response = await plain.app.inject({ url: '/..%2f..%2fpackage.json' });
+  for (const url of [
+    '/assets/../../package.json',
+    '/assets/..%2f..%2f..%2fpackage.json',
+    '/assets/%2e%2e/%2e%2e/package.json',
+    '/..%2f..%2fpackage.json',
+    '/assets/..\\..\\package.json',
+    '//etc/passwd',
+    '/assets/page-1a2b.js%00.html',
+  ]) {
+    const refused = await app.inject({ url });
+    assert.equal(refused.statusCode, response.statusCode, url);
+    assert.deepEqual(refused.json(), response.json());
+  }
+});
+
+test('the routes of the server are those of the pages', async () => {
+  const routes = new URL('../../../../console/src/routes.ts', import.meta.url);
+  const text = await readFile(routes, 'utf8');
+  const paths = [...text.matchAll(/path: '([^']+)'/g)].map(([, found = '']) => found);
+  assert.deepEqual(paths.sort(), [...PAGE_PATHS].sort());
+});
+
+test('the pages are not in the OpenAPI document', async () => {
+  const { paths } = (await app.inject({ url: '/openapi.json' })).json();
+  assert.ok(Object.keys(paths).every((known) => known.startsWith('/api/') || !known.includes('.')));
+  for (const url of PAGE_PATHS) assert.ok(!(url in paths), url);
+});

@@ -1,0 +1,42 @@
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type PageOrigins, pageHeaders } from './headers.ts';
+import { isPageNavigation, PAGE_PATHS } from './page-paths.ts';
+
+export interface PagesDeps {
+  /** The folder of the built pages: `index.html`, and `assets/` with a hash in each name. */
+  folder: string;
+  origins: PageOrigins;
+}
+
+const YEAR_SECONDS = 31_536_000;
+
+/**
+ * GET and HEAD of the pages and of their files, compressed where the browser takes it. Each page is
+ * the same document, which is asked for again each time; the files beside it never change.
+ */
+export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise<void> {
+  const headers = pageHeaders(deps.origins);
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.headers(headers);
+  });
+  await app.register(fastifyStatic, {
+    ...{ root: deps.folder, wildcard: false, index: false, preCompressed: true },
+    globIgnore: ['index.html*', '**/*.{br,gz}'],
+    cacheControl: false,
+    setHeaders(reply, path) {
+      const isHashed = path.includes('/assets/');
+      const caching = isHashed ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache';
+      reply.header('cache-control', caching);
+    },
+  });
+  const schema = { hide: true };
+  const handler = (_request: FastifyRequest, reply: FastifyReply) => reply.sendFile('index.html');
+  for (const url of PAGE_PATHS) app.get(url, { schema }, handler);
+  app.setNotFoundHandler((_request, reply) => reply.code(404).sendFile('index.html'));
+}
+
+/** Whether a request without a route gets the pages' own answer. */
+export function isPageRequest({ method, url, headers }: FastifyRequest): boolean {
+  return isPageNavigation({ method, url, accept: headers.accept });
+}

@@ -162,7 +162,8 @@ test('each API key has its own window', async () => {
 
 test('a key gets 401 from its expiry on, by the clock of the database', async () => {
   const { accountId } = await makeCustomer(db, 0);
-  const { secret, keyId } = await createKey(db, { accountId, expiresAt: '2030-01-01T00:01:00Z' });
+  const expiresAt = new Date('2030-01-01T00:01:00Z');
+  const { secret, keyId } = await createKey(db, { accountId, expiresAt });
   await freezeClock(db, 59.999);
   assert.equal((await ask(secret)).caller.keyId, keyId);
   await freezeClock(db, 60);

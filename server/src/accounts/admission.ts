@@ -28,6 +28,8 @@ export interface CallerRead {
 export interface Caller {
   accountId: string;
   keyId: string;
+  /** Whether the key has a monthly spending cap. */
+  hasCap: boolean;
   surface: string;
 }
 
@@ -96,7 +98,8 @@ export function openAdmission<Row extends object>(
         throw invalidKey();
       }
       if (!row.admitted) throw gate.limit(secretHash, await passesAt(gate, row.key_id));
-      return { caller: { accountId: row.account_id, keyId: row.key_id, surface }, row };
+      const { account_id: accountId, key_id: keyId, has_cap: hasCap } = row;
+      return { caller: { accountId, keyId, hasCap, surface }, row };
     });
   };
 }
@@ -113,7 +116,8 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
   return statement(
     name,
     `with caller as (
-       select batched.ordinal, batched.surface, batched.argument, k.id as key_id, k.account_id
+       select batched.ordinal, batched.surface, batched.argument, k.id as key_id, k.account_id,
+         k.monthly_cap is not null as has_cap
        from unnest($1::bytea[], $2::text[], $3::text[])
          with ordinality as batched (secret_hash, surface, argument, ordinal)
        join api_keys k on k.secret_hash = batched.secret_hash
@@ -125,7 +129,7 @@ function admittingStatement(name: string, read?: CallerRead): Statement {
        REQUESTS_PER_WINDOW,
        WINDOW_SECONDS,
      )})
-     select caller.ordinal::int as ordinal, caller.key_id, caller.account_id,
+     select caller.ordinal::int as ordinal, caller.key_id, caller.account_id, caller.has_cap,
        admitted.key_id is not null as admitted ${read ? `, ${read.columns}` : ''}
      from caller left join admitted on admitted.key_id = caller.key_id ${read?.joins ?? ''}`,
   );
@@ -145,6 +149,7 @@ type ResultRow<Row> = Row & {
   ordinal: number;
   key_id: string;
   account_id: string;
+  has_cap: boolean;
   admitted: boolean;
 };
 

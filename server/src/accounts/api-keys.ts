@@ -3,7 +3,6 @@ import { crc32 } from 'node:zlib';
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { newId, randomBase62, toBase62 } from '../kernel/ids.ts';
-import { readIsoTime } from '../kernel/iso-time.ts';
 
 const PREFIX = 'fw_live_';
 const RANDOM_LENGTH = 32;
@@ -36,30 +35,28 @@ export function hashSecret(secret: string): Buffer {
 
 const INSERT = namedStatement(
   'key_insert',
-  ['id', 'accountId', 'name', 'secretHash', 'expiresAt'],
-  `insert into api_keys (id, account_id, name, secret_hash, expires_at)
-   values (:id, :accountId, :name, :secretHash, :expiresAt)`,
+  ['id', 'accountId', 'name', 'secretHash', 'expiresAt', 'monthlyCap'],
+  `insert into api_keys (id, account_id, name, secret_hash, expires_at, monthly_cap)
+   values (:id, :accountId, :name, :secretHash, :expiresAt, :monthlyCap)`,
 );
+
+export interface NewKey {
+  accountId: string;
+  name?: string | undefined;
+  /** From then on, requests with the key get 401. */
+  expiresAt?: Date | undefined;
+  /** Credits of a calendar month (UTC) that its creates may spend: not below zero. */
+  monthlyCap?: number | undefined;
+}
 
 /**
  * Creates an API key.
- * @param key.expiresAt an ISO 8601 time, UTC if it names no zone; from then on, requests with the
- *   key get 401
- * @returns its id, when it expires, and its secret: only the hash is stored, so it can't be shown
- *   again
- * @throws UsageError if `expiresAt` is not an ISO 8601 time
+ * @returns its id and its secret: only the hash is stored, so it can't be shown again
  */
 export async function createKey(
   db: Queryable,
-  key: { accountId: string; name?: string | undefined; expiresAt?: string | undefined },
-): Promise<{ keyId: string; secret: string; expiresAt: Date | null }> {
-  const expiresAt = key.expiresAt === undefined ? null : readIsoTime(key.expiresAt);
-  if (expiresAt === undefined) {
-    throw new UsageError(
-      '--expires-at must be an ISO 8601 time, for example 2030-01-31T00:00:00Z; ' +
-        'without a zone it is UTC',
-    );
-  }
+  key: NewKey,
+): Promise<{ keyId: string; secret: string }> {
   const keyId = newId('apiKey');
   const secret = newSecret();
   const values = INSERT.values({
@@ -67,10 +64,44 @@ export async function createKey(
     accountId: key.accountId,
     name: key.name ?? null,
     secretHash: hashSecret(secret),
-    expiresAt,
+    expiresAt: key.expiresAt ?? null,
+    monthlyCap: key.monthlyCap ?? null,
   });
   await db.query(INSERT, values);
-  return { keyId, secret, expiresAt };
+  return { keyId, secret };
+}
+
+const UPDATE = namedStatement(
+  'key_update',
+  ['id', 'setsName', 'name', 'setsCap', 'monthlyCap'],
+  `update api_keys set name = case when :setsName then :name else name end,
+     monthly_cap = case when :setsCap then :monthlyCap::bigint else monthly_cap end
+   where id = :id and (:setsName and name is distinct from :name
+     or :setsCap and monthly_cap is distinct from :monthlyCap::bigint)
+   returning id`,
+);
+
+/**
+ * Changes the name or the spending cap of a key, or both; null removes it. The next create obeys
+ * the new cap.
+ * @returns false if nothing differed
+ * @throws UsageError if no key has this id
+ */
+export async function updateKey(
+  db: Queryable,
+  id: string,
+  {
+    name,
+    monthlyCap,
+  }: { name?: string | null | undefined; monthlyCap?: number | null | undefined },
+): Promise<boolean> {
+  const values = UPDATE.values({
+    ...{ id, setsName: name !== undefined, name: name ?? null },
+    ...{ setsCap: monthlyCap !== undefined, monthlyCap: monthlyCap ?? null },
+  });
+  if ((await db.query(UPDATE, values)).length > 0) return true;
+  await requireKey(db, id);
+  return false;
 }
 
 const REVOKE = statement(
@@ -88,7 +119,12 @@ const EXISTS = statement('key_exists', 'select from api_keys where id = $1');
  */
 export async function revokeKey(db: Queryable, keyId: string): Promise<boolean> {
   if ((await db.query(REVOKE, [keyId])).length > 0) return true;
-  if ((await db.query(EXISTS, [keyId])).length > 0) return false;
+  await requireKey(db, keyId);
+  return false;
+}
+
+async function requireKey(db: Queryable, keyId: string): Promise<void> {
+  if ((await db.query(EXISTS, [keyId])).length > 0) return;
   throw new UsageError(`no API key has the id ${JSON.stringify(keyId)}`);
 }
 
@@ -113,12 +149,20 @@ export interface KeyListing {
   created_at: Date;
   expires_at: Date | null;
   revoked_at: Date | null;
+  /** Credits of a calendar month (UTC). */
+  monthly_cap: number | null;
+  /** Of its last admitted request; known a minute later. */
+  last_used_at: Date | null;
+  /** The network of that request's address, such as 203.0.113.0/24. */
+  last_used_address: string | null;
 }
 
 const LIST = statement(
   'key_list',
-  `select id as key_id, name, created_at, expires_at, revoked_at
-   from api_keys where account_id = $1 order by created_at`,
+  `select id as key_id, name, created_at, expires_at, revoked_at, monthly_cap, last_used_at,
+     last_used_address
+   from api_keys left join api_key_uses on api_key_id = id
+   where account_id = $1 order by created_at, id`,
 );
 
 /** All API keys of an account, also the revoked ones, without their secrets. */

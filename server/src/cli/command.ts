@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
+import { readIsoTime } from '../kernel/iso-time.ts';
 import type { Action } from '../operator/actions.ts';
 
 /** Which rows of a list a command prints. */
@@ -49,4 +50,19 @@ export function requiredOption(options: Arguments['options'], name: string): str
   const value = options[name]?.trim();
   if (!value) throw new UsageError(`--${name} is required`);
   return value;
+}
+
+/**
+ * The time of an option; undefined without the option.
+ * @throws UsageError when it is not an ISO 8601 time
+ */
+export function readTime(options: Arguments['options'], name: string): Date | undefined {
+  const text = options[name];
+  if (text === undefined) return undefined;
+  const time = readIsoTime(text);
+  if (time) return time;
+  throw new UsageError(
+    `--${name} must be an ISO 8601 time, for example 2030-01-31T00:00:00Z; ` +
+      'without a zone it is UTC',
+  );
 }

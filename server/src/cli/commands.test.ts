@@ -81,18 +81,48 @@ test('a clawback takes credits back once, records a debt and who did it', async 
   assert.deepEqual(recorded, [{ target: account_id, reason: 'chargeback' }]);
 });
 
-test('keys are created with name and expiry, listed without their secrets, and revoked', async () => {
+test('keys are created with name, expiry and cap, listed without secrets, and revoked', async () => {
   const created = await does(
-    'keys create ada@example.com --name ci --expires-at 2031-01-31T00:00:00',
+    'keys create ada@example.com --name ci --expires-at 2031-01-31T00:00:00 --monthly-cap 900',
   );
-  assert.deepEqual(Object.keys(created), ['key_id', 'secret', 'expires_at']);
+  assert.deepEqual(Object.keys(created), ['key_id', 'secret', 'expires_at', 'monthly_cap']);
   assert.equal(created.expires_at, '2031-01-31T00:00:00.000Z');
+  assert.equal(created.monthly_cap, 900);
   assert.equal((await does(`keys revoke ${created.key_id}`)).revoked, true);
   const list = await does('keys list ada@example.com');
   assert.ok(!JSON.stringify(list).includes(created.secret));
   assert.equal(list[0].name, 'ci');
   assert.equal(list[0].expires_at, '2031-01-31T00:00:00.000Z');
   assert.ok(list[0].revoked_at);
+});
+
+test('a key is renamed, and its cap changed and removed, with a record of each change', async () => {
+  await does('accounts create cap@example.com');
+  const { key_id: id } = await does('keys create cap@example.com --monthly-cap 5');
+  const listed = async () => (await does('keys list cap@example.com'))[0];
+  assert.equal((await does(`keys update ${id} --name build`)).changed, true);
+  assert.equal((await does(`keys update ${id} --monthly-cap 0`)).changed, true);
+  assert.equal((await does(`keys update ${id} --monthly-cap 0`)).changed, false);
+  const { name, monthly_cap, spent_this_month, last_used_at } = await listed();
+  assert.deepEqual(
+    { name, monthly_cap, spent_this_month, last_used_at },
+    {
+      ...{ name: 'build', monthly_cap: 0 },
+      ...{ spent_this_month: 0, last_used_at: null },
+    },
+  );
+  await does(`keys update ${id} --monthly-cap none`);
+  assert.equal((await listed()).monthly_cap, null);
+  const actions = await does(`actions list --target ${id}`);
+  assert.deepEqual(
+    actions.map((action: { details: object }) => action.details),
+    [
+      { monthlyCap: null },
+      { monthlyCap: 0 },
+      { name: 'build' },
+      { account: (await does('accounts show cap@example.com')).account_id },
+    ],
+  );
 });
 
 test('an account is disabled by its e-mail address or its id', async () => {
@@ -142,6 +172,9 @@ const MISTAKES = [
   'keys create ada@example.com --expires-at tomorrow',
   'keys create ada@example.com --expires-at 2031-02-30',
   'keys create ada@example.com --expires-at 2020-01-01',
+  'keys create ada@example.com --monthly-cap -5',
+  'keys create ada@example.com --monthly-cap many',
+  'keys update key_unknown --name x',
   'keys revoke key_unknown',
   'keys list ada@example.com --all',
   'tasks show task_unknown',

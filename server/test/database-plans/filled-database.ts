@@ -13,13 +13,14 @@ const ACCOUNTS = 200;
 // submitted and one is to be ingested.
 const TASKS = `
   insert into tasks (id, account_id, surface, idempotency_key, phase, held_cause, request, seed,
-    credits, price_version, provider, wait_until, announced_at, accepted_at, due_at,
+    api_key_id, credits, price_version, provider, wait_until, announced_at, accepted_at, due_at,
     output_object_id, error_code, created_at, updated_at)
   select 'task_' || id, 'acc_' || n % ${ACCOUNTS}, 'api', 'key-' || id, phase,
     case when phase = 'held' then case when n % 2 = 0 then 'acceptance' else 'outcome' end end,
     jsonb_build_object('mode', case when phase = 'reserved' then 'image-to-video'
       else 'text-to-video' end, 'model', 'video-2.0-fast', 'prompt', repeat('a lighthouse ', 10)),
-    n, 250, 1, 'local', at, at, case when phase <> 'submitting' then at end,
+    n, 'key_acc_' || n % ${ACCOUNTS}, 250, 1, 'local', at, at,
+    case when phase <> 'submitting' then at end,
     case when n > $1::int then clock_now() + n % 600 * interval '1 second' + interval '1 hour' end,
     case when phase = 'completed' then 'obj_' || id end,
     case when phase = 'failed' then 'provider_failed' end, at, at
@@ -69,9 +70,9 @@ const REST = {
    select id, source, jsonb_build_object('job', 'job-' || task_id, 'verified', true), md5(id)
    from attempts, unnest(array['callback', 'sender']) source`,
   archive: `insert into archived_tasks (id, account_id, phase, credits, provider, job_id, output_object_id,
-     record)
+     api_key_id, created_at, record)
    select 'old_' || id, account_id, phase, credits, provider, 'old-job-' || id, 'old_obj_' || id,
-     jsonb_build_object('task', to_jsonb(tasks)) from tasks where phase = 'completed'`,
+     api_key_id, created_at, jsonb_build_object('task', to_jsonb(tasks)) from tasks where phase = 'completed'`,
 };
 
 const TABLES = {

@@ -1,14 +1,13 @@
 import { findAccount } from '../../accounts/accounts.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { readIsoTime } from '../../kernel/iso-time.ts';
 import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/account-statement.ts';
 import { clawBack } from '../../ledger/debts.ts';
 import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
 import { readBalances, readOverview } from '../../ledger/overview.ts';
 import type { CreditKind } from '../../ledger/transfer.ts';
 import { recordAction } from '../../operator/actions.ts';
-import { type Arguments, type Command, requiredOption } from '../command.ts';
+import { type Arguments, type Command, readTime, requiredOption } from '../command.ts';
 import { RowStream } from '../row-stream.ts';
 
 export const CREDIT_COMMANDS: readonly Command[] = [
@@ -85,14 +84,6 @@ async function statementOf(db: Database, { words: [account = ''], options }: Arg
   const isCsv = options.csv !== undefined;
   const rows = { name: 'movements', columns: MOVEMENT_COLUMNS, rows: movements, isCsv };
   return new RowStream(rows, () => ({ account_id: accountId, totals: totals() }));
-}
-
-function readTime(options: Arguments['options'], name: string): Date | undefined {
-  const text = options[name];
-  if (text === undefined) return undefined;
-  const time = readIsoTime(text);
-  if (time) return time;
-  throw new UsageError(`--${name} must be an ISO 8601 time, for example 2030-01-31T00:00:00Z`);
 }
 
 async function takeBack(db: Database, { words, options, action }: Arguments) {

@@ -67,7 +67,7 @@ test('the bearer scheme is case-insensitive', async () => {
 test('a revoked, expired or disabled key gets 401 from the next request on', async () => {
   const { db } = api.database;
   const { accountId, keyId, secret } = await makeCustomer(db, 0);
-  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const expiresAt = new Date(Date.now() + 3_600_000);
   const expiring = await createKey(db, { accountId, expiresAt });
   const lasting = await createKey(db, { accountId });
   const statuses = async () => {

@@ -129,10 +129,11 @@ function bindingOf(request: FastifyRequest): Binding {
   requireJsonType(request.headers['content-type']);
   const idempotencyKey = keyOf(request);
   if (!KEY_SHAPE.test(idempotencyKey)) throw badKey(idempotencyKey);
-  const { accountId, surface } = callerOf(request);
+  const { accountId, surface, keyId, hasCap } = callerOf(request);
   const fingerprint = fingerprintOf(request.body as Json);
   const traceparent = spanOf(request)?.traceparent;
-  return { accountId, surface, idempotencyKey, fingerprint, traceparent };
+  const apiKey = { id: keyId, hasCap };
+  return { accountId, surface, idempotencyKey, fingerprint, apiKey, traceparent };
 }
 
 /** Joins the request with its task, for those who read the log or the trace. */

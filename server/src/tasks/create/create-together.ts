@@ -27,8 +27,8 @@ const BUSY =
  * Makes a function that does the same as {@link createTask}. Creates that arrive together share a
  * transaction (decisions/0020): first their keys are bound, then their balances are locked. Each
  * create is decided as if they had come one after the other. A create that needs more than that,
- * because its key is known or its balance must be brought up to date, is left to
- * {@link createTask}.
+ * because its key is known, its balance must be brought up to date or its API key has a spending
+ * cap, is left to {@link createTask}.
  */
 export function openCreates(deps: CreateDeps): (order: Order) => Promise<Created> {
   const create = batch<Order, Outcome>({
@@ -41,6 +41,7 @@ export function openCreates(deps: CreateDeps): (order: Order) => Promise<Created
     work: (orders) => createTogether(deps, orders),
   });
   return async (order) => {
+    if (order.binding.apiKey?.hasCap) return createTask(deps, order);
     const outcome = await create(order).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // The transaction may have committed.

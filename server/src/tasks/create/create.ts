@@ -13,6 +13,7 @@ import type { WakeUps } from '../../wake-ups/wake-ups.ts';
 import { readTasks, type Task } from '../task.ts';
 import { announce } from './announce.ts';
 import { insertTasks, newTask, wakeUpFor } from './insert.ts';
+import { requireBelowCap } from './key-cap.ts';
 import type { Binding, Order } from './order.ts';
 
 export interface CreateDeps {
@@ -111,11 +112,12 @@ async function readKey(db: Queryable, { accountId, surface, idempotencyKey }: Bi
 
 async function reserveAndInsert(deps: CreateDeps, order: Order): Promise<Task | undefined> {
   const { binding, price } = order;
-  const { accountId } = binding;
+  const { accountId, apiKey } = binding;
   const row = newTask(order);
   const { id } = row;
   const task = await deps.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
+    if (apiKey?.hasCap) await requireBelowCap(tx, apiKey.id, price.credits);
     const [, [inserted]] = await together(
       reserve(tx, { accountId, taskId: id, credits: price.credits }),
       insertTasks(tx, deps, [row]),

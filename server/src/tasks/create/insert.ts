@@ -38,20 +38,21 @@ const INSERT = namedStatement(
     'credits',
     'priceVersions',
     'traceparents',
+    'apiKeyIds',
     'provider',
     'waitSeconds',
   ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
-     price_version, provider, traceparent, wait_until, announced_at, due_at)
+     price_version, provider, traceparent, api_key_id, wait_until, announced_at, due_at)
    select id, account_id, surface, idempotency_key, 'reserved', request::jsonb, seed, credits,
-     price_version, :provider, traceparent,
+     price_version, :provider, traceparent, api_key_id,
      clock_now() + :waitSeconds::float8 * interval '1 second',
      case when :waitSeconds = 0 then clock_now() end, clock_now()
    from unnest(:ids::text[], :accountIds::text[], :surfaces::text[], :idempotencyKeys::text[],
        :requests::text[], :seeds::bigint[], :credits::integer[], :priceVersions::integer[],
-       :traceparents::text[])
+       :traceparents::text[], :apiKeyIds::text[])
      as created (id, account_id, surface, idempotency_key, request, seed, credits, price_version,
-       traceparent)
+       traceparent, api_key_id)
    returning ${TASK_COLUMNS}`,
 );
 
@@ -74,6 +75,7 @@ export async function insertTasks(
     credits: tasks.map(({ price }) => price.credits),
     priceVersions: tasks.map(({ price }) => price.version),
     traceparents: tasks.map(({ binding }) => binding.traceparent ?? null),
+    apiKeyIds: tasks.map(({ binding }) => binding.apiKey?.id ?? null),
     provider: providerName,
     waitSeconds: createWaitSeconds,
   });

@@ -1,5 +1,6 @@
 import type { Price } from '../../catalog/price.ts';
 import type { GenerationRequest } from '../../catalog/request.ts';
+import type { CreatingKey } from './key-cap.ts';
 
 /** An Idempotency-Key, its account and surface, and the fingerprint of its request. */
 export interface Binding {
@@ -8,6 +9,8 @@ export interface Binding {
   surface: string;
   idempotencyKey: string;
   fingerprint: Buffer;
+  /** Undefined for a task of the website. */
+  apiKey?: CreatingKey | undefined;
   /** The trace context of the request; the spans of the task's steps belong to its trace. */
   traceparent?: string | undefined;
 }

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { makeCustomer } from '../../../test/customer.ts';
+import { freezeClock } from '../../../test/frozen-clock.ts';
+import {
+  bindingFor,
+  claimTask,
+  openTaskFixture,
+  orderFor,
+  PRICE,
+  REQUEST,
+  sql,
+  type TaskFixture,
+} from '../../../test/task-fixtures.ts';
+import { createKey, revokeAllKeys, updateKey } from '../../accounts/api-keys.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { archiveTasks } from '../../operator/archive.ts';
+import { moveNow } from '../transitions.ts';
+import { openCreates } from './create-together.ts';
+import { spentThisMonth } from './key-cap.ts';
+
+let fixture: TaskFixture;
+
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.closeAudited());
+
+/** A customer with many credits, and a key of it with this cap. */
+async function keyWithCap(monthlyCap: number | undefined) {
+  const { accountId } = await makeCustomer(fixture.db, 100_000);
+  const { keyId } = await createKey(fixture.db, { accountId, monthlyCap });
+  return { accountId, keyId };
+}
+
+interface Key {
+  accountId: string;
+  keyId: string;
+  /** As it was read at the admission. */
+  hasCap?: boolean;
+}
+
+/** Creates as a process does. @returns the id of the task, or the error */
+function creating() {
+  const create = openCreates(fixture.deps);
+  return async ({ accountId, keyId, hasCap = true }: Key, credits = PRICE.credits) => {
+    const binding = { ...bindingFor(accountId), apiKey: { id: keyId, hasCap } };
+    const order = orderFor(binding, REQUEST, { ...PRICE, credits });
+    return create(order).then(
+      ({ task }) => task.id,
+      (error: unknown) => {
+        if (error instanceof ApiError) return error;
+        throw error;
+      },
+    );
+  };
+}
+
+async function spent({ keyId }: Key): Promise<number | undefined> {
+  return (await spentThisMonth(fixture.db, [keyId])).get(keyId);
+}
+
+async function refund(taskId: string): Promise<void> {
+  const error = { code: 'provider_unavailable', message: 'No provider took it.' } as const;
+  await moveNow(fixture.db, await claimTask(fixture.db, taskId), {
+    to: 'failed',
+    changes: { error },
+    cause: {},
+  });
+}
+
+test('parallel creates of several processes never exceed a cap, and refunds free it', async () => {
+  const history = fc.record({
+    cap: fc.integer({ min: 0, max: 2000 }),
+    prices: fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 10 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(history, async ({ cap, prices }) => {
+      const key = await keyWithCap(cap);
+      const processes = [creating(), creating()];
+      const send = async (credits: number, i: number) => ({
+        credits,
+        result: await processes[i % 2]?.(key, credits),
+      });
+      const sent = await Promise.all(prices.map(send));
+      const accepted = sent.filter(({ result }) => typeof result === 'string');
+      const total = accepted.reduce((sum, { credits }) => sum + credits, 0);
+      assert.equal(await spent(key), total);
+      assert.ok(total <= cap);
+      for (const { credits, result } of sent) {
+        if (typeof result === 'string') continue;
+        assert.equal(result?.code, 'insufficient_credits');
+        const { used, ...rest } = result?.details ?? {};
+        assert.deepEqual(rest, {
+          reason: 'key_cap',
+          required_credits: credits,
+          monthly_cap: cap,
+        });
+        assert.ok(Number(used) + credits > cap && Number(used) <= total);
+      }
+      for (const { result } of accepted) await refund(String(result));
+      assert.equal(await spent(key), 0);
+    }),
+    { numRuns: 12 },
+  );
+});
+
+test('a cap that is set, lowered or removed counts from the next create on', async () => {
+  const create = creating();
+  const key = await keyWithCap(undefined);
+  const status = async (hasCap: boolean) => {
+    const result = await create({ ...key, hasCap });
+    return typeof result === 'string' ? 'created' : result.details;
+  };
+  assert.equal(await status(false), 'created');
+  await updateKey(fixture.db, key.keyId, { monthlyCap: 2 * PRICE.credits });
+  assert.equal(await status(true), 'created', 'what was spent before counts');
+  const details = { reason: 'key_cap', required_credits: PRICE.credits };
+  const used = 2 * PRICE.credits;
+  assert.deepEqual(await status(true), { ...details, monthly_cap: used, used });
+  await updateKey(fixture.db, key.keyId, { monthlyCap: 3 * PRICE.credits });
+  assert.equal(await status(true), 'created');
+  await updateKey(fixture.db, key.keyId, { monthlyCap: 0 });
+  assert.deepEqual(await status(true), { ...details, monthly_cap: 0, used: 3 * PRICE.credits });
+  await updateKey(fixture.db, key.keyId, { monthlyCap: null });
+  assert.equal(await status(true), 'created', 'the admission was before the change');
+});
+
+test('a cap is of one key, and a refused create leaves no key and no credits behind', async () => {
+  const create = creating();
+  const key = await keyWithCap(PRICE.credits);
+  const other = { ...key, keyId: (await createKey(fixture.db, key)).keyId, hasCap: false };
+  assert.equal(typeof (await create(key)), 'string');
+  assert.ok((await create(key)) instanceof ApiError);
+  assert.equal(typeof (await create(other)), 'string');
+  const [counts] = await sql(
+    fixture.db,
+    `select (select count(*)::int from idempotency_keys where account_id = $1) as keys,
+       (select reserved from ledger_balances where account_id = $1 and kind = 'paid') as reserved`,
+    [key.accountId],
+  );
+  assert.deepEqual(counts, { keys: 2, reserved: 2 * PRICE.credits });
+});
+
+test('creates of a key are revoked in between: neither waits for ever', async () => {
+  const create = creating();
+  const key = await keyWithCap(100 * PRICE.credits);
+  const creates = Array.from({ length: 5 }, () => create(key));
+  const [revoked] = await revokeAllKeys(fixture.db, key.accountId);
+  assert.ok(revoked);
+  for (const result of await Promise.all(creates)) assert.equal(typeof result, 'string');
+});
+
+test('a month begins at midnight UTC, and archived tasks of it count', async () => {
+  const own = await openTaskFixture();
+  try {
+    const { db } = own;
+    const { accountId } = await makeCustomer(db, 10 * PRICE.credits);
+    const { keyId } = await createKey(db, { accountId, monthlyCap: PRICE.credits });
+    const create = openCreates(own.deps);
+    const apiKey = { id: keyId, hasCap: true };
+    const order = () => orderFor({ ...bindingFor(accountId), apiKey });
+    const used = async () => (await spentThisMonth(db, [keyId])).get(keyId);
+    await freezeClock(db, 0); // 2030-01-01T00:00:00Z
+    const { task } = await create(order());
+    await assert.rejects(create(order()), { code: 'insufficient_credits' });
+    await endLongAgo(own, task.id);
+    const action = { command: 'tasks archive', actor: 'test', reason: 'test' };
+    const moved = await archiveTasks(db, action, { days: 7 });
+    assert.equal(moved.archived, 1);
+    assert.equal(await used(), PRICE.credits, 'still the same month');
+    await assert.rejects(create(order()), { code: 'insufficient_credits' });
+    await freezeClock(db, 31 * 24 * 3600); // 2030-02-01T00:00:00Z
+    assert.equal(await used(), 0);
+    await create(order());
+  } finally {
+    await own.close();
+  }
+});
+
+/** Completes a task as of the first of the month, its video deleted, and sets the clock to the 20th. */
+async function endLongAgo({ db }: TaskFixture, taskId: string): Promise<void> {
+  await sql(
+    db,
+    `insert into objects (id, task_id, role, state, media_type, delete_after)
+     values ('obj_' || $1::text, $1, 'output', 'deleted', 'video/mp4', clock_now())`,
+    [taskId],
+  );
+  await sql(
+    db,
+    `update tasks set phase = 'completed', due_at = null, output_object_id = 'obj_' || id
+     where id = $1`,
+    [taskId],
+  );
+  await freezeClock(db, 19 * 24 * 3600);
+}

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { forgetFutureRequests } from './accounts/admission.ts';
+import { followKeyUsage } from './accounts/key-usage.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
@@ -166,6 +167,8 @@ async function listenForClients(
 ): Promise<string> {
   const { db, wakeUps, storage, links, log, metrics, providers, publicUrl } = shared;
   const waiting = createWaiting({ db, log });
+  const keyUsage = followKeyUsage({ db, log });
+  closers.push(() => keyUsage.stop());
   let isDraining = false;
   const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);
@@ -185,6 +188,7 @@ async function listenForClients(
     isDraining: () => isDraining,
     onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,
+    onAdmitted: keyUsage.note,
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   closers.push(async () => {

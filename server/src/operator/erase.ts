@@ -111,6 +111,11 @@ const ERASE_ACCOUNT = [
     `update api_keys set name = null, revoked_at = coalesce(revoked_at, clock_now())
      where account_id = $1`,
   ),
+  statement(
+    'erase_key_addresses',
+    `update api_key_uses set last_used_address = null
+     where api_key_id = any(array(select id from api_keys where account_id = $1))`,
+  ),
   // The fingerprint is a hash of the request: a short prompt could be guessed.
   statement(
     'erase_fingerprints',
@@ -119,10 +124,11 @@ const ERASE_ACCOUNT = [
 ];
 
 /**
- * Removes the personal data of a disabled account for good: its e-mail address, the names of its
- * keys, the prompts and URLs of its tasks, and its files. Its credits, transfers and the ids,
- * prices and times of its tasks stay. Archived tasks are erased after the others, so that a task
- * that is archived meanwhile is not left out. An interrupted run is continued by the next one.
+ * Removes the personal data of a disabled account for good: its e-mail address, the names and last
+ * addresses of its keys, the prompts and URLs of its tasks, and its files. Its credits, transfers
+ * and the ids, prices and times of its tasks stay. Archived tasks are erased after the others, so
+ * that a task that is archived meanwhile is not left out. An interrupted run is continued by the
+ * next one.
  * @returns changed: false when it was erased before
  * @throws UsageError when the account is not disabled for a minute, or has live tasks
  */

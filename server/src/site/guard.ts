@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { rateKeyOf } from '../accounts/client-network.ts';
 import { countRequest, type RateLimit } from '../accounts/rate-window.ts';
 import type { Database } from '../database/database.ts';
 import { noSuchPath } from '../http/errors.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { findSession } from '../sign-in/sessions.ts';
-import { rateKeyOf } from './client-network.ts';
 import { readCookie, SESSION_COOKIE } from './cookies.ts';
 import { requireOwnOrigin } from './origin.ts';
 import type { SignedIn } from './route.ts';

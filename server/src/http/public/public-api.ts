@@ -7,7 +7,10 @@ import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
 import { getCredits } from './get-credits.ts';
 import { getTask } from './get-task.ts';
 
-export type PublicApiDeps = Omit<CreateGenerationDeps, 'gate'>;
+export type PublicApiDeps = Omit<CreateGenerationDeps, 'gate'> & {
+  /** Called for each request that was admitted, with the address that it came from. */
+  onAdmitted?: ((keyId: string, address: string) => void) | undefined;
+};
 
 /** The path prefix of the versioned API, and the surface of its tasks (C20). */
 export const PUBLIC_API = { prefix: '/api/v1', surface: 'api' } as const;
@@ -39,6 +42,7 @@ export function publicApi(
   api.addHook<PublicRoute>('onRequest', async (request) => {
     const { admit = admitByDefault } = request.routeOptions.config;
     request.caller = await admit(request, PUBLIC_API.surface);
+    deps.onAdmitted?.(request.caller.keyId, request.ip);
   });
   for (const endpoint of endpoints) endpoint.serve(api, { ...deps, gate });
   done();

@@ -1,0 +1,129 @@
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { startInterval } from '../kernel/interval.ts';
+import type { Log } from '../kernel/log.ts';
+import { networkOf } from './client-network.ts';
+
+/** Uses of API keys that are not written yet. */
+export interface KeyUsage {
+  /** Counts an admitted request of a key, in memory. */
+  note(keyId: string, address: string): void;
+  /** Writes what was noted since the last call. After a failure it is kept for the next call. */
+  flush(): Promise<void>;
+}
+
+interface Use {
+  requests: number;
+  /** Of the last request, in milliseconds of `now`. */
+  usedAt: number;
+  address: string | null;
+}
+
+/** How many keys share a statement. */
+const MAX_KEYS = 500;
+
+// Rows are locked in the order of the keys, so that two processes can't deadlock. All requests
+// since the last call count on the day of the last one. The keys of an erased account are revoked:
+// their addresses stay erased.
+const WRITE = namedStatement(
+  'key_usage_write',
+  ['keyIds', 'requests', 'secondsAgo', 'addresses'],
+  `with used as materialized (
+     select key_id, requests, clock_now() - seconds_ago * interval '1 second' as at, address
+     from unnest(:keyIds::text[], :requests::bigint[], :secondsAgo::float8[], :addresses::text[])
+       as noted (key_id, requests, seconds_ago, address)),
+   counted as (
+     insert into api_key_requests as r (api_key_id, day, requests)
+     select key_id, (at at time zone 'UTC')::date, requests from used order by key_id
+     on conflict (api_key_id, day) do update set requests = r.requests + excluded.requests)
+   insert into api_key_uses as u (api_key_id, last_used_at, last_used_address)
+   select key_id, at, case when k.revoked_at is null then address end
+   from used join api_keys k on k.id = key_id order by key_id
+   on conflict (api_key_id) do update set last_used_at = excluded.last_used_at,
+     last_used_address = excluded.last_used_address
+     where u.last_used_at < excluded.last_used_at`,
+);
+
+/**
+ * Counts the requests of API keys without a write per request. Call `flush` at most once a minute.
+ * A crash loses what was noted since then.
+ * @param now monotonic milliseconds
+ */
+export function openKeyUsage(db: Queryable, now = () => performance.now()): KeyUsage {
+  let uses = new Map<string, Use>();
+  const add = (keyId: string, use: Use) => {
+    const earlier = uses.get(keyId);
+    uses.set(keyId, { ...use, requests: use.requests + (earlier?.requests ?? 0) });
+  };
+  const keep = (unwritten: [string, Use][]) => {
+    const newer = uses;
+    uses = new Map(unwritten);
+    for (const [keyId, use] of newer) add(keyId, use);
+  };
+  return {
+    note: (keyId, address) =>
+      add(keyId, { requests: 1, usedAt: now(), address: networkOf(address) }),
+    async flush() {
+      const noted = [...uses];
+      uses = new Map();
+      for (let first = 0; first < noted.length; first += MAX_KEYS) {
+        await write(db, noted.slice(first, first + MAX_KEYS), now()).catch((error) => {
+          keep(noted.slice(first));
+          throw error;
+        });
+      }
+    },
+  };
+}
+
+const WRITE_SECONDS = 60;
+
+/** Counts the uses of keys, and writes them once a minute and when it is stopped. */
+export function followKeyUsage({ db, log }: { db: Queryable; log: Log }) {
+  const usage = openKeyUsage(db);
+  const following = new AbortController();
+  const options = { name: 'writing the uses of API keys', log, signal: following.signal };
+  startInterval(WRITE_SECONDS, options, () => usage.flush());
+  return {
+    note: usage.note,
+    async stop(): Promise<void> {
+      following.abort();
+      await usage.flush().catch((err) => log.warn({ err }, 'the last uses of API keys are lost'));
+    },
+  };
+}
+
+async function write(db: Queryable, uses: [string, Use][], now: number): Promise<void> {
+  const values = WRITE.values({
+    keyIds: uses.map(([keyId]) => keyId),
+    requests: uses.map(([, { requests }]) => requests),
+    secondsAgo: uses.map(([, { usedAt }]) => (now - usedAt) / 1000),
+    addresses: uses.map(([, { address }]) => address),
+  });
+  await db.query(WRITE, values);
+}
+
+/** How many requests of a key were admitted on a day (UTC). */
+export interface RequestsOfDay {
+  /** Such as 2026-11-22. */
+  day: string;
+  requests: number;
+}
+
+const REQUESTS = statement(
+  'key_requests',
+  `select d.day::text as day, coalesce(r.requests, 0)::int8 as requests
+   from generate_series((clock_now() at time zone 'UTC')::date - $2::int + 1,
+     (clock_now() at time zone 'UTC')::date, interval '1 day') as days (at)
+   cross join lateral (select at::date as day) d
+   left join api_key_requests r on r.api_key_id = $1 and r.day = d.day
+   order by d.day`,
+);
+
+/** The admitted requests of a key on each of the last days, the oldest first. */
+export function requestsByDay(
+  db: Queryable,
+  keyId: string,
+  days: number,
+): Promise<RequestsOfDay[]> {
+  return db.query<RequestsOfDay>(REQUESTS, [keyId, days]);
+}

@@ -125,7 +125,7 @@ const READ = namedStatement(
   ['accountId', 'kind', 'after'],
   `select id, created_at as at, kind, reason, credits, source as "from", target as "to",
      case when reason in ('reserve', 'capture', 'refund')
-       then substr(reference, position(':' in reference) + 1) end as task_id,
+       then split_part(reference, ':', 2) end as task_id,
      reference, note, expires_at, available_after, reserved_after
    from ledger_transfers where account_id = :accountId and kind = :kind and id > :after
    order by id limit ${PAGE}`,

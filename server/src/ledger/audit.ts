@@ -2,6 +2,7 @@ import { type Database, type Queryable, statement } from '../database/database.t
 import { auditBalances } from './audit-balances.ts';
 import { auditLots, LOT_TRANSFER_CHECKS } from './audit-lots.ts';
 import { type Report, runCheck } from './run-check.ts';
+import type { CreditKind } from './transfer.ts';
 
 /** How much an audit reads at a time, so that no snapshot and no list of rows gets large. */
 export interface AuditSizes {
@@ -42,7 +43,8 @@ const CHECKS = [
          ('capture', 'reserved', 'spent'), ('refund', 'reserved', 'available'),
          ('expire', 'available', 'granted'), ('repay', 'available', 'debt'),
          ('clawback', 'available', 'granted'), ('clawback', 'debt', 'granted'))
-       or (kind <> 'paid' and reason in ('reserve', 'capture', 'refund')))`,
+       or (reason in ('reserve', 'capture', 'refund')
+         and (kind = 'promotional') <> (reference like '%:promotional')))`,
   ),
   statement(
     'audit_wrong_settlement',
@@ -65,7 +67,7 @@ const CHECKS = [
 
 const RESERVED_TASKS = statement(
   'audit_reserved_tasks',
-  `select substr(reference, 9) as task_id from ledger_transfers
+  `select distinct split_part(reference, ':', 2) as task_id from ledger_transfers
    where id > $1 and id <= $2 and reason = 'reserve'`,
 );
 
@@ -108,23 +110,26 @@ export async function auditLedger(
   }
 }
 
-/** The credits reserved for a task, and how they were settled; null: not yet. */
-interface AuditedReservation {
+/** The credits of one kind reserved for a task, and how they were settled; null: not yet. */
+export interface AuditedReservation {
   task_id: string;
   account_id: string;
+  kind: CreditKind;
   credits: number;
   outcome: string | null;
 }
 
 const RESERVATIONS = statement(
   'audit_reservations',
-  `select task_id, r.account_id, r.credits, s.reason as outcome
+  `select task_id, r.account_id, r.kind, r.credits, s.reason as outcome
    from unnest($1::text[]) as wanted (task_id)
-   join ledger_transfers r on r.reference = 'reserve:' || task_id and r.reason = 'reserve'
-   left join ledger_transfers s on s.reference = 'settle:' || task_id`,
+   cross join (values (''), (':promotional')) as part (suffix)
+   join ledger_transfers r on r.reference = 'reserve:' || task_id || suffix
+     and r.reason = 'reserve'
+   left join ledger_transfers s on s.reference = 'settle:' || task_id || suffix`,
 );
 
-/** The reservations of these tasks. */
+/** The reservations of these tasks: one for each kind of credits that was reserved. */
 export function auditedReservations(
   tx: Queryable,
   taskIds: string[],

@@ -7,7 +7,15 @@ import {
 } from '../database/database.ts';
 import { ApiError, UsageError } from '../kernel/errors.ts';
 import { bringUpToDate, noteExpiringGrant, payDebt } from './lots.ts';
-import { type CreditKind, reserveIfUpToDate, type Transfer, transfer } from './transfer.ts';
+import {
+  type CreditKind,
+  partsOf,
+  reserveIfUpToDate,
+  type TaskCredits,
+  type TaskPart,
+  type Transfer,
+  transfer,
+} from './transfer.ts';
 
 const OPEN = statement(
   'ledger_open',
@@ -20,8 +28,9 @@ export async function openBalances(tx: Transaction, accountId: string): Promise<
 }
 
 /**
- * Reserves paid credits for a task, first those that expire first. A check constraint of the
- * database keeps `available` from going below zero when several reserves run at once.
+ * Reserves paid credits for a task of the public API, first those that expire first. A check
+ * constraint of the database keeps `available` from going below zero when several reserves run at
+ * once.
  * @throws ApiError `insufficient_credits`; the transaction is then aborted and can't commit
  */
 export async function reserve(
@@ -50,32 +59,23 @@ export function insufficientCredits(credits: number): ApiError {
 
 /**
  * Settles a reservation: `capture` spends it, `refund` makes it available again. Both use the same
- * reference, so a task has at most one of them.
+ * reference, so a task has at most one of them. A task with paid and promotional credits settles
+ * both, each from its own balance.
  * @throws pg's DatabaseError (`violatedConstraint`) when the task is already settled
  */
 export async function settle(
   tx: Transaction,
-  settlement: {
-    accountId: string;
-    taskId: string;
-    credits: number;
-    outcome: 'capture' | 'refund';
-  },
+  settlement: TaskCredits & { outcome: 'capture' | 'refund' },
 ): Promise<void> {
-  const { accountId, taskId, credits, outcome } = settlement;
+  const { accountId, outcome } = settlement;
   const target = outcome === 'capture' ? 'spent' : 'available';
-  const reference = `settle:${taskId}`;
   const sides = { source: 'reserved', target } as const;
-  const balance = { accountId, kind: 'paid' } as const;
-  const move = { ...balance, ...sides, credits, reason: outcome, reference };
-  const { debt, available } = await transfer(tx, move);
-  if (debt > 0 && available > 0) await payDebt(tx, balance);
-}
-
-interface Settlement {
-  accountId: string;
-  taskId: string;
-  credits: number;
+  for (const { kind, credits, name } of partsOf(settlement)) {
+    const balance = { accountId, kind };
+    const move = { ...balance, ...sides, credits, reason: outcome, reference: `settle:${name}` };
+    const { debt, available } = await transfer(tx, move);
+    if (debt > 0 && available > 0) await payDebt(tx, balance);
+  }
 }
 
 // Balances are locked in the order of their accounts, so that two processes can't deadlock.
@@ -83,36 +83,52 @@ const CAPTURE = statement(
   'ledger_capture',
   `with locked as materialized (
      select account_id from ledger_balances
-     where account_id = any($1) and kind = 'paid' order by account_id for update),
+     where account_id = any($1) and kind = $4 order by account_id for update),
    moved as (
      update ledger_balances b set reserved = b.reserved - given.credits,
        spent = b.spent + given.credits
-     from unnest($1::text[], $2::text[], $3::bigint[]) as given (account_id, task_id, credits)
+     from unnest($1::text[], $2::text[], $3::bigint[]) as given (account_id, name, credits)
        join locked on locked.account_id = given.account_id
-     where b.account_id = any($1) and b.account_id = given.account_id and b.kind = 'paid'
-     returning b.account_id, given.task_id, given.credits, b.available, b.reserved, b.debt),
+     where b.account_id = any($1) and b.account_id = given.account_id and b.kind = $4
+     returning b.account_id, given.name, given.credits, b.available, b.reserved, b.debt),
    booked as (
      insert into ledger_transfers
        (account_id, kind, source, target, credits, reason, reference, available_after,
         reserved_after)
-     select account_id, 'paid', 'reserved', 'spent', credits, 'capture', 'settle:' || task_id,
+     select account_id, $4, 'reserved', 'spent', credits, 'capture', 'settle:' || name,
        available, reserved from moved)
    select account_id, available, debt from moved`,
 );
 
 /**
- * Captures the reservations of several accounts, one of each. Does what {@link settle} does.
+ * Captures the reservations of several accounts, one of each. Does what {@link settle} does. All
+ * code locks paid balances before promotional ones.
  * @throws pg's DatabaseError (`violatedConstraint`) when one of the tasks is already settled
  */
-export async function captureAll(tx: Transaction, settlements: Settlement[]): Promise<void> {
+export async function captureAll(tx: Transaction, settlements: TaskCredits[]): Promise<void> {
+  const parts = settlements.flatMap((settlement) => {
+    return partsOf(settlement).map((part) => ({ ...part, accountId: settlement.accountId }));
+  });
+  for (const kind of ['paid', 'promotional'] as const) {
+    const ofKind = parts.filter((part) => part.kind === kind);
+    if (ofKind.length > 0) await captureParts(tx, kind, ofKind);
+  }
+}
+
+async function captureParts(
+  tx: Transaction,
+  kind: CreditKind,
+  parts: Array<TaskPart & { accountId: string }>,
+): Promise<void> {
   const rows = await tx.query<{ account_id: string; available: number; debt: number }>(CAPTURE, [
-    settlements.map(({ accountId }) => accountId),
-    settlements.map(({ taskId }) => taskId),
-    settlements.map(({ credits }) => credits),
+    parts.map(({ accountId }) => accountId),
+    parts.map(({ name }) => name),
+    parts.map(({ credits }) => credits),
+    kind,
   ]);
-  if (rows.length !== settlements.length) throw new Error('not every account has a balance');
+  if (rows.length !== parts.length) throw new Error('not every account has a balance');
   for (const { account_id: accountId, available, debt } of rows) {
-    if (debt > 0 && available > 0) await payDebt(tx, { accountId, kind: 'paid' });
+    if (debt > 0 && available > 0) await payDebt(tx, { accountId, kind });
   }
 }
 

@@ -65,7 +65,7 @@ export function openLotBook(lots: readonly Lot[]): LotBook {
   };
 }
 
-/** The task of a reservation or settlement. */
+/** The task of a reservation or settlement, with the kind of credits if they are promotional. */
 export function taskOf({ reference }: Pick<LoggedTransfer, 'reference'>): string {
   return reference.slice(reference.indexOf(':') + 1);
 }

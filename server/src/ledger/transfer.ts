@@ -1,7 +1,33 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 
-/** The API spends paid credits only. It never changes promotional ones. */
+/** The public API spends paid credits only. It never changes promotional ones. */
 export type CreditKind = 'paid' | 'promotional';
+
+/** The credits of a task, all kinds together, and how many of them are promotional. */
+export interface TaskCredits {
+  accountId: string;
+  taskId: string;
+  credits: number;
+  /** 0 if omitted. */
+  promotionalCredits?: number;
+}
+
+/** The credits of one kind that a task reserves and settles. */
+export interface TaskPart {
+  kind: CreditKind;
+  credits: number;
+  /** Follows `reserve:` and `settle:` in the references. Unique in the ledger. */
+  name: string;
+}
+
+/** The parts of a task's credits that are not zero, in the order in which balances are locked. */
+export function partsOf({ taskId, credits, promotionalCredits = 0 }: TaskCredits): TaskPart[] {
+  const parts: TaskPart[] = [
+    { kind: 'paid', credits: credits - promotionalCredits, name: taskId },
+    { kind: 'promotional', credits: promotionalCredits, name: `${taskId}:promotional` },
+  ];
+  return parts.filter((part) => part.credits !== 0);
+}
 
 export type BalanceName = 'granted' | 'available' | 'reserved' | 'spent' | 'debt';
 export type Reason =

@@ -71,6 +71,11 @@ const DAMAGES: Array<{
     found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
   },
   {
+    title: 'a task’s promotional credits differ from those that are reserved',
+    damage: ({ live }) => ['update tasks set promotional_credits = 10 where id = $1', live.id],
+    found: ({ live }) => `${live.id}: reserved without credits reserved for it`,
+  },
+  {
     title: 'a task ended without capture or refund',
     damage: ({ live }) => [
       `update tasks set phase = 'failed', error_code = 'not_accepted', due_at = null where id = $1`,

@@ -1,6 +1,12 @@
 import { type Database, type Queryable, type Statement, statement } from '../database/database.ts';
-import { auditedReservations, auditLedger, LEDGER_SIZES } from '../ledger/audit.ts';
+import {
+  type AuditedReservation,
+  auditedReservations,
+  auditLedger,
+  LEDGER_SIZES,
+} from '../ledger/audit.ts';
 import { type Report, runCheck } from '../ledger/run-check.ts';
+import { partsOf } from '../ledger/transfer.ts';
 
 /** How much is read at a time: few rows, so that each snapshot ends within a second. */
 const SIZES = { ...LEDGER_SIZES, tasks: 2000 };
@@ -12,11 +18,13 @@ interface AuditedTask {
   phase: string;
   account_id: string;
   credits: number;
+  promotional_credits: number;
 }
 
 const PAGE = statement(
   'audit_task_page',
-  `select id, phase, account_id, credits from tasks where id > $1 order by id limit $2`,
+  `select id, phase, account_id, credits, promotional_credits from tasks
+   where id > $1 order by id limit $2`,
 );
 
 /** Each finds one kind of contradiction among the tasks of a page; each row is a sentence. */
@@ -59,7 +67,9 @@ const CHECKS = [
 
 const ARCHIVED_PAGE = statement(
   'audit_archived_page',
-  `select id, phase, account_id, credits from archived_tasks where id > $1 order by id limit $2`,
+  `select id, phase, account_id, credits,
+     coalesce((record#>>'{task,promotional_credits}')::int, 0) as promotional_credits
+   from archived_tasks where id > $1 order by id limit $2`,
 );
 
 /** The same for archived tasks: what does not change any more, and what the record must have. */
@@ -162,25 +172,34 @@ async function auditTasks(
 
 const SETTLEMENTS: Record<string, string> = { completed: 'capture', failed: 'refund' };
 
-/** Each task has a reservation of its credits, settled if and as the task has ended. */
+/** Each task has reservations of its credits, by kind, settled if and as the task has ended. */
 async function checkReservations(
   tx: Queryable,
   tasks: AuditedTask[],
   report: Report,
 ): Promise<void> {
-  const rows = await auditedReservations(
-    tx,
-    tasks.map(({ id }) => id),
+  const ids = tasks.map(({ id }) => id);
+  const reservations = new Map<string, AuditedReservation[]>();
+  for (const row of await auditedReservations(tx, ids)) {
+    reservations.set(row.task_id, [...(reservations.get(row.task_id) ?? []), row]);
+  }
+  for (const task of tasks) checkParts(task, reservations.get(task.id) ?? [], report);
+}
+
+function checkParts(task: AuditedTask, reserved: AuditedReservation[], report: Report): void {
+  const { id, phase } = task;
+  const promotionalCredits = task.promotional_credits;
+  const wanted = partsOf({ ...task, accountId: task.account_id, taskId: id, promotionalCredits });
+  const isReserved = wanted.every(({ kind, credits }) =>
+    reserved.some(
+      (row) => row.account_id === task.account_id && row.kind === kind && row.credits === credits,
+    ),
   );
-  const reservations = new Map(rows.map((row) => [row.task_id, row]));
-  for (const { id, phase, account_id, credits } of tasks) {
-    const reserved = reservations.get(id);
-    if (reserved?.account_id !== account_id || reserved.credits !== credits) {
-      report(`${id}: ${phase} without credits reserved for it`);
-    }
-    if (reserved && reserved.outcome !== (SETTLEMENTS[phase] ?? null)) {
-      const outcome = reserved.outcome ?? 'missing';
-      report(`${id}: ${phase}, but the settlement of its credits is ${outcome}`);
-    }
+  if (!isReserved || reserved.length !== wanted.length) {
+    report(`${id}: ${phase} without credits reserved for it`);
+  }
+  for (const { outcome } of reserved) {
+    if (outcome === (SETTLEMENTS[phase] ?? null)) continue;
+    report(`${id}: ${phase}, but the settlement of its credits is ${outcome ?? 'missing'}`);
   }
 }

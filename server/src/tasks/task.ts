@@ -66,7 +66,10 @@ export interface Task {
   request: GenerationRequest;
   seed: number;
   aspect_ratio: AspectRatio | null;
+  /** All kinds together. */
   credits: number;
+  /** How many of the credits are promotional: 0 unless the task is of the website. */
+  promotional_credits: number;
   provider: string;
   announced_at: Date | null;
   accepted_at: Date | null;
@@ -121,8 +124,10 @@ const COLUMN_NAMES = [
   'traceparent',
 ];
 
+// The record of a task that was archived by an older program has no promotional credits.
 /** The columns of {@link Task}, for `select` and `returning` on the table `tasks`. */
 export const TASK_COLUMNS = `${COLUMN_NAMES.map((name) => `tasks.${name}`).join(', ')},
+  coalesce(tasks.promotional_credits, 0) as promotional_credits,
   extract(epoch from clock_now())::float8 as now_seconds,
   extract(epoch from clock_now() - tasks.updated_at)::float8 as phase_seconds,
   extract(epoch from clock_now() - tasks.accepted_at)::float8 as accepted_seconds`;
@@ -130,6 +135,7 @@ export const TASK_COLUMNS = `${COLUMN_NAMES.map((name) => `tasks.${name}`).join(
 /** The columns of a table expression that was selected with {@link TASK_COLUMNS}. */
 export const TASK_FIELDS = [
   ...COLUMN_NAMES,
+  'promotional_credits',
   'now_seconds',
   'phase_seconds',
   'accepted_seconds',

@@ -9,6 +9,7 @@ import {
 import { jsonText } from '../database/json-text.ts';
 import { sharedWork } from '../database/shared-work.ts';
 import { settle } from '../ledger/ledger.ts';
+import type { TaskCredits } from '../ledger/transfer.ts';
 import type { OutputReference } from '../providers/provider.ts';
 import { markForDeletion } from '../storage/objects.ts';
 import {
@@ -103,6 +104,7 @@ const MOVE = statement(
          else clock_now() + given.delay_seconds * interval '1 second' end,
        leased_until = case when given.delay_seconds = 0
          and given."to" not in ('completed', 'failed') then tasks.leased_until end,
+       promotional_settled = given."to" in ('completed', 'failed'),
        internal_failures = 0, refused_at = null, updated_at = clock_now()
      from given
      where tasks.id = any($1) and tasks.id = given.id and tasks.phase = given."from"
@@ -176,10 +178,15 @@ function moveValues({ task, step }: Step): object {
   };
 }
 
-async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
+/** What the ledger reserved for a task. */
+export function creditsOf(task: Task): TaskCredits {
   const { id: taskId, account_id: accountId, credits } = task;
-  await settle(tx, { accountId, taskId, credits, outcome });
-  await markForDeletion(tx, [taskId], outcome === 'capture' ? ['input'] : ['input', 'output']);
+  return { accountId, taskId, credits, promotionalCredits: task.promotional_credits };
+}
+
+async function end(tx: Transaction, task: Task, outcome: 'capture' | 'refund'): Promise<void> {
+  await settle(tx, { ...creditsOf(task), outcome });
+  await markForDeletion(tx, [task.id], outcome === 'capture' ? ['input'] : ['input', 'output']);
 }
 
 /**

@@ -6,6 +6,8 @@ import { ApiError, UsageError } from '../../src/kernel/errors.ts';
 import { clawBack } from '../../src/ledger/debts.ts';
 import { adjust, balances, grant, reserve, settle } from '../../src/ledger/ledger.ts';
 import { bringUpToDate } from '../../src/ledger/lots.ts';
+import { reserveWithPromotional } from '../../src/ledger/promotional.ts';
+import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { createTestDatabase, type TestDatabase } from '../database.ts';
 import type { Random } from '../random.ts';
 import { sql } from '../task-fixtures.ts';
@@ -40,13 +42,14 @@ async function wait(days: number): Promise<void> {
   );
 }
 
+/** Credits are paid ones unless `kind` is given. A task of the website has both kinds. */
 type Command =
   | { type: 'wait'; days: number }
-  | { type: 'grant'; credits: number; days?: number }
-  | { type: 'reserve'; task: number; credits: number }
+  | { type: 'grant'; credits: number; days?: number; kind?: CreditKind }
+  | { type: 'reserve'; task: number; credits: number; isWeb?: boolean }
   | { type: 'capture' | 'refund'; task: number }
-  | { type: 'adjust'; credits: number }
-  | { type: 'clawback'; grant: number; credits: number };
+  | { type: 'adjust'; credits: number; kind?: CreditKind }
+  | { type: 'clawback'; grant: number; credits: number; kind?: CreditKind };
 
 const HISTORIES = 8;
 const COMMANDS = 50;
@@ -84,21 +87,23 @@ function commandsOf(random: Random): Command[] {
       'clawback',
     ]);
     const credits = random.whole(1, 30);
+    const kind = random.pick(['paid', 'paid', 'promotional'] as const);
     if (type === 'wait') return { type, days: random.whole(1, 5) };
     if (type === 'grant') {
-      return random.chance(0.7) ? { type, credits, days: random.whole(1, 12) } : { type, credits };
+      const given = { type, credits, kind };
+      return random.chance(0.7) ? { ...given, days: random.whole(1, 12) } : given;
     }
     if (type === 'reserve') {
       tasks += 1;
       open.push(tasks);
-      return { type, task: tasks, credits };
+      return { type, task: tasks, credits, isWeb: random.chance(0.5) };
     }
     if (type === 'end') {
       const [task = 1] = random.chance(0.9) ? open.splice(random.below(open.length), 1) : open;
       return { type: random.pick(['capture', 'refund', 'refund']), task };
     }
-    if (type === 'adjust') return { type, credits };
-    return { type, grant: random.below(8), credits: random.whole(1, 15) };
+    if (type === 'adjust') return { type, credits, kind };
+    return { type, grant: random.below(8), credits: random.whole(1, 15), kind };
   };
   return Array.from({ length: COMMANDS }, draw);
 }
@@ -106,9 +111,9 @@ function commandsOf(random: Random): Command[] {
 /** One account with its commands, as the ledger carries them out. */
 class Account {
   readonly id: string;
-  #grants = 0;
+  #grants = { paid: 0, promotional: 0 };
   #names = 0;
-  #reserved = new Map<number, number>();
+  #reserved = new Map<number, { credits: number; promotionalCredits: number; isWeb: boolean }>();
 
   constructor(id: string) {
     this.id = id;
@@ -132,23 +137,25 @@ class Account {
     this.#names += 1;
     const named = { accountId, reference: `${accountId}:${this.#names}`, note: 'a test' };
     if (command.type === 'adjust') {
-      await adjust(db, { ...named, kind: 'paid', credits: -command.credits });
+      const { kind = 'paid', credits } = command;
+      await adjust(db, { ...named, kind, credits: -credits });
       return;
     }
     if (command.type === 'clawback') {
-      const payment = `${accountId}-${command.grant}`;
+      const payment = `${accountId}-${command.kind ?? 'paid'}-${command.grant}`;
       await clawBack(db, { ...named, credits: command.credits, payment }, async () => {});
       return;
     }
     await this.#bookTask(command, old);
   }
 
-  async #grant({ credits, days }: { credits: number; days?: number }, old: boolean) {
-    const reference = `${this.id}-${this.#grants}`;
-    this.#grants += 1;
-    const given = { accountId: this.id, kind: 'paid', credits, reference } as const;
+  async #grant(command: Extract<Command, { type: 'grant' }>, old: boolean) {
+    const { credits, days, kind = 'paid' } = command;
+    const reference = `${this.id}-${kind}-${this.#grants[kind]}`;
+    this.#grants[kind] += 1;
+    const given = { accountId: this.id, kind, credits, reference };
     const expiresAt = days === undefined ? undefined : new Date(START + (today + days) * DAY);
-    if (old && !expiresAt) await oldGrant(db, given);
+    if (old && !expiresAt && kind === 'paid') await oldGrant(db, given);
     else await grant(db, { ...given, expiresAt });
   }
 
@@ -156,16 +163,20 @@ class Account {
     const { task } = command;
     const named = { accountId: this.id, taskId: `${this.id}-${task}` };
     if (command.type === 'reserve') {
-      const { credits } = command;
-      await db.transaction((tx) => (old ? oldReserve : reserve)(tx, { ...named, credits }));
-      this.#reserved.set(task, credits);
+      const { credits, isWeb = false } = command;
+      const promotionalCredits = await db.transaction(async (tx) => {
+        if (isWeb) return reserveWithPromotional(tx, { ...named, credits });
+        await (old ? oldReserve : reserve)(tx, { ...named, credits });
+        return 0;
+      });
+      this.#reserved.set(task, { credits, promotionalCredits, isWeb });
       return;
     }
-    const credits = this.#reserved.get(task);
-    if (credits === undefined) throw new UsageError('the task has no reservation to settle');
-    const outcome = command.type;
-    const settlement = { ...named, credits, outcome };
-    await db.transaction(async (tx) => (old ? oldSettle : settle)(tx, settlement));
+    const reserved = this.#reserved.get(task);
+    if (!reserved) throw new UsageError('the task has no reservation to settle');
+    const settlement = { ...named, ...reserved, outcome: command.type };
+    const isOld = old && !reserved.isWeb; // the older program can't end a task of the website
+    await db.transaction(async (tx) => (isOld ? oldSettle : settle)(tx, settlement));
     this.#reserved.delete(task);
   }
 }
@@ -175,40 +186,50 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^23/.test(String(error.code));
 }
 
-function apply(model: LotModel, command: Command): boolean {
+/** One model for each kind of credits. */
+type Models = Record<CreditKind, LotModel>;
+
+function apply(models: Models, command: Command): boolean {
   switch (command.type) {
     case 'wait':
-      model.wait(command.days);
+      for (const model of Object.values(models)) model.wait(command.days);
       return true;
     case 'grant':
-      model.grant(command.credits, command.days);
+      models[command.kind ?? 'paid'].grant(command.credits, command.days);
       return true;
     case 'reserve':
-      return model.reserve(command.task, command.credits);
+      return reserveIn(models, command);
     case 'adjust':
-      return model.adjustDown(command.credits);
+      return models[command.kind ?? 'paid'].adjustDown(command.credits);
     case 'clawback':
-      return model.clawBack(command.grant, command.credits);
+      return models[command.kind ?? 'paid'].clawBack(command.grant, command.credits);
     case 'capture':
-    case 'refund':
-      return model.settle(command.task, command.type);
+    case 'refund': {
+      const settled = Object.values(models).map((one) => one.settle(command.task, command.type));
+      return settled.includes(true);
+    }
   }
+}
+
+function reserveIn({ paid, promotional }: Models, command: Extract<Command, { type: 'reserve' }>) {
+  const { task, credits, isWeb = false } = command;
+  const gift = isWeb ? Math.min(credits, promotional.available) : 0;
+  if (gift === credits) return promotional.reserve(task, gift);
+  if (!paid.reserve(task, credits - gift)) return false;
+  return gift === 0 || promotional.reserve(task, gift);
 }
 
 async function openAccount(): Promise<Account> {
   return new Account(await createAccount(db, `${crypto.randomUUID()}@example.com`));
 }
 
-const DEBT = statement(
-  '',
-  `select debt from ledger_balances where account_id = $1 and kind = 'paid'`,
-);
+const DEBT = statement('', `select debt from ledger_balances where account_id = $1 and kind = $2`);
 
-/** The paid balances after they were brought up to date. */
-async function balanceOf(accountId: string) {
-  await db.transaction((tx) => bringUpToDate(tx, { accountId, kind: 'paid' }));
-  const [row] = await db.query<{ debt: number }>(DEBT, [accountId]);
-  return { ...(await balances(db, accountId)).paid, debt: row?.debt };
+/** The balances of one kind after they were brought up to date. */
+async function balanceOf(accountId: string, kind: CreditKind = 'paid') {
+  await db.transaction((tx) => bringUpToDate(tx, { accountId, kind }));
+  const [row] = await db.query<{ debt: number }>(DEBT, [accountId, kind]);
+  return { ...(await balances(db, accountId))[kind], debt: row?.debt };
 }
 
 function problems(): Promise<string[]> {
@@ -219,13 +240,15 @@ test('lots and debts equal those of a model that keeps each credit by itself', a
   await runRounds(t, async (random) => {
     for (let history = 0; history < HISTORIES; history += 1) {
       const account = await openAccount();
-      const model = new LotModel();
+      const models: Models = { paid: new LotModel(), promotional: new LotModel() };
       for (const command of history === 0 ? EVERY_REASON : commandsOf(random)) {
         const booked = await account.carryOut(command);
-        assert.equal(booked, apply(model, command), JSON.stringify(command));
+        assert.equal(booked, apply(models, command), JSON.stringify(command));
         if (random.chance(0.5)) continue;
-        const { available, reserved, debt } = model;
-        assert.deepEqual(await balanceOf(account.id), { available, reserved, debt });
+        for (const kind of ['paid', 'promotional'] as const) {
+          const { available, reserved, debt } = models[kind];
+          assert.deepEqual(await balanceOf(account.id, kind), { available, reserved, debt });
+        }
       }
     }
   });
@@ -235,7 +258,13 @@ test('lots and debts equal those of a model that keeps each credit by itself', a
     'select reason, count(*) as transfers from ledger_transfers group by reason',
   );
   const graces = await sql(db, 'select name from ledger_lots where grant_id <> made_by');
-  t.diagnostic(JSON.stringify({ reasons, graces: graces.length }));
+  const splits = await sql(
+    db,
+    `select from ledger_transfers p join ledger_transfers r
+       on r.reference || ':promotional' = p.reference where p.reason = 'reserve'`,
+  );
+  t.diagnostic(JSON.stringify({ reasons, graces: graces.length, splits: splits.length }));
+  assert.ok(splits.length > 0, 'some tasks of the website were paid with both kinds');
   assert.equal(reasons.length, 8, 'each reason occurred');
   assert.ok(graces.length > 0, 'some refunds came after their lot had expired');
 });
@@ -252,8 +281,10 @@ test('the books are right again after the program without lots worked beside thi
 });
 
 async function assertRight(accountId: string): Promise<void> {
-  const { available, debt } = await balanceOf(accountId);
-  assert.ok(available === 0 || debt === 0, `${debt} owed, but ${available} available`);
+  for (const kind of ['paid', 'promotional'] as const) {
+    const { available, debt } = await balanceOf(accountId, kind);
+    assert.ok(available === 0 || debt === 0, `${debt} owed, but ${available} available`);
+  }
   const expired = await sql(
     db,
     `select name from ledger_lots
@@ -266,12 +297,12 @@ async function assertRight(accountId: string): Promise<void> {
 test('lots are made again from the transfers alone', async () => {
   const lots = () => sql(db, 'select * from ledger_lots order by name');
   const movements = () => sql(db, 'select * from ledger_lot_movements order by transfer_id, lot');
-  const withLots = await sql<{ account_id: string }>(
+  const withLots = await sql<{ account_id: string; kind: CreditKind }>(
     db,
-    'select account_id from ledger_balances where lots_through is not null',
+    'select account_id, kind from ledger_balances where lots_through is not null',
   );
   const bringAllUpToDate = async () => {
-    for (const { account_id } of withLots) await balanceOf(account_id);
+    for (const { account_id, kind } of withLots) await balanceOf(account_id, kind);
   };
   await bringAllUpToDate();
   const before = [await lots(), await movements()];

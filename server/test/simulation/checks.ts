@@ -1,7 +1,10 @@
 import { statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
+import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { audit } from '../../src/operator/audit.ts';
+import { WEB_SURFACE } from '../../src/tasks/create/order.ts';
 import type { Phase } from '../../src/tasks/task.ts';
+import { splitProblems } from '../ledger/split-problems.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { checkOrphans, type OrphanEnd, readOrphans } from './orphan-checks.ts';
 import { hasRun, isBilled, type SimulatedJob } from './provider-state.ts';
@@ -17,6 +20,8 @@ export interface CheckResult {
 /** A task as a history leaves it. */
 interface TaskEnd {
   id: string;
+  surface: string;
+  promotional_credits: number;
   phase: Phase;
   held_cause: 'acceptance' | 'outcome' | null;
   error_code: string | null;
@@ -30,7 +35,7 @@ interface TaskEnd {
 
 const TASKS = statement(
   'simulation_tasks',
-  `select t.id, t.phase, t.held_cause, t.error_code, t.idempotency_key,
+  `select t.id, t.surface, t.promotional_credits, t.phase, t.held_cause, t.error_code, t.idempotency_key,
      t.announced_at is not null as announced, k.task_id is not distinct from t.id as is_bound,
      (select count(*) from task_history h
       where h.task_id = t.id and h.phase in ('completed', 'failed')) as ends,
@@ -42,7 +47,10 @@ const TASKS = statement(
 );
 
 /** Checks the state that a history has left in the database and at the provider. */
-export async function checkHistory(simulation: Simulation, granted: number): Promise<CheckResult> {
+export async function checkHistory(
+  simulation: Simulation,
+  granted: Record<CreditKind, number>,
+): Promise<CheckResult> {
   const tasks = await simulation.db.query<TaskEnd>(TASKS);
   const orphans = await readOrphans(simulation.db);
   const problems = [
@@ -65,16 +73,33 @@ function hasEnded({ phase }: TaskEnd): boolean {
   return phase === 'completed' || phase === 'failed';
 }
 
-async function checkCredits({ db, accountId }: Simulation, tasks: TaskEnd[], granted: number) {
-  const count = (is: (task: TaskEnd) => boolean) => tasks.filter(is).length * PRICE.credits;
-  const spent = count(({ phase }) => phase === 'completed');
-  const reserved = count((task) => !hasEnded(task));
-  const { paid } = await balances(db, accountId);
-  const expected = { available: granted - spent - reserved, reserved };
-  const [is, should] = [paid, expected].map((one) => `${one.available}/${one.reserved}`);
-  return is === should
-    ? []
-    : [`the account has ${is} credits available and reserved, not ${should}`];
+async function checkCredits(
+  { db, accountId }: Simulation,
+  tasks: TaskEnd[],
+  granted: Record<CreditKind, number>,
+): Promise<string[]> {
+  const all = await balances(db, accountId);
+  const web = tasks.filter(({ surface }) => surface === WEB_SURFACE);
+  const problems = await splitProblems(
+    db,
+    web.map(({ id }) => id),
+  );
+  for (const kind of ['paid', 'promotional'] as const) {
+    const sum = (is: (task: TaskEnd) => boolean) =>
+      tasks.filter(is).reduce((credits, task) => credits + partOf(task, kind), 0);
+    const spent = sum(({ phase }) => phase === 'completed');
+    const reserved = sum((task) => !hasEnded(task));
+    const expected = { available: granted[kind] - spent - reserved, reserved };
+    const [is, should] = [all[kind], expected].map((one) => `${one.available}/${one.reserved}`);
+    if (is === should) continue;
+    problems.push(`the account has ${is} ${kind} credits available and reserved, not ${should}`);
+  }
+  const wrong = tasks.filter((task) => task.surface === 'api' && task.promotional_credits > 0);
+  return [...problems, ...wrong.map(({ id }) => `${id} of the API has promotional credits`)];
+}
+
+function partOf({ promotional_credits: promotional }: TaskEnd, kind: CreditKind): number {
+  return kind === 'promotional' ? promotional : PRICE.credits - promotional;
 }
 
 /** States of an attempt that say that it certainly made no job. */
@@ -182,7 +207,9 @@ function tallyOf(
     tally[what] = (tally[what] ?? 0) + 1;
   };
   count(`provider ${providerState.profile.name}`);
-  for (const { phase, held_cause, error_code, attempts, is_bound } of tasks) {
+  for (const task of tasks) {
+    const { phase, held_cause, error_code, attempts, is_bound } = task;
+    if (partOf(task, 'promotional') * partOf(task, 'paid') > 0) count(`both kinds ${phase}`);
     count(`task ${phase} ${held_cause ?? error_code ?? ''}`.trim());
     if (!is_bound) count('key released');
     for (const { state, outcome_by } of attempts) count(`attempt ${state} by ${outcome_by}`);

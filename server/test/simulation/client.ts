@@ -1,6 +1,7 @@
 import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { createTask } from '../../src/tasks/create/create.ts';
+import { WEB_SURFACE } from '../../src/tasks/create/order.ts';
 import { awaitResponse } from '../../src/tasks/create/response.ts';
 import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting.ts';
 import { publicColumns, readTasks, type Task, videoTask } from '../../src/tasks/task.ts';
@@ -15,9 +16,10 @@ import { processOn, type Simulation } from './simulation.ts';
 
 type Api = Process & { db: Database };
 
-/** An Idempotency-Key and the body that a client sends with it each time. */
+/** An Idempotency-Key, and the surface and the body that a client sends it with each time. */
 export interface SimulatedRequest {
   key: string;
+  surface: 'api' | typeof WEB_SURFACE;
   request: typeof REQUEST;
 }
 
@@ -26,10 +28,11 @@ export function drawRequests(random: Random, count: number): SimulatedRequest[] 
     const prompt = `Scene ${i}`;
     const seed = random.whole(0, 1000);
     const plain = { ...REQUEST, prompt, seed };
-    if (!random.chance(0.25)) return { key: `key-${i}`, request: plain };
+    const surface = random.chance(0.4) ? WEB_SURFACE : 'api';
+    if (!random.chance(0.25)) return { key: `key-${i}`, surface, request: plain };
     const picture = random.chance(0.6) ? 'good' : random.pick(PICTURES);
     const request = { ...plain, mode: 'image-to-video', image_url: pictureUrl(picture) } as const;
-    return { key: `key-${i}`, request };
+    return { key: `key-${i}`, surface, request };
   });
 }
 
@@ -94,21 +97,24 @@ async function readStatus(api: Api, taskId: string, key: string): Promise<Observ
     : { key, kind: 'bound', taskId, status };
 }
 
-/** POST /api/v1/video/generations, without the checks that come before its key. */
+/**
+ * POST /api/v1/video/generations, or the create of the website, which does not wait; without the
+ * checks that come before the key.
+ */
 async function post(
   simulation: Simulation,
   api: Api,
-  { key, request }: SimulatedRequest,
+  { key, surface, request }: SimulatedRequest,
 ): Promise<Observed> {
-  const { createWaitSeconds } = simulation.settings;
+  const createWaitSeconds = surface === 'api' ? simulation.settings.createWaitSeconds : 0;
   const deps = {
     ...{ db: api.db, wakeUps: LOST_WAKE_UPS, log: quiet, createWaitSeconds },
     providerName: simulation.providerState.profile.name,
   };
-  const binding = bindingFor(simulation.accountId, key, request.prompt);
+  const binding = { ...bindingFor(simulation.accountId, key, request.prompt), surface };
   try {
     const { kind, task } = await createTask(deps, orderFor(binding, request));
-    if (kind === 'replayed') return boundTo(key, task);
+    if (kind === 'replayed' || surface === WEB_SURFACE) return boundTo(key, task);
     return boundTo(
       key,
       await awaitResponse({ ...deps, waiting: waitingOf(simulation, api) }, task),

@@ -2,6 +2,7 @@ import { createAccount } from '../../src/accounts/accounts.ts';
 import type { Database } from '../../src/database/database.ts';
 import type { ScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { grant } from '../../src/ledger/ledger.ts';
+import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { createRandom, type Random } from '../random.ts';
 import { PRICE } from '../task-fixtures.ts';
 import { sendCallbacks } from './callbacks.ts';
@@ -38,7 +39,8 @@ export async function runHistory(
   const { nowMs } = scheduler;
   const trace = createTrace(nowMs);
   const db = server.at(nowMs);
-  const credits = PRICE.credits * random.pick([3, 20, 20]);
+  const paid = PRICE.credits * random.pick([3, 20, 20]);
+  const credits = { paid, promotional: random.pick([0, 100, PRICE.credits, 600]) };
   const accountId = await makeAccount(db, seed, credits);
   const providerState = createProviderState(drawProfile(random));
   const basis = { random, scheduler, trace, providerState, db, scratch, accountId };
@@ -58,9 +60,16 @@ export async function runHistory(
   return { ...result, seed, turns: scheduler.turns(), trace: trace.lines() };
 }
 
-async function makeAccount(db: Database, seed: number, credits: number): Promise<string> {
+async function makeAccount(
+  db: Database,
+  seed: number,
+  given: Record<CreditKind, number>,
+): Promise<string> {
   const accountId = await createAccount(db, `${seed}@example.com`);
-  await grant(db, { accountId, credits, kind: 'paid', reference: `seed-${seed}` });
+  for (const kind of ['paid', 'promotional'] as const) {
+    const credits = given[kind];
+    if (credits > 0) await grant(db, { accountId, credits, kind, reference: `${kind}-${seed}` });
+  }
   return accountId;
 }
 

@@ -12,7 +12,7 @@ import { type LockedBalances, lockBalances } from '../../ledger/reserve-together
 import type { Task } from '../task.ts';
 import { type CreateDeps, type Created, createTask, failedCreate } from './create.ts';
 import { insertTasks, type NewTask, newTask, wakeUpFor } from './insert.ts';
-import type { Binding, Order } from './order.ts';
+import { type Binding, type Order, WEB_SURFACE } from './order.ts';
 
 /** How many creates may share a transaction. */
 const MAX_CREATES = 64;
@@ -28,7 +28,7 @@ const BUSY =
  * transaction (decisions/0020): first their keys are bound, then their balances are locked. Each
  * create is decided as if they had come one after the other. A create that needs more than that,
  * because its key is known, its balance must be brought up to date or its API key has a spending
- * cap, is left to {@link createTask}.
+ * cap, is left to {@link createTask}. So is a create of the website, which locks two balances.
  */
 export function openCreates(deps: CreateDeps): (order: Order) => Promise<Created> {
   const create = batch<Order, Outcome>({
@@ -41,7 +41,8 @@ export function openCreates(deps: CreateDeps): (order: Order) => Promise<Created
     work: (orders) => createTogether(deps, orders),
   });
   return async (order) => {
-    if (order.binding.apiKey?.hasCap) return createTask(deps, order);
+    const { surface, apiKey } = order.binding;
+    if (surface === WEB_SURFACE || apiKey?.hasCap) return createTask(deps, order);
     const outcome = await create(order).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // The transaction may have committed.

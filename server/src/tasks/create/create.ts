@@ -9,12 +9,13 @@ import {
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import { reserve } from '../../ledger/ledger.ts';
+import { reserveWithPromotional } from '../../ledger/promotional.ts';
 import type { WakeUps } from '../../wake-ups/wake-ups.ts';
 import { readTasks, type Task } from '../task.ts';
 import { announce } from './announce.ts';
 import { insertTasks, newTask, wakeUpFor } from './insert.ts';
 import { requireBelowCap } from './key-cap.ts';
-import type { Binding, Order } from './order.ts';
+import { type Binding, type Order, WEB_SURFACE } from './order.ts';
 
 export interface CreateDeps {
   db: Database;
@@ -118,10 +119,12 @@ async function reserveAndInsert(deps: CreateDeps, order: Order): Promise<Task | 
   const task = await deps.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
     if (apiKey?.hasCap) await requireBelowCap(tx, apiKey.id, price.credits);
-    const [, [inserted]] = await together(
-      reserve(tx, { accountId, taskId: id, credits: price.credits }),
-      insertTasks(tx, deps, [row]),
-    );
+    const reservation = { accountId, taskId: id, credits: price.credits };
+    if (binding.surface === WEB_SURFACE) {
+      const promotionalCredits = await reserveWithPromotional(tx, reservation);
+      return (await insertTasks(tx, deps, [{ ...row, promotionalCredits }]))[0];
+    }
+    const [, [inserted]] = await together(reserve(tx, reservation), insertTasks(tx, deps, [row]));
     return inserted;
   });
   if (task) deps.wakeUps.send(wakeUpFor(order.request));

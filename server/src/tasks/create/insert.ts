@@ -10,6 +10,8 @@ import type { Order } from './order.ts';
 export interface NewTask extends Order {
   id: string;
   seed: number;
+  /** How many of its credits are promotional. */
+  promotionalCredits: number;
 }
 
 const SEEDS = 2 ** 32;
@@ -18,7 +20,8 @@ const SEEDS = 2 ** 32;
 export function newTask(order: Order): NewTask {
   const { seed } = order.request;
   const isDrawn = seed === undefined || seed === -1;
-  return { ...order, id: newId('task'), seed: isDrawn ? randomInt(SEEDS) : seed };
+  const drawn = isDrawn ? randomInt(SEEDS) : seed;
+  return { ...order, id: newId('task'), seed: drawn, promotionalCredits: 0 };
 }
 
 /** The workers that a new task is for. */
@@ -36,6 +39,7 @@ const INSERT = namedStatement(
     'requests',
     'seeds',
     'credits',
+    'promotionalCredits',
     'priceVersions',
     'traceparents',
     'apiKeyIds',
@@ -43,16 +47,17 @@ const INSERT = namedStatement(
     'waitSeconds',
   ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
-     price_version, provider, traceparent, api_key_id, wait_until, announced_at, due_at)
+     promotional_credits, price_version, provider, traceparent, api_key_id, wait_until,
+     announced_at, due_at)
    select id, account_id, surface, idempotency_key, 'reserved', request::jsonb, seed, credits,
-     price_version, :provider, traceparent, api_key_id,
+     promotional_credits, price_version, :provider, traceparent, api_key_id,
      clock_now() + :waitSeconds::float8 * interval '1 second',
      case when :waitSeconds = 0 then clock_now() end, clock_now()
    from unnest(:ids::text[], :accountIds::text[], :surfaces::text[], :idempotencyKeys::text[],
-       :requests::text[], :seeds::bigint[], :credits::integer[], :priceVersions::integer[],
-       :traceparents::text[], :apiKeyIds::text[])
-     as created (id, account_id, surface, idempotency_key, request, seed, credits, price_version,
-       traceparent, api_key_id)
+       :requests::text[], :seeds::bigint[], :credits::integer[], :promotionalCredits::integer[],
+       :priceVersions::integer[], :traceparents::text[], :apiKeyIds::text[])
+     as created (id, account_id, surface, idempotency_key, request, seed, credits,
+       promotional_credits, price_version, traceparent, api_key_id)
    returning ${TASK_COLUMNS}`,
 );
 
@@ -73,6 +78,7 @@ export async function insertTasks(
     requests: tasks.map(({ request }) => JSON.stringify(request)),
     seeds: tasks.map(({ seed }) => seed),
     credits: tasks.map(({ price }) => price.credits),
+    promotionalCredits: tasks.map(({ promotionalCredits }) => promotionalCredits),
     priceVersions: tasks.map(({ price }) => price.version),
     traceparents: tasks.map(({ binding }) => binding.traceparent ?? null),
     apiKeyIds: tasks.map(({ binding }) => binding.apiKey?.id ?? null),

@@ -2,6 +2,12 @@ import type { Price } from '../../catalog/price.ts';
 import type { GenerationRequest } from '../../catalog/request.ts';
 import type { CreatingKey } from './key-cap.ts';
 
+/**
+ * The surface of the website (C20). Its tasks spend promotional credits first, then paid ones; all
+ * others spend paid credits only.
+ */
+export const WEB_SURFACE = 'web';
+
 /** An Idempotency-Key, its account and surface, and the fingerprint of its request. */
 export interface Binding {
   accountId: string;

@@ -16,6 +16,7 @@ import type { Storage } from '../../storage/storage.ts';
 import type { Task } from '../task.ts';
 import {
   type Changes,
+  creditsOf,
   type Move,
   moveNow,
   moveRows,
@@ -114,9 +115,7 @@ async function completeAll(tx: Transaction, items: Completion[]): Promise<Task[]
     task,
     step: { to: 'completed', changes } as const,
   }));
-  const settlements = items.map(({ task: { account_id: accountId, id, credits } }) => {
-    return { accountId, taskId: id, credits };
-  });
+  const settlements = items.map(({ task }) => creditsOf(task));
   const objectIds = items.map(({ outputObjectId }) => outputObjectId);
   const moving = moveRows(tx, steps);
   const ending = together(

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { makeCustomer } from '../../../test/customer.ts';
+import {
+  bindingFor,
+  claimTask,
+  openTaskFixture,
+  orderFor,
+  PRICE,
+  recordAccepted,
+  sql,
+  type TaskFixture,
+} from '../../../test/task-fixtures.ts';
+import type { Database } from '../../database/database.ts';
+import type { ApiError } from '../../kernel/errors.ts';
+import { balances, grant } from '../../ledger/ledger.ts';
+import { archiveTasks } from '../../operator/archive.ts';
+import { readArchived } from '../archived.ts';
+import type { Task } from '../task.ts';
+import { moveNow } from '../transitions.ts';
+import { createTask } from './create.ts';
+import { openCreates } from './create-together.ts';
+import { WEB_SURFACE } from './order.ts';
+
+let fixture: TaskFixture;
+let db: Database;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  db = fixture.db;
+});
+after(() => fixture.closeAudited());
+
+async function customer(credits: { paid: number; promotional: number }): Promise<string> {
+  const { accountId } = await makeCustomer(db, credits.paid);
+  const given = { accountId, kind: 'promotional', reference: accountId } as const;
+  await grant(db, { ...given, credits: credits.promotional });
+  return accountId;
+}
+
+function webOrder(accountId: string) {
+  return orderFor({ ...bindingFor(accountId), surface: WEB_SURFACE });
+}
+
+async function webTask(accountId: string): Promise<Task> {
+  return (await createTask(fixture.deps, webOrder(accountId))).task;
+}
+
+/** `available/reserved` of each kind. */
+async function balancesOf(accountId: string): Promise<string[]> {
+  const { promotional, paid } = await balances(db, accountId);
+  return [promotional, paid].map(({ available, reserved }) => `${available}/${reserved}`);
+}
+
+test('a task of the website spends promotional credits first, one of the API none', async () => {
+  const accountId = await customer({ paid: 2 * PRICE.credits, promotional: 100 });
+  const web = await webTask(accountId);
+  assert.equal(web.promotional_credits, 100);
+  assert.deepEqual(await balancesOf(accountId), ['0/100', '350/150']);
+  await createTask(fixture.deps, orderFor(bindingFor(accountId)));
+  assert.deepEqual(await balancesOf(accountId), ['0/100', '100/400']);
+});
+
+test('identical creates of the website at once reserve once, also beside those of the API', async () => {
+  const accountId = await customer({ paid: 1000, promotional: 100 });
+  const create = openCreates(fixture.deps);
+  const order = webOrder(accountId);
+  const others = Array.from({ length: 3 }, () => orderFor(bindingFor(accountId)));
+  const created = await Promise.all([order, order, order, order, ...others].map(create));
+  const ids = new Set(created.slice(0, 4).map(({ task }) => task.id));
+  assert.equal(ids.size, 1);
+  assert.deepEqual(await balancesOf(accountId), ['0/100', '100/900']);
+});
+
+test('a create of the website that can’t be paid leaves its key and both balances alone', async () => {
+  const accountId = await customer({ paid: 100, promotional: 100 });
+  const order = webOrder(accountId);
+  const details = { required_credits: PRICE.credits };
+  await assert.rejects(createTask(fixture.deps, order), (error: ApiError) => {
+    assert.deepEqual(
+      { code: error.code, details: error.details },
+      { code: 'insufficient_credits', details },
+    );
+    return true;
+  });
+  assert.deepEqual(await balancesOf(accountId), ['100/0', '100/0']);
+  const keys = await sql(db, 'select from idempotency_keys where account_id = $1', [accountId]);
+  assert.equal(keys.length, 0);
+});
+
+for (const phase of ['completed', 'failed'] as const) {
+  test(`a ${phase} task of the website settles both kinds, and can be archived`, async () => {
+    const accountId = await customer({ paid: PRICE.credits, promotional: 100 });
+    const { id } = await webTask(accountId);
+    await recordAccepted(db, id);
+    let task = await claimTask(db, id);
+    for (const to of ['submitting', 'generating', 'archiving'] as const) {
+      task = await moveNow(db, task, { to });
+    }
+    const error = { code: 'provider_failed', message: 'No.' } as const;
+    const changes = phase === 'completed' ? { outputObjectId: `obj_${id}` } : { error };
+    await sql(
+      db,
+      `insert into objects (id, task_id, role, state, media_type, delete_after)
+       values ('obj_' || $1, $1, 'output', 'deleted', 'video/mp4', clock_now())`,
+      [id],
+    );
+    await moveNow(db, task, { to: phase, changes });
+    const settled = { completed: ['0/0', '100/0'], failed: ['100/0', '250/0'] };
+    assert.deepEqual(await balancesOf(accountId), settled[phase]);
+    const old = `created_at = created_at - interval '9 days', updated_at = updated_at - interval '9 days'`;
+    await sql(db, `update tasks set ${old} where id = $1`, [id]);
+    const action = { command: 'tasks archive', actor: 'ada', reason: 'a test' };
+    await archiveTasks(db, action, { days: 8 });
+    const archived = await readArchived(db, id, { accountId, surface: WEB_SURFACE });
+    assert.equal(archived?.promotional_credits, 100);
+  });
+}
+
+test('a program that knows no promotional credits can’t end a task that has some', async () => {
+  const { id } = await webTask(await customer({ paid: PRICE.credits, promotional: 100 }));
+  const end = `update tasks set phase = 'failed', error_code = 'cancelled', due_at = null where id = $1`;
+  await assert.rejects(sql(db, end, [id]), /promotional_credits_are_settled/);
+});

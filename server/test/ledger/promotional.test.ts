@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createAccount } from '../../src/accounts/accounts.ts';
+import { type Database, openDatabase } from '../../src/database/database.ts';
+import { ApiError } from '../../src/kernel/errors.ts';
+import { clawBack } from '../../src/ledger/debts.ts';
+import { balances, captureAll, grant, reserve, settle } from '../../src/ledger/ledger.ts';
+import { bringUpToDate } from '../../src/ledger/lots.ts';
+import { reserveWithPromotional } from '../../src/ledger/promotional.ts';
+import type { CreditKind, TaskCredits } from '../../src/ledger/transfer.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+import type { Random } from '../random.ts';
+import { sql } from '../task-fixtures.ts';
+import { ledgerProblems } from './ledger-problems.ts';
+import { runRounds } from './rounds.ts';
+import { splitProblems } from './split-problems.ts';
+
+const CLIENTS = 8;
+const CALLS = 25;
+const ACCOUNTS = 3;
+
+let database: TestDatabase;
+let db: Database;
+let clients: Database[];
+
+before(async () => {
+  database = await createTestDatabase();
+  ({ db } = database);
+  const { url } = database;
+  clients = Array.from({ length: CLIENTS }, () =>
+    openDatabase({ url, connections: 1, log: quiet }),
+  );
+});
+after(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+  await database.close();
+});
+
+async function give(accountId: string, kind: CreditKind, credits: number, seconds = 0) {
+  const reference = crypto.randomUUID();
+  const [clock] = await sql<{ at: Date }>(
+    db,
+    `select clock_now() + $1 * interval '1 second' as at`,
+    [seconds],
+  );
+  const expiresAt = seconds > 0 ? clock?.at : undefined;
+  await grant(db, { accountId, kind, credits, reference, expiresAt });
+  return reference;
+}
+
+async function openAccount(credits: { paid: number; promotional: number }): Promise<string> {
+  const accountId = await createAccount(db, `${crypto.randomUUID()}@example.com`);
+  for (const kind of ['paid', 'promotional'] as const) {
+    if (credits[kind] > 0) await give(accountId, kind, credits[kind]);
+  }
+  return accountId;
+}
+
+function reserveOn(client: Database, reservation: Omit<TaskCredits, 'promotionalCredits'>) {
+  return client.transaction((tx) => reserveWithPromotional(tx, reservation));
+}
+
+function isInsufficient(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'insufficient_credits';
+}
+
+const task = (accountId: string, credits: number) => {
+  return { accountId, taskId: crypto.randomUUID(), credits };
+};
+
+test('the website spends promotional credits first, then paid ones', async () => {
+  const accountId = await openAccount({ paid: 100, promotional: 30 });
+  const first = task(accountId, 20);
+  const second = task(accountId, 50);
+  const third = task(accountId, 60);
+  assert.equal(await reserveOn(db, first), 20);
+  assert.equal(await reserveOn(db, second), 10);
+  assert.equal(await reserveOn(db, third), 0);
+  const reserved = {
+    promotional: { available: 0, reserved: 30 },
+    paid: { available: 0, reserved: 100 },
+  };
+  assert.deepEqual(await balances(db, accountId), reserved);
+  await assert.rejects(reserveOn(db, task(accountId, 1)), isInsufficient);
+  const split = { ...second, promotionalCredits: 10 };
+  await db.transaction((tx) => settle(tx, { ...split, outcome: 'refund' }));
+  await db.transaction((tx) => captureAll(tx, [{ ...first, promotionalCredits: 20 }]));
+  await db.transaction((tx) => settle(tx, { ...third, outcome: 'capture' }));
+  assert.deepEqual(await balances(db, accountId), {
+    promotional: { available: 10, reserved: 0 },
+    paid: { available: 40, reserved: 0 },
+  });
+  await assert.rejects(
+    db.transaction((tx) => captureAll(tx, [split])),
+    /reference_key|negative/,
+  );
+  assert.deepEqual(await ledgerProblems(db), []);
+});
+
+test('a reservation that is refused for one kind takes nothing of the other', async () => {
+  const accountId = await openAccount({ paid: 10, promotional: 10 });
+  await assert.rejects(reserveOn(db, task(accountId, 21)), isInsufficient);
+  assert.deepEqual(await balances(db, accountId), {
+    promotional: { available: 10, reserved: 0 },
+    paid: { available: 10, reserved: 0 },
+  });
+});
+
+test('parallel reservations of both surfaces spend exactly what the account has', async () => {
+  const accountId = await openAccount({ paid: 50, promotional: 35 });
+  const tasks = Array.from({ length: 24 }, () => task(accountId, 10));
+  const results = await Promise.allSettled(
+    tasks.map((one, i) => reserveOn(clients[i % CLIENTS] ?? db, one)),
+  );
+  const parts = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  assert.equal(parts.length, 8, 'eight times ten of 85 credits');
+  assert.equal(
+    parts.reduce((sum, part) => sum + part, 0),
+    35,
+  );
+  for (const one of results) if (one.status === 'rejected') assert.ok(isInsufficient(one.reason));
+  const names = tasks.map(({ taskId }) => taskId);
+  assert.deepEqual(await splitProblems(db, names), []);
+  assert.deepEqual(await ledgerProblems(db), []);
+});
+
+interface Shared {
+  accounts: [string, ...string[]];
+  web: TaskCredits[];
+  captured: number;
+  payments: Array<{ accountId: string; payment: string }>;
+}
+
+/** Reserves from both surfaces, settles one or several, grants and claws back, all at once. */
+async function runClient(client: Database, shared: Shared, random: Random): Promise<void> {
+  const open: TaskCredits[] = [];
+  for (let call = 0; call < CALLS; call += 1) {
+    const accountId = random.pick(shared.accounts);
+    const wanted = task(accountId, random.whole(1, 30));
+    const kind = random.pick(['paid', 'promotional'] as const);
+    const type = random.pick(['web', 'web', 'web', 'api', 'end', 'end', 'all', 'give', 'take']);
+    if (type === 'web' || type === 'api') {
+      const reserved = await reserveAs(type, client, wanted);
+      if (!reserved) continue;
+      open.push(reserved);
+      if (type === 'web') shared.web.push(reserved);
+    } else if (type === 'give') {
+      const seconds = random.pick([0, 0.2, 60]);
+      const given = give(accountId, kind, random.whole(1, 60), seconds);
+      const payment = await given.catch((error: Error) => {
+        assert.match(error.message, /in the future/); // this process has waited so long
+      });
+      if (payment !== undefined) shared.payments.push({ accountId, payment });
+    } else if (type === 'take') {
+      const taken = shared.payments.splice(random.below(shared.payments.length), 1)[0];
+      if (taken) await takeBack(client, taken);
+    } else if (type === 'end') {
+      const ended = open.pop();
+      if (!ended) continue;
+      const outcome = random.pick(['capture', 'refund'] as const);
+      if (outcome === 'capture') shared.captured += ended.credits;
+      await client.transaction((tx) => settle(tx, { ...ended, outcome }));
+    } else {
+      const perAccount = new Map(open.map((one) => [one.accountId, one]));
+      const ended = [...perAccount.values()];
+      for (const one of ended) open.splice(open.indexOf(one), 1);
+      if (ended.length > 0) await client.transaction((tx) => captureAll(tx, ended));
+      for (const one of ended) shared.captured += one.credits;
+    }
+  }
+  for (const one of open) {
+    await client.transaction((tx) => settle(tx, { ...one, outcome: 'refund' }));
+  }
+}
+
+async function reserveAs(type: 'web' | 'api', client: Database, wanted: TaskCredits) {
+  try {
+    if (type === 'web') return { ...wanted, promotionalCredits: await reserveOn(client, wanted) };
+    await client.transaction((tx) => reserve(tx, wanted));
+    return wanted;
+  } catch (error) {
+    assert.ok(isInsufficient(error), String(error));
+    return undefined;
+  }
+}
+
+async function takeBack(client: Database, { accountId, payment }: Shared['payments'][number]) {
+  const wanted = { accountId, credits: 1, payment, reference: payment, note: 'chargeback' };
+  await clawBack(client, wanted, async () => {}).catch((error: Error) => {
+    assert.match(error.message, /fewer credits/); // its lot has expired
+  });
+}
+
+test('both kinds agree with each other under parallel work on several accounts', async (t) => {
+  await runRounds(t, async (random) => {
+    const accounts: Shared['accounts'] = [await openAccount({ paid: 300, promotional: 100 })];
+    while (accounts.length < ACCOUNTS) {
+      accounts.push(await openAccount({ paid: 300, promotional: 100 }));
+    }
+    const shared: Shared = { accounts, web: [], captured: 0, payments: [] };
+    await Promise.all(clients.map((client) => runClient(client, shared, random.fork())));
+    for (const accountId of accounts) {
+      for (const kind of ['paid', 'promotional'] as const) {
+        await db.transaction((tx) => bringUpToDate(tx, { accountId, kind }));
+      }
+    }
+    const [sums] = await sql<{ spent: number; reserved: number }>(
+      db,
+      `select sum(spent)::int8 as spent, sum(reserved)::int8 as reserved from ledger_balances
+       where account_id = any($1)`,
+      [accounts],
+    );
+    assert.deepEqual(sums, { spent: shared.captured, reserved: 0 });
+    const names = shared.web.map(({ taskId }) => taskId);
+    assert.deepEqual(await splitProblems(db, names), []);
+    const splits = shared.web.filter(
+      ({ credits, promotionalCredits = 0 }) => promotionalCredits % credits !== 0,
+    );
+    t.diagnostic(`${names.length} reservations of the website, ${splits.length} of both kinds`);
+  });
+  assert.deepEqual(await ledgerProblems(db), []);
+});

@@ -98,6 +98,13 @@ export async function enableAccount(db: Queryable, accountId: string): Promise<b
   return false;
 }
 
+const LOCK = statement('account_lock', 'select from accounts where id = $1 for no key update');
+
+/** Makes other transactions that lock the account wait until this one ends. */
+export async function lockAccount(tx: Transaction, accountId: string): Promise<void> {
+  await tx.query(LOCK, [accountId]);
+}
+
 const ANY = statement('account_any', 'select 1 from accounts limit 1');
 
 /** Whether the installation has no account yet. */

@@ -143,6 +143,18 @@ export async function revokeAllKeys(db: Queryable, accountId: string): Promise<s
   return rows.map(({ id }) => id);
 }
 
+const VALID = statement(
+  'key_valid',
+  `select count(*)::int as keys from api_keys where account_id = $1 and revoked_at is null
+     and (expires_at is null or expires_at > clock_now())`,
+);
+
+/** How many keys of an account are neither revoked nor expired. */
+export async function validKeys(db: Queryable, accountId: string): Promise<number> {
+  const [row] = await db.query<{ keys: number }>(VALID, [accountId]);
+  return row?.keys ?? 0;
+}
+
 export interface KeyListing {
   key_id: string;
   name: string | null;

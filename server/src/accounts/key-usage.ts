@@ -111,19 +111,23 @@ export interface RequestsOfDay {
 
 const REQUESTS = statement(
   'key_requests',
-  `select d.day::text as day, coalesce(r.requests, 0)::int8 as requests
-   from generate_series((clock_now() at time zone 'UTC')::date - $2::int + 1,
-     (clock_now() at time zone 'UTC')::date, interval '1 day') as days (at)
-   cross join lateral (select at::date as day) d
-   left join api_key_requests r on r.api_key_id = $1 and r.day = d.day
+  `select k.id, d.day::date::text as day, coalesce(r.requests, 0)::int8 as requests
+   from unnest($1::text[]) as k (id)
+   cross join generate_series((clock_now() at time zone 'UTC')::date - $2::int + 1,
+     (clock_now() at time zone 'UTC')::date, interval '1 day') as d (day)
+   left join api_key_requests r on r.api_key_id = k.id and r.day = d.day
    order by d.day`,
 );
 
-/** The admitted requests of a key on each of the last days, the oldest first. */
-export function requestsByDay(
+/** The admitted requests of keys on each of the last days, the oldest first. */
+export async function recentRequests(
   db: Queryable,
-  keyId: string,
+  keyIds: string[],
   days: number,
-): Promise<RequestsOfDay[]> {
-  return db.query<RequestsOfDay>(REQUESTS, [keyId, days]);
+): Promise<Map<string, RequestsOfDay[]>> {
+  const rows = await db.query<RequestsOfDay & { id: string }>(REQUESTS, [keyIds, days]);
+  const byKey = Map.groupBy(rows, ({ id }) => id);
+  return new Map(
+    [...byKey].map(([id, own]) => [id, own.map(({ day, requests }) => ({ day, requests }))]),
+  );
 }

@@ -3,13 +3,28 @@ import { acceptJsonOnly } from '../http/public/body.ts';
 import { getMe } from './account/me.ts';
 import { signOut } from './auth/sign-out.ts';
 import { type GuardDeps, guard } from './guard.ts';
+import {
+  createOwnKey,
+  listOwnKeys,
+  requestsOfOwnKey,
+  revokeOwnKey,
+  updateOwnKey,
+} from './keys/keys.ts';
 import type { SiteRoute } from './route.ts';
 
 /** What the routes of the website need. */
 export type SiteDeps = GuardDeps;
 
 /** All routes that take and send JSON. */
-const ROUTES: SiteRoute<SiteDeps>[] = [getMe, signOut];
+const ROUTES: SiteRoute<SiteDeps>[] = [
+  getMe,
+  signOut,
+  listOwnKeys,
+  createOwnKey,
+  updateOwnKey,
+  revokeOwnKey,
+  requestsOfOwnKey,
+];
 
 /**
  * The website: the JSON API of its pages under `/console/api` and `/auth`. Nothing of it is in

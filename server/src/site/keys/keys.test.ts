@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../../../test/envelope.ts';
+import {
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../../test/website/website.ts';
+import { createKey } from '../../accounts/api-keys.ts';
+import { openKeyUsage } from '../../accounts/key-usage.ts';
+import type { ApiKey } from './key-shapes.ts';
+
+const KEYS = '/console/api/keys';
+
+let website: TestWebsite;
+
+before(async () => {
+  website = await openTestWebsite();
+});
+after(() => website.close());
+
+async function listed(visitor: TestVisitor): Promise<ApiKey[]> {
+  return (await visitor.get(KEYS)).body.items;
+}
+
+function balanceWith(secret: string) {
+  const headers = { authorization: `Bearer ${secret}` };
+  return website.stranger.send({ method: 'GET', url: '/api/v1/credits', headers });
+}
+
+test('a key is made, used, renamed, capped and revoked by its account', async () => {
+  const visitor = await website.signIn({ credits: 40 });
+  const name = 'Bühne "1" <script>';
+  const { status, body } = await visitor.write(KEYS, { name, monthly_cap: 10 });
+  assert.equal(status, 201);
+  assert.match(body.secret, /^fw_live_/);
+  assert.equal((await balanceWith(body.secret)).body.available_credits, 40);
+  const [made] = (await listed(visitor)).filter(({ id }) => id === body.key.id);
+  assert.deepEqual(made, body.key);
+  assert.deepEqual([made?.name, made?.monthly_cap, made?.spent_this_month], [name, 10, 0]);
+  assert.ok(!JSON.stringify(made).includes(body.secret));
+  const url = `${KEYS}/${body.key.id}`;
+  const renamed = await visitor.write(url, { name: ' stage ', monthly_cap: null }, 'PATCH');
+  assert.deepEqual([renamed.body.name, renamed.body.monthly_cap], ['stage', null]);
+  const revoked = await visitor.delete(url);
+  assert.ok(revoked.body.revoked_at);
+  assertError(await balanceWith(body.secret), 'unauthorized');
+  assert.equal((await visitor.delete(url)).body.revoked_at, revoked.body.revoked_at);
+});
+
+test('another account’s key is not found, and is not changed', async () => {
+  const [owner, other] = [await website.signIn(), await website.signIn()];
+  const { key, secret } = (await owner.write(KEYS, { name: 'own' })).body;
+  const url = `${KEYS}/${key.id}`;
+  for (const id of [key.id, 'key_unknown']) {
+    assertError(await other.delete(`${KEYS}/${id}`), 'not_found');
+    assertError(await other.write(`${KEYS}/${id}`, { name: 'taken' }, 'PATCH'), 'not_found');
+    assertError(await other.get(`${KEYS}/${id}/requests`), 'not_found');
+  }
+  assert.ok(!(await listed(other)).some(({ id }) => id === key.id));
+  assert.equal((await balanceWith(secret)).status, 200);
+  assertError(await website.stranger.delete(url), 'unauthorized');
+});
+
+test('another site makes and revokes no keys', async () => {
+  const visitor = await website.signIn();
+  const [key] = await listed(visitor);
+  const headers = { origin: 'https://evil.example', 'content-type': 'application/json' };
+  const payload = JSON.stringify({ name: 'evil' });
+  assertError(await visitor.send({ method: 'POST', url: KEYS, headers, payload }), 'cross_site');
+  const url = `${KEYS}/${key?.id}`;
+  assertError(
+    await visitor.send({ method: 'DELETE', url, headers: { origin: 'null' } }),
+    'cross_site',
+  );
+  assert.equal((await listed(visitor)).length, 1);
+});
+
+test('a wrong name, time or cap is refused with its field', async () => {
+  const visitor = await website.signIn();
+  const field = async (body: object) => (await visitor.write(KEYS, body)).body.error.details.field;
+  const name = 'ci';
+  for (const wrong of ['', '  ', 'a\nb', 'x'.repeat(101), 5]) {
+    assert.equal(await field({ name: wrong }), 'name', String(wrong));
+  }
+  for (const expires_at of ['tomorrow', '2020-01-01', '2030-13-01']) {
+    assert.equal(await field({ name, expires_at }), 'expires_at');
+  }
+  for (const monthly_cap of [-1, 1.5, 1e12, '5']) {
+    assert.equal(await field({ name, monthly_cap }), 'monthly_cap');
+  }
+  assert.equal(await field({ name, account_id: 'acct_1' }), 'account_id');
+  assert.equal(await field({}), 'name');
+});
+
+test('parallel creates never give an account more valid keys than it may have', async () => {
+  const visitor = await website.signIn();
+  const { body } = await visitor.get(KEYS);
+  const { db } = website.database;
+  const { accountId } = visitor;
+  for (let i = body.items.length; i < body.max_keys - 2; i += 1) await createKey(db, { accountId });
+  const creates = Array.from({ length: 6 }, () => visitor.write(KEYS, { name: 'one more' }));
+  const statuses = (await Promise.all(creates)).map(({ status }) => status);
+  assert.deepEqual(statuses.sort(), [201, 201, 400, 400, 400, 400]);
+  const [newest] = await listed(visitor);
+  await visitor.delete(`${KEYS}/${newest?.id}`);
+  assert.equal((await visitor.write(KEYS, { name: 'after a revoke' })).status, 201);
+});
+
+test('the requests of a key are shown by day, and its last use', async () => {
+  const visitor = await website.signIn();
+  const { key } = (await visitor.write(KEYS, { name: 'counted' })).body;
+  const usage = openKeyUsage(website.database.db);
+  usage.note(key.id, '203.0.113.77');
+  usage.note(key.id, '203.0.113.77');
+  await usage.flush();
+  const [shown] = await listed(visitor);
+  assert.equal(shown?.last_used_network, '203.0.113.0/24');
+  assert.equal(shown?.requests.at(-1), 2);
+  assert.equal(shown?.requests.length, 30);
+  const { days } = (await visitor.get(`${KEYS}/${key.id}/requests`)).body;
+  assert.equal(days.length, 90);
+  const today = new Date().toISOString().slice(0, 10);
+  assert.deepEqual(days.at(-1), { day: today, requests: 2 });
+});

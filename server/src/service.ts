@@ -19,6 +19,7 @@ import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-di
 import { bringDueUpToDate } from './ledger/upkeep.ts';
 import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
+import { createPosterMaker } from './media/poster/poster.ts';
 import type { OpenedDatabase } from './open-database.ts';
 import { warnOfUnserved } from './operator/unserved.ts';
 import type { HostRules } from './outbound/addresses.ts';
@@ -45,6 +46,7 @@ import { createFirstSeen } from './tasks/attempts/first-seen.ts';
 import { checkOrphans } from './tasks/attempts/orphan-check.ts';
 import { repairClockJump } from './tasks/clock-jump.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
+import { drawPosters } from './tasks/gallery/draw-posters.ts';
 import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
 import { createSteps, providerFor } from './tasks/steps/steps.ts';
 import { createWorker, type Worker } from './tasks/worker.ts';
@@ -55,6 +57,7 @@ const monotonic = () => performance.now();
 
 const CLOCK_SECONDS = 5;
 const DELETE_SECONDS = 2;
+const POSTER_SECONDS = 2;
 const EXPIRE_SECONDS = 5;
 const MAINTAIN_SECONDS = 60;
 const CANCEL_SECONDS = 1;
@@ -314,6 +317,12 @@ function buildWorker(
       startInterval(DELETE_SECONDS, { name: 'deleting', log, signal }, () =>
         deleteMarked({ db, storage }),
       );
+      if (config.drawsPosters) {
+        const posterMaker = createPosterMaker({ scratch });
+        startInterval(POSTER_SECONDS, { name: 'posters', log, signal }, () =>
+          drawPosters({ db, storage, scratch, posterMaker, log, signal }),
+        );
+      }
       startInterval(EXPIRE_SECONDS, { name: 'expiring credits', log, signal }, () =>
         bringDueUpToDate({ db, log }),
       );

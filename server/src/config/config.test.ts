@@ -43,6 +43,7 @@ test('without any variable the service has the documented defaults', () => {
     presignsInputs: false,
     deliverySeconds: 86_400,
     retentionDays: 30,
+    drawsPosters: true,
     drainSeconds: 1,
     shutdownSeconds: 30,
     logLevel: 'info',

@@ -76,6 +76,8 @@ export interface Config {
   presignsInputs: boolean;
   deliverySeconds: number;
   retentionDays: number;
+  /** Whether workers draw a small picture of each output, for the website. */
+  drawsPosters: boolean;
   /** How long the API still accepts requests after the shutdown has begun. */
   drainSeconds: number;
   shutdownSeconds: number;
@@ -240,6 +242,7 @@ export function readConfig(env: Environment = process.env): Config {
     ...storageVariables(env),
     deliverySeconds: number(env, 'DELIVERY_SECONDS', 86_400, { max: TEN_YEARS.seconds }),
     retentionDays: number(env, 'RETENTION_DAYS', 30, { max: TEN_YEARS.days }),
+    drawsPosters: yesOrNo(env, 'POSTERS', 'yes'),
     drainSeconds: number(env, 'DRAIN_SECONDS', 1),
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),

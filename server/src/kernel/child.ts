@@ -1,5 +1,6 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +20,8 @@ export interface ChildProgram {
   script: URL;
   /** Extra flags of Node for the child. */
   nodeFlags?: string[];
+  /** How much it lets other processes go first, from 0 (the default) to 19. */
+  niceness?: number;
 }
 
 /** One piece of work for a child, and its limits. */
@@ -33,7 +36,8 @@ export interface ChildWork {
 
 export type ChildOptions = ChildProgram & ChildWork;
 
-const MAX_RESULT_CHARACTERS = 64 * 1024;
+/** A poster is the longest result. */
+const MAX_RESULT_CHARACTERS = 512 * 1024;
 const MAX_ERROR_CHARACTERS = 2000;
 
 /** A child process that does one piece of work after the other. */
@@ -55,12 +59,13 @@ export interface Child {
  * killed, because its standard input closes. It leads its own process group, so that a Ctrl-C for
  * the service does not end it.
  */
-export function startChild({ script, nodeFlags = [] }: ChildProgram): Child {
+export function startChild({ script, nodeFlags = [], niceness = 0 }: ChildProgram): Child {
   const child = spawn(process.execPath, [...nodeFlags, fileURLToPath(script)], {
     env: {},
     detached: true,
     stdio: 'pipe',
   });
+  if (niceness > 0 && child.pid !== undefined) lowerPriority(child.pid, niceness);
   const gone = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
@@ -82,6 +87,13 @@ export function startChild({ script, nodeFlags = [] }: ChildProgram): Child {
       await gone;
     },
   };
+}
+
+/** A child that is gone, or a system that refuses, is no error: this only helps other processes. */
+function lowerPriority(pid: number, niceness: number): void {
+  try {
+    setPriority(pid, niceness);
+  } catch {}
 }
 
 /** Starts a child for one piece of work and ends it afterwards. See {@link startChild}. */

@@ -73,8 +73,11 @@ async function decodeStreams(
   return { kind: 'video', ...picture.facts(), audio: heard };
 }
 
-/** The stream that a player would choose; a cover picture is not a video. */
-function videoStream(input: FormatContext): Stream {
+/**
+ * The stream that a player would choose; a cover picture is not a video.
+ * @throws RefusedMedia when there is none
+ */
+export function videoStream(input: FormatContext): Stream {
   const streams = input.streams.filter(
     (stream) =>
       stream.codecpar.codecType === AVMEDIA_TYPE_VIDEO &&
@@ -126,7 +129,8 @@ async function createPicture(stream: Stream, { maxPixels, rules }: VideoOptions)
   };
 }
 
-function videoCodec(stream: Stream): Codec {
+/** @throws RefusedMedia when its decoder may not run */
+export function videoCodec(stream: Stream): Codec {
   const codec = Codec.findDecoder(stream.codecpar.codecId);
   if (codec && DECODERS.has(codec.name ?? '')) return codec;
   throw damaged('The codec of the video is not supported.');
@@ -138,7 +142,7 @@ function addFrame(timeline: Timeline, stream: Stream, frame: Frame): void {
 }
 
 /** Prefers the container's ratio to the codec's, as in FFmpeg's av_guess_sample_aspect_ratio. */
-function sampleAspect(stream: Stream, frame: Frame): number {
+export function sampleAspect(stream: Stream, frame: Frame): number {
   const ratios = [stream.sampleAspectRatio, frame.sampleAspectRatio];
   const known = ratios.find(({ num, den }) => num > 0 && den > 0);
   return known ? known.num / known.den : 1;

@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ChildOutcome } from '../kernel/child.ts';
 import { openScratchDirectory, type ScratchDirectory } from '../kernel/scratch-directory.ts';
+import { confinedProgram } from './children/confined-program.ts';
 import { createDecodeChildren, type DecodeChildren } from './children/decode-children.ts';
 import { createDecodeTurns } from './children/decode-turns.ts';
 import { type Measurement, type MediaBounds, refused, type VideoRules } from './measurement.ts';
@@ -65,31 +63,6 @@ const BOUNDS: MediaBounds = {
 /** Signals of a crash, which the file caused. Any other signal came from outside. */
 const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'];
 
-/**
- * Node's permission model: no network, no processes, no writing, and reading only the product's
- * code, its packages and the child's own folder. It restricts JavaScript only; the options of the
- * demuxer restrict FFmpeg. The permission model compares paths as they are written, so the child
- * must not replace a symbolic link, such as node_modules, by its real path.
- */
-const CHILD_FLAGS = [
-  '--permission',
-  '--allow-addons',
-  '--preserve-symlinks',
-  '--disable-warning=SecurityWarning',
-  ...['../', '../../package.json']
-    .map((ours) => fileURLToPath(new URL(ours, import.meta.url)))
-    .concat(packagesFolder())
-    .map((readable) => `--allow-fs-read=${readable}`),
-];
-
-/** The folder in which Node finds node-av. The packages with node-av's binaries are there too. */
-function packagesFolder(): string {
-  const searched = createRequire(import.meta.url).resolve.paths('node-av') ?? [];
-  const found = searched.find((folder) => existsSync(path.join(folder, 'node-av')));
-  if (!found) throw new Error('the package node-av is not installed: run npm ci');
-  return `${found}/`;
-}
-
 export function createMeasurer(options: MeasurerOptions = {}): Measurer {
   const { scratch = openScratchDirectory(path.join(tmpdir(), 'framewright')), ...given } = options;
   const limits = { ...DEFAULTS, ...given };
@@ -97,10 +70,7 @@ export function createMeasurer(options: MeasurerOptions = {}): Measurer {
   const turns = createDecodeTurns(limits);
   const children = createDecodeChildren({
     scratch,
-    programFor: (folder) => ({
-      script: new URL('./decode.ts', import.meta.url),
-      nodeFlags: [...CHILD_FLAGS, `--allow-fs-read=${folder}/`],
-    }),
+    programFor: confinedProgram(new URL('./decode.ts', import.meta.url)),
   });
   return {
     async measure(file, expected, { accountId = '', source, rules = null, signal } = {}) {

@@ -43,6 +43,13 @@ const CHECKS = [
          and coalesce(o.delete_after > clock_now(), true)))`,
   ),
   statement(
+    'audit_poster',
+    `select t.id || ': its video was removed, its poster was not' as problem
+     from tasks t join objects o on o.id = t.output_object_id
+     join objects p on p.task_id = t.id and p.role = 'poster'
+     where t.id = any($1) and o.taken_down_at is not null and p.state = 'ready'`,
+  ),
+  statement(
     'audit_jobs',
     `select task_id || ': ' || count(*) || ' provider jobs' as problem
      from attempts where task_id = any($1) and job_id is not null

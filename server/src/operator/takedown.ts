@@ -21,13 +21,15 @@ interface Found {
   is_live: boolean;
 }
 
-// The renders of the local provider are its own copies of outputs: their task_id is a job.
+// The renders of the local provider are its own copies of outputs: their task_id is a job. The
+// poster of an output is deleted with it.
 const TAKE_DOWN = statement(
   'takedown_mark',
   `update objects set taken_down_at = clock_now(),
      state = case state when 'deleted' then 'deleted' else 'deleting' end
-   where taken_down_at is null and (id = $1 or (role = 'render' and task_id = any(array(
-     select job_id from attempts where task_id = $2 and job_id is not null))))`,
+   where taken_down_at is null and (id = $1 or (role = 'poster' and task_id = $2)
+     or (role = 'render' and task_id = any(array(
+       select job_id from attempts where task_id = $2 and job_id is not null))))`,
 );
 
 /**

@@ -10,8 +10,11 @@ import { sharedWork } from '../database/shared-work.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Storage } from './storage.ts';
 
-/** `render`: a finished render of the local provider, kept for a day so that it can be archived. */
-export type ObjectRole = 'input' | 'output' | 'render';
+/**
+ * `render`: a finished render of the local provider, kept for a day so that it can be archived.
+ * `poster`: a small picture of an output (`posters.ts`).
+ */
+export type ObjectRole = 'input' | 'output' | 'render' | 'poster';
 
 export interface StoredObject {
   id: string;
@@ -95,7 +98,8 @@ export async function storeFile(
 
 const READY = statement(
   'object_ready',
-  `update objects set state = 'ready', delete_after = clock_now() + $2 * interval '1 day'
+  `update objects set state = 'ready', delete_after = clock_now() + $2 * interval '1 day',
+     poster_due_at = case when role = 'output' then clock_now() end
    where id = any($1) and state = 'writing' returning id`,
 );
 
@@ -197,6 +201,7 @@ const UNFINISHED = {
   input: unfinished('input'),
   output: unfinished('output'),
   render: unfinished('render'),
+  poster: unfinished('poster'),
 };
 
 const READ_OBJECT = statement(

@@ -22,6 +22,8 @@ export interface Reports {
   storage: { operation: string; outcome: 'done' | 'missing' | 'error'; seconds: number };
   /** Reading one file in full, with the wait for a free decoder. */
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
+  /** One try to draw the poster of an output. */
+  poster: { outcome: 'drawn' | 'refused' | 'void' | 'failed'; seconds: number };
   /** One run of a periodic job of the process. */
   periodic: { work: string; result: 'done' | 'failed'; seconds: number };
 }

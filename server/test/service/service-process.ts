@@ -33,6 +33,7 @@ export function serviceEnvironment(own: Record<string, string>): Record<string, 
     DRAIN_SECONDS: '0',
     POLL_MIN_SECONDS: '0.2',
     POLL_MAX_SECONDS: '0.5',
+    POSTERS: 'no',
     ...own,
     ...pooled(own),
   };

@@ -202,6 +202,11 @@ const DATABASE_AND_FILES = {
     labels: ['kind', 'outcome'],
     buckets: STEP,
   },
+  framewright_poster_seconds: {
+    ...{ kind: 'histogram', section: 'Files', title: 'Time of a poster', labels: ['outcome'] },
+    help: 'Seconds that a try to draw a poster took, by outcome: drawn, refused, void or failed',
+    buckets: STEP,
+  },
   framewright_objects_to_delete: {
     ...{ kind: 'database gauge', section: 'Files', title: 'Files to delete', labels: ['role'] },
     help: 'Objects that are marked for deletion and still have a file',

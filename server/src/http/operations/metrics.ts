@@ -127,6 +127,9 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
     onReport('decode', ({ kind, outcome, seconds }) =>
       observe('framewright_decode_seconds', { kind, outcome }, seconds),
     ),
+    onReport('poster', ({ outcome, seconds }) =>
+      observe('framewright_poster_seconds', { outcome }, seconds),
+    ),
     onReport('periodic', ({ work, result }) =>
       inc('framewright_periodic_runs_total', { work, result }),
     ),

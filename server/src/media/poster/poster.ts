@@ -1,0 +1,66 @@
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { openScratchDirectory, type ScratchDirectory } from '../../kernel/scratch-directory.ts';
+import { confinedProgram } from '../children/confined-program.ts';
+import { createDecodeChildren } from '../children/decode-children.ts';
+import { sniff } from '../sniff.ts';
+
+export interface PosterMaker {
+  /**
+   * Draws an early frame of a video as a WebP whose longer side has at most 640 pixels, in a child
+   * process of low priority.
+   * @param source who made the file: see `DecodeChildren`
+   * @returns the picture; or why the file gives none, for the log
+   * @throws for failures of the service, and the signal's reason when aborted
+   */
+  draw(filePath: string, options: { source: string; signal: AbortSignal }): Promise<Drawn>;
+}
+
+type Drawn = { kind: 'drawn'; webp: Buffer } | { kind: 'refused'; explanation: string };
+
+const LIMITS = { timeoutSeconds: 30, memoryBytes: 1024 * 2 ** 20 };
+/** Pixels: of the longer side of a poster; of a video, as for outputs (`measure.ts`). */
+const SIZES = { maxSide: 640, maxPixels: 4096 * 2304 };
+
+const Result = Type.Union([
+  Type.Object({ webp: Type.String() }, { additionalProperties: false }),
+  Type.Object({ refused: Type.String({ maxLength: 500 }) }, { additionalProperties: false }),
+]);
+
+export function createPosterMaker({
+  scratch = openScratchDirectory(path.join(tmpdir(), 'framewright')),
+}: {
+  scratch?: ScratchDirectory;
+}): PosterMaker {
+  const program = confinedProgram(new URL('./poster-child.ts', import.meta.url));
+  const children = createDecodeChildren({
+    scratch,
+    programFor: (folder) => ({ ...program(folder), niceness: 10 }),
+  });
+  return {
+    async draw(filePath, { source, signal }) {
+      const outcome = await children.run(
+        { path: filePath, source },
+        { ...LIMITS, signal, request: SIZES, mayContinue: (result) => 'webp' in Object(result) },
+      );
+      if (outcome.kind === 'completed') return drawnOf(outcome.result);
+      if (outcome.kind === 'aborted') throw signal.reason ?? new Error('aborted');
+      const explanation = outcome.kind === 'crashed' ? outcome.cause : outcome.kind;
+      return { kind: 'refused', explanation };
+    },
+  };
+}
+
+/** Checks the result of a child process, which had hostile bytes in its memory. */
+function drawnOf(given: unknown): Drawn {
+  const result = Value.Parse(Result, given);
+  if ('refused' in result) return { kind: 'refused', explanation: result.refused };
+  const webp = Buffer.from(result.webp, 'base64');
+  const sniffed = sniff(webp);
+  if (sniffed?.kind !== 'image' || sniffed.mediaType !== 'image/webp') {
+    return { kind: 'refused', explanation: 'the child returned no WebP' };
+  }
+  return { kind: 'drawn', webp };
+}

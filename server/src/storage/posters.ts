@@ -1,0 +1,88 @@
+import { type Database, statement } from '../database/database.ts';
+
+/** A try that fails, or whose process dies, is followed by the next one after this time. */
+const RETRY_MINUTES = 5;
+/** After so many tries, an output stays without a poster. */
+const MAX_TRIES = 3;
+
+/** An output without a poster, taken for one try. */
+export interface DueOutput {
+  id: string;
+  task_id: string;
+  /** The number of the try. A later try makes an earlier one void. */
+  tries: number;
+}
+
+// A try is counted before it begins, so that a file that ends its process is not tried for ever.
+const TAKE = statement(
+  'poster_take',
+  `with due as materialized (
+     select id from objects
+     where state = 'ready' and poster_due_at <= (select clock_now())
+     order by poster_due_at desc limit 1 for update skip locked)
+   update objects set poster_tries = poster_tries + 1,
+     poster_due_at = case when poster_tries + 1 < ${MAX_TRIES}
+       then clock_now() + interval '${RETRY_MINUTES} minutes' end
+   where id = any(array(select id from due))
+   returning id, task_id, poster_tries as tries`,
+);
+
+/**
+ * Takes the newest output that waits for its poster. Several processes may call it at once: each
+ * gets another output.
+ */
+export async function takeDueOutput(db: Database): Promise<DueOutput | undefined> {
+  const [output] = await db.query<DueOutput>(TAKE);
+  return output;
+}
+
+// The output is locked before its poster, as in a takedown. A poster is deleted with its output.
+const READY = statement(
+  'poster_ready',
+  `with output as (
+     update objects set poster_due_at = null
+     where id = $1 and state = 'ready' and poster_tries = $2 returning delete_after)
+   update objects set delete_after = (select delete_after from output),
+     state = case when exists (select from output) then 'ready' else 'deleting' end
+   where id = $3 and state = 'writing' returning state`,
+);
+
+/**
+ * Makes a stored poster `ready`, with the retention of its output. If it must not be used, because
+ * the output is deleted or was taken for a later try, it is marked for deletion.
+ * @returns whether it is ready
+ */
+export async function markPosterReady(
+  db: Database,
+  output: DueOutput,
+  posterId: string,
+): Promise<boolean> {
+  const { id, tries } = output;
+  const [poster] = await db.query<{ state: string }>(READY, [id, tries, posterId]);
+  return poster?.state === 'ready';
+}
+
+const GIVE_UP = statement(
+  'poster_give_up',
+  'update objects set poster_due_at = null where id = $1 and poster_tries = $2',
+);
+
+/** Leaves an output without a poster: another try would end like this one. */
+export async function giveUpPoster(db: Database, { id, tries }: DueOutput): Promise<void> {
+  await db.query(GIVE_UP, [id, tries]);
+}
+
+const READ = statement(
+  'poster_read',
+  `select id, size_bytes from objects
+   where task_id = $1 and role = 'poster' and state = 'ready'`,
+);
+
+/** The poster of a task, if it has one. */
+export async function readPoster(
+  db: Database,
+  taskId: string,
+): Promise<{ id: string; size_bytes: number } | undefined> {
+  const [poster] = await db.query<{ id: string; size_bytes: number }>(READ, [taskId]);
+  return poster;
+}

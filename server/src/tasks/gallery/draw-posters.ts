@@ -1,0 +1,86 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { Database } from '../../database/database.ts';
+import type { Log } from '../../kernel/log.ts';
+import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
+import type { PosterMaker } from '../../media/poster/poster.ts';
+import { storeFile, withdrawnOnFailure } from '../../storage/objects.ts';
+import {
+  type DueOutput,
+  giveUpPoster,
+  markPosterReady,
+  takeDueOutput,
+} from '../../storage/posters.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { report, secondsSince } from '../../telemetry/reports.ts';
+import { readTasks } from '../task.ts';
+
+export interface PosterDeps {
+  db: Database;
+  storage: Storage;
+  scratch: ScratchDirectory;
+  posterMaker: PosterMaker;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/**
+ * Draws the posters of all outputs that wait for one, the newest first, one at a time. A task is
+ * completed before, and never changes because of its poster.
+ */
+export async function drawPosters(deps: PosterDeps): Promise<void> {
+  while (!deps.signal.aborted) {
+    const output = await takeDueOutput(deps.db);
+    if (!output) return;
+    await tryPoster(deps, output);
+  }
+}
+
+async function tryPoster(deps: PosterDeps, output: DueOutput): Promise<void> {
+  const startedAt = performance.now();
+  const task = output.task_id;
+  const outcome = await drawOne(deps, output).catch((error: Error) => {
+    const { tries } = output;
+    deps.log.warn({ task, tries, err: error.message }, 'a poster could not be drawn');
+    return 'failed' as const;
+  });
+  report('poster', { outcome, seconds: secondsSince(startedAt) });
+}
+
+/** @returns `void`: the output was deleted meanwhile, or taken by a later try */
+async function drawOne(deps: PosterDeps, output: DueOutput): Promise<'drawn' | 'refused' | 'void'> {
+  const { db, storage, scratch, posterMaker, log, signal } = deps;
+  const [task] = await readTasks(db, [output.task_id]);
+  if (!task) return 'void';
+  return scratch.withFolder(async (folder) => {
+    const filePath = path.join(folder, 'output');
+    await writeStream(await storage.open(output.id), filePath);
+    const drawn = await posterMaker.draw(filePath, { source: task.provider, signal });
+    if (drawn.kind === 'refused') {
+      log.warn({ task: task.id, cause: drawn.explanation }, 'the video gives no poster');
+      await giveUpPoster(db, output);
+      return 'refused';
+    }
+    const posterPath = path.join(folder, 'poster');
+    await writeFile(posterPath, drawn.webp, { mode: 0o600 });
+    return storePoster(deps, output, posterPath);
+  });
+}
+
+async function storePoster(
+  { db, storage }: PosterDeps,
+  output: DueOutput,
+  filePath: string,
+): Promise<'drawn' | 'void'> {
+  const file = {
+    filePath,
+    taskId: output.task_id,
+    role: 'poster',
+    mediaType: 'image/webp',
+  } as const;
+  const posterId = await storeFile({ db, storage }, file);
+  const isReady = await withdrawnOnFailure(db, [posterId], () =>
+    markPosterReady(db, output, posterId),
+  );
+  return isReady ? 'drawn' : 'void';
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { after, before, test } from 'node:test';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import type { MediaFacts } from '../../src/media/measure.ts';
+import { createPosterMaker } from '../../src/media/poster/poster.ts';
+import { audit } from '../../src/operator/audit.ts';
+import { takeDown } from '../../src/operator/takedown.ts';
+import { copyObjects } from '../../src/storage/copy.ts';
+import { diskStorage } from '../../src/storage/disk.ts';
+import { deleteMarked, markExpired } from '../../src/storage/objects.ts';
+import { readPoster } from '../../src/storage/posters.ts';
+import { openS3Storage } from '../../src/storage/s3/s3.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { drawPosters, type PosterDeps } from '../../src/tasks/gallery/draw-posters.ts';
+import { archive } from '../../src/tasks/steps/archive.ts';
+import { moveNow } from '../../src/tasks/transitions.ts';
+import { quiet } from '../database.ts';
+import { simulatedBucket } from '../storage/simulated-bucket.ts';
+import {
+  makeSubmittingTask,
+  openTaskFixture,
+  recordAccepted,
+  scriptedProvider,
+  sql,
+  type TaskFixture,
+} from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { makeVideo, type TestVideo } from './media-files.ts';
+
+const RETENTION_DAYS = 7;
+const DAY_SECONDS = 86_400;
+const ACTION = { command: 'objects takedown', actor: 'ada', reason: 'ticket 7' };
+/** The archive step is not what is tested here: it takes any bytes for this video. */
+const FACTS: MediaFacts = {
+  ...({ kind: 'video', mediaType: 'video/mp4' } as const),
+  ...{ width: 1280, height: 720, durationSeconds: 5, frames: 120 },
+  ...{ videoCodec: 'h264', audio: null },
+};
+
+let fixture: TaskFixture;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let disk: Storage;
+let deps: PosterDeps;
+
+before(async () => {
+  fixture = await openTaskFixture();
+  folder = await temporaryFolder();
+  disk = diskStorage(path.join(folder.path, 'objects'));
+  const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
+  const posterMaker = createPosterMaker({ scratch });
+  const { signal } = new AbortController();
+  deps = { db: fixture.db, storage: disk, scratch, posterMaker, log: quiet, signal };
+});
+after(async () => {
+  await fixture.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function videoOf(options: TestVideo): Promise<Buffer> {
+  const filePath = path.join(folder.path, 'made');
+  await makeVideo(filePath, { seconds: 1, ...options });
+  return readFile(filePath);
+}
+
+/** A task that the archive step has completed with these bytes as its video. */
+async function completedTask(bytes: Buffer, storage = disk) {
+  const { db } = fixture;
+  const { task } = await makeSubmittingTask(fixture);
+  await recordAccepted(db, task.id);
+  const generating = await moveNow(db, task, { to: 'generating' });
+  const archiving = { to: 'archiving', changes: { providerOutput: {} } } as const;
+  const provider = scriptedProvider({
+    openOutput: async () =>
+      (async function* () {
+        yield bytes;
+      })(),
+  });
+  const done = await archive(
+    {
+      ...{ db, storage, scratch: deps.scratch, retentionDays: RETENTION_DAYS },
+      outputMeasurer: { measure: async () => ({ kind: 'measured', facts: FACTS }) },
+      providerOf: () => provider,
+      reconcileSeconds: 60,
+    },
+    await moveNow(db, generating, archiving),
+  );
+  assert.ok(done !== 'postponed' && done.phase === 'completed');
+  return { id: done.id, outputId: done.output_object_id ?? '' };
+}
+
+/** The size of a lossy WebP (RFC 9649, section 2.5 and RFC 6386, section 9.1). */
+function sizeOfWebp(bytes: Buffer): [width: number, height: number] {
+  assert.equal(bytes.toString('latin1', 8, 15), 'WEBPVP8');
+  return [bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff];
+}
+
+async function posterOf(taskId: string, storage = disk): Promise<Buffer> {
+  const poster = await readPoster(fixture.db, taskId);
+  assert.ok(poster, `${taskId} has no poster`);
+  const bytes = await buffer(await storage.open(poster.id));
+  assert.equal(bytes.length, poster.size_bytes);
+  return bytes;
+}
+
+const PICTURES: [string, TestVideo, [number, number]][] = [
+  ['a large video', { width: 1280, height: 720 }, [640, 360]],
+  ['a small video, which is not enlarged', { width: 320, height: 180 }, [320, 180]],
+  ['a turned video, upright', { width: 320, height: 180, rotationDegrees: 90 }, [180, 320]],
+  ['pixels that are not square', { width: 320, height: 180, filters: 'setsar=2' }, [640, 180]],
+  ['10-bit HEVC', { codec: 'hevc', pixelFormat: 'yuv420p10le' }, [320, 180]],
+  ['WebM', { format: 'webm', codec: 'vp9' }, [320, 180]],
+];
+
+test('each completed video gets a poster of its size, the newest first', async () => {
+  const tasks = [];
+  for (const [, options] of PICTURES) tasks.push(await completedTask(await videoOf(options)));
+  await drawPosters(deps);
+  for (const [index, [name, , size]] of PICTURES.entries()) {
+    assert.deepEqual(sizeOfWebp(await posterOf(tasks[index]?.id ?? '')), size, name);
+  }
+  const drawn = await sql<{ task_id: string }>(
+    fixture.db,
+    `select task_id from objects where role = 'poster' order by created_at`,
+  );
+  assert.deepEqual(
+    drawn.map((poster) => poster.task_id),
+    tasks.map(({ id }) => id).reverse(),
+  );
+});
+
+test('a video that begins in black gets a later frame', async () => {
+  const plain = await completedTask(await videoOf({ filters: 'drawbox=color=black:t=fill' }));
+  const late = await completedTask(await videoOf({ filters: 'fade=t=in:st=0.3:d=0.1' }));
+  await drawPosters(deps);
+  const sizes = [await posterOf(plain.id), await posterOf(late.id)].map(({ length }) => length);
+  assert.ok(Number(sizes[1]) > 5 * Number(sizes[0]), `${sizes} bytes`);
+});
+
+test('a hostile output fails alone: its task stays, and it is not tried again', async () => {
+  const whole = await videoOf({});
+  const garbage = Buffer.concat([whole.subarray(0, 64), Buffer.alloc(5000, 0x5a)]);
+  const tasks = [
+    await completedTask(Buffer.from('<script>alert(1)</script>')),
+    await completedTask(garbage),
+    await completedTask(whole),
+  ];
+  await drawPosters(deps);
+  const posters = await Promise.all(tasks.map(({ id }) => readPoster(fixture.db, id)));
+  assert.deepEqual(posters.map(Boolean), [false, false, true]);
+  const rows = await sql<{ poster_due_at: Date | null; state: string }>(
+    fixture.db,
+    'select poster_due_at, state from objects where id = any($1)',
+    [tasks.map(({ outputId }) => outputId)],
+  );
+  for (const row of rows) assert.deepEqual(row, { poster_due_at: null, state: 'ready' });
+  assert.deepEqual((await audit(fixture.db)).problems, []);
+});
+
+test('a child that returns something else than a picture makes no poster', async () => {
+  const task = await completedTask(await videoOf({}));
+  const posterMaker: PosterDeps['posterMaker'] = {
+    draw: async () => ({ kind: 'refused', explanation: 'the child returned no WebP' }),
+  };
+  await drawPosters({ ...deps, posterMaker });
+  assert.equal(await readPoster(fixture.db, task.id), undefined);
+});
+
+test('an output whose file can not be read is tried three times', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const task = await completedTask(await videoOf({}));
+  const storage: Storage = {
+    ...disk,
+    open: async () => {
+      throw new Error('the disk is broken');
+    },
+  };
+  for (let turn = 0; turn < 5; turn += 1) {
+    await fixture.database.setClock(turn * 600);
+    await drawPosters({ ...deps, storage });
+  }
+  const [row] = await sql<{ poster_tries: number; poster_due_at: Date | null }>(
+    fixture.db,
+    'select poster_tries, poster_due_at from objects where id = $1',
+    [task.outputId],
+  );
+  assert.deepEqual(row, { poster_tries: 3, poster_due_at: null });
+});
+
+test('a process that dies while it draws leaves the poster to another one', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const task = await completedTask(await videoOf({}));
+  const dead = Promise.withResolvers<never>();
+  const taken = Promise.withResolvers<void>();
+  const storage: Storage = {
+    ...disk,
+    put: () => {
+      taken.resolve();
+      return dead.promise;
+    },
+  };
+  const first = drawPosters({ ...deps, storage });
+  await taken.promise;
+  await drawPosters(deps);
+  assert.equal(await readPoster(fixture.db, task.id), undefined, 'it is not due yet');
+  await fixture.database.setClock(600);
+  await drawPosters(deps);
+  const poster = await readPoster(fixture.db, task.id);
+  assert.ok(poster);
+  dead.reject(new Error('too late'));
+  await first;
+  await fixture.database.setClock(2 * DAY_SECONDS);
+  await markExpired(fixture.db);
+  await deleteMarked({ db: fixture.db, storage: disk });
+  const left = await sql<{ state: string }>(
+    fixture.db,
+    `select state from objects where task_id = $1 and role = 'poster' order by created_at`,
+    [task.id],
+  );
+  assert.deepEqual(
+    left.map(({ state }) => state),
+    ['deleted', 'ready'],
+  );
+});
+
+test('a try that comes back after a later one makes no second poster', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const task = await completedTask(await videoOf({}));
+  const storage: Storage = {
+    ...disk,
+    async put(id, filePath) {
+      await disk.put(id, filePath);
+      await fixture.database.setClock(600);
+      await drawPosters(deps);
+    },
+  };
+  await drawPosters({ ...deps, storage });
+  const posters = await sql<{ state: string }>(
+    fixture.db,
+    `select state from objects where task_id = $1 and role = 'poster' order by created_at`,
+    [task.id],
+  );
+  assert.deepEqual(
+    posters.map(({ state }) => state),
+    ['deleting', 'ready'],
+  );
+});
+
+test('a poster goes with its video, also when it is drawn at that moment', async () => {
+  const video = await videoOf({});
+  const [removed, drawing] = [await completedTask(video), await completedTask(video)];
+  const taken = (id: string) => takeDown(fixture.db, ACTION, id);
+  const storage: Storage = {
+    ...disk,
+    async put(id, filePath) {
+      await disk.put(id, filePath);
+      await taken(drawing.id);
+    },
+  };
+  await drawPosters({ ...deps, storage });
+  await taken(removed.id);
+  for (const { id } of [removed, drawing]) {
+    assert.equal(await readPoster(fixture.db, id), undefined);
+  }
+  assert.deepEqual((await audit(fixture.db)).problems, []);
+});
+
+test('a poster is deleted after the retention of its video', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const task = await completedTask(await videoOf({}));
+  await fixture.database.setClock(2 * DAY_SECONDS);
+  await drawPosters(deps);
+  await posterOf(task.id);
+  await fixture.database.setClock((RETENTION_DAYS + 1) * DAY_SECONDS);
+  await markExpired(fixture.db);
+  await deleteMarked({ db: fixture.db, storage: disk });
+  const states = await sql<{ state: string }>(
+    fixture.db,
+    'select distinct state from objects where task_id = $1',
+    [task.id],
+  );
+  assert.deepEqual(states, [{ state: 'deleted' }]);
+  assert.deepEqual((await audit(fixture.db)).problems, []);
+});
+
+test('posters are stored in S3 too, and copied with the other objects', async () => {
+  const bucket = await simulatedBucket('');
+  await using _s3 = bucket.s3;
+  const s3 = await openS3Storage({ ...bucket, pauseMs: 1 });
+  const task = await completedTask(await videoOf({}), s3);
+  await drawPosters({ ...deps, storage: s3 });
+  const poster = await posterOf(task.id, s3);
+  const to = diskStorage(path.join(folder.path, 'copied'));
+  await copyObjects({ db: fixture.db, from: s3, to, scratch: folder.path });
+  assert.deepEqual(await posterOf(task.id, to), poster);
+});

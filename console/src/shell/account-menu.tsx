@@ -12,12 +12,14 @@ export function Balance({ me }: { me: Me }) {
   return (
     <a
       href="/credits"
-      aria-label={`${paid + promotional} credits available: open Credits`}
       class="inline-flex h-9 items-center gap-2 border border-line px-3 text-sm hover:border-ink"
     >
       <span aria-hidden="true" class="h-3 w-[5px] bg-tungsten" />
       <Credits value={paid + promotional} />
-      <span class="text-dim">cr</span>
+      <span aria-hidden="true" class="text-dim">
+        cr
+      </span>
+      <span class="sr-only">credits available</span>
     </a>
   );
 }

@@ -1,10 +1,204 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ApiKey, ApiKeyList, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
+import { api } from '../../api.ts';
+import { useLoad } from '../../load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Skeleton } from '../../ui/states.tsx';
+import { Empty, Load, Skeleton } from '../../ui/states.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { CreateKey, EditKey } from './key-forms.tsx';
+import { CapUsed, RequestBars, RequestsByDay } from './key-use.tsx';
+import { NewSecret } from './new-secret.tsx';
+
+/** What is open over the list. */
+type Open = { kind: 'create' } | { kind: 'edit' | 'revoke' | 'requests'; key: ApiKey };
+
+function isValid({ revoked_at, expires_at }: ApiKey): boolean {
+  return revoked_at === null && (expires_at === null || Date.parse(expires_at) > Date.now());
+}
 
 export default function KeysPage() {
+  const list = useLoad<ApiKeyList>('/console/api/keys');
+  const [open, setOpen] = useState<Open>();
+  const [made, setMade] = useState<NewApiKey>();
+  const close = () => setOpen(undefined);
+  const create = (
+    <Button look="primary" icon="plus" onClick={() => setOpen({ kind: 'create' })}>
+      New key
+    </Button>
+  );
+  const revoke = async (key: ApiKey) => {
+    await api(`/console/api/keys/${key.id}`, { method: 'DELETE' });
+    toast('The key is revoked. Its next request gets 401.');
+    await list.reload();
+  };
   return (
-    <Page title="API keys">
-      <Skeleton lines={5} />
+    <Page
+      title="API keys"
+      lead="Your server sends a key with each request to the API. Give every program its own, so that you can revoke one without the others."
+      actions={list.data && list.data.items.length > 0 && create}
+    >
+      <Load from={list} skeleton={<Skeleton lines={6} />}>
+        {({ items }) => (
+          <>
+            <ValidKeys keys={items.filter(isValid)} create={create} onOpen={setOpen} />
+            <EndedKeys keys={items.filter((key) => !isValid(key))} />
+          </>
+        )}
+      </Load>
+      <CreateKey
+        open={open?.kind === 'create'}
+        onClose={close}
+        onMade={(key) => {
+          close();
+          setMade(key);
+          void list.reload();
+        }}
+      />
+      {made && <NewSecret made={made} onClose={() => setMade(undefined)} />}
+      {open?.kind === 'edit' && (
+        <EditKey apiKey={open.key} onClose={close} onSaved={() => void list.reload()} />
+      )}
+      {open?.kind === 'requests' && <RequestsByDay apiKey={open.key} onClose={close} />}
+      {open?.kind === 'revoke' && (
+        <Confirm
+          open
+          onClose={close}
+          title={`Revoke “${nameOf(open.key)}”?`}
+          action="Revoke the key"
+          onConfirm={() => revoke(open.key)}
+        >
+          Every request with it gets 401 from then on. Videos under way are finished. This can’t be
+          undone.
+        </Confirm>
+      )}
     </Page>
+  );
+}
+
+function nameOf({ name, id }: ApiKey): string {
+  return name ?? id;
+}
+
+function ValidKeys({
+  keys,
+  create,
+  onOpen,
+}: {
+  keys: ApiKey[];
+  create: ComponentChildren;
+  onOpen: (open: Open) => void;
+}) {
+  if (keys.length === 0) {
+    return (
+      <Empty title="No key yet" action={create}>
+        Make one to call the API from your own program. It costs nothing; a video is paid with your
+        credits.
+      </Empty>
+    );
+  }
+  const columns: Column<ApiKey>[] = [
+    ...COLUMNS,
+    {
+      title: 'Last 30 days',
+      cell: (key) => <RequestBars apiKey={key} onOpen={() => onOpen({ kind: 'requests', key })} />,
+    },
+    {
+      title: '',
+      cell: (key) => (
+        <div class="flex gap-1.5 md:justify-end">
+          <Button
+            small
+            aria-label={`Edit ${nameOf(key)}`}
+            onClick={() => onOpen({ kind: 'edit', key })}
+          >
+            Edit
+          </Button>
+          <Button
+            small
+            aria-label={`Revoke ${nameOf(key)}`}
+            onClick={() => onOpen({ kind: 'revoke', key })}
+          >
+            Revoke
+          </Button>
+        </div>
+      ),
+    },
+  ];
+  return (
+    <Card>
+      <Table caption="Valid API keys" columns={columns} rows={keys} keyOf={(key) => key.id} />
+    </Card>
+  );
+}
+
+const COLUMNS: Column<ApiKey>[] = [
+  {
+    title: 'Key',
+    cell: (key) => (
+      <div class="md:max-w-72">
+        <span class="font-medium">{nameOf(key)}</span>
+        <span class="figures block text-sm text-dim" title={key.id}>
+          {key.id.slice(0, 12)}…
+        </span>
+      </div>
+    ),
+  },
+  {
+    title: 'Created',
+    cell: (key) => (
+      <div>
+        <RelativeTime at={key.created_at} />
+        {key.expires_at && (
+          <span class="block text-sm text-dim">
+            expires <RelativeTime at={key.expires_at} />
+          </span>
+        )}
+      </div>
+    ),
+  },
+  {
+    title: 'Last used',
+    cell: (key) =>
+      key.last_used_at ? (
+        <div>
+          <RelativeTime at={key.last_used_at} />
+          <span class="figures block text-sm text-dim">{key.last_used_network}</span>
+        </div>
+      ) : (
+        <span class="text-dim">not yet</span>
+      ),
+  },
+  { title: 'This month', cell: (key) => <CapUsed apiKey={key} /> },
+];
+
+function EndedKeys({ keys }: { keys: ApiKey[] }) {
+  if (keys.length === 0) return null;
+  const columns: Column<ApiKey>[] = [
+    { title: 'Key', cell: (key) => <span class="break-words">{nameOf(key)}</span> },
+    { title: 'Created', cell: (key) => <RelativeTime at={key.created_at} /> },
+    {
+      title: 'Ended',
+      cell: (key) => (
+        <div>
+          <Badge>{key.revoked_at ? 'Revoked' : 'Expired'}</Badge>{' '}
+          <RelativeTime at={key.revoked_at ?? key.expires_at ?? key.created_at} />
+        </div>
+      ),
+    },
+  ];
+  return (
+    <details class="border border-line bg-sheet p-5 sm:p-7">
+      <summary class="cursor-pointer font-medium">Revoked and expired keys ({keys.length})</summary>
+      <div class="mt-5">
+        <Table caption="Ended API keys" columns={columns} rows={keys} keyOf={(key) => key.id} />
+      </div>
+    </details>
   );
 }

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { NO_BROWSER } from './browser.ts';
+import { signedInPage } from './signed-in.ts';
+import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+
+describe('API keys', { skip: NO_BROWSER }, () => {
+  let site: Site;
+
+  before(async () => {
+    site = await openSite({ ROLES: 'api' });
+  });
+
+  after(() => site?.close());
+
+  function readBalance(secret: string): Promise<Response> {
+    const headers = { authorization: `Bearer ${secret}` };
+    return fetch(`${site.service.url}/api/v1/credits`, { headers });
+  }
+
+  test('a first key is made, used against the API, capped and revoked', async () => {
+    const { page } = await signedInPage(site, { credits: 700 });
+    await page.goto('/keys');
+    await settled(page, 'API keys');
+    await page.getByText('No key yet').waitFor();
+    await expectNoViolations(page);
+
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name').fill('production <b>server</b>');
+    await page.getByLabel('Monthly cap').fill('500');
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Create the key' }).click();
+    const secret = (await page.locator('[data-secret]').textContent())?.trim() ?? '';
+    assert.match(
+      await page.getByRole('region', { name: 'A first request' }).innerText(),
+      new RegExp(secret),
+    );
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    assert.equal(await page.getByText(secret).count(), 0);
+
+    const used = await readBalance(secret);
+    assert.equal(used.status, 200);
+    assert.equal((await used.json()).available_credits, 700);
+
+    await page.getByRole('button', { name: /^Edit/ }).click();
+    await page.getByLabel('Name').fill('production');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('production', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /requests in 30 days/ }).click();
+    await page.getByRole('img', { name: /Requests per day/ }).waitFor();
+    await expectNoViolations(page);
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Revoke production' }).click();
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.getByText('Revoked and expired keys (1)').click();
+    await page.getByRole('table', { name: 'Ended API keys' }).waitFor();
+    assert.equal((await readBalance(secret)).status, 401);
+    await expectNoViolations(page);
+  });
+
+  test('without a connection the page says so, and a retry loads it', async () => {
+    const { page } = await signedInPage(site);
+    await page.goto('/keys');
+    await settled(page, 'API keys');
+    await page.route('**/console/api/keys', (route) => route.abort());
+    await page.reload();
+    await page.getByText('No connection').waitFor();
+    await expectNoViolations(page);
+    await page.unroute('**/console/api/keys');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('No key yet').waitFor();
+  });
+});

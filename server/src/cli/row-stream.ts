@@ -1,3 +1,4 @@
+import { csvLine } from '../kernel/csv.ts';
 import { printPlain } from './print.ts';
 
 /** How many rows of a table have the same widths, when it is printed for people. */
@@ -64,13 +65,4 @@ export class RowStream {
     if (rows.length > 0) yield printPlain(rows);
     yield printPlain(this.#summary());
   }
-}
-
-/** RFC 4180. An empty field is a missing value. */
-function csvLine(values: readonly unknown[]): string {
-  const fields = values.map((value) => {
-    const text = value instanceof Date ? value.toISOString() : String(value ?? '');
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  });
-  return `${fields.join(',')}\r\n`;
 }

@@ -1,0 +1,17 @@
+/** What a spreadsheet would take for the beginning of a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+/**
+ * One line of CSV (RFC 4180). An empty field is a missing value. A text that a spreadsheet would
+ * run as a formula gets an apostrophe in front, since texts may come from strangers.
+ */
+export function csvLine(values: readonly unknown[]): string {
+  return `${values.map(field).join(',')}\r\n`;
+}
+
+function field(value: unknown): string {
+  const isFormula = typeof value === 'string' && FORMULA.test(value);
+  const plain = value instanceof Date ? value.toISOString() : String(value ?? '');
+  const text = isFormula ? `'${plain}` : plain;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -133,7 +133,8 @@ function bindingOf(request: FastifyRequest): Binding {
   const fingerprint = fingerprintOf(request.body as Json);
   const traceparent = spanOf(request)?.traceparent;
   const apiKey = { id: keyId, hasCap };
-  return { accountId, surface, idempotencyKey, fingerprint, apiKey, traceparent };
+  const requestId = request.id;
+  return { accountId, surface, idempotencyKey, fingerprint, apiKey, traceparent, requestId };
 }
 
 /** Joins the request with its task, for those who read the log or the trace. */

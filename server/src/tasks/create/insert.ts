@@ -42,22 +42,24 @@ const INSERT = namedStatement(
     'promotionalCredits',
     'priceVersions',
     'traceparents',
+    'requestIds',
     'apiKeyIds',
     'provider',
     'waitSeconds',
   ],
   `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
-     promotional_credits, price_version, provider, traceparent, api_key_id, wait_until,
+     promotional_credits, price_version, provider, traceparent, request_id, api_key_id, wait_until,
      announced_at, due_at)
    select id, account_id, surface, idempotency_key, 'reserved', request::jsonb, seed, credits,
-     promotional_credits, price_version, :provider, traceparent, api_key_id,
+     promotional_credits, price_version, :provider, traceparent, request_id, api_key_id,
      clock_now() + :waitSeconds::float8 * interval '1 second',
      case when :waitSeconds = 0 then clock_now() end, clock_now()
    from unnest(:ids::text[], :accountIds::text[], :surfaces::text[], :idempotencyKeys::text[],
        :requests::text[], :seeds::bigint[], :credits::integer[], :promotionalCredits::integer[],
-       :priceVersions::integer[], :traceparents::text[], :apiKeyIds::text[])
+       :priceVersions::integer[], :traceparents::text[], :requestIds::text[],
+       :apiKeyIds::text[])
      as created (id, account_id, surface, idempotency_key, request, seed, credits,
-       promotional_credits, price_version, traceparent, api_key_id)
+       promotional_credits, price_version, traceparent, request_id, api_key_id)
    returning ${TASK_COLUMNS}`,
 );
 
@@ -81,6 +83,7 @@ export async function insertTasks(
     promotionalCredits: tasks.map(({ promotionalCredits }) => promotionalCredits),
     priceVersions: tasks.map(({ price }) => price.version),
     traceparents: tasks.map(({ binding }) => binding.traceparent ?? null),
+    requestIds: tasks.map(({ binding }) => binding.requestId ?? null),
     apiKeyIds: tasks.map(({ binding }) => binding.apiKey?.id ?? null),
     provider: providerName,
     waitSeconds: createWaitSeconds,

@@ -19,6 +19,8 @@ export interface Binding {
   apiKey?: CreatingKey | undefined;
   /** The trace context of the request; the spans of the task's steps belong to its trace. */
   traceparent?: string | undefined;
+  /** The id of the HTTP request, by which customers and operators name it. */
+  requestId?: string | undefined;
 }
 
 /** A valid request that is to become a task. */

@@ -178,7 +178,7 @@ async function listenForClients(
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {
-      await site(scope, { db, publicUrl, ...config.website });
+      await site(scope, { db, publicUrl, links, storage, ...config.website });
       if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
     },
     isPageRequest: folder ? isPageRequest : undefined,

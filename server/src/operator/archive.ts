@@ -87,7 +87,7 @@ const INSERT = statement(
      api_key_id, created_at, record)
    select t.id, t.account_id, t.phase, t.credits, t.provider,
      (select a.job_id from attempts a where a.task_id = t.id and a.job_id is not null),
-     t.output_object_id, t.api_key_id, case when t.api_key_id is not null then t.created_at end,
+     t.output_object_id, t.api_key_id, t.created_at,
      jsonb_build_object(${TASK_RECORDS})
    from tasks t where t.id = any($1)`,
 );

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { acceptJsonOnly } from '../http/public/body.ts';
+import type { Links } from '../storage/links.ts';
+import type { Storage } from '../storage/storage.ts';
 import { getMe } from './account/me.ts';
 import { signOut } from './auth/sign-out.ts';
 import { type GuardDeps, guard } from './guard.ts';
@@ -11,9 +13,17 @@ import {
   updateOwnKey,
 } from './keys/keys.ts';
 import type { SiteRoute } from './route.ts';
+import { listTasksOfAccount } from './tasks/list-tasks.ts';
+import { downloadUsage, readUsage } from './tasks/read-usage.ts';
+import { showPoster } from './tasks/show-poster.ts';
+import { showTaskOfAccount } from './tasks/show-task.ts';
+import { readTaskFilters } from './tasks/task-filters.ts';
 
 /** What the routes of the website need. */
-export type SiteDeps = GuardDeps;
+export interface SiteDeps extends GuardDeps {
+  links: Links;
+  storage: Storage;
+}
 
 /** All routes that take and send JSON. */
 const ROUTES: SiteRoute<SiteDeps>[] = [
@@ -24,6 +34,12 @@ const ROUTES: SiteRoute<SiteDeps>[] = [
   updateOwnKey,
   revokeOwnKey,
   requestsOfOwnKey,
+  listTasksOfAccount,
+  readTaskFilters,
+  showTaskOfAccount,
+  showPoster,
+  readUsage,
+  downloadUsage,
 ];
 
 /**

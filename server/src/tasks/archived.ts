@@ -2,7 +2,7 @@ import { type Queryable, statement } from '../database/database.ts';
 import { TASK_COLUMNS, type Task } from './task.ts';
 
 /** Archived tasks, each with its row as it was in the table `tasks` (decisions/0025). */
-const ARCHIVED = `archived_tasks a
+export const ARCHIVED = `archived_tasks a
    cross join lateral jsonb_populate_record(null::tasks, a.record->'task') as tasks`;
 
 const READ = statement(

@@ -111,6 +111,23 @@ test('to look for an overlapping attempt does not read the attempts that have ou
   assert.ok(pages < MAX_PAGES, `it reads ${pages} pages`);
 });
 
+test('the gallery of an account reads its own tasks only, whatever it filters by', async () => {
+  const all = ['-infinity', 'infinity', 'infinity', ''];
+  const filters = ['failed', 'video-2.0', 'key_1', 'web', 'dusk'];
+  const searches = filters.map((wanted, place) =>
+    filters.map((_, i) => (i === place ? wanted : null)),
+  );
+  for (const search of [[null, null, null, null, null], ...searches]) {
+    const pages = await pagesRead('gallery_list', ['acc_7', ...all, 5000, 25, ...search]);
+    // 35 tasks and 24 archived ones, each on a page of its own, and the files of up to 25 of them.
+    assert.ok(pages < 10 * MAX_PAGES, `${search}: it reads ${pages} pages`);
+  }
+  const usage = await pagesRead('gallery_usage', ['acc_7', '-infinity', 'infinity']);
+  assert.ok(usage < 4 * MAX_PAGES, `the usage reads ${usage} pages`);
+  const movements = await pagesRead('ledger_task_movements', ['task_7', 'acc_7']);
+  assert.ok(movements < MAX_PAGES, `the movements of a task read ${movements} pages`);
+});
+
 test('the renewal of a lease writes no index', async () => {
   const { db } = app.database;
   const tasks = await sql<{ id: string }>(

@@ -34,7 +34,7 @@ export async function openTestWebsite(settings: Partial<SiteDeps> = {}): Promise
   const adminEmails = new Set<string>();
   const opened = await openTestApp({
     site: (deps) => (app) =>
-      site(app, { db: deps.db, publicUrl: () => ORIGIN, adminEmails, ...settings }),
+      site(app, { ...deps, publicUrl: () => ORIGIN, adminEmails, ...settings }),
   });
   const { db } = opened.database;
   return {

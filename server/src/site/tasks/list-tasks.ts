@@ -1,0 +1,58 @@
+import { Type } from 'typebox';
+import { MODELS } from '../../catalog/models.ts';
+import type { Database } from '../../database/database.ts';
+import { storable } from '../../database/json-text.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { Links } from '../../storage/links.ts';
+import { listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+import { dayAfter, startOfDay } from './days.ts';
+import { type VideoList, videoItem } from './video-item.ts';
+
+const LIMIT = 24;
+
+const Query = Type.Object({
+  state: Type.Optional(Type.Enum(['processing', 'completed', 'failed'])),
+  model: Type.Optional(Type.Enum(MODELS)),
+  key: Type.Optional(Type.String({ maxLength: 120 })),
+  surface: Type.Optional(Type.Enum(['api', 'web'])),
+  from: Type.Optional(Type.String()),
+  to: Type.Optional(Type.String()),
+  text: Type.Optional(Type.String({ maxLength: 200 })),
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' })),
+});
+
+/** Lists all tasks of the account. Days are UTC; `to` is the last day that counts. */
+export const listTasksOfAccount = siteRoute({
+  method: 'GET',
+  url: '/console/api/tasks',
+  query: Query,
+  handle: async (
+    { db, links }: { db: Database; links: Links },
+    { query, request },
+  ): Promise<VideoList> => {
+    const { accountId } = sessionOf(request);
+    const { from, to, cursor, limit, key, text, ...rest } = query;
+    const filter = {
+      ...rest,
+      key: key === undefined ? undefined : storable(key),
+      text: text === undefined || text.trim() === '' ? undefined : storable(text.trim()),
+      from: from === undefined ? undefined : startOfDay('from', from),
+      until: to === undefined ? undefined : dayAfter('to', to),
+    };
+    const page = {
+      after: cursor === undefined ? undefined : cursorOf(cursor),
+      limit: Number(limit ?? LIMIT),
+    };
+    const { tasks, next } = await listAccountTasks(db, accountId, filter, page);
+    return { items: tasks.map((task) => videoItem(task, links)), next };
+  },
+});
+
+function cursorOf(text: string) {
+  const cursor = parseCursor(text);
+  if (cursor) return cursor;
+  const details = { field: 'cursor', reason: 'malformed' };
+  throw new ApiError('invalid_request', 'The cursor is not one of this list.', { details });
+}

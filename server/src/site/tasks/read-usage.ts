@@ -1,0 +1,84 @@
+import { type Static, Type } from 'typebox';
+import { listKeys } from '../../accounts/api-keys.ts';
+import type { Database } from '../../database/database.ts';
+import { csvLine } from '../../kernel/csv.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { accountUsage, type UsageRow } from '../../tasks/gallery/usage.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+import { dayAfter, daysBefore, startOfDay } from './days.ts';
+
+/** What was used on a day, with one model and one API key. */
+export interface UsageEntry extends UsageRow {
+  /** The name that the customer gave to the key. */
+  api_key_name: string | null;
+}
+
+/** The response of GET /console/api/usage. Both days count; days are UTC. */
+export interface Usage {
+  from: string;
+  to: string;
+  rows: UsageEntry[];
+}
+
+const DEFAULT_DAYS = 30;
+const MAX_DAYS = 366;
+const DAY_MS = 86_400_000;
+
+const Query = Type.Object({
+  from: Type.Optional(Type.String()),
+  to: Type.Optional(Type.String()),
+});
+
+/** What the account used, as JSON. */
+export const readUsage = siteRoute({
+  method: 'GET',
+  url: '/console/api/usage',
+  query: Query,
+  handle: ({ db }: { db: Database }, { query, request }): Promise<Usage> =>
+    usageOf(db, sessionOf(request).accountId, query),
+});
+
+const COLUMNS = ['day', 'model', 'surface', 'api_key_id', 'api_key_name'] as const;
+const COUNTS = ['tasks', 'videos', 'failed', 'credits'] as const;
+
+/** The same as a file. */
+export const downloadUsage = siteRoute({
+  method: 'GET',
+  url: '/console/api/usage.csv',
+  query: Query,
+  handle: async ({ db }: { db: Database }, { query, request, reply }): Promise<void> => {
+    const { from, to, rows } = await usageOf(db, sessionOf(request).accountId, query);
+    const columns = [...COLUMNS, ...COUNTS];
+    const lines = rows.map((row) => csvLine(columns.map((column) => row[column])));
+    const fileName = `usage-${from}-${to}.csv`;
+    reply.headers({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': `attachment; filename="${fileName}"`,
+    });
+    reply.send([csvLine(columns), ...lines].join(''));
+  },
+});
+
+async function usageOf(
+  db: Database,
+  accountId: string,
+  query: Static<typeof Query>,
+): Promise<Usage> {
+  const to = query.to ?? daysBefore(new Date(), 0);
+  const until = dayAfter('to', to);
+  const from = query.from ?? daysBefore(until, DEFAULT_DAYS);
+  const start = startOfDay('from', from);
+  const days = (until.getTime() - start.getTime()) / DAY_MS;
+  if (days < 1 || days > MAX_DAYS) throw badPeriod();
+  const rows = await accountUsage(db, accountId, { from: start, until });
+  const names = new Map((await listKeys(db, accountId)).map((key) => [key.key_id, key.name]));
+  const nameOf = ({ api_key_id: id }: UsageRow) => (id === null ? null : (names.get(id) ?? null));
+  return { from, to, rows: rows.map((row) => ({ ...row, api_key_name: nameOf(row) })) };
+}
+
+function badPeriod(): ApiError {
+  const message = `The period must begin before it ends, and last ${MAX_DAYS} days at most.`;
+  return new ApiError('invalid_request', message, {
+    details: { field: 'from', reason: 'out_of_range' },
+  });
+}

@@ -1,0 +1,42 @@
+import { Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { storable } from '../../database/json-text.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { ObjectMissing, type Storage } from '../../storage/storage.ts';
+import { accountPoster } from '../../tasks/gallery/account-poster.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+
+/**
+ * Sends the poster of a task to its account. Its address does not change, so a browser keeps it for
+ * an hour; another session, with another cookie, does not get it from there.
+ */
+export const showPoster = siteRoute({
+  method: 'GET',
+  url: '/console/api/tasks/:id/poster',
+  params: Type.Object({ id: Type.String({ maxLength: 120 }) }),
+  handle: async (
+    { db, storage }: { db: Database; storage: Storage },
+    { params, request, reply },
+  ): Promise<void> => {
+    const { accountId } = sessionOf(request);
+    const poster = await accountPoster(db, accountId, storable(params.id));
+    if (!poster) throw noPoster();
+    const etag = `"${poster.id}"`;
+    reply.headers({ etag, vary: 'cookie', 'cache-control': 'private, max-age=3600' });
+    if (request.headers['if-none-match'] === etag) {
+      reply.code(304).send();
+      return;
+    }
+    const bytes = await storage.open(poster.id).catch((cause: unknown) => {
+      if (cause instanceof ObjectMissing) throw noPoster();
+      const message = 'The picture can not be read at the moment. Try again in a few seconds.';
+      throw new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
+    });
+    reply.headers({ 'content-type': 'image/webp', 'content-length': poster.size_bytes });
+    reply.send(bytes);
+  },
+});
+
+function noPoster(): ApiError {
+  return new ApiError('not_found', 'This account has no video with this id and a poster.');
+}

@@ -1,0 +1,51 @@
+import type { FailureCode, Phase, Task } from '../../tasks/task.ts';
+
+/** What each phase is called on the pages. */
+export const PHASE_LABELS: Record<Phase, string> = {
+  reserved: 'Waiting to start',
+  ingesting: 'Copying your media',
+  submitting: 'Submitting',
+  generating: 'Generating',
+  archiving: 'Saving the video',
+  held: 'On hold',
+  completed: 'Completed',
+  failed: 'Failed',
+};
+
+const HELD_END =
+  'Until it is known, nothing is sent again and the credits stay reserved. Then the task ends ' +
+  'like any other: completed, or failed and refunded. This may take long. If you run the request ' +
+  'again meanwhile, you may pay for two videos.';
+
+/** What it means for the customer that a task is held. */
+export const HELD_WORDS: Record<NonNullable<Task['held_cause']>, string> = {
+  acceptance:
+    'The connection broke while the task was submitted, so it is not known yet whether the ' +
+    `generator has taken it. ${HELD_END}`,
+  outcome:
+    'The generator has taken the task, but it is not known yet what became of it. ' +
+    `The result is read again from time to time. ${HELD_END}`,
+};
+
+const SAME = 'You can run the same request again.';
+const LATER = 'You can run the same request again later.';
+
+/** What to do about each failure (docs/ERRORS.md). */
+const ADVICE: Record<FailureCode, string> = {
+  invalid_media:
+    'Run it again with another file, or with the same one if its host was only down for a while.',
+  content_refused:
+    'The generator refused the content. Run it again with another prompt or other files.',
+  invalid_request: 'The generator can’t do this combination. Run it again with other settings.',
+  provider_unavailable: LATER,
+  not_accepted: SAME,
+  provider_failed: SAME,
+  generation_expired: SAME,
+  output_unavailable: SAME,
+  cancelled: 'The operator of this service cancelled it. Ask them before you run it again.',
+};
+
+/** What to do about a failure; also of a code that only a newer process knows. */
+export function adviceFor(code: string): string {
+  return code in ADVICE ? ADVICE[code as FailureCode] : LATER;
+}

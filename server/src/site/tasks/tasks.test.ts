@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../../../test/envelope.ts';
+import { REQUEST, sql } from '../../../test/task-fixtures.ts';
+import { taskMaker } from '../../../test/website/own-tasks.ts';
+import {
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../../test/website/website.ts';
+import { createKey } from '../../accounts/api-keys.ts';
+import { grant } from '../../ledger/ledger.ts';
+import { archiveTasks } from '../../operator/archive.ts';
+import type { VideoItem } from './video-item.ts';
+
+const TASKS = '/console/api/tasks';
+const POSTER = Buffer.from('RIFF....WEBPVP8 a picture');
+
+let website: TestWebsite;
+let ada: TestVisitor;
+let bob: TestVisitor;
+let make: ReturnType<typeof taskMaker>;
+
+before(async () => {
+  website = await openTestWebsite();
+  make = taskMaker(website.deps);
+  ada = await website.signIn({ credits: 100_000 });
+  bob = await website.signIn({ credits: 100_000 });
+});
+after(() => website.close());
+
+async function listed(visitor: TestVisitor, query = ''): Promise<VideoItem[]> {
+  const { status, body } = await visitor.get(`${TASKS}${query}`);
+  assert.equal(status, 200, JSON.stringify(body));
+  return body.items;
+}
+
+const idsOf = (items: VideoItem[]) => items.map(({ id }) => id);
+
+test('the list has all tasks of the account, the newest first, and no other ones', async () => {
+  const carl = await website.signIn({ credits: 1000 });
+  const old = await make(carl.accountId, { ended: 'completed', createdAt: '2026-01-05T12:00:00Z' });
+  const web = await make(carl.accountId, { surface: 'web' });
+  await make(ada.accountId);
+  const items = await listed(carl);
+  assert.deepEqual(idsOf(items), [web, old]);
+  const [processing, completed] = items;
+  assert.deepEqual(
+    [processing?.status, processing?.label, processing?.video_url, processing?.poster_url],
+    ['processing', 'Waiting to start', null, null],
+  );
+  assert.match(completed?.video_url ?? '', /\/media\/obj_/);
+  assert.deepEqual([completed?.width, completed?.height], [1280, 720]);
+});
+
+test('each filter finds its tasks, and filters can be combined', async () => {
+  const eve = await website.signIn({ credits: 10_000 });
+  const { keyId } = await createKey(website.database.db, { accountId: eve.accountId });
+  const done = await make(eve.accountId, {
+    ...{ ended: 'completed', model: 'video-2.0', apiKeyId: keyId },
+    ...{ prompt: 'A Lighthouse at 100% dawn_', createdAt: '2026-02-01T23:59:59Z' },
+  });
+  const failed = await make(eve.accountId, {
+    ...{ ended: 'content_refused', createdAt: '2026-02-02T00:00:00Z', prompt: 'A harbour' },
+  });
+  const live = await make(eve.accountId, { surface: 'web', prompt: 'Wide fields' });
+  const finds = async (query: string, ...ids: string[]) =>
+    assert.deepEqual(idsOf(await listed(eve, query)), ids, query);
+  await finds('?state=completed', done);
+  await finds('?state=failed', failed);
+  await finds('?state=processing', live);
+  await finds('?model=video-2.0', done);
+  await finds(`?key=${keyId}`, done);
+  await finds('?surface=web', live);
+  await finds('?from=2026-02-02&to=2026-02-02', failed);
+  await finds('?to=2026-02-01', done);
+  await finds('?text=LIGHTHOUSE', done);
+  await finds('?text=100%25', done);
+  await finds('?text=_', done);
+  await finds('?text=%25', done);
+  await finds(`?text=${encodeURIComponent("' or 1=1 --")}`);
+  await finds('?text=%00');
+  await finds('?text=a&state=failed&surface=api', failed);
+});
+
+test('the pages of a list have each task once, also while tasks are archived', async () => {
+  const { db } = website.database;
+  const fay = await website.signIn({ credits: 100_000 });
+  const ids: string[] = [];
+  for (let day = 1; day <= 7; day += 1) {
+    const createdAt = `2026-03-0${day}T10:00:00.123456Z`;
+    ids.unshift(await make(fay.accountId, { ended: 'content_refused', createdAt }));
+  }
+  await archive(db, ids.slice(3));
+  for (const filter of ['', '&state=failed']) {
+    const found: string[] = [];
+    let cursor = '';
+    for (let pages = 0; pages < 10; pages += 1) {
+      const { body } = await fay.get(`${TASKS}?limit=3${filter}${cursor}`);
+      found.push(...idsOf(body.items));
+      if (body.next === null) break;
+      cursor = `&cursor=${encodeURIComponent(body.next)}`;
+    }
+    assert.deepEqual(found, ids);
+  }
+  const [newest, , , archived] = await listed(fay);
+  assert.deepEqual([newest?.is_archived, archived?.is_archived], [false, true]);
+  const { status, body } = await fay.get(`${TASKS}/${ids.at(-1)}`);
+  assert.equal(status, 200);
+  assert.deepEqual([body.is_archived, body.charge], [true, 'refunded']);
+  assert.equal(body.movements.length, 2);
+});
+
+/** Archives tasks in the way of `framewright tasks archive`, which takes old ones only. */
+async function archive(db: TestWebsite['database']['db'], ids: string[]): Promise<void> {
+  await sql(db, `update tasks set updated_at = '2026-01-01' where id = any($1)`, [ids]);
+  const action = { command: 'tasks archive', actor: 'ada', reason: null };
+  await archiveTasks(db, action, { days: 30 });
+}
+
+test('a malformed filter or cursor gets 400', async () => {
+  const bad = ['state=gone', 'model=x', 'from=2026-02-30', 'to=yesterday', 'limit=0', 'limit=101'];
+  for (const query of [...bad, 'cursor=x', 'cursor=2026-99-01%2000:00:00%2B00%20task_1', 'no=1']) {
+    assertError(await ada.get(`${TASKS}?${query}`), 'invalid_request');
+  }
+});
+
+test('the page of a task shows its course, its credits and its request', async () => {
+  const id = await make(ada.accountId, { ended: 'completed', poster: POSTER });
+  const { body } = await ada.get(`${TASKS}/${id}`);
+  assert.deepEqual(
+    body.timeline.map(({ label }: { label: string }) => label),
+    ['Received', 'Submitting', 'Generating', 'Saving the video', 'Completed'],
+  );
+  assert.deepEqual(
+    body.movements.map((one: object) => ({ ...one, at: '' })),
+    [
+      { at: '', kind: 'paid', reason: 'reserve', credits: 250 },
+      { at: '', kind: 'paid', reason: 'capture', credits: 250 },
+    ],
+  );
+  assert.deepEqual([body.charge, body.held, body.failure], ['charged', null, null]);
+  assert.deepEqual([body.request.prompt, body.request_id], [REQUEST.prompt, 'req_test']);
+  assert.ok(!('reference_image_urls' in body.request), 'another mode would refuse it');
+  const { state, deletes_at, size_bytes, video_codec, audio_codec } = body.video;
+  assert.deepEqual([state, size_bytes, video_codec, audio_codec], ['ready', 7, 'h264', 'aac']);
+  assert.ok(Date.parse(deletes_at) > Date.now());
+  assert.equal(body.poster_url, `${TASKS}/${id}/poster`);
+});
+
+test('promotional credits of a task are among its movements', async () => {
+  const { db } = website.database;
+  const gil = await website.signIn({ credits: 200 });
+  await grant(db, { accountId: gil.accountId, credits: 100, kind: 'promotional', reference: 'g' });
+  const id = await make(gil.accountId, { surface: 'web', ended: 'provider_failed' });
+  const { body } = await gil.get(`${TASKS}/${id}`);
+  assert.deepEqual(
+    body.movements.map((one: { kind: string; reason: string; credits: number }) =>
+      [one.kind, one.reason, one.credits].join(' '),
+    ),
+    ['paid reserve 150', 'promotional reserve 100', 'paid refund 150', 'promotional refund 100'],
+  );
+});
+
+test('a refused file is named with its reason, and what was not charged is said', async () => {
+  const id = await make(ada.accountId, { ended: 'invalid_media' });
+  await sql(
+    website.database.db,
+    `update tasks set request = request || $2::jsonb, inputs = $3::jsonb, error_details = $4::jsonb
+     where id = $1`,
+    [
+      id,
+      JSON.stringify({
+        ...{ mode: 'media-to-video', reference_video_urls: ['https://a.test/v'] },
+        reference_image_urls: ['https://a.test/0', 'https://a.test/1'],
+      }),
+      JSON.stringify([
+        {
+          ...{
+            field: 'reference_image_urls',
+            entry: 0,
+            objectId: 'obj_x',
+            role: 'reference_image',
+          },
+          ...{ mediaType: 'image/png', width: 640, height: 480, durationSeconds: null },
+        },
+      ]),
+      JSON.stringify({ field: 'reference_image_urls', entry: 1, reason: 'undecodable' }),
+    ],
+  );
+  const { body } = await ada.get(`${TASKS}/${id}`);
+  assert.deepEqual(
+    body.inputs.map((one: Record<string, unknown>) => [
+      one.url,
+      one.verdict,
+      one.width,
+      one.reason,
+    ]),
+    [
+      ['https://a.test/0', 'accepted', 640, null],
+      ['https://a.test/1', 'refused', null, 'It failed: invalid_media.'],
+      ['https://a.test/v', 'unused', null, null],
+    ],
+  );
+  assert.deepEqual([body.charge, body.failure.code], ['refunded', 'invalid_media']);
+  assert.match(body.failure.advice, /another file/);
+});
+
+test('a held task says what that means, and nothing of its provider', async () => {
+  const id = await make(ada.accountId);
+  const { db } = website.database;
+  await sql(
+    db,
+    `update tasks set phase = 'held', held_cause = 'acceptance', provider = 'secret-provider',
+       provider_output = '{"url": "https://secret-provider.test"}' where id = $1`,
+    [id],
+  );
+  await sql(
+    db,
+    `insert into task_history (task_id, phase, cause)
+     values ($1, 'held', '{"cause": "secret-provider said no"}')`,
+    [id],
+  );
+  const { body } = await ada.get(`${TASKS}/${id}`);
+  assert.equal(body.status, 'processing');
+  assert.match(body.held, /credits stay reserved/);
+  assert.equal(body.timeline.at(-1).label, 'On hold');
+  assert.doesNotMatch(JSON.stringify(body), /secret-provider/);
+});
+
+test('no route shows anything of another account', async () => {
+  const id = await make(ada.accountId, { ended: 'completed', poster: POSTER, prompt: 'ada’s own' });
+  assert.deepEqual(await listed(bob, '?text=own'), []);
+  assertError(await bob.get(`${TASKS}/${id}`), 'not_found');
+  assertError(await bob.get(`${TASKS}/${id}/poster`), 'not_found');
+  assert.deepEqual((await bob.get('/console/api/usage')).body.rows, []);
+  const csv = await inject(bob, '/console/api/usage.csv');
+  assert.equal(csv.body.trim().split('\n').length, 1);
+  const filters = (await bob.get('/console/api/task-filters')).body;
+  assert.equal(filters.keys.length, 1, 'its own key');
+  const all = [TASKS, `${TASKS}/${id}`, `${TASKS}/${id}/poster`, '/console/api/task-filters'];
+  for (const url of [...all, '/console/api/usage', '/console/api/usage.csv']) {
+    assertError(await website.stranger.get(url), 'unauthorized');
+  }
+});
+
+function inject(visitor: TestVisitor, url: string, headers = {}) {
+  return website.app.inject({ url, headers: { cookie: visitor.cookie, ...headers } });
+}
+
+test('a poster is sent to its account, and kept by the browser for that session', async () => {
+  const id = await make(ada.accountId, { ended: 'completed', poster: POSTER });
+  const url = `${TASKS}/${id}/poster`;
+  const { headers, rawPayload, statusCode } = await inject(ada, url);
+  assert.deepEqual([statusCode, rawPayload.equals(POSTER)], [200, true]);
+  assert.equal(headers['content-type'], 'image/webp');
+  assert.equal(headers['cache-control'], 'private, max-age=3600');
+  assert.equal(headers.vary, 'cookie');
+  const again = await inject(ada, url, { 'if-none-match': headers.etag });
+  assert.equal(again.statusCode, 304);
+  const none = await make(ada.accountId, { ended: 'completed' });
+  assertError(await ada.get(`${TASKS}/${none}/poster`), 'not_found');
+  assertError(await ada.get(`${TASKS}/%00/poster`), 'not_found');
+});
+
+test('usage has a row for each day, model and key; refunds are subtracted', async () => {
+  const { db } = website.database;
+  const ivy = await website.signIn({ credits: 100_000 });
+  const name = '=HYPERLINK("https://evil.test")';
+  const { keyId } = await createKey(db, { accountId: ivy.accountId, name });
+  const at = (day: string) => ({ createdAt: `${day}T23:59:59.9Z`, apiKeyId: keyId });
+  const old = await make(ivy.accountId, { ...at('2026-04-01'), ended: 'content_refused' });
+  await make(ivy.accountId, { ...at('2026-04-01'), ended: 'completed' });
+  await make(ivy.accountId, { ...at('2026-04-02'), ended: 'completed', model: 'video-2.0' });
+  await make(ivy.accountId, { createdAt: '2026-04-02T00:00:00Z', surface: 'web' });
+  await archive(db, [old]);
+  const period = '?from=2026-04-01&to=2026-04-02';
+  const { body } = await ivy.get(`/console/api/usage${period}`);
+  const [first, web, other] = body.rows.sort((a: { day: string }, b: { day: string }) =>
+    a.day.localeCompare(b.day),
+  );
+  assert.deepEqual(first, {
+    ...{ day: '2026-04-01', model: 'video-2.0-fast', surface: 'api', api_key_id: keyId },
+    ...{ tasks: 2, videos: 1, failed: 1, credits: 250, api_key_name: name },
+  });
+  assert.deepEqual([web.credits + other.credits, body.rows.length], [500, 3]);
+  const csv = await inject(ivy, `/console/api/usage.csv${period}`);
+  assert.match(String(csv.headers['content-disposition']), /usage-2026-04-01-2026-04-02\.csv/);
+  assert.match(
+    csv.body,
+    /^day,model,surface,api_key_id,api_key_name,tasks,videos,failed,credits\r/,
+  );
+  assert.ok(csv.body.includes(`"'=HYPERLINK(""https://evil.test"")"`), csv.body);
+  assert.ok(!/,=/.test(csv.body));
+  const bad = ['from=2026-04-02&to=2026-04-01', 'from=2024-01-01&to=2026-01-01', 'from=soon'];
+  for (const query of bad) {
+    assertError(await ivy.get(`/console/api/usage?${query}`), 'invalid_request');
+  }
+});

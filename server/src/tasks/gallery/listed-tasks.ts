@@ -1,0 +1,154 @@
+import { type Database, namedStatement } from '../../database/database.ts';
+import type { Phase, Task } from '../task.ts';
+
+/** A task as the list of an account's tasks shows it. */
+export interface ListedTask {
+  id: string;
+  surface: string;
+  phase: Phase;
+  aspect_ratio: Task['aspect_ratio'];
+  request: Task['request'];
+  credits: number;
+  api_key_id: string | null;
+  output_object_id: string | null;
+  output_facts: { width: number; height: number; durationSeconds: number } | null;
+  created_at: Date;
+  updated_at: Date;
+  is_archived: boolean;
+  /** Whether its video is stored and may be delivered. */
+  has_video: boolean;
+  has_poster: boolean;
+  /** Where the list continues after this task. */
+  position: string;
+  /** The database's clock, in seconds since 1970. */
+  now_seconds: number;
+}
+
+export interface TaskFilter {
+  state?: 'processing' | 'completed' | 'failed' | undefined;
+  model?: string | undefined;
+  /** The id of an API key. */
+  key?: string | undefined;
+  surface?: string | undefined;
+  /** Created at this time or later. */
+  from?: Date | undefined;
+  /** Created before this time. */
+  until?: Date | undefined;
+  /** A part of the prompt, in upper or lower case. */
+  text?: string | undefined;
+}
+
+/** So many tasks are looked at for one page, at most: the cost of a search has a bound. */
+const WINDOW = 2000;
+
+const COLUMNS = `tasks.id, tasks.surface, tasks.phase, tasks.aspect_ratio, tasks.request,
+       tasks.credits, tasks.api_key_id, tasks.output_object_id, tasks.output_facts,
+       tasks.created_at, tasks.updated_at`;
+const NAMES = COLUMNS.replaceAll('tasks.', '');
+
+/** The tasks of the account in the period and after the cursor, the newest first. */
+const scanned = (created: string, id: string, account: string) =>
+  `${account} = :accountId
+       and ${created} >= :from::timestamptz and ${created} < :until::timestamptz
+       and (${created}, ${id}) < (:afterAt::timestamptz, :afterId::text)
+     order by ${created} desc, ${id} desc limit :window::int`;
+
+const POSITION = `created_at::text || ' ' || id`;
+
+// Live tasks and archived ones, each read by an index of the account and the time. Only what is on
+// the page is joined with its files.
+const LIST = namedStatement(
+  'gallery_list',
+  [
+    ...['accountId', 'from', 'until', 'afterAt', 'afterId', 'window', 'limit', 'state', 'model'],
+    ...['key', 'surface', 'text'],
+  ] as const,
+  `select ${NAMES}, is_archived, ${POSITION} as position,
+     extract(epoch from clock_now())::float8 as now_seconds,
+     exists (select from objects o where o.id = output_object_id and o.state = 'ready')
+       as has_video,
+     exists (select from objects p where p.task_id = page.id and p.role = 'poster'
+       and p.state = 'ready') as has_poster
+   from (select ${NAMES}, is_archived from (select ${NAMES}, is_archived from (
+     (select ${COLUMNS}, false as is_archived from tasks
+      where ${scanned('tasks.created_at', 'tasks.id', 'tasks.account_id')})
+     union all
+     (select ${COLUMNS}, true as is_archived from archived_tasks a
+        cross join lateral jsonb_populate_record(null::tasks, a.record->'task') as tasks
+      where ${scanned('a.created_at', 'a.id', 'a.account_id')})) as both_tables
+     order by created_at desc, id desc limit :window::int) as scanned
+     where (:state::text is null or :state = case when phase in ('completed', 'failed')
+         then phase else 'processing' end)
+       and (:model::text is null or request->>'model' = :model)
+       and (:key::text is null or api_key_id = :key)
+       and (:surface::text is null or surface = :surface)
+       and (:text::text is null or strpos(lower(request->>'prompt'), lower(:text)) > 0)
+     order by created_at desc, id desc limit :limit::int) as page
+   order by created_at desc, id desc`,
+);
+
+const END_OF_WINDOW = namedStatement(
+  'gallery_end_of_window',
+  ['accountId', 'from', 'until', 'afterAt', 'afterId', 'window', 'skip'],
+  `select ${POSITION} as position from (
+     (select tasks.created_at, tasks.id from tasks
+      where ${scanned('tasks.created_at', 'tasks.id', 'tasks.account_id')})
+     union all
+     (select a.created_at, a.id from archived_tasks a
+      where ${scanned('a.created_at', 'a.id', 'a.account_id')})) as both_tables
+   order by created_at desc, id desc offset :skip::int limit 1`,
+);
+
+export interface TaskPage {
+  tasks: ListedTask[];
+  /** The cursor of the next page; null: there are no more tasks. */
+  next: string | null;
+}
+
+/**
+ * A page of the tasks of an account, of all surfaces, also the archived ones: the newest first. A
+ * search looks at {@link WINDOW} tasks for one page, so a page may have few tasks, or none, and a
+ * next one.
+ * @param after a cursor of an earlier page, checked by {@link parseCursor}
+ */
+export async function listAccountTasks(
+  db: Database,
+  accountId: string,
+  filter: TaskFilter,
+  page: { after: Cursor | undefined; limit: number },
+): Promise<TaskPage> {
+  const { state = null, model = null, key = null, surface = null, text = null } = filter;
+  const period = { from: filter.from ?? '-infinity', until: filter.until ?? 'infinity' };
+  const isSearch = [state, model, key, surface, text].some((wanted) => wanted !== null);
+  const limit = page.limit + 1;
+  const range = {
+    ...{ accountId, ...period, window: isSearch ? WINDOW : limit },
+    ...(page.after ?? { afterAt: 'infinity', afterId: '' }),
+  };
+  const values = LIST.values({ ...range, limit, state, model, key, surface, text });
+  const rows = await db.query<ListedTask>(LIST, values);
+  const tasks = rows.slice(0, page.limit);
+  if (rows.length === limit) return { tasks, next: tasks.at(-1)?.position ?? null };
+  if (!isSearch) return { tasks, next: null };
+  const [end] = await db.query<{ position: string }>(
+    END_OF_WINDOW,
+    END_OF_WINDOW.values({ ...range, skip: WINDOW - 1 }),
+  );
+  return { tasks, next: end?.position ?? null };
+}
+
+/** A place in the list. */
+export interface Cursor {
+  afterAt: string;
+  afterId: string;
+}
+
+const POSITION_SHAPE =
+  /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?[+-]\d\d(?::\d\d)?) (\w{1,120})$/;
+
+/** Reads the position of a task; undefined if the text is none. */
+export function parseCursor(position: string): Cursor | undefined {
+  const [, afterAt = '', afterId = ''] = POSITION_SHAPE.exec(position) ?? [];
+  const isTime = !Number.isNaN(Date.parse(afterAt.replace(/([+-]\d\d)$/, '$1:00')));
+  return isTime ? { afterAt, afterId } : undefined;
+}

@@ -1,0 +1,46 @@
+import { type Database, namedStatement } from '../../database/database.ts';
+
+/** The tasks of an account that were created on a day, with one model and one API key. */
+export interface UsageRow {
+  /** UTC, as 2026-11-22. */
+  day: string;
+  model: string;
+  surface: string;
+  /** null: the website, or a task from before API keys were recorded. */
+  api_key_id: string | null;
+  tasks: number;
+  videos: number;
+  failed: number;
+  /** Charged or reserved; what was refunded is subtracted. */
+  credits: number;
+}
+
+const created = (column: string, account: string) =>
+  `${account} = :accountId and ${column} >= :from::timestamptz
+     and ${column} < :until::timestamptz`;
+
+const READ = namedStatement(
+  'gallery_usage',
+  ['accountId', 'from', 'until'],
+  `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD') as day, model, surface, api_key_id,
+     count(*)::int as tasks, (count(*) filter (where phase = 'completed'))::int as videos,
+     (count(*) filter (where phase = 'failed'))::int as failed,
+     coalesce(sum(credits) filter (where phase <> 'failed'), 0)::bigint as credits
+   from (
+     (select created_at, request->>'model' as model, surface, api_key_id, phase, credits from tasks
+      where ${created('created_at', 'account_id')})
+     union all
+     (select a.created_at, record#>>'{task,request,model}', record#>>'{task,surface}',
+        a.api_key_id, a.phase, a.credits from archived_tasks a
+      where ${created('a.created_at', 'a.account_id')})) as used
+   group by 1, 2, 3, 4 order by 1, 2, 3, 4`,
+);
+
+/** What an account used in a period, by day, model, surface and API key. Days are UTC. */
+export function accountUsage(
+  db: Database,
+  accountId: string,
+  period: { from: Date; until: Date },
+): Promise<UsageRow[]> {
+  return db.query<UsageRow>(READ, READ.values({ accountId, ...period }));
+}

@@ -1,0 +1,70 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { markReady, type ObjectRole, storeFile } from '../../src/storage/objects.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { type CreateDeps, createTask } from '../../src/tasks/create/create.ts';
+import type { FailureCode, Task } from '../../src/tasks/task.ts';
+import { moveNow } from '../../src/tasks/transitions.ts';
+import { bindingFor, orderFor, PRICE, REQUEST, recordAccepted, sql } from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** A task of an account, as a test wants it. */
+interface OwnTask {
+  prompt?: string;
+  model?: 'video-2.0' | 'video-2.0-fast' | 'video-2.0-mini';
+  surface?: 'api' | 'web';
+  apiKeyId?: string;
+  /** An ISO time. */
+  createdAt?: string;
+  /** How it has ended; it is in work if this is not given. */
+  ended?: 'completed' | FailureCode;
+  poster?: Buffer;
+}
+
+const FACTS = {
+  ...{ kind: 'video', mediaType: 'video/mp4', width: 1280, height: 720, durationSeconds: 5.04 },
+  ...{ frames: 121, videoCodec: 'h264', audio: { codec: 'aac', durationSeconds: 5 } },
+};
+
+/** Makes tasks in the database, with their credits and files, without a worker. */
+export function taskMaker(deps: Omit<CreateDeps, 'createWaitSeconds'> & { storage: Storage }) {
+  const { db } = deps;
+  const store = async (taskId: string, role: ObjectRole, bytes: Buffer) => {
+    await using folder = await temporaryFolder();
+    const filePath = path.join(folder.path, 'file');
+    await writeFile(filePath, bytes);
+    const mediaType = role === 'poster' ? 'image/webp' : 'video/mp4';
+    const id = await storeFile(deps, { filePath, taskId, role, mediaType });
+    await markReady(db, [id], 7);
+    return id;
+  };
+  const end = async (task: Task, ended: NonNullable<OwnTask['ended']>) => {
+    if (ended !== 'completed') {
+      const error = { code: ended, message: `It failed: ${ended}.` };
+      return moveNow(db, task, { to: 'failed', changes: { error } });
+    }
+    await recordAccepted(db, task.id);
+    const outputObjectId = await store(task.id, 'output', Buffer.from('a video'));
+    let moved = task;
+    for (const to of ['submitting', 'generating', 'archiving'] as const) {
+      moved = await moveNow(db, moved, { to });
+    }
+    const changes = { outputObjectId, outputFacts: FACTS };
+    return moveNow(db, moved, { to: 'completed', changes });
+  };
+  return async (accountId: string, own: OwnTask = {}): Promise<string> => {
+    const { prompt = REQUEST.prompt, model = REQUEST.model, surface = 'api' } = own;
+    const binding = { ...bindingFor(accountId), surface, requestId: 'req_test' };
+    const order = orderFor(binding, { ...REQUEST, prompt, model }, PRICE);
+    const { task } = await createTask({ ...deps, createWaitSeconds: 0 }, order);
+    if (own.ended) await end(task, own.ended);
+    if (own.poster) await store(task.id, 'poster', own.poster);
+    await sql(
+      db,
+      `update tasks set created_at = coalesce($2::timestamptz, created_at), api_key_id = $3
+       where id = $1`,
+      [task.id, own.createdAt ?? null, own.apiKeyId ?? null],
+    );
+    return task.id;
+  };
+}

@@ -1,10 +1,169 @@
+import { useMemo } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { Usage } from '../../../../server/src/site/tasks/read-usage.ts';
+import { useLoad } from '../../load.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { Card, Figure } from '../../ui/card.tsx';
+import { Chart } from '../../ui/chart/chart.tsx';
+import { Segments } from '../../ui/form/controls.tsx';
+import { Field } from '../../ui/form/field.tsx';
+import { Credits, formatNumber } from '../../ui/format.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Skeleton } from '../../ui/states.tsx';
+import { Empty, Load } from '../../ui/states.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { chartOf, daysUntil, type Sums, sumsBy, today, totalOf } from './sums.ts';
+
+const PERIODS = ['7', '30', '90', '365'];
 
 export default function UsagePage() {
+  const { query, route } = useLocation();
+  const to = query.to ?? today();
+  const from = query.from ?? daysUntil(to, 30);
+  const set = (next: { from: string; to: string }) =>
+    route(`/usage?${new URLSearchParams(next)}`, true);
+  const search = `?${new URLSearchParams({ from, to })}`;
+  const loaded = useLoad<Usage>(`/console/api/usage${search}`);
   return (
-    <Page title="Usage">
-      <Skeleton lines={5} />
+    <Page
+      title="Usage"
+      lead="Credits and videos by the day of the request. Days are UTC; refunds are subtracted."
+      actions={
+        <ButtonLink icon="download" href={`/console/api/usage.csv${search}`} download="usage.csv">
+          Download CSV
+        </ButtonLink>
+      }
+    >
+      <Period from={from} to={to} onChange={set} />
+      <Load from={loaded} skeleton={<Blank />}>
+        {(usage) => (usage.rows.length === 0 ? <Nothing /> : <Shown usage={usage} />)}
+      </Load>
     </Page>
+  );
+}
+
+function Period({
+  from,
+  to,
+  onChange,
+}: {
+  from: string;
+  to: string;
+  onChange: (period: { from: string; to: string }) => void;
+}) {
+  const isRecent = to === today();
+  const days = PERIODS.find((count) => isRecent && daysUntil(to, Number(count)) === from) ?? '';
+  const choices = PERIODS.map((count) => ({ value: count, label: `${count} days` }));
+  return (
+    <div class="flex flex-wrap items-end gap-x-8 gap-y-4">
+      <Segments
+        label="Period"
+        value={days}
+        choices={choices}
+        onChange={(count) => onChange({ from: daysUntil(today(), Number(count)), to: today() })}
+      />
+      <div class="flex flex-wrap gap-4">
+        <Field
+          label="From"
+          type="date"
+          value={from}
+          max={to}
+          onChange={(event) =>
+            event.currentTarget.value && onChange({ from: event.currentTarget.value, to })
+          }
+        />
+        <Field
+          label="To"
+          type="date"
+          value={to}
+          min={from}
+          max={today()}
+          onChange={(event) =>
+            event.currentTarget.value && onChange({ from, to: event.currentTarget.value })
+          }
+        />
+      </div>
+    </div>
+  );
+}
+
+function Shown({ usage }: { usage: Usage }) {
+  const total = totalOf(usage.rows);
+  const charts = useMemo(
+    () => ({ credits: chartOf(usage, 'credits'), videos: chartOf(usage, 'videos') }),
+    [usage],
+  );
+  return (
+    <>
+      <div class="grid gap-6 sm:grid-cols-3">
+        <Figure name="Credits">
+          <Credits value={total.credits} />
+        </Figure>
+        <Figure name="Videos">{formatNumber(total.videos)}</Figure>
+        <Figure name="Failed and refunded">{formatNumber(total.failed)}</Figure>
+      </div>
+      <Card title="Credits by day">
+        <Chart
+          kind="bars"
+          data={charts.credits}
+          label="Credits by day; the table has the numbers"
+        />
+      </Card>
+      <Card title="Videos by day">
+        <Chart kind="bars" data={charts.videos} label="Videos by day; the table has the numbers" />
+      </Card>
+      <div class="grid gap-6 lg:grid-cols-2">
+        <Card title="By model">
+          <SumsTable name="Model" rows={sumsBy(usage.rows, ({ model }) => model)} />
+        </Card>
+        <Card title="By API key">
+          <SumsTable name="API key" rows={sumsBy(usage.rows, keyName)} />
+        </Card>
+      </div>
+      <Card title="By day">
+        <SumsTable name="Day" rows={sumsBy(usage.rows, ({ day }) => day).reverse()} />
+      </Card>
+    </>
+  );
+}
+
+function keyName({ surface, api_key_id: id, api_key_name: name }: Usage['rows'][number]): string {
+  if (surface === 'web') return 'Website';
+  return name ?? id ?? 'Not recorded';
+}
+
+function SumsTable({ name, rows }: { name: string; rows: Sums[] }) {
+  const columns: Column<Sums>[] = [
+    { title: name, cell: (row) => <span class="break-all">{row.name}</span> },
+    { title: 'Videos', kind: 'number', cell: (row) => formatNumber(row.videos) },
+    { title: 'Failed', kind: 'number', cell: (row) => formatNumber(row.failed) },
+    { title: 'Credits', kind: 'number', cell: (row) => <Credits value={row.credits} /> },
+  ];
+  return (
+    <Table caption={`Usage by ${name}`} columns={columns} rows={rows} keyOf={(row) => row.name} />
+  );
+}
+
+function Nothing() {
+  return (
+    <Empty
+      title="Nothing was used in this period"
+      action={
+        <ButtonLink look="primary" icon="play" href="/playground">
+          Open the playground
+        </ButtonLink>
+      }
+    >
+      Choose a longer period, or make a video.
+    </Empty>
+  );
+}
+
+function Blank() {
+  return (
+    <div class="grid gap-6">
+      <div class="blank h-14" />
+      <div class="blank h-72" />
+      <div class="blank h-72" />
+    </div>
   );
 }

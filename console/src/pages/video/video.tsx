@@ -1,10 +1,89 @@
+import { useEffect } from 'preact/hooks';
+import { useRoute } from 'preact-iso';
+import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
+import { useLoad } from '../../load.ts';
+import { useSession } from '../../session.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Skeleton } from '../../ui/states.tsx';
+import { Load } from '../../ui/states.tsx';
+import { VideoDetails } from './details.tsx';
+import { Stage } from './stage.tsx';
+
+const EVERY_MS = 2000;
+/** A poster is drawn some seconds after its video is completed. */
+const POSTER_MS = 20_000;
 
 export default function VideoPage() {
+  const { id = '' } = useRoute().params;
+  const loaded = useLoad<ShownTask>(`/console/api/tasks/${encodeURIComponent(id)}`);
+  useReloads(loaded.data, loaded.reload);
+  const { data } = loaded;
   return (
-    <Page title="Video">
-      <Skeleton lines={5} />
+    <Page
+      title={data ? titleOf(data) : 'Video'}
+      actions={
+        data && (
+          <>
+            {data.video_url !== null && (
+              <ButtonLink icon="download" href={data.video_url} download={`${data.id}.mp4`}>
+                Download
+              </ButtonLink>
+            )}
+            <ButtonLink look="primary" icon="refresh" href={`/playground?from=${data.id}`}>
+              Run again
+            </ButtonLink>
+          </>
+        )
+      }
+    >
+      <Load from={loaded} skeleton={<Blank />}>
+        {(task) => (
+          <>
+            <Stage task={task} />
+            <VideoDetails task={task} />
+          </>
+        )}
+      </Load>
     </Page>
+  );
+}
+
+const TITLE_CHARACTERS = 70;
+
+/** The beginning of the prompt, in whole words. */
+function titleOf({ prompt }: ShownTask): string {
+  if (prompt.length <= TITLE_CHARACTERS) return prompt;
+  const cut = prompt.slice(0, TITLE_CHARACTERS);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), TITLE_CHARACTERS / 2))}…`;
+}
+
+/** Reads the task again while something may still change, and the balance when it has ended. */
+function useReloads(task: ShownTask | undefined, reload: () => Promise<void>): void {
+  const { refresh } = useSession();
+  const status = task?.status;
+  const isAwaited = task !== undefined && mayChange(task);
+  useEffect(() => {
+    if (!isAwaited) return;
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void reload();
+    }, EVERY_MS);
+    return () => {
+      clearInterval(timer);
+      if (status === 'processing') void refresh();
+    };
+  }, [isAwaited, status, reload]);
+}
+
+function mayChange({ status, video_url: video, poster_url: poster, updated_at: at }: ShownTask) {
+  const awaitsPoster = video !== null && poster === null && Date.now() - Date.parse(at) < POSTER_MS;
+  return status === 'processing' || awaitsPoster;
+}
+
+function Blank() {
+  return (
+    <div class="grid gap-6">
+      <div class="blank aspect-video max-h-[72vh] w-full" />
+      <div class="blank h-40 w-full" />
+    </div>
   );
 }

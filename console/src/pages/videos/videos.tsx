@@ -1,10 +1,111 @@
+import { useLocation } from 'preact-iso';
+import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
+import { useList } from '../../load.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Skeleton } from '../../ui/states.tsx';
+import { Empty, ErrorState } from '../../ui/states.tsx';
+import { More } from '../../ui/table.tsx';
+import { FilterBar, type Filters, filtersOf, queryOf } from './filters.tsx';
+import { useLive } from './live.ts';
+import { BlankCard, VideoCard } from './video-card.tsx';
 
 export default function VideosPage() {
+  const { query, route } = useLocation();
+  const filters = filtersOf(query);
+  const list = useList<VideoItem>(`/console/api/tasks${queryOf(filters)}`);
+  const items = useLive(list.items);
+  const isFiltered = Object.keys(filters).length > 0;
+  const change = (next: Filters) => route(`/videos${queryOf(next)}`, true);
+  const isNew = items?.length === 0 && !isFiltered;
   return (
-    <Page title="Videos">
-      <Skeleton lines={5} />
+    <Page
+      title="Videos"
+      lead="Every video of your account, made here or by the API."
+      actions={
+        !isNew && (
+          <ButtonLink look="primary" icon="plus" href="/playground">
+            New video
+          </ButtonLink>
+        )
+      }
+    >
+      {!isNew && <FilterBar filters={filters} onChange={change} />}
+      <div aria-live="polite" class="sr-only">
+        {isFiltered && items && `${items.length} videos${list.hasMore ? ' or more' : ''}`}
+      </div>
+      {items === undefined ? (
+        <NotLoaded list={list} />
+      ) : items.length > 0 ? (
+        <Grid>
+          {items.map((item) => (
+            <li key={item.id}>
+              <VideoCard item={item} />
+            </li>
+          ))}
+        </Grid>
+      ) : isFiltered ? (
+        <NoMatch hasMore={list.hasMore} clear={() => change({})} />
+      ) : (
+        <FirstSteps />
+      )}
+      {items !== undefined && list.error && <ErrorState error={list.error} />}
+      <More list={list} />
     </Page>
+  );
+}
+
+function Grid({ children }: { children: preact.ComponentChildren }) {
+  return <ul class="grid gap-x-6 gap-y-9 sm:grid-cols-2 lg:grid-cols-3">{children}</ul>;
+}
+
+const BLANKS = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+function NotLoaded({ list }: { list: ReturnType<typeof useList> }) {
+  if (list.error) return <ErrorState error={list.error} retry={() => void list.reload()} />;
+  return (
+    <div aria-busy="true">
+      <p class="sr-only">Loading</p>
+      <Grid>
+        {BLANKS.map((name) => (
+          <li key={name}>
+            <BlankCard />
+          </li>
+        ))}
+      </Grid>
+    </div>
+  );
+}
+
+function NoMatch({ hasMore, clear }: { hasMore: boolean; clear: () => void }) {
+  return (
+    <Empty
+      title={hasMore ? 'Nothing among the newest videos' : 'No video matches'}
+      action={<Button onClick={clear}>Clear filters</Button>}
+    >
+      {hasMore
+        ? 'The search has not reached the oldest videos yet: “Show more” goes on.'
+        : 'Change the filters, or clear them to see all videos.'}
+    </Empty>
+  );
+}
+
+function FirstSteps() {
+  return (
+    <Empty
+      title="No videos yet"
+      action={
+        <>
+          <ButtonLink look="primary" icon="play" href="/playground">
+            Make your first video
+          </ButtonLink>
+          <ButtonLink icon="key" href="/keys">
+            Create an API key
+          </ButtonLink>
+        </>
+      }
+    >
+      Write a prompt in the playground, or send a request to the API. Every video appears here with
+      its price, its request and what became of it.
+    </Empty>
   );
 }

@@ -1,0 +1,191 @@
+import type { ShownInput, ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Card, Facts } from '../../ui/card.tsx';
+import { CodeTabs, CopyButton } from '../../ui/code.tsx';
+import { Credits, DateTime, formatNumber } from '../../ui/format.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+
+/** Everything about a task below its video. */
+export function VideoDetails({ task }: { task: ShownTask }) {
+  return (
+    <div class="grid gap-6 lg:grid-cols-2">
+      <Card title="What happened">
+        <Timeline task={task} />
+      </Card>
+      <Card title="Credits of this video">
+        <Movements task={task} />
+      </Card>
+      {task.inputs.length > 0 && (
+        <div class="lg:col-span-2">
+          <Card title="Your files" note="Each file is decoded in full before it is used.">
+            <Inputs inputs={task.inputs} />
+          </Card>
+        </div>
+      )}
+      <div class="min-w-0 lg:col-span-2">
+        <Card title="Request" note="With its defaults filled in.">
+          <Request task={task} />
+        </Card>
+      </div>
+      {task.video && (
+        <Card title="File">
+          <File video={task.video} />
+        </Card>
+      )}
+      <Card title="Ids" note="Name these when you ask about this video.">
+        <Ids task={task} />
+      </Card>
+    </div>
+  );
+}
+
+function Timeline({ task: { timeline } }: { task: ShownTask }) {
+  return (
+    <ol class="grid">
+      {timeline.map(({ at, phase, label }) => (
+        <li
+          key={`${at} ${phase}`}
+          class="flex flex-wrap items-baseline justify-between gap-x-6 border-l-2 border-edge py-1.5 pl-4 last:border-tungsten"
+        >
+          <span>{label}</span>
+          <span class="text-sm text-dim">
+            <DateTime at={at} />
+          </span>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const MOVEMENTS: Record<string, string> = {
+  reserve: 'Reserved',
+  capture: 'Charged',
+  refund: 'Came back',
+};
+
+type Movement = ShownTask['movements'][number];
+
+const MOVEMENT_COLUMNS: Column<Movement>[] = [
+  { title: 'What', cell: ({ reason }) => MOVEMENTS[reason] ?? reason },
+  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
+  { title: 'Kind', cell: ({ kind }) => kind },
+  { title: 'When', cell: ({ at }) => <DateTime at={at} /> },
+];
+
+function Movements({ task: { movements } }: { task: ShownTask }) {
+  return (
+    <Table
+      caption="Movements of the credits of this video"
+      columns={MOVEMENT_COLUMNS}
+      rows={movements}
+      keyOf={({ kind, reason }) => `${kind} ${reason}`}
+    />
+  );
+}
+
+const VERDICTS: Record<ShownInput['verdict'], { tone: Tone; word: string }> = {
+  accepted: { tone: 'good', word: 'Accepted' },
+  refused: { tone: 'bad', word: 'Refused' },
+  waiting: { tone: 'busy', word: 'Being checked' },
+  unused: { tone: 'neutral', word: 'Not used' },
+};
+
+const INPUT_COLUMNS: Column<ShownInput>[] = [
+  {
+    title: 'Field',
+    kind: 'mono',
+    cell: ({ field, entry }) => (entry === null ? field : `${field}[${entry}]`),
+  },
+  {
+    title: 'Verdict',
+    cell: ({ verdict, reason }) => (
+      <span class="grid gap-1">
+        <Badge tone={VERDICTS[verdict].tone}>{VERDICTS[verdict].word}</Badge>
+        {reason !== null && <span class="break-words">{reason}</span>}
+      </span>
+    ),
+  },
+  { title: 'Type', cell: ({ media_type: type }) => type ?? '–' },
+  {
+    title: 'Measured',
+    kind: 'mono',
+    cell: ({ width, height, duration_seconds: seconds }) =>
+      width === null
+        ? '–'
+        : `${width} × ${height}${seconds === null ? '' : `, ${seconds.toFixed(2)} s`}`,
+  },
+  { title: 'Size', kind: 'number', cell: ({ size_bytes: bytes }) => sizeOf(bytes) },
+];
+
+function Inputs({ inputs }: { inputs: ShownInput[] }) {
+  return (
+    <Table
+      caption="The files of the request"
+      columns={INPUT_COLUMNS}
+      rows={inputs}
+      keyOf={({ field, entry }) => `${field} ${entry}`}
+    />
+  );
+}
+
+function sizeOf(bytes: number | null): string {
+  if (bytes === null) return '–';
+  return bytes < 1e6
+    ? `${formatNumber(Math.ceil(bytes / 1e3))} kB`
+    : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function Request({ task }: { task: ShownTask }) {
+  const json = JSON.stringify(task.request, null, 2);
+  const body = JSON.stringify(task.request).replaceAll("'", String.raw`'\''`);
+  const curl = [
+    `curl -s ${location.origin}/api/v1/video/generations \\`,
+    '  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" -H "Content-Type: application/json" \\',
+    '  -H "Idempotency-Key: $(uuidgen)" \\',
+    `  -d '${body}'`,
+  ].join('\n');
+  return <CodeTabs label="Request" samples={{ JSON: json, curl }} />;
+}
+
+function File({ video }: { video: NonNullable<ShownTask['video']> }) {
+  const { width, height, duration_seconds: seconds, frames } = video;
+  return (
+    <Facts
+      facts={[
+        { name: 'Picture', value: `${width} × ${height}`, mono: true },
+        { name: 'Length', value: `${seconds.toFixed(2)} s, ${frames} frames`, mono: true },
+        { name: 'Type', value: video.media_type },
+        { name: 'Codecs', value: `${video.video_codec}, ${video.audio_codec ?? 'no sound'}` },
+        { name: 'Size', value: sizeOf(video.size_bytes), mono: true },
+      ]}
+    />
+  );
+}
+
+const SURFACES: Record<string, string> = { web: 'On the website', api: 'By the API' };
+
+function Ids({ task }: { task: ShownTask }) {
+  const id = (name: string, text: string | null) =>
+    text === null ? [] : [{ name, value: <Copied text={text} label={`Copy: ${name}`} /> }];
+  return (
+    <Facts
+      facts={[
+        ...id('Video', task.id),
+        ...id('Request', task.request_id),
+        ...id('Idempotency-Key', task.idempotency_key),
+        ...id('API key', task.api_key_id),
+        { name: 'Made', value: SURFACES[task.surface] ?? task.surface },
+        { name: 'Seed', value: String(task.seed), mono: true },
+      ]}
+    />
+  );
+}
+
+function Copied({ text, label }: { text: string; label: string }) {
+  return (
+    <span class="flex items-center justify-between gap-2">
+      <span class="figures min-w-0 break-all">{text}</span>
+      <CopyButton text={text} label={label} />
+    </span>
+  );
+}

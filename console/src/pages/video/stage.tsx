@@ -1,0 +1,116 @@
+import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
+import { Status } from '../../ui/badge.tsx';
+import { Working } from '../../ui/button.tsx';
+import { Credits, DateTime } from '../../ui/format.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Player } from '../../ui/player.tsx';
+
+/** What stands at the top: the video, or why there is none. */
+export function Stage({ task }: { task: ShownTask }) {
+  return (
+    <div class="grid gap-5">
+      <Screen task={task} />
+      <div class="flex flex-wrap items-baseline gap-x-6 gap-y-2">
+        <div role="status">
+          <Status state={task.held !== null ? 'held' : task.status} />
+        </div>
+        <p>
+          <Charge task={task} />
+        </p>
+        <Expiry task={task} />
+      </div>
+    </div>
+  );
+}
+
+function Screen({ task }: { task: ShownTask }) {
+  const { video, video_url: url } = task;
+  if (url !== null && video) {
+    return (
+      <Player
+        id={task.id}
+        src={url}
+        poster={task.poster_url}
+        width={video.width}
+        height={video.height}
+        label={`Video: ${task.prompt.slice(0, 100)}`}
+      />
+    );
+  }
+  if (task.failure) return <Failure failure={task.failure} />;
+  if (video) {
+    return (
+      <Notice title="The video was deleted" icon="trash">
+        Its time here is over, or the operator of this service has removed it. What it cost stays
+        charged. You can run the same request again.
+      </Notice>
+    );
+  }
+  if (task.held !== null) {
+    return (
+      <Notice title="On hold" icon="clock">
+        {task.held}
+      </Notice>
+    );
+  }
+  return <Progress label={task.label} />;
+}
+
+function Notice({
+  title,
+  icon,
+  children,
+}: {
+  title: string;
+  icon: 'trash' | 'clock' | 'warning';
+  children: preact.ComponentChildren;
+}) {
+  return (
+    <div class="border border-line bg-sheet px-6 py-10 sm:px-12">
+      <h2 class="flex items-center gap-3 text-heading">
+        <Icon name={icon} size={22} />
+        {title}
+      </h2>
+      <div class="mt-3 max-w-[66ch] text-dim">{children}</div>
+    </div>
+  );
+}
+
+function Failure({ failure }: { failure: NonNullable<ShownTask['failure']> }) {
+  return (
+    <Notice title="No video was made" icon="warning">
+      <p class="break-words text-ink">{failure.message}</p>
+      <p class="mt-3">{failure.advice}</p>
+      <p class="mt-3 text-sm">
+        Code: <span class="figures">{failure.code}</span>
+      </p>
+    </Notice>
+  );
+}
+
+function Progress({ label }: { label: string }) {
+  return (
+    <div class="cropped grid aspect-video max-h-[60vh] w-full place-items-center bg-well">
+      <p role="status" class="flex items-center gap-3 text-heading">
+        <Working />
+        {label}
+      </p>
+    </div>
+  );
+}
+
+function Charge({ task }: { task: ShownTask }) {
+  const credits = <Credits value={task.credits_used} unit={true} />;
+  if (task.charge === 'charged') return <>Charged {credits}.</>;
+  if (task.charge === 'refunded') return <>Nothing was charged: {credits} came back.</>;
+  return <>{credits} are reserved. They are charged only if the video is made.</>;
+}
+
+function Expiry({ task: { video } }: { task: ShownTask }) {
+  if (video?.state !== 'ready' || video.deletes_at === null) return null;
+  return (
+    <p class="text-dim">
+      Kept until <DateTime at={video.deletes_at} />. Download it before.
+    </p>
+  );
+}

@@ -1,0 +1,142 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { TaskFilters } from '../../../../server/src/site/tasks/task-filters.ts';
+import { useLoad } from '../../load.ts';
+import { Button } from '../../ui/button.tsx';
+import { Select } from '../../ui/form/controls.tsx';
+import { Field } from '../../ui/form/field.tsx';
+
+/** What the address of the page says about the list: `text`, `state`, `model` and so on. */
+export type Filters = Partial<Record<(typeof NAMES)[number], string>>;
+
+const NAMES = ['text', 'state', 'model', 'key', 'surface', 'from', 'to'] as const;
+
+/** The filters in the query of an address; others are dropped. */
+export function filtersOf(query: Record<string, string>): Filters {
+  return Object.fromEntries(NAMES.flatMap((name) => (query[name] ? [[name, query[name]]] : [])));
+}
+
+/** The filters as a query, with its question mark; empty without filters. */
+export function queryOf(filters: Filters): string {
+  const query = new URLSearchParams(filters as Record<string, string>).toString();
+  return query === '' ? '' : `?${query}`;
+}
+
+const STATES = [
+  { value: '', label: 'Any state' },
+  { value: 'processing', label: 'Processing' },
+  { value: 'completed', label: 'Completed' },
+  { value: 'failed', label: 'Failed' },
+];
+
+/** After the last letter, so long until the list is searched. */
+const TYPING_MS = 400;
+
+interface FilterProps {
+  filters: Filters;
+  onChange: (filters: Filters) => void;
+}
+
+/** The filters of the list. The rare ones are folded away until they are used. */
+export function FilterBar({ filters, onChange }: FilterProps) {
+  const set = (name: keyof Filters) => (value: string) => {
+    const { [name]: _, ...others } = filters;
+    onChange(value === '' ? others : { ...others, [name]: value });
+  };
+  const isFiltered = Object.keys(filters).length > 0;
+  return (
+    <search aria-label="Videos" class="grid gap-4">
+      <div class="grid items-end gap-4 sm:grid-cols-[1fr_14rem]">
+        <SearchField text={filters.text ?? ''} onChange={set('text')} />
+        <Select
+          label="State"
+          value={filters.state ?? ''}
+          choices={STATES}
+          onChange={set('state')}
+        />
+      </div>
+      <RareFilters filters={filters} set={set} />
+      {isFiltered && (
+        <div>
+          <Button small icon="cross" onClick={() => onChange({})}>
+            Clear filters
+          </Button>
+        </div>
+      )}
+    </search>
+  );
+}
+
+/** Searches when the writer pauses. */
+function SearchField({ text, onChange }: { text: string; onChange: (text: string) => void }) {
+  const [typed, setTyped] = useState(text);
+  useEffect(() => setTyped(text), [text]);
+  useEffect(() => {
+    if (typed.trim() === text) return;
+    const timer = setTimeout(() => onChange(typed.trim()), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <Field
+      label="Text in the prompt"
+      type="search"
+      maxLength={200}
+      value={typed}
+      onInput={(event) => setTyped(event.currentTarget.value)}
+    />
+  );
+}
+
+const RARE = ['model', 'key', 'surface', 'from', 'to'] as const;
+
+const SURFACES = [
+  { value: '', label: 'Anywhere' },
+  { value: 'web', label: 'On the website' },
+  { value: 'api', label: 'By the API' },
+];
+
+function RareFilters({
+  filters,
+  set,
+}: {
+  filters: Filters;
+  set: (name: keyof Filters) => (value: string) => void;
+}) {
+  const { data } = useLoad<TaskFilters>('/console/api/task-filters');
+  const models = (data?.models ?? []).map((model) => ({ value: model, label: model }));
+  const keys = (data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name ?? id }));
+  const day = (name: 'from' | 'to', label: string) => (
+    <Field
+      label={label}
+      type="date"
+      value={filters[name] ?? ''}
+      onChange={(event) => set(name)(event.currentTarget.value)}
+    />
+  );
+  return (
+    <details open={RARE.some((name) => filters[name] !== undefined)}>
+      <summary class="w-fit cursor-pointer py-1 text-dim hover:text-ink">More filters</summary>
+      <div class="mt-3 grid gap-4 sm:grid-cols-2 lg:grid-cols-5">
+        <Select
+          label="Model"
+          value={filters.model ?? ''}
+          choices={[{ value: '', label: 'Any model' }, ...models]}
+          onChange={set('model')}
+        />
+        <Select
+          label="API key"
+          value={filters.key ?? ''}
+          choices={[{ value: '', label: 'Any key' }, ...keys]}
+          onChange={set('key')}
+        />
+        <Select
+          label="Made"
+          value={filters.surface ?? ''}
+          choices={SURFACES}
+          onChange={set('surface')}
+        />
+        {day('from', 'From day (UTC)')}
+        {day('to', 'To day (UTC)')}
+      </div>
+    </details>
+  );
+}

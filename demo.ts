@@ -179,7 +179,8 @@ The video is a test pattern: the local renderer is not an AI model, and needs no
 
 Next:
   open demo.mp4                      look at it
-  npm start                          run the service; it prints a key and a curl line to paste
+  npm start                          run the service, then open http://127.0.0.1:8080; it prints a key
+                                     and a curl line to paste
   npx framewright --help             accounts, keys, credits, tasks, reconcile, orphans, audit,
                                      migrate
   README.md, docs/ARCHITECTURE.md    how it works, and why it never charges twice

@@ -36,7 +36,7 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
 /** Tells the shell that another page is shown, so that it moves the focus to its title. */
 function Pages({ onShown }: { onShown: () => void }) {
   return (
-    <Router onRouteChange={onShown} onLoadEnd={onShown}>
+    <Router onRouteChange={onShown}>
       {PAGES.map((page) => (
         <Route key={page.path} {...page} />
       ))}
@@ -45,10 +45,13 @@ function Pages({ onShown }: { onShown: () => void }) {
   );
 }
 
+/** Links that the router follows; the browser follows the others: downloads, other sign-ins. */
+const PAGES_ONLY = /^\/(?!auth\/|console\/|media\/|openapi\.json)/;
+
 export function App() {
   const [shown, setShown] = useState(0);
   return (
-    <LocationProvider>
+    <LocationProvider scope={PAGES_ONLY}>
       <SessionProvider>
         <Shell shown={shown}>
           <Pages onShown={() => setShown((count) => count + 1)} />

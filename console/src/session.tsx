@@ -1,20 +1,13 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import type { Me } from '../../server/src/site/account/me.ts';
 import { type ApiFailure, api, whenSignedOut } from './api.ts';
 import { asFailure } from './load.ts';
 
-/** The response of GET /console/api/me. */
-export interface Me {
-  account_id: string;
-  email: string;
-  is_operator: boolean;
-  created_at: string;
-  credits: { paid: number; promotional: number; reserved: number; owed: number };
-}
-
 /** Who is signed in, as far as it is known. */
 export type SessionState =
-  | { kind: 'loading' }
+  /** `wasIn`: this browser was signed in when it was here last. */
+  | { kind: 'loading'; wasIn: boolean }
   | { kind: 'unknown'; error: ApiFailure }
   | { kind: 'out' }
   | { kind: 'in'; me: Me };
@@ -27,13 +20,13 @@ export interface Session {
 }
 
 const Context = createContext<Session>({
-  state: { kind: 'loading' },
+  state: { kind: 'loading', wasIn: false },
   refresh: async () => {},
   signOut: async () => {},
 });
 
 export function SessionProvider({ children }: { children: ComponentChildren }) {
-  const [state, setState] = useState<SessionState>({ kind: 'loading' });
+  const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
   const refresh = useCallback(async () => {
     const next = await readSession();
     // A failed refresh keeps what is known: the page has its own error.
@@ -50,8 +43,32 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     document.addEventListener('visibilitychange', onShow);
     return () => document.removeEventListener('visibilitychange', onShow);
   }, [refresh]);
+  useEffect(() => {
+    if (state.kind === 'in' || state.kind === 'out') remember(state.kind === 'in');
+  }, [state.kind]);
   const session = useMemo(() => ({ state, refresh, signOut }), [state, refresh, signOut]);
   return <Context.Provider value={session}>{children}</Context.Provider>;
+}
+
+/**
+ * Whether this browser was signed in. Only a hint: it decides what a reader of the first page sees
+ * until the session is read.
+ */
+function wasIn(): boolean {
+  try {
+    return localStorage.getItem('signed-in') === 'yes';
+  } catch {
+    return false;
+  }
+}
+
+function remember(isIn: boolean): void {
+  try {
+    if (isIn) localStorage.setItem('signed-in', 'yes');
+    else localStorage.removeItem('signed-in');
+  } catch {
+    // Storage is switched off.
+  }
 }
 
 async function readSession(): Promise<SessionState> {

@@ -1,7 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { Me } from '../../../server/src/site/account/me.ts';
 import { asFailure } from '../load.ts';
-import { type Me, useSession } from '../session.tsx';
+import { useSession } from '../session.tsx';
 import { Credits } from '../ui/format.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';

@@ -15,12 +15,13 @@ const PUBLIC = [{ href: '/pricing', title: 'Prices' }];
 
 /**
  * What surrounds every page.
- * @param props.shown changes when another page is shown: its title takes the focus then
+ * @param props.shown counts the pages that were gone to: the title of each takes the focus
  */
 export function Shell({ shown, children }: { shown: number; children: ComponentChildren }) {
   const { state } = useSession();
   const main = useRef<HTMLElement>(null);
-  const path = useFocusedPath(shown, main);
+  const { path } = useLocation();
+  useFocusOfTitle(shown, main);
   const me = state.kind === 'in' ? state.me : undefined;
   return (
     <div class="flex min-h-dvh flex-col">
@@ -60,17 +61,13 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
   );
 }
 
-/** Moves the focus to the title of a page that the reader has gone to, not to the first one. */
-function useFocusedPath(shown: number, main: { current: HTMLElement | null }): string {
-  const { path } = useLocation();
-  const before = useRef(path);
+/** Moves the focus to the title of a page that the reader has gone to; not of the first one. */
+function useFocusOfTitle(shown: number, main: { current: HTMLElement | null }): void {
   useEffect(() => {
-    if (before.current === path) return;
-    before.current = path;
+    if (shown === 0) return;
     const title = main.current?.querySelector<HTMLElement>('h1[tabindex]');
     (title ?? main.current)?.focus({ preventScroll: true });
-  }, [shown, path]);
-  return path;
+  }, [shown]);
 }
 
 function Footer() {
@@ -86,7 +83,7 @@ function Footer() {
             </a>
           </li>
           <li>
-            <a href="/openapi.json" target="_self" rel="external" class="hover:text-ink">
+            <a href="/openapi.json" class="hover:text-ink">
               OpenAPI document
             </a>
           </li>

@@ -24,7 +24,10 @@ An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was created. Its API k
 
   ${secret}
 
-Try it:
+The website: ${url}
+There you sign in by a code that this service writes to its log, because it has no mail server.
+
+Or try the API:
 
   curl -s ${url}/api/v1/video/generations \\
     -H "Authorization: Bearer ${secret}" \\

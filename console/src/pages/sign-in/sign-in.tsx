@@ -1,10 +1,81 @@
-import { Page } from '../../ui/page.tsx';
-import { Skeleton } from '../../ui/states.tsx';
+import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import { useSession } from '../../session.tsx';
+import { useSiteInfo } from '../../site-info.ts';
+import { formatNumber } from '../../ui/format.tsx';
+import { useTitle } from '../../ui/page.tsx';
+import still from '../landing/sample.jpg';
+import { CodeStep } from './code-step.tsx';
+import { EmailStep } from './email-step.tsx';
+import { nextPath } from './next-path.ts';
+import { OtherWays } from './other-ways.tsx';
 
+/** Signs in, and goes to the page that asked for it. A first sign-in makes the account. */
 export default function SignInPage() {
+  const { query, route } = useLocation();
+  const { state, refresh } = useSession();
+  const site = useSiteInfo();
+  const [email, setEmail] = useState('');
+  const [isSent, setSent] = useState(false);
+  const next = nextPath(query.next);
+  useTitle('Sign in');
+  useEffect(() => {
+    if (state.kind === 'in') route(next, true);
+  }, [state.kind]);
+  const isLogged = site.data?.mail_is_logged ?? false;
   return (
-    <Page title="Sign in">
-      <Skeleton lines={5} />
-    </Page>
+    <div class="mx-auto grid w-full max-w-[76rem] gap-x-20 gap-y-12 px-4 pt-12 pb-16 sm:px-8 sm:pt-20 lg:grid-cols-[minmax(0,27rem)_1fr]">
+      <div>
+        <h1 tabIndex={-1} class="text-title">
+          {isSent ? 'Read your mail' : 'Sign in'}
+        </h1>
+        {isSent ? (
+          <CodeStep {...{ email, isLogged }} onDone={refresh} onBack={() => setSent(false)} />
+        ) : (
+          <>
+            <EmailStep {...{ email, setEmail }} onSent={() => setSent(true)} />
+            <OtherWays site={site} next={next} query={query} onDone={refresh} />
+          </>
+        )}
+      </div>
+      <Aside credits={site.data?.signup_credits ?? 0} />
+    </div>
+  );
+}
+
+const POINTS = [
+  'The first sign-in makes the account.',
+  'API keys are free, as many as you need.',
+  'Every movement of every credit is in your statement.',
+];
+
+/** A still in its frame, and what the reader gets. */
+function Aside({ credits }: { credits: number }) {
+  const points = [
+    ...POINTS,
+    ...(credits > 0 ? [`${formatNumber(credits)} credits for the playground are included.`] : []),
+  ];
+  return (
+    <div class="hidden self-start pt-2 lg:block">
+      <div class="cropped m-[9px]">
+        <img
+          src={still}
+          alt=""
+          width={840}
+          height={360}
+          class="aspect-[21/9] w-full object-cover"
+        />
+      </div>
+      <ul class="mx-[9px] mt-9 grid">
+        {points.map((point, index) => (
+          <li key={point} class="flex gap-6 border-t border-line py-3 first:border-0">
+            <span class="edge-print pt-[3px]" aria-hidden="true">
+              {`0${index + 1}A`}
+            </span>
+            {point}
+          </li>
+        ))}
+      </ul>
+    </div>
   );
 }

@@ -60,9 +60,12 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
     cursor: { y: false, points: { size: 6 } },
     scales: { y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
     axes: [
-      { ...axis, grid: { show: false } },
+      { ...axis, grid: { show: false }, values: labels(kind) },
       { ...axis, size: 56 },
     ],
+    ...(kind === 'bars' && {
+      tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
+    }),
     series: [
       {},
       ...data.series.map(({ label }, index) => ({
@@ -79,15 +82,26 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
   return new uPlot(options, [data.times, ...data.series.map(({ values }) => values)], element);
 }
 
+const DAY_SECONDS = 86_400;
+
+/** Labels of the times: days are those of UTC, as the API counts them; hours are the reader's. */
+function labels(kind: Settings['kind']): uPlot.Axis.DynamicValues {
+  const utc = kind === 'bars' ? ({ timeZone: 'UTC' } as const) : {};
+  const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...utc });
+  const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', ...utc });
+  return (_chart, splits, _axis, _space, increment) =>
+    splits.map((at) => (increment < DAY_SECONDS ? hours : days).format(at * 1000));
+}
+
 /** Reads tokens as colours that a canvas understands. */
 function colours(element: HTMLElement): (token: string) => string {
-  const probe = document.createElement('span');
-  element.append(probe);
   const found = new Map<string, string>();
   for (const token of [...COLOURS, '--color-dim', '--color-line']) {
+    const probe = document.createElement('span');
     probe.style.color = `var(${token})`;
+    element.append(probe);
     found.set(token, getComputedStyle(probe).color);
+    probe.remove();
   }
-  probe.remove();
   return (token) => found.get(token) ?? 'currentColor';
 }

@@ -115,7 +115,7 @@ export function Range({
           value={value}
           aria-valuetext={`${value}${unit}`}
           onInput={(event) => onChange(Number(event.currentTarget.value))}
-          class="h-6 w-full accent-tungsten"
+          class="slider"
         />
       )}
     </FieldFrame>

@@ -1,0 +1,57 @@
+import { CodeTabs } from '../../ui/code.tsx';
+import { Part } from './part.tsx';
+
+function samples(url: string): Record<string, string> {
+  return {
+    curl: `curl ${url}/api/v1/video/generations \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
+  -H "Content-Type: application/json" \\
+  -H "Idempotency-Key: order-4711" \\
+  -d '{
+    "prompt": "A lighthouse at dawn, waves below",
+    "model": "video-2.0-fast",
+    "resolution": "720p",
+    "duration": 5
+  }'`,
+    TypeScript: `const response = await fetch('${url}/api/v1/video/generations', {
+  method: 'POST',
+  headers: {
+    Authorization: \`Bearer \${FRAMEWRIGHT_KEY}\`,
+    'Content-Type': 'application/json',
+    'Idempotency-Key': order.id,
+  },
+  body: JSON.stringify({
+    prompt: 'A lighthouse at dawn, waves below',
+    model: 'video-2.0-fast',
+    resolution: '720p',
+    duration: 5,
+  }),
+});`,
+    Python: `response = httpx.post(
+    "${url}/api/v1/video/generations",
+    headers={
+        "Authorization": f"Bearer {os.environ['FRAMEWRIGHT_KEY']}",
+        "Idempotency-Key": order.id,
+    },
+    json={
+        "prompt": "A lighthouse at dawn, waves below",
+        "model": "video-2.0-fast",
+        "resolution": "720p",
+        "duration": 5,
+    },
+)`,
+  };
+}
+
+/** The request of the sample, in three languages. */
+export function OneRequest({ apiUrl = location.origin }: { apiUrl?: string | undefined }) {
+  return (
+    <Part
+      mark="00:02"
+      title="One request. Send it again if you like."
+      text="The connection breaks, your program restarts, the clock runs out: send the same request with the same key. It is neither made nor paid for a second time."
+    >
+      <CodeTabs label="Create a video" samples={samples(apiUrl)} />
+    </Part>
+  );
+}

@@ -1,0 +1,60 @@
+import type { Loaded } from '../../load.ts';
+import type { SiteInfo } from '../../site-info.ts';
+import { Load, Skeleton } from '../../ui/states.tsx';
+
+/** Resolutions in the order of their size. */
+const RESOLUTIONS = ['480p', '720p', '1080p', '4k'];
+
+/** Credits per second, by model and resolution; a dash where a model does not offer one. */
+export function RateTable({
+  from,
+  kind,
+}: {
+  from: Loaded<SiteInfo>;
+  kind: 'standard' | 'referenced';
+}) {
+  return (
+    <Load from={from} skeleton={<Skeleton lines={7} />}>
+      {({ prices }) => (
+        <div class="overflow-x-auto">
+          <table class="w-full border-collapse">
+            <caption class="sr-only">Credits per second of video</caption>
+            <thead>
+              <tr>
+                <th scope="col" class="pb-2.5 text-left text-sm font-medium text-dim">
+                  Model
+                </th>
+                {RESOLUTIONS.map((resolution) => (
+                  <th
+                    key={resolution}
+                    scope="col"
+                    class="figures pb-2.5 pl-2 text-right text-sm font-medium text-dim"
+                  >
+                    {resolution}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {Object.entries(prices[kind]).map(([model, rates]) => (
+                <tr key={model} class="border-t border-line">
+                  <th scope="row" class="py-3.5 text-left font-medium">
+                    {model}
+                  </th>
+                  {RESOLUTIONS.map((resolution) => (
+                    <td
+                      key={resolution}
+                      class="figures py-3.5 pl-2 text-right text-base sm:text-xl"
+                    >
+                      {rates[resolution] ?? <span class="text-dim">–</span>}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Load>
+  );
+}

@@ -1,0 +1,13 @@
+const FIRST = '/playground';
+
+/**
+ * The page to go to after signing in. Only a path of this site: an address from a link that
+ * somebody has sent must not lead elsewhere.
+ */
+export function nextPath(given: string | undefined): string {
+  if (given === undefined) return FIRST;
+  const url = URL.parse(given, location.origin);
+  const isOurs = url?.origin === location.origin && given.startsWith('/');
+  if (!url || !isOurs || url.pathname === '/sign-in') return FIRST;
+  return `${url.pathname}${url.search}`;
+}

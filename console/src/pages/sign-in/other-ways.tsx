@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks';
+import { api } from '../../api.ts';
+import { asFailure, type Loaded } from '../../load.ts';
+import type { SiteInfo } from '../../site-info.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+
+/** Passkeys, and the providers that are configured. Nothing is shown until they are known. */
+export function OtherWays({
+  site,
+  next,
+  query,
+  onDone,
+}: {
+  site: Loaded<SiteInfo>;
+  next: string;
+  query: Record<string, string>;
+  onDone: () => Promise<void>;
+}) {
+  const ways = site.data?.sign_in;
+  if (!ways) return null;
+  const start = (provider: string) => `/auth/start/${provider}?next=${encodeURIComponent(next)}`;
+  if (!ways.passkeys && providersOf(ways).length === 0) return null;
+  return (
+    <div class="mt-8">
+      <div class="ruler mb-5" />
+      <p class="mb-3 text-dim">or with</p>
+      {query.error && (
+        <p role="alert" class="mb-4 border-l-4 border-bad pl-4">
+          The other service did not sign you in. Try again, or use a code.
+        </p>
+      )}
+      <div class="grid gap-2.5">
+        {ways.passkeys && <PasskeyButton onDone={onDone} />}
+        {providersOf(ways).map(({ id, name }) => (
+          <ButtonLink key={id} href={start(id)}>
+            Continue with {name}
+          </ButtonLink>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+/** The providers that are configured, by their names in the address. */
+function providersOf({ github, google, oidc }: SiteInfo['sign_in']) {
+  const oidcName = typeof oidc === 'string' ? oidc : 'single sign-on';
+  return [
+    ...(github ? [{ id: 'github', name: 'GitHub' }] : []),
+    ...(google ? [{ id: 'google', name: 'Google' }] : []),
+    ...(oidc ? [{ id: 'oidc', name: oidcName }] : []),
+  ];
+}
+
+/** Signs in with a passkey of this device. Its part of the library is loaded when it is used. */
+function PasskeyButton({ onDone }: { onDone: () => Promise<void> }) {
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState('');
+  const use = async () => {
+    const { startAuthentication } = await import('@simplewebauthn/browser');
+    const optionsJSON = await api<Parameters<typeof startAuthentication>[0]['optionsJSON']>(
+      '/auth/passkey/options',
+      { method: 'POST', body: {} },
+    );
+    const answer = await startAuthentication({ optionsJSON });
+    await api('/auth/passkey', { method: 'POST', body: answer });
+    await onDone();
+  };
+  const signIn = async () => {
+    setBusy(true);
+    setFailure('');
+    await use().catch((error: Error) =>
+      setFailure(
+        error.name === 'NotAllowedError' ? 'No passkey was chosen.' : asFailure(error).message,
+      ),
+    );
+    setBusy(false);
+  };
+  return (
+    <>
+      <Button icon="key" busy={isBusy} onClick={() => void signIn()}>
+        Use a passkey
+      </Button>
+      <p role="alert" class="text-sm text-bad empty:hidden">
+        {failure}
+      </p>
+    </>
+  );
+}

@@ -18,6 +18,8 @@ interface OwnTask {
   createdAt?: string;
   /** How it has ended; it is in work if this is not given. */
   ended?: 'completed' | FailureCode;
+  /** Of a completed task. */
+  video?: Buffer;
   poster?: Buffer;
 }
 
@@ -26,25 +28,34 @@ const FACTS = {
   ...{ frames: 121, videoCodec: 'h264', audio: { codec: 'aac', durationSeconds: 5 } },
 };
 
+type MakerDeps = Omit<CreateDeps, 'createWaitSeconds'> & {
+  /** Where the files of completed tasks go. */
+  storage?: Storage;
+};
+
 /** Makes tasks in the database, with their credits and files, without a worker. */
-export function taskMaker(deps: Omit<CreateDeps, 'createWaitSeconds'> & { storage: Storage }) {
+export function taskMaker(deps: MakerDeps) {
   const { db } = deps;
   const store = async (taskId: string, role: ObjectRole, bytes: Buffer) => {
     await using folder = await temporaryFolder();
     const filePath = path.join(folder.path, 'file');
     await writeFile(filePath, bytes);
     const mediaType = role === 'poster' ? 'image/webp' : 'video/mp4';
-    const id = await storeFile(deps, { filePath, taskId, role, mediaType });
+    if (!deps.storage) throw new Error('a completed task needs a storage');
+    const id = await storeFile(
+      { db, storage: deps.storage },
+      { filePath, taskId, role, mediaType },
+    );
     await markReady(db, [id], 7);
     return id;
   };
-  const end = async (task: Task, ended: NonNullable<OwnTask['ended']>) => {
+  const end = async (task: Task, ended: NonNullable<OwnTask['ended']>, video: Buffer) => {
     if (ended !== 'completed') {
       const error = { code: ended, message: `It failed: ${ended}.` };
       return moveNow(db, task, { to: 'failed', changes: { error } });
     }
     await recordAccepted(db, task.id);
-    const outputObjectId = await store(task.id, 'output', Buffer.from('a video'));
+    const outputObjectId = await store(task.id, 'output', video);
     let moved = task;
     for (const to of ['submitting', 'generating', 'archiving'] as const) {
       moved = await moveNow(db, moved, { to });
@@ -54,10 +65,11 @@ export function taskMaker(deps: Omit<CreateDeps, 'createWaitSeconds'> & { storag
   };
   return async (accountId: string, own: OwnTask = {}): Promise<string> => {
     const { prompt = REQUEST.prompt, model = REQUEST.model, surface = 'api' } = own;
+    const { ended, video = Buffer.from('a video') } = own;
     const binding = { ...bindingFor(accountId), surface, requestId: 'req_test' };
     const order = orderFor(binding, { ...REQUEST, prompt, model }, PRICE);
     const { task } = await createTask({ ...deps, createWaitSeconds: 0 }, order);
-    if (own.ended) await end(task, own.ended);
+    if (ended) await end(task, ended, video);
     if (own.poster) await store(task.id, 'poster', own.poster);
     await sql(
       db,

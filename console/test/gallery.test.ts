@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createKey } from '../../server/src/accounts/api-keys.ts';
+import { beginSession } from '../../server/src/sign-in/sessions.ts';
+import { diskStorage } from '../../server/src/storage/disk.ts';
+import { openWakeUps } from '../../server/src/wake-ups/wake-ups.ts';
+import { makeCustomer } from '../../server/test/customer.ts';
+import { quiet } from '../../server/test/database.ts';
+import { makeVideo } from '../../server/test/media/media-files.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import { until } from '../../server/test/until.ts';
+import { taskMaker } from '../../server/test/website/own-tasks.ts';
+import { NO_BROWSER } from './browser.ts';
+import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+
+const BROWSER = { skip: NO_BROWSER };
+
+let site: Site;
+let page: Page;
+let accountId = '';
+/** A completed video, with its poster. */
+let videoId = '';
+/** A failed task with a hostile prompt. */
+let failedId = '';
+let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined;
+
+before(async () => {
+  if (NO_BROWSER) return;
+  folder = await temporaryFolder();
+  site = await openSite({ POSTERS: 'yes', DATA_DIR: folder.path });
+  const { db, url } = site.database;
+  accountId = (await makeCustomer(db, 10_000)).accountId;
+  const make = taskMaker({
+    ...{ db, log: quiet, wakeUps: openWakeUps({ url, db, log: quiet }) },
+    providerName: 'scripted', // no worker has it
+    storage: diskStorage(path.join(folder.path, 'objects')),
+  });
+  const { keyId } = await createKey(db, { accountId, name: HOSTILE });
+  const prompt = 'A lighthouse at dawn';
+  videoId = await make(accountId, { prompt, ended: 'completed', video: await madeVideo() });
+  const ended = 'content_refused';
+  failedId = await make(accountId, { prompt: HOSTILE, ended, apiKeyId: keyId });
+  await posterOf(videoId);
+  page = await signedIn(accountId);
+});
+after(async () => {
+  await site?.close();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+async function signedIn(account: string, motion: 'reduce' | 'no-preference' = 'reduce') {
+  const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
+  const token = await beginSession(site.database.db, account, from);
+  const opened = await site.newPage({ reducedMotion: motion });
+  await opened.context().addCookies([{ name: 'framewright', value: token, url: site.url }]);
+  return opened;
+}
+
+async function madeVideo(): Promise<Buffer> {
+  const filePath = path.join(folder?.path ?? '', 'video');
+  await makeVideo(filePath, { width: 640, height: 360, seconds: 3 });
+  return readFile(filePath);
+}
+
+async function posterOf(taskId: string): Promise<void> {
+  const drawn = `select 1 as one from objects
+    where task_id = $1 and role = 'poster' and state = 'ready'`;
+  await until(
+    () => sql(site.database.db, drawn, [taskId]),
+    (rows) => rows.length > 0,
+    60,
+  );
+}
+
+const card = (text: string) => page.locator('article', { hasText: text });
+
+test('without videos it says what to do first', BROWSER, async () => {
+  const { accountId: empty } = await makeCustomer(site.database.db, 0);
+  const stranger = await signedIn(empty);
+  await stranger.goto('/videos');
+  await settled(stranger, 'Videos');
+  await stranger.getByRole('link', { name: 'Make your first video' }).waitFor();
+  await expectNoViolations(stranger);
+  await stranger.goto(`/videos/${videoId}`);
+  await stranger.getByText('This account has no video with this id').waitFor();
+  await stranger.goto('/usage');
+  await stranger.getByText('Nothing was used in this period').waitFor();
+  await expectNoViolations(stranger);
+});
+
+test('it shows posters, loads no video, and hostile prompts are text', BROWSER, async () => {
+  await page.goto('/videos');
+  await settled(page, 'Videos');
+  const poster = card('A lighthouse at dawn').locator('img');
+  await poster.waitFor();
+  await page.waitForFunction(
+    () => (document.querySelector('article img') as HTMLImageElement).naturalWidth > 0,
+  );
+  assert.equal(await page.locator('video').count(), 0);
+  assert.equal(await card(HOSTILE).locator('h2').innerText(), HOSTILE);
+  assert.equal(await page.title(), 'Videos – Framewright');
+  await expectNoViolations(page);
+});
+
+test('a video is previewed while it is pointed at, and only then', BROWSER, async () => {
+  const mover = await signedIn(accountId, 'no-preference');
+  await mover.goto('/videos');
+  await mover.locator('article', { hasText: 'A lighthouse' }).hover();
+  await mover.waitForFunction(
+    () => (document.querySelector('article video') as HTMLVideoElement)?.currentTime > 0,
+  );
+  await mover.locator('h1').hover();
+  await mover.locator('article video').waitFor({ state: 'detached' });
+});
+
+test('filters are in the address, and find what they name', BROWSER, async () => {
+  await page.goto('/videos');
+  await page.getByLabel('Text in the prompt').fill('LIGHTHOUSE');
+  await page.waitForURL('**/videos?text=LIGHTHOUSE');
+  await card(HOSTILE).waitFor({ state: 'detached' });
+  await page.getByLabel('State', { exact: true }).selectOption('failed');
+  await page.getByText('No video matches').waitFor();
+  await page.reload();
+  await page.getByText('No video matches').waitFor();
+  await page.getByRole('button', { name: 'Clear filters' }).last().click();
+  await card(HOSTILE).waitFor();
+  assert.equal(new URL(page.url()).search, '');
+  await page.getByText('More filters').click();
+  await page.getByLabel('API key').selectOption(HOSTILE);
+  await card('A lighthouse').waitFor({ state: 'detached' });
+  await expectNoViolations(page);
+});
+
+test('a refresh with another link does not restart the player', BROWSER, async () => {
+  const path = `/console/api/tasks/${videoId}`;
+  let reads = 0;
+  await page.route(`**${path}`, async (route) => {
+    const response = await route.fetch();
+    const task = await response.json();
+    reads += 1;
+    // Without a poster yet, the page reads the task again and again.
+    const changed = { poster_url: null, updated_at: new Date().toISOString() };
+    const video_url = `${task.video_url}&read=${reads}`;
+    await route.fulfill({ response, json: { ...task, ...changed, video_url } });
+  });
+  await page.goto(`/videos/${videoId}`);
+  await page.locator('video').evaluate((video: HTMLVideoElement) => {
+    video.muted = true;
+    video.loop = true;
+    return video.play();
+  });
+  const state = () =>
+    page.locator('video').evaluate((video: HTMLVideoElement) => {
+      return { src: video.currentSrc, isPlaying: !video.paused && video.currentTime > 0 };
+    });
+  await until(
+    async () => reads,
+    (count) => count >= 3,
+    20,
+  );
+  await page.waitForFunction(() => {
+    const link = document.querySelector<HTMLAnchorElement>('a[download]')?.href ?? '';
+    return !link.endsWith('read=1');
+  });
+  const { src, isPlaying } = await state();
+  assert.match(src, /read=1$/);
+  assert.ok(isPlaying);
+  await page.unroute(`**${path}`);
+});
+
+test('the page of a video has its credits, its request and its file', BROWSER, async () => {
+  await page.goto(`/videos/${videoId}`);
+  await settled(page, 'A lighthouse at dawn');
+  for (const text of ['Received', 'Completed', 'Charged 250 credits', 'Reserved', 'h264']) {
+    await page.getByText(text).first().waitFor();
+  }
+  await page.getByRole('tab', { name: 'curl' }).click();
+  await page.getByText('/api/v1/video/generations').waitFor();
+  const again = page.getByRole('link', { name: 'Run again' });
+  assert.equal(await again.getAttribute('href'), `/playground?from=${videoId}`);
+  await expectNoViolations(page);
+});
+
+test('the page of a failed task says why, and that nothing was charged', BROWSER, async () => {
+  await page.goto(`/videos/${failedId}`);
+  await settled(page);
+  await page.getByText('It failed: content_refused.').waitFor();
+  await page.getByText('Nothing was charged').waitFor();
+  assert.ok(HOSTILE.startsWith((await page.locator('h1').innerText()).slice(0, -1)));
+  await expectNoViolations(page);
+});
+
+test('usage has its numbers as a chart, as tables and as a file', BROWSER, async () => {
+  await page.goto('/usage');
+  await settled(page, 'Usage');
+  await page.locator('.uplot').first().waitFor();
+  await page.getByRole('cell', { name: 'video-2.0-fast' }).waitFor();
+  const file = await page.request.get(
+    new URL(
+      (await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')) ?? '',
+      site.url,
+    ).href,
+  );
+  assert.match(await file.text(), /,video-2\.0-fast,api,/);
+  await expectNoViolations(page);
+});

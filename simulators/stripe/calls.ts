@@ -1,0 +1,204 @@
+import { createSession, expireSession, metadataOf, SESSION_PARAMS } from './checkout.ts';
+import {
+  entriesOf,
+  invalid,
+  membersOf,
+  type Params,
+  required,
+  textOf,
+  textsOf,
+  wholeOf,
+} from './form.ts';
+import type { PaymentIntent, StripeObject } from './objects.ts';
+import { cardError, pay } from './payments.ts';
+import { newObjectId, type State } from './state.ts';
+import { endSubscription } from './subscriptions.ts';
+
+/** A call of Stripe's API: its path, its parameters and what it does. */
+export interface Call {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: RegExp;
+  params: readonly string[];
+  work(state: State, id: string, params: Params): object;
+}
+
+function call(
+  method: Call['method'],
+  path: string,
+  params: readonly string[],
+  work: Call['work'],
+): Call {
+  return { method, path: new RegExp(`^/v1/${path.replace(':id', '([^/]+)')}$`), params, work };
+}
+
+const PRODUCTS = 'features[subscription_update][products][]';
+
+/** The calls that Framewright uses, as documented at docs.stripe.com/api. */
+export const CALLS: readonly Call[] = [
+  call('POST', 'customers', ['email', 'metadata[*]'], (state, _id, params) =>
+    state.add('customer', {
+      email: textOf(params, 'email') ?? null,
+      metadata: metadataOf(params),
+      invoice_settings: { default_payment_method: null },
+    }),
+  ),
+  call('GET', 'customers/:id', [], (state, id) => state.get('customer', id)),
+  call('GET', 'customers/:id/payment_methods', ['limit', 'type'], (state, id) =>
+    listOf(state.all('payment_method').filter(({ customer }) => customer === id)),
+  ),
+  call(
+    'POST',
+    'prices',
+    ['currency', 'unit_amount', 'recurring[interval]', 'product_data[name]', 'metadata[*]'],
+    createPrice,
+  ),
+  call('POST', 'checkout/sessions', SESSION_PARAMS, (state, _id, params) =>
+    createSession(state, params),
+  ),
+  call('GET', 'checkout/sessions/:id', [], (state, id) => state.get('checkout.session', id)),
+  call('POST', 'checkout/sessions/:id/expire', [], (state, id) => expireSession(state, id)),
+  call(
+    'POST',
+    'payment_intents',
+    [
+      ...['amount', 'currency', 'customer', 'payment_method', 'confirm', 'off_session'],
+      ...['description', 'metadata[*]'],
+    ],
+    createPayment,
+  ),
+  call(
+    'GET',
+    'payment_intents',
+    ['customer', 'created[gte]', 'limit', 'starting_after'],
+    listPayments,
+  ),
+  call('GET', 'payment_intents/:id', [], (state, id) => state.get('payment_intent', id)),
+  call('POST', 'payment_intents/:id/cancel', [], cancelPayment),
+  call('GET', 'disputes', ['charge', 'limit'], (state, _id, params) =>
+    listOf(state.all('dispute').filter(({ charge }) => charge === required(params, 'charge'))),
+  ),
+  call('GET', 'subscriptions/:id', [], (state, id) => state.get('subscription', id)),
+  call('DELETE', 'subscriptions/:id', [], (state, id) => endSubscription(state, id)),
+  call('GET', 'invoices', ['subscription', 'status', 'limit'], (state, _id, params) =>
+    listOf(
+      state
+        .all('invoice')
+        .filter(({ parent, status }) => {
+          const { subscription } = parent.subscription_details;
+          return subscription === required(params, 'subscription') && status === params.status;
+        })
+        .map(({ payments: _, ...shown }) => shown),
+    ),
+  ),
+  call('GET', 'invoices/:id', [], (state, id) => state.get('invoice', id)),
+  call(
+    'POST',
+    'billing_portal/configurations',
+    [
+      'features[invoice_history][enabled]',
+      'features[payment_method_update][enabled]',
+      'features[subscription_cancel][enabled]',
+      'features[subscription_cancel][mode]',
+      'features[subscription_update][enabled]',
+      'features[subscription_update][default_allowed_updates][]',
+      'features[subscription_update][proration_behavior]',
+      `${PRODUCTS}[product]`,
+      `${PRODUCTS}[prices][]`,
+    ],
+    (state, _id, params) => {
+      const update = membersOf(membersOf(params, 'features'), 'subscription_update');
+      const prices = entriesOf(update, 'products').flatMap((entry) => textsOf(entry, 'prices'));
+      for (const price of prices) state.get('price', price);
+      return state.add('billing_portal.configuration', { prices });
+    },
+  ),
+  call(
+    'POST',
+    'billing_portal/sessions',
+    ['customer', 'configuration', 'return_url'],
+    (state, _id, params) => {
+      const session = state.add('billing_portal.session', {
+        customer: state.get('customer', required(params, 'customer')).id,
+        configuration: required(params, 'configuration'),
+        return_url: required(params, 'return_url'),
+        url: '',
+      });
+      session.url = `${state.baseUrl}/p/session/${session.id}`;
+      return session;
+    },
+  ),
+];
+
+function listOf(data: object[]): object {
+  return { object: 'list', data, has_more: false, url: '/v1' };
+}
+
+function createPrice(state: State, _id: string, params: Params): object {
+  const interval = required(membersOf(params, 'recurring'), 'interval');
+  if (interval !== 'month' && interval !== 'year') throw invalid(`Invalid interval: ${interval}`);
+  return state.add('price', {
+    active: true,
+    product: newObjectId('prod_'),
+    product_name: required(membersOf(params, 'product_data'), 'name'),
+    currency: required(params, 'currency'),
+    unit_amount: wholeOf(params, 'unit_amount'),
+    recurring: { interval },
+    metadata: metadataOf(params),
+  });
+}
+
+/** Charges a saved card while the customer is away. */
+function createPayment(state: State, _id: string, params: Params): PaymentIntent {
+  const method = state.get('payment_method', required(params, 'payment_method'));
+  if (required(params, 'confirm') !== 'true')
+    throw invalid('only confirmed payments are simulated');
+  const intent = pay(state, {
+    amount: wholeOf(params, 'amount'),
+    currency: required(params, 'currency'),
+    customer: state.get('customer', required(params, 'customer')).id,
+    method,
+    metadata: metadataOf(params),
+  });
+  if (intent.status !== 'succeeded') throw cardError(intent);
+  return intent;
+}
+
+function listPayments(state: State, _id: string, params: Params): object {
+  const since = Number(textOf(membersOf(params, 'created'), 'gte') ?? 0);
+  const found = state
+    .all('payment_intent')
+    .filter(({ customer, created }) => customer === params.customer && created >= since);
+  return listOf(found);
+}
+
+function cancelPayment(state: State, id: string): PaymentIntent {
+  const intent = state.get('payment_intent', id);
+  if (intent.status === 'succeeded') throw invalid('This payment has succeeded.');
+  intent.status = 'canceled';
+  state.emit('payment_intent.canceled', intent);
+  return intent;
+}
+
+/**
+ * The object with the members in `paths` replaced by the objects that they name. What Stripe leaves
+ * out unless it is expanded is left out here too.
+ */
+export function expand(state: State, object: object, paths: string[]): object {
+  const shown: Record<string, unknown> = { ...object };
+  if (shown.object === 'invoice' && !paths.includes('payments')) delete shown.payments;
+  for (const name of new Set(paths.map((path) => path.split('.')[0] ?? ''))) {
+    const rest = paths
+      .filter((path) => path.startsWith(`${name}.`))
+      .map((path) => path.slice(name.length + 1));
+    shown[name] = expandMember(state, shown[name], rest, name);
+  }
+  return shown;
+}
+
+function expandMember(state: State, value: unknown, rest: string[], name: string): unknown {
+  if (value === undefined) throw invalid(`This property cannot be expanded (${name}).`);
+  if (Array.isArray(value)) return value.map((entry) => expand(state, Object(entry), rest));
+  if (typeof value !== 'string') return value;
+  const found: StripeObject | undefined = state.find(value);
+  return found ? expand(state, found, rest) : value;
+}

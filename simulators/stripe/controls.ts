@@ -1,0 +1,69 @@
+import { settleSession } from './checkout.ts';
+import { noSuch } from './form.ts';
+import { cardOf, closeDispute, failRefund, openDispute, refund, saveCard } from './payments.ts';
+import type { State } from './state.ts';
+import { renew, retryInvoices } from './subscriptions.ts';
+import type { Webhooks } from './webhooks.ts';
+
+/** The body of a control call. */
+export interface ControlBody {
+  id?: string;
+  amount?: number;
+  status?: 'won' | 'lost';
+  succeeds?: boolean;
+  lost?: number;
+  twice?: number;
+  lateMs?: number;
+}
+
+/**
+ * The calls under `/_simulator`, for people and tests: what banks and time do to a customer. The
+ * amounts are in minor units; without one, all is meant.
+ */
+export function control(
+  state: State,
+  webhooks: Webhooks,
+  { name, body }: { name: string; body: ControlBody },
+): object {
+  const { id = '', amount } = body;
+  switch (name) {
+    case 'objects':
+      return ['checkout.session', 'payment_intent', 'subscription', 'invoice', 'dispute']
+        .flatMap((kind) => state.all(kind as 'dispute'))
+        .map((one) => ({ id: one.id, object: one.object, status: one.status }));
+    case 'events':
+      return webhooks.events;
+    case 'refund':
+      return refund(state, id, amount);
+    case 'fail-refund':
+      failRefund(state, id);
+      break;
+    case 'dispute':
+      return openDispute(state, id, amount);
+    case 'close-dispute':
+      closeDispute(state, id, body.status ?? 'lost');
+      break;
+    case 'settle-session':
+      settleSession(state, id, body.succeeds ?? true);
+      break;
+    case 'renew':
+      renew(state, id);
+      break;
+    case 'retry-invoices':
+      retryInvoices(state, id);
+      break;
+    case 'card': {
+      const card = cardOf(state, id) ?? saveCard(state, id);
+      card.declines = body.succeeds === false;
+      break;
+    }
+    case 'delivery': {
+      const { lost = 0, twice = 0, lateMs = 0 } = body;
+      webhooks.delivery = { lost, twice, lateMs };
+      break;
+    }
+    default:
+      throw noSuch('control', name);
+  }
+  return { done: true };
+}

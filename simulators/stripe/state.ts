@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { invalid, noSuch } from './form.ts';
+import type { ObjectName, ObjectOf, StripeObject } from './objects.ts';
+
+const PREFIXES: Record<ObjectName, string> = {
+  customer: 'cus_',
+  payment_method: 'pm_',
+  price: 'price_',
+  'checkout.session': 'cs_test_',
+  payment_intent: 'pi_',
+  charge: 'ch_',
+  refund: 're_',
+  dispute: 'dp_',
+  subscription: 'sub_',
+  invoice: 'in_',
+  'billing_portal.configuration': 'bpc_',
+  'billing_portal.session': 'bps_',
+};
+
+/** What the simulator has made so far, in memory. */
+export interface State {
+  /** The address of the simulator itself. */
+  baseUrl: string;
+  add<Name extends ObjectName>(
+    name: Name,
+    members: Omit<ObjectOf<Name>, 'id' | 'object' | 'created'>,
+  ): ObjectOf<Name>;
+  /** @throws StripeRefusal if there is none */
+  get<Name extends ObjectName>(name: Name, id: string): ObjectOf<Name>;
+  /** All of a kind, the newest first. */
+  all<Name extends ObjectName>(name: Name): Array<ObjectOf<Name>>;
+  find(id: string): StripeObject | undefined;
+  /** Tells the owner of the account what happened: an event with the object as it is now. */
+  emit(type: string, object: StripeObject): void;
+}
+
+export function newObjectId(prefix: string): string {
+  return prefix + randomBytes(12).toString('hex');
+}
+
+export const nowSeconds = () => Math.floor(Date.now() / 1000);
+
+export function createState(emit: State['emit']): State {
+  const objects = new Map<string, StripeObject>();
+  const isOf = <Name extends ObjectName>(
+    object: StripeObject | undefined,
+    name: Name,
+  ): object is ObjectOf<Name> => object?.object === name;
+  return {
+    baseUrl: '',
+    emit,
+    add(name, members) {
+      const id = newObjectId(PREFIXES[name]);
+      const made = { id, object: name, created: nowSeconds(), ...members };
+      objects.set(id, made as unknown as StripeObject);
+      const [stored] = [objects.get(id)];
+      if (!isOf(stored, name)) throw invalid(`${name} was not stored`);
+      return stored;
+    },
+    get(name, id) {
+      const found = objects.get(id);
+      if (!isOf(found, name)) throw noSuch(name, id);
+      return found;
+    },
+    all: (name) => [...objects.values()].filter((object) => isOf(object, name)).reverse(),
+    find: (id) => objects.get(id),
+  };
+}

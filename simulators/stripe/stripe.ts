@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { CALLS, expand } from './calls.ts';
+import { control } from './controls.ts';
+import { noSuch, parseForm, StripeRefusal, textsOf } from './form.ts';
+import { page } from './pages.ts';
+import { createState, newObjectId, type State } from './state.ts';
+import { createWebhooks, type Webhooks } from './webhooks.ts';
+
+export interface SimulatedStripe {
+  url: string;
+  state: State;
+  webhooks: Webhooks;
+  /** How many calls of the API arrived, by method and path without ids. */
+  calls: Map<string, number>;
+  /** The next responses of writing calls are lost after their work is done. */
+  loseResponses(count: number): void;
+  close(): Promise<void>;
+}
+
+interface Simulator extends Omit<SimulatedStripe, 'url' | 'close' | 'loseResponses'> {
+  /** The responses by Idempotency-Key. */
+  answered: Map<string, { request: string; response: Answer }>;
+  toLose: number;
+}
+
+interface Answer {
+  status: number;
+  body: object;
+}
+
+/** Starts a Stripe on the loopback, with an account that has sold nothing yet. */
+export async function startSimulatedStripe(
+  options: { port?: number; chance?: () => number } = {},
+): Promise<SimulatedStripe> {
+  const webhooks = createWebhooks(options.chance ?? Math.random);
+  const state = createState(webhooks.emit);
+  const simulator: Simulator = {
+    ...{ state, webhooks, calls: new Map(), answered: new Map(), toLose: 0 },
+  };
+  const server = createServer((request, response) => {
+    void serve(simulator, request, response).catch(() => response.destroy());
+  });
+  server.keepAliveTimeout = 1000;
+  server.listen(options.port ?? 0, '127.0.0.1');
+  await once(server, 'listening');
+  state.baseUrl = `http://127.0.0.1:${portOf(server)}`;
+  return {
+    ...{ url: state.baseUrl, state, webhooks, calls: simulator.calls },
+    loseResponses: (count) => {
+      simulator.toLose = count;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await webhooks.idle();
+    },
+  };
+}
+
+function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not a network port');
+  return address.port;
+}
+
+async function serve(
+  simulator: Simulator,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const body = await readText(request);
+  const url = new URL(request.url ?? '/', 'http://simulator');
+  try {
+    if (url.pathname.startsWith('/v1/')) {
+      const answer = answerCall(simulator, request, { url, body });
+      if (request.method === 'POST' && simulator.toLose > 0) {
+        simulator.toLose -= 1;
+        response.destroy();
+        return;
+      }
+      json(response, answer);
+    } else if (url.pathname.startsWith('/_simulator/')) {
+      const name = url.pathname.slice('/_simulator/'.length);
+      const given = body === '' ? {} : JSON.parse(body);
+      json(response, {
+        status: 200,
+        body: control(simulator.state, simulator.webhooks, { name, body: given }),
+      });
+    } else {
+      const action = new URLSearchParams(body).get('action') ?? undefined;
+      const shown = page(simulator.state, { path: url.pathname, action });
+      if ('location' in shown) response.writeHead(303, { location: shown.location }).end();
+      else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(shown.html);
+    }
+  } catch (error) {
+    json(response, refused(error));
+  }
+}
+
+function refused(error: unknown): Answer {
+  if (error instanceof StripeRefusal) return { status: error.status, body: { error: error.body } };
+  return { status: 500, body: { error: { type: 'api_error', message: String(error) } } };
+}
+
+/** A call of the API. The same Idempotency-Key gets the same response, without more work. */
+function answerCall(
+  { state, calls, answered }: Simulator,
+  request: IncomingMessage,
+  { url, body }: { url: URL; body: string },
+): Answer {
+  const method = request.method ?? '';
+  if (!/^Bearer (sk|rk)_\w+$/.test(request.headers.authorization ?? '')) {
+    const message = 'You did not provide a valid API key.';
+    return { status: 401, body: { error: { type: 'invalid_request_error', message } } };
+  }
+  const key = method === 'POST' ? request.headers['idempotency-key']?.toString() : undefined;
+  const asked = `${method} ${url.pathname} ${body}`;
+  const before = key === undefined ? undefined : answered.get(key);
+  if (before && before.request !== asked) {
+    const message = 'Keys for idempotent requests can only be used with the same parameters.';
+    return { status: 400, body: { error: { type: 'idempotency_error', message } } };
+  }
+  if (before) return before.response;
+  const found = CALLS.find((call) => call.method === method && call.path.test(url.pathname));
+  if (!found) throw noSuch('call', `${method} ${url.pathname}`);
+  const name = `${method} ${found.path.source.replace('([^/]+)', ':id').replaceAll(/[\\^$]/g, '')}`;
+  calls.set(name, (calls.get(name) ?? 0) + 1);
+  const [, id = ''] = found.path.exec(url.pathname) ?? [];
+  const response = work(state, found, { id, text: method === 'POST' ? body : url.search });
+  if (key !== undefined) answered.set(key, { request: asked, response });
+  return response;
+}
+
+function work(
+  state: State,
+  { params: allowed, work: run }: (typeof CALLS)[number],
+  { id, text }: { id: string; text: string },
+): Answer {
+  try {
+    const params = parseForm(text, [...allowed, 'expand']);
+    const made = run(state, decodeURIComponent(id), params);
+    return { status: 200, body: structuredClone(expand(state, made, textsOf(params, 'expand'))) };
+  } catch (error) {
+    return structuredClone(refused(error));
+  }
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function json(response: ServerResponse, { status, body }: Answer): void {
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'request-id': newObjectId('req_') })
+    .end(JSON.stringify(body));
+}

@@ -1,0 +1,163 @@
+import type { Invoice, InvoiceLine, Metadata, Price, Subscription } from './objects.ts';
+import { cardOf, completePayment, openPayment, pay } from './payments.ts';
+import { newObjectId, nowSeconds, type State } from './state.ts';
+
+const PERIOD_SECONDS = { month: 30 * 86_400, year: 365 * 86_400 };
+
+/** Begins a subscription with its first, paid period. */
+export function beginSubscription(
+  state: State,
+  { customer, price, metadata }: { customer: string; price: Price; metadata: Metadata },
+): Subscription {
+  const start = nowSeconds();
+  const subscription = state.add('subscription', {
+    ...{ status: 'active', customer, metadata, cancel_at: null, cancel_at_period_end: false },
+    ended_at: null,
+    items: { object: 'list', data: [{ id: newObjectId('si_'), price, ...periodOf(price, start) }] },
+  });
+  state.emit('customer.subscription.created', subscription);
+  const reason = 'subscription_create';
+  invoice(state, subscription, { reason, lines: [lineOf(price, price.unit_amount)] });
+  return subscription;
+}
+
+function periodOf({ recurring }: Price, start: number) {
+  const seconds = PERIOD_SECONDS[recurring?.interval ?? 'month'];
+  return { current_period_start: start, current_period_end: start + seconds };
+}
+
+function lineOf(price: Price, amount: number): InvoiceLine {
+  return {
+    ...{ id: newObjectId('il_'), amount, description: price.product_name },
+    pricing: {
+      type: 'price_details',
+      price_details: { price: price.id, product: price.product },
+    },
+  };
+}
+
+function itemOf({ items }: Subscription) {
+  const [item] = items.data;
+  if (!item) throw new Error('a subscription has one item');
+  return item;
+}
+
+/** Makes an invoice and charges the customer's card for it. */
+function invoice(
+  state: State,
+  subscription: Subscription,
+  { reason, lines }: { reason: string; lines: InvoiceLine[] },
+): Invoice {
+  const { customer, metadata } = subscription;
+  const total = Math.max(
+    0,
+    lines.reduce((sum, line) => sum + line.amount, 0),
+  );
+  const { currency } = itemOf(subscription).price;
+  const made = state.add('invoice', {
+    ...{ status: 'open', billing_reason: reason, customer, currency, total },
+    hosted_invoice_url: '',
+    parent: {
+      type: 'subscription_details',
+      subscription_details: { subscription: subscription.id, metadata },
+    },
+    lines: { object: 'list', data: lines },
+    payments: { object: 'list', data: [] },
+  });
+  made.hosted_invoice_url = `${state.baseUrl}/receipts/${made.id}`;
+  payInvoice(state, made);
+  return made;
+}
+
+/** Charges the customer's card for an open invoice. */
+function payInvoice(state: State, made: Invoice): void {
+  if (made.total > 0 && !chargeInvoice(state, made)) {
+    setStatus(state, made, 'past_due');
+    state.emit('invoice.payment_failed', made);
+    return;
+  }
+  made.status = 'paid';
+  setStatus(state, made, 'active');
+  state.emit('invoice.paid', made);
+}
+
+function chargeInvoice(state: State, { payments, ...made }: Invoice): boolean {
+  const [first] = payments.data;
+  const method = cardOf(state, made.customer);
+  const succeeds = !(method?.declines ?? true);
+  const details = { amount: made.total, currency: made.currency, customer: made.customer, method };
+  if (first) {
+    const intent = state.get('payment_intent', first.payment.payment_intent);
+    return completePayment(state, intent, succeeds).status === 'succeeded';
+  }
+  const payment = { ...details, metadata: {} };
+  const intent = method
+    ? pay(state, payment)
+    : openPayment(state, payment, 'requires_payment_method');
+  payments.data.push({
+    id: newObjectId('inpay_'),
+    payment: { type: 'payment_intent', payment_intent: intent.id },
+  });
+  return intent.status === 'succeeded';
+}
+
+function setStatus(state: State, made: Invoice, status: Subscription['status']): void {
+  const { subscription: id } = made.parent.subscription_details;
+  const subscription = state.get('subscription', id);
+  if (subscription.status === status || subscription.status === 'canceled') return;
+  subscription.status = status;
+  state.emit('customer.subscription.updated', subscription);
+}
+
+/** The next period begins: it is paid, or the subscription ends because it was canceled. */
+export function renew(state: State, id: string): void {
+  const subscription = state.get('subscription', id);
+  if (subscription.cancel_at_period_end) {
+    endSubscription(state, id);
+    return;
+  }
+  const item = itemOf(subscription);
+  Object.assign(item, periodOf(item.price, item.current_period_end));
+  const lines = [lineOf(item.price, item.price.unit_amount)];
+  invoice(state, subscription, { reason: 'subscription_cycle', lines });
+}
+
+/** Stripe tries the card again for what is not paid yet. */
+export function retryInvoices(state: State, id: string): void {
+  for (const made of state.all('invoice')) {
+    if (made.status !== 'open' || made.parent.subscription_details.subscription !== id) continue;
+    payInvoice(state, made);
+  }
+}
+
+/** Changes the plan now: the rest of the period is credited and charged at once. */
+export function changePrice(state: State, id: string, price: Price): void {
+  const subscription = state.get('subscription', id);
+  const item = itemOf(subscription);
+  const before = item.price;
+  const length = item.current_period_end - item.current_period_start;
+  const rest = Math.max(0, item.current_period_end - nowSeconds()) / length;
+  item.price = price;
+  state.emit('customer.subscription.updated', subscription);
+  const lines = [
+    lineOf(before, -Math.round(before.unit_amount * rest)),
+    lineOf(price, Math.round(price.unit_amount * rest)),
+  ];
+  invoice(state, subscription, { reason: 'subscription_update', lines });
+}
+
+/** Cancels at the end of the period, or takes that back. */
+export function cancelAtEnd(state: State, id: string, cancels: boolean): void {
+  const subscription = state.get('subscription', id);
+  subscription.cancel_at_period_end = cancels;
+  subscription.cancel_at = cancels ? itemOf(subscription).current_period_end : null;
+  state.emit('customer.subscription.updated', subscription);
+}
+
+export function endSubscription(state: State, id: string): Subscription {
+  const subscription = state.get('subscription', id);
+  subscription.status = 'canceled';
+  subscription.ended_at = nowSeconds();
+  state.emit('customer.subscription.deleted', subscription);
+  return subscription;
+}

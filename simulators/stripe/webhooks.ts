@@ -1,0 +1,76 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { StripeEvent, StripeObject } from './objects.ts';
+import { newObjectId, nowSeconds } from './state.ts';
+
+/** How badly events are sent: shares from 0 to 1. */
+interface Delivery {
+  lost: number;
+  twice: number;
+  /** How late an event may be, so that they overtake each other. */
+  lateMs: number;
+}
+
+const WELL: Delivery = { lost: 0, twice: 0, lateMs: 0 };
+
+export interface Webhooks {
+  /** Where events go to; undefined: nowhere. */
+  to: { url: string; secret: string } | undefined;
+  delivery: Delivery;
+  readonly events: readonly StripeEvent[];
+  emit(type: string, object: StripeObject): void;
+  /** Sends an event once more. */
+  send(event: StripeEvent): Promise<void>;
+  /** Waits until all that is on its way has arrived. */
+  idle(): Promise<void>;
+}
+
+/** @param chance a number from 0, below 1 */
+export function createWebhooks(chance: () => number): Webhooks {
+  const events: StripeEvent[] = [];
+  const onTheWay = new Set<Promise<void>>();
+  const webhooks: Webhooks = {
+    ...{ to: undefined, delivery: WELL, events },
+    emit(type, object) {
+      // As it is now: later changes of the object have events of their own.
+      const data = { object: structuredClone(object) };
+      const id = newObjectId('evt_');
+      const event: StripeEvent = { id, object: 'event', created: nowSeconds(), type, data };
+      events.push(event);
+      const { lost, twice, lateMs } = webhooks.delivery;
+      if (chance() < lost) return;
+      for (let copy = chance() < twice ? 2 : 1; copy > 0; copy -= 1) {
+        const arrival = delay(chance() * lateMs).then(() => webhooks.send(event));
+        onTheWay.add(arrival);
+        void arrival.finally(() => onTheWay.delete(arrival));
+      }
+    },
+    send: (event) => send(webhooks.to, event),
+    async idle() {
+      while (onTheWay.size > 0) await Promise.all(onTheWay);
+    },
+  };
+  return webhooks;
+}
+
+/** Stripe sends again what was not answered with 2xx; here that is three times, at once. */
+async function send(to: Webhooks['to'], event: StripeEvent): Promise<void> {
+  if (!to) return;
+  const body = JSON.stringify(event);
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const headers = {
+      'content-type': 'application/json; charset=utf-8',
+      'stripe-signature': signature(body, to.secret),
+    };
+    const response = await fetch(to.url, { method: 'POST', headers, body }).catch(() => undefined);
+    await response?.arrayBuffer().catch(() => undefined);
+    if (response?.ok) return;
+    await delay(50);
+  }
+}
+
+/** The `Stripe-Signature` of a body. */
+export function signature(body: string, secret: string, seconds = nowSeconds()): string {
+  const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+  return `t=${seconds},v1=${digest}`;
+}

@@ -10,6 +10,8 @@ const PREFIXES = {
   object: 'obj_',
   request: 'req_',
   session: 'sess_',
+  order: 'ord_',
+  subscription: 'subs_',
 } as const;
 
 type IdKind = keyof typeof PREFIXES;

@@ -107,19 +107,28 @@ const TAKEN_BACK = statement(
 );
 
 async function take(tx: Transaction, wanted: Clawback, payment: Payment): Promise<void> {
-  const { accountId, credits, reference, note } = wanted;
-  const { kind, id: origin } = payment;
-  const [sums] = await tx.query<{ credits: number; available: number }>(TAKEN_BACK, [
-    accountId,
-    kind,
-    origin,
-  ]);
-  const left = payment.credits - (sums?.credits ?? 0);
-  if (credits > left) {
+  const { left, available } = await leftOf(tx, payment);
+  if (wanted.credits > left) {
     const why = `${left} of its ${payment.credits} credits are neither taken back nor expired`;
     throw new UsageError(`the payment has fewer credits: ${why}`);
   }
-  const available = Math.min(credits, sums?.available ?? 0);
+  await book(tx, wanted, { payment, available });
+}
+
+/** What can be taken back of a payment, and what is available of the balance. */
+async function leftOf(tx: Transaction, payment: Payment) {
+  const values = [payment.account_id, payment.kind, payment.id];
+  const [sums] = await tx.query<{ credits: number; available: number }>(TAKEN_BACK, values);
+  return { left: payment.credits - (sums?.credits ?? 0), available: sums?.available ?? 0 };
+}
+
+async function book(
+  tx: Transaction,
+  { accountId, credits, reference, note }: Omit<Clawback, 'payment'>,
+  from: { payment: Payment; available: number },
+): Promise<void> {
+  const { kind, id: origin } = from.payment;
+  const available = Math.min(credits, from.available);
   const shared = { accountId, kind, target: 'granted', reason: 'clawback', note, origin } as const;
   const references = [`clawback:${reference}`, `debt:${reference}`];
   const parts = [
@@ -130,4 +139,44 @@ async function take(tx: Transaction, wanted: Clawback, payment: Payment): Promis
     // The first part always has the first reference, so two clawbacks can't share one.
     await transfer(tx, { ...shared, ...part, reference: references.shift() ?? '' });
   }
+}
+
+const PAYMENTS = statement(
+  'ledger_payments',
+  `select id, account_id, kind, credits from ledger_transfers
+   where reference = any(array(select 'grant:' || name from unnest($1::text[]) as name))
+   order by id desc`,
+);
+
+/**
+ * Takes back credits of several payments of one account and kind, the newest payment first, within
+ * the caller's transaction. Takes less if the payments have fewer credits left that have neither
+ * expired nor been taken back.
+ * @param wanted.payments references of the grants, of which some may not exist
+ * @param wanted.referenceOf a new reference for each movement, counted from 0
+ * @returns the credits that were taken, and by how many movements
+ */
+export async function takeBackUpTo(
+  tx: Transaction,
+  wanted: {
+    accountId: string;
+    payments: string[];
+    credits: number;
+    note: string;
+    referenceOf: (movement: number) => string;
+  },
+): Promise<{ credits: number; movements: number }> {
+  const { accountId, note, referenceOf } = wanted;
+  await bringUpToDate(tx, { accountId, kind: 'paid' });
+  const taken = { credits: 0, movements: 0 };
+  for (const payment of await tx.query<Payment>(PAYMENTS, [wanted.payments])) {
+    const { left, available } = await leftOf(tx, payment);
+    const credits = Math.min(left, wanted.credits - taken.credits);
+    if (credits === 0) continue;
+    const clawback = { accountId, credits, note, reference: referenceOf(taken.movements) };
+    await book(tx, clawback, { payment, available });
+    taken.credits += credits;
+    taken.movements += 1;
+  }
+  return taken;
 }

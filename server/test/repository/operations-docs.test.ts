@@ -51,7 +51,7 @@ const OPERATIONS = PAGES.filter((name) => name.startsWith('docs/operations/'));
 /** The providers that have variables, each with a page of its own. */
 const PROVIDERS = PROVIDER_NAMES.filter((name) => neededVariables(name).length > 0);
 const TABLES = [
-  ...['docs/operations/README.md', 'docs/operations/tracing.md'],
+  ...['README', 'tracing', 'billing'].map((name) => `docs/operations/${name}.md`),
   ...PROVIDERS.map(pageOfProvider),
 ];
 
@@ -228,6 +228,7 @@ test('a variable of a provider is in the table of its page', () => {
 async function testSources(): Promise<string> {
   const names = [
     '../src/http/operations/dashboard.test',
+    'billing/orders.test',
     'crash/crash-steps.test',
     'crash/kill-stream.test',
     'faults/forged-keys.test',

@@ -1,0 +1,133 @@
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import type { Offer } from './offers.ts';
+
+/** `mismatched`: another amount or currency was paid, so nothing is booked. */
+export type OrderState = 'open' | 'paid' | 'failed' | 'expired' | 'mismatched';
+
+/** One purchase of credits. Its terms never change; the rest follows from what Stripe says. */
+export interface CreditOrder {
+  id: string;
+  account_id: string;
+  /** `pack`: by Checkout. `reload`: bought automatically. `invoice`: of a subscription. */
+  kind: 'pack' | 'reload' | 'invoice';
+  offer_id: string;
+  offer_name: string;
+  subscription_id: string | null;
+  credits: number;
+  /** In minor units, without taxes. */
+  price: number;
+  currency: string;
+  expires_days: number | null;
+  /** The Checkout session, the payment intent, or the invoice; null: not known to be opened. */
+  stripe_id: string | null;
+  checkout_url: string | null;
+  state: OrderState;
+  stripe_payment: string | null;
+  /** What was paid, with taxes. */
+  amount: number | null;
+  refunded: number;
+  /** What a dispute takes now. */
+  disputed: number;
+  /** Stripe's word for the state of the dispute; null: there was none. */
+  dispute: string | null;
+  receipt_url: string | null;
+  failure: string | null;
+  /** The credits that the ledger has of it now. */
+  booked: number;
+  movements: number;
+  expires_at: Date | null;
+  revision: number;
+  paid_at: Date | null;
+  settled_at: Date | null;
+  created_at: Date;
+  age_seconds: number;
+  stripe_customer: string | null;
+}
+
+const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_name,
+     o.subscription_id, o.credits, o.price, o.currency, o.expires_days, o.stripe_id,
+     o.checkout_url, o.state, o.stripe_payment, o.amount, o.refunded, o.disputed, o.dispute,
+     o.receipt_url, o.failure, o.booked, o.movements, o.expires_at, o.revision, o.paid_at,
+     o.settled_at, o.created_at, b.stripe_customer,
+     extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
+   from orders o join offers f on f.id = o.offer_id
+     left join billing_accounts b on b.account_id = o.account_id`;
+
+const READ = statement('order_read', `${ORDERS} where o.id = $1`);
+
+export async function readOrder(db: Queryable, id: string): Promise<CreditOrder | undefined> {
+  const [order] = await db.query<CreditOrder>(READ, [id]);
+  return order;
+}
+
+const INSERT = namedStatement(
+  'order_insert',
+  ['id', 'accountId', 'kind', 'offerId', 'credits', 'price', 'currency', 'expiresDays'],
+  `insert into orders (id, account_id, kind, offer_id, credits, price, currency, expires_days)
+   values (:id, :accountId, :kind, :offerId, :credits, :price, :currency, :expiresDays)`,
+);
+
+/** Orders a pack on its terms of now. */
+export async function insertOrder(
+  db: Queryable,
+  order: { id: string; accountId: string; kind: 'pack' | 'reload'; offer: Offer },
+): Promise<void> {
+  const { id, accountId, kind, offer } = order;
+  const { credits, price, currency, expires_days: expiresDays } = offer;
+  const terms = { credits, price, currency, expiresDays };
+  await db.query(INSERT, INSERT.values({ id, accountId, kind, offerId: offer.id, ...terms }));
+}
+
+/** The names of an order's movements in the ledger, all of them. */
+export function movementNames({ id, movements }: Pick<CreditOrder, 'id' | 'movements'>): string[] {
+  return Array.from({ length: movements }, (_, i) => `order:${id}:${i + 1}`);
+}
+
+const LIST = statement(
+  'order_list',
+  `${ORDERS} where o.account_id = $1 and ($2::text is null
+     or (o.created_at, o.id) < (select c.created_at, c.id from orders c where c.id = $2))
+   order by o.created_at desc, o.id desc limit $3`,
+);
+
+/** A page of an account's orders, the newest first. `after`: the last order of the page before. */
+export function ordersOf(
+  db: Queryable,
+  accountId: string,
+  { after = null, limit }: { after?: string | null; limit: number },
+): Promise<CreditOrder[]> {
+  return db.query<CreditOrder>(LIST, [accountId, after, limit]);
+}
+
+const LIST_ALL = statement(
+  'order_list_all',
+  `${ORDERS} where ($1::text is null or o.state = $1) and (o.dispute is not null or not $2::boolean)
+     and ($3::text is null
+       or (o.created_at, o.id) < (select c.created_at, c.id from orders c where c.id = $3))
+   order by o.created_at desc, o.id desc limit $4`,
+);
+
+/** Which orders an operator wants to see. */
+export interface OrderFilter {
+  state?: OrderState | undefined;
+  /** Only those that have or had a dispute. */
+  disputed?: boolean;
+  after?: string | undefined;
+  limit: number;
+}
+
+/** A page of the orders of all accounts, the newest first. */
+export function listOrders(db: Queryable, filter: OrderFilter): Promise<CreditOrder[]> {
+  const { state = null, disputed = false, after = null, limit } = filter;
+  return db.query<CreditOrder>(LIST_ALL, [state, disputed, after, limit]);
+}
+
+const WAKE = statement(
+  'order_wake',
+  `update orders set due_at = clock_now(), revision = revision + 1 where id = $1 returning id`,
+);
+
+/** Makes an order due, so that a worker asks Stripe about it. @returns whether there is one */
+export async function wakeOrder(db: Queryable, id: string): Promise<boolean> {
+  return (await db.query(WAKE, [id])).length > 0;
+}

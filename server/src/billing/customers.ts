@@ -1,0 +1,56 @@
+import { type Queryable, statement } from '../database/database.ts';
+import type { BillingDeps, StripeClient } from './stripe-client.ts';
+
+const READ = statement(
+  'customer_read',
+  `select a.email, b.stripe_customer from accounts a
+   left join billing_accounts b on b.account_id = a.id where a.id = $1 and a.erased_at is null`,
+);
+
+const SAVE = statement(
+  'customer_save',
+  `insert into billing_accounts (account_id, stripe_customer) values ($1, $2)
+   on conflict (account_id) do update
+     set stripe_customer = coalesce(billing_accounts.stripe_customer, excluded.stripe_customer)
+   returning stripe_customer`,
+);
+
+/** The account's customer at Stripe, made at its first purchase. */
+export async function customerOf(
+  { db, stripe }: Pick<BillingDeps, 'db' | 'stripe'>,
+  accountId: string,
+): Promise<string> {
+  const [account] = await db.query<{ email: string; stripe_customer: string | null }>(READ, [
+    accountId,
+  ]);
+  if (!account) throw new Error(`there is no account ${accountId}`);
+  if (account.stripe_customer !== null) return account.stripe_customer;
+  const customer = await stripe.customers.create(
+    { email: account.email, metadata: { account: accountId } },
+    { idempotencyKey: `customer:${accountId}` },
+  );
+  const [saved] = await db.query<{ stripe_customer: string }>(SAVE, [accountId, customer.id]);
+  return saved?.stripe_customer ?? customer.id;
+}
+
+const KNOWN = statement(
+  'customer_known',
+  'select stripe_customer from billing_accounts where account_id = $1',
+);
+
+/** The account's customer at Stripe; null: it has bought nothing yet. */
+export async function knownCustomer(db: Queryable, accountId: string): Promise<string | null> {
+  const [row] = await db.query<{ stripe_customer: string | null }>(KNOWN, [accountId]);
+  return row?.stripe_customer ?? null;
+}
+
+/** A payment method that may be charged while the customer is away; null: there is none. */
+export async function savedMethod(stripe: StripeClient, customer: string): Promise<string | null> {
+  const found = await stripe.customers.retrieve(customer);
+  if (found.deleted) return null;
+  const chosen = found.invoice_settings.default_payment_method;
+  if (chosen !== null && chosen !== undefined)
+    return typeof chosen === 'string' ? chosen : chosen.id;
+  const { data } = await stripe.customers.listPaymentMethods(customer, { limit: 1 });
+  return data[0]?.id ?? null;
+}

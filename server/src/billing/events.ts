@@ -1,0 +1,102 @@
+import type Stripe from 'stripe';
+import { type Database, namedStatement, statement } from '../database/database.ts';
+import { idOf } from './stripe-client.ts';
+
+const NOTE = statement(
+  'event_note',
+  'insert into stripe_events (id, type) values ($1, $2) on conflict do nothing returning id',
+);
+
+// An order whose Checkout was opened, but not answered, learns its session here.
+const WAKE_ORDERS = namedStatement(
+  'event_wake_orders',
+  ['order', 'object', 'payment', 'session'],
+  `update orders set due_at = clock_now(), revision = revision + 1,
+     stripe_id = coalesce(stripe_id, :session)
+   where id = :order or stripe_id = :object or stripe_payment = :payment`,
+);
+
+const WAKE_SUBSCRIPTIONS = namedStatement(
+  'event_wake_subscriptions',
+  ['id', 'stripe', 'session'],
+  `update subscriptions set due_at = clock_now(), revision = revision + 1,
+     stripe_checkout = coalesce(stripe_checkout, :session)
+   where id = :id or stripe_subscription = :stripe or stripe_checkout = :session`,
+);
+
+/**
+ * Notes an event of Stripe, and wakes what it is about. It is not believed: the order or the
+ * subscription asks Stripe. The same event does nothing the second time.
+ * @returns false if it was noted before
+ */
+export function noteEvent(db: Database, event: Stripe.Event): Promise<boolean> {
+  return db.transaction(async (tx) => {
+    if ((await tx.query(NOTE, [event.id, event.type])).length === 0) return false;
+    const about = subjectOf(event);
+    const order = WAKE_ORDERS.values(about.order);
+    if (order.some((value) => value !== null)) await tx.query(WAKE_ORDERS, order);
+    const subscription = WAKE_SUBSCRIPTIONS.values(about.subscription);
+    if (subscription.some((value) => value !== null)) {
+      await tx.query(WAKE_SUBSCRIPTIONS, subscription);
+    }
+    return true;
+  });
+}
+
+const NO_ORDER = { order: null, object: null, payment: null, session: null };
+const NO_SUBSCRIPTION = { id: null, stripe: null, session: null };
+
+type Ids<Names> = { [Name in keyof Names]: string | null };
+
+interface Subject {
+  order: Ids<typeof NO_ORDER>;
+  subscription: Ids<typeof NO_SUBSCRIPTION>;
+}
+
+/** The ids by which our rows are found. */
+function subjectOf(event: Stripe.Event): Subject {
+  const nothing = { order: NO_ORDER, subscription: NO_SUBSCRIPTION };
+  switch (event.type) {
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+    case 'checkout.session.async_payment_failed':
+    case 'checkout.session.expired': {
+      const { id: session, metadata } = event.data.object;
+      const order = metadata?.order ?? null;
+      const id = metadata?.subscription ?? null;
+      if (id !== null) return { ...nothing, subscription: { ...NO_SUBSCRIPTION, id, session } };
+      return { ...nothing, order: { ...NO_ORDER, order, object: session, session } };
+    }
+    case 'payment_intent.succeeded':
+    case 'payment_intent.payment_failed':
+    case 'payment_intent.canceled': {
+      const { id: payment, metadata } = event.data.object;
+      return { ...nothing, order: { ...NO_ORDER, order: metadata.order ?? null, payment } };
+    }
+    case 'charge.refunded':
+    case 'refund.updated':
+    case 'refund.failed':
+    case 'charge.dispute.created':
+    case 'charge.dispute.updated':
+    case 'charge.dispute.closed': {
+      const payment = idOf(event.data.object.payment_intent);
+      return { ...nothing, order: { ...NO_ORDER, payment } };
+    }
+    case 'invoice.paid':
+    case 'invoice.payment_failed': {
+      const details = event.data.object.parent?.subscription_details;
+      const id = details?.metadata?.subscription ?? null;
+      const stripe = idOf(details?.subscription);
+      return { ...nothing, subscription: { ...NO_SUBSCRIPTION, id, stripe } };
+    }
+    case 'customer.subscription.created':
+    case 'customer.subscription.updated':
+    case 'customer.subscription.deleted': {
+      const { id: stripe, metadata } = event.data.object;
+      const id = metadata.subscription ?? null;
+      return { ...nothing, subscription: { ...NO_SUBSCRIPTION, id, stripe } };
+    }
+    default:
+      return nothing;
+  }
+}

@@ -1,0 +1,119 @@
+import {
+  type Database,
+  namedStatement,
+  type Queryable,
+  statement,
+} from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { knownCustomer, savedMethod } from '../customers.ts';
+import { readOffer } from '../offers.ts';
+import type { StripeClient } from '../stripe-client.ts';
+
+/** What an account wants to happen when its paid credits run low. */
+export interface LowBalanceSettings {
+  /** A mail is sent when fewer credits are available; null: none. */
+  alert_below: number | null;
+  /** null: no pack is bought automatically. */
+  auto_reload: {
+    pack_id: string;
+    below: number;
+    /** The most that is spent so in a calendar month, in minor units of the pack's currency. */
+    monthly_limit: number;
+    /** Why it stopped; null: it has not. */
+    stopped: string | null;
+  } | null;
+}
+
+const READ = statement(
+  'low_balance_read',
+  `select alert_below, reload_pack, reload_below, reload_limit, reload_stopped
+   from billing_accounts where account_id = $1`,
+);
+
+interface Row {
+  alert_below: number | null;
+  reload_pack: string | null;
+  reload_below: number;
+  reload_limit: number;
+  reload_stopped: string | null;
+}
+
+export async function readLowBalance(
+  db: Queryable,
+  accountId: string,
+): Promise<LowBalanceSettings> {
+  const [row] = await db.query<Row>(READ, [accountId]);
+  if (!row) return { alert_below: null, auto_reload: null };
+  const { alert_below, reload_pack: pack_id, reload_below: below } = row;
+  const rest = { below, monthly_limit: row.reload_limit, stopped: row.reload_stopped };
+  return { alert_below, auto_reload: pack_id === null ? null : { pack_id, ...rest } };
+}
+
+const SET_ALERT = statement(
+  'low_balance_alert',
+  `insert into billing_accounts (account_id, alert_below) values ($1, $2)
+   on conflict (account_id) do update set alert_below = excluded.alert_below, alerted_at = null`,
+);
+
+/** Sets below how many available paid credits a mail is sent; null: never. */
+export async function setAlert(
+  db: Queryable,
+  accountId: string,
+  below: number | null,
+): Promise<void> {
+  await db.query(SET_ALERT, [accountId, below]);
+}
+
+const SET_RELOAD = namedStatement(
+  'low_balance_reload',
+  ['accountId', 'packId', 'below', 'limit'],
+  `insert into billing_accounts (account_id, reload_pack, reload_below, reload_limit)
+   values (:accountId, :packId, :below, :limit)
+   on conflict (account_id) do update set reload_pack = excluded.reload_pack,
+     reload_below = excluded.reload_below, reload_limit = excluded.reload_limit,
+     reload_stopped = null, reload_stop_told_at = null`,
+);
+
+/**
+ * Switches the automatic purchase of a pack on, or off.
+ * @throws ApiError `invalid_request` if it could never happen
+ */
+export async function setReload(
+  { db, stripe }: { db: Database; stripe: StripeClient },
+  accountId: string,
+  wanted: { pack_id: string; below: number; monthly_limit: number } | null,
+): Promise<void> {
+  if (wanted === null) {
+    await db.query(SET_RELOAD, [accountId, null, null, null]);
+    return;
+  }
+  const { pack_id: packId, below, monthly_limit: limit } = wanted;
+  const pack = await readOffer(db, 'pack', packId);
+  if (!pack?.active) throw refused('pack_id', 'This pack is not sold.');
+  if (limit < pack.price) {
+    throw refused('monthly_limit', 'The monthly limit is lower than the price of the pack.');
+  }
+  const customer = await knownCustomer(db, accountId);
+  if (customer === null || (await savedMethod(stripe, customer)) === null) {
+    throw refused('card', 'No card is saved. Buy a pack with “keep this card” first.');
+  }
+  await db.query(SET_RELOAD, SET_RELOAD.values({ accountId, packId, below, limit }));
+}
+
+function refused(field: string, message: string): ApiError {
+  return new ApiError('invalid_request', message, { details: { field } });
+}
+
+/** Forgets what an erased account wanted. Its subscription is ended by the next sweep. */
+export const CLOSE_BILLING = [
+  statement(
+    'billing_close_settings',
+    `update billing_accounts set alert_below = null, reload_pack = null, reload_below = null,
+       reload_limit = null where account_id = $1`,
+  ),
+  statement(
+    'billing_close_subscriptions',
+    `update subscriptions set due_at = clock_now(), revision = revision + 1
+     where account_id = $1 and state not in ('canceled', 'incomplete_expired', 'expired')`,
+  ),
+];

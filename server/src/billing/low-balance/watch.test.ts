@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { cardOf, openDispute } from '../../../../simulators/stripe/payments.ts';
+import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { assertRejectsWith } from '../../../test/billing/rejects.ts';
+import { adjust } from '../../ledger/ledger.ts';
+import { ordersOf } from '../credit-order.ts';
+import { knownCustomer } from '../customers.ts';
+import { readLowBalance, setAlert, setReload } from './settings.ts';
+import { watchBalances } from './watch.ts';
+
+let fixture: BillingFixture;
+
+before(async () => {
+  fixture = await openBillingFixture({ retries: 0 });
+});
+after(() => fixture.close());
+beforeEach(() => {
+  fixture.mails.length = 0;
+  fixture.mailFails = false;
+});
+
+const watch = () => watchBalances(fixture.watched);
+
+/** An account with a saved card, whose 1000 credits are reduced to these. */
+async function customerWith(credits: number) {
+  const accountId = await fixture.customer();
+  const { stripe_id: session } = await fixture.buy(accountId, { savesCard: true });
+  completeSession(fixture.simulator.state, session ?? '', 'now');
+  await fixture.settled();
+  await change(accountId, credits - 1000);
+  return accountId;
+}
+
+async function change(accountId: string, credits: number): Promise<void> {
+  const given = { accountId, kind: 'paid', reference: crypto.randomUUID(), note: 'test' } as const;
+  await adjust(fixture.deps.db, { ...given, credits });
+}
+
+test('a mail is sent once per shortage, however many processes look', async () => {
+  const accountId = await customerWith(100);
+  await setAlert(fixture.deps.db, accountId, 500);
+  await Promise.all([watch(), watch(), watch()]);
+  await watch();
+  assert.equal(fixture.mails.length, 1);
+  assert.match(fixture.mails[0]?.subject ?? '', /100 credits/);
+  await change(accountId, 900);
+  await watch();
+  await change(accountId, -900);
+  await watch();
+  assert.equal(fixture.mails.length, 2);
+});
+
+test('a mail that could not be sent is sent later', async () => {
+  const accountId = await customerWith(100);
+  await setAlert(fixture.deps.db, accountId, 500);
+  fixture.mailFails = true;
+  await watch();
+  fixture.mailFails = false;
+  await watch();
+  await watch();
+  assert.equal(fixture.mails.length, 1);
+});
+
+const RELOAD = { pack_id: 'small', below: 500, monthly_limit: 2500 };
+
+test('a pack is bought once when the balance falls, within the limit of the month', async () => {
+  const accountId = await customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  await Promise.all([watch(), watch(), watch()]);
+  assert.equal((await fixture.balance(accountId)).available, 1100);
+  for (const expected of [1100, 100]) {
+    await change(accountId, -1000);
+    await watch();
+    assert.equal((await fixture.balance(accountId)).available, expected);
+  }
+  assert.equal((await ordersOf(fixture.deps.db, accountId, { limit: 10 })).length, 3);
+});
+
+test('a lost response of the payment charges the card once', async () => {
+  const accountId = await customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  fixture.simulator.loseResponses(2);
+  await watch();
+  assert.equal((await fixture.balance(accountId)).available, 100);
+  await fixture.database.setClock(180);
+  await fixture.settled();
+  await watch();
+  await fixture.database.setClock(0);
+  assert.equal((await fixture.balance(accountId)).available, 1100);
+  const customer = await knownCustomer(fixture.deps.db, accountId);
+  const payments = fixture.simulator.state.all('payment_intent');
+  assert.equal(payments.filter((payment) => payment.customer === customer).length, 2);
+});
+
+test('a payment whose response was lost for a day is found by its order', async () => {
+  const accountId = await customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  fixture.simulator.loseResponses(2);
+  await watch();
+  fixture.simulator.webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
+  await fixture.database.setClock(2 * 86_400);
+  await fixture.settled();
+  await fixture.database.setClock(0);
+  fixture.simulator.webhooks.delivery = { lost: 0, twice: 0, lateMs: 0 };
+  assert.equal((await fixture.balance(accountId)).available, 1100);
+});
+
+test('a card that is declined stops it, and the customer is told once', async () => {
+  const accountId = await customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  const customer = (await knownCustomer(fixture.deps.db, accountId)) ?? '';
+  const card = cardOf(fixture.simulator.state, customer);
+  if (card) card.declines = true;
+  await watch();
+  await watch();
+  await watch();
+  assert.deepEqual(
+    fixture.mails.map(({ subject }) => subject),
+    ['Auto-reload is stopped'],
+  );
+  const { auto_reload: reload } = await readLowBalance(fixture.deps.db, accountId);
+  assert.equal(reload?.stopped, 'insufficient_funds');
+  const [order] = await ordersOf(fixture.deps.db, accountId, { limit: 1 });
+  assert.deepEqual([order?.kind, order?.state], ['reload', 'failed']);
+  if (card) card.declines = false;
+  await setReload(fixture.deps, accountId, RELOAD);
+  await watch();
+  assert.equal((await fixture.balance(accountId)).available, 1100);
+});
+
+test('a dispute stops it', async () => {
+  const accountId = await customerWith(999);
+  await setReload(fixture.deps, accountId, RELOAD);
+  const [order] = await ordersOf(fixture.deps.db, accountId, { limit: 1 });
+  openDispute(fixture.simulator.state, order?.stripe_payment ?? '');
+  await fixture.settled();
+  await watch();
+  assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 1 });
+  const { auto_reload: reload } = await readLowBalance(fixture.deps.db, accountId);
+  assert.equal(reload?.stopped, 'a payment is disputed');
+});
+
+test('it can be switched on only where it could work', async () => {
+  const accountId = await customerWith(100);
+  const bad = [
+    { ...RELOAD, pack_id: 'gone' },
+    { ...RELOAD, monthly_limit: 999 },
+  ];
+  for (const wanted of bad) {
+    await assertRejectsWith(setReload(fixture.deps, accountId, wanted), 'invalid_request');
+  }
+  const withoutCard = await fixture.customer();
+  await assertRejectsWith(setReload(fixture.deps, withoutCard, RELOAD), 'invalid_request');
+});

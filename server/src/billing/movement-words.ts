@@ -1,0 +1,57 @@
+import { type Queryable, statement } from '../database/database.ts';
+import type { BalanceName, Reason } from '../ledger/transfer.ts';
+
+/** What the words of a movement are made of. */
+export interface Described {
+  reason: Reason;
+  from: BalanceName;
+  reference: string;
+  note: string | null;
+}
+
+/** The order that a movement belongs to; null: none. */
+export function orderIdOf({ reference }: Pick<Described, 'reference'>): string | null {
+  return /^(?:grant|clawback|debt):order:(ord_[0-9A-Za-z]{24}):\d+$/.exec(reference)?.[1] ?? null;
+}
+
+const WORDS: Record<Exclude<Reason, 'grant' | 'clawback'>, string> = {
+  adjust: 'Corrected by the operator',
+  reserve: 'Set aside for a video',
+  capture: 'Paid for a video',
+  refund: 'Returned: the video failed',
+  expire: 'Expired',
+  repay: 'Paid what was owed',
+};
+
+/**
+ * What happened, in words for the customer.
+ * @param offers what orders have sold, by their ids
+ */
+export function describeMovement(movement: Described, offers: Map<string, string>): string {
+  const { reason, from } = movement;
+  const order = orderIdOf(movement);
+  const name = (order !== null && offers.get(order)) || 'credits';
+  if (reason === 'grant') {
+    if (order === null) return 'Given by the operator';
+    return /:1$/.test(movement.reference) ? `Bought: ${name}` : `Given back: ${name}`;
+  }
+  if (reason !== 'clawback') return WORDS[reason];
+  const why = order === null ? 'Payment taken back' : `Payment taken back: ${name}`;
+  return from === 'debt' ? `${why} (used already, so it is owed)` : why;
+}
+
+const NAMES = statement(
+  'order_names',
+  `select o.id, f.name from orders o join offers f on f.id = o.offer_id where o.id = any($1)`,
+);
+
+/** What the orders of these movements have sold. */
+export async function offersOf(
+  db: Queryable,
+  movements: Iterable<Pick<Described, 'reference'>>,
+): Promise<Map<string, string>> {
+  const ids = [...movements].map(orderIdOf).filter((id) => id !== null);
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<{ id: string; name: string }>(NAMES, [[...new Set(ids)]]);
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}

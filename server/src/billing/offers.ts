@@ -1,0 +1,125 @@
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { UsageError } from '../kernel/errors.ts';
+
+/** What is sold: credits for a price. A plan is paid again in each period. */
+export interface Offer {
+  id: string;
+  kind: 'pack' | 'plan';
+  name: string;
+  credits: number;
+  /** In minor units of the currency, such as cents. */
+  price: number;
+  /** Three lower-case letters. */
+  currency: string;
+  /** Of a plan only. */
+  period: 'month' | 'year' | null;
+  /** After how many days the credits expire; null: never. */
+  expires_days: number | null;
+  /** Whether it can be bought. */
+  active: boolean;
+}
+
+const COLUMNS = 'id, kind, name, credits, price, currency, period, expires_days, active' as const;
+
+const LIST = statement(
+  'offer_list',
+  `select ${COLUMNS} from offers where kind = $1 and (active or not $2::boolean)
+   order by active desc, currency, price, id`,
+);
+
+/** Packs or plans, those that can be bought first, each from the cheapest to the dearest. */
+export function listOffers(
+  db: Queryable,
+  kind: Offer['kind'],
+  { onlyActive }: { onlyActive: boolean },
+): Promise<Offer[]> {
+  return db.query<Offer>(LIST, [kind, onlyActive]);
+}
+
+const READ = statement('offer_read', `select ${COLUMNS} from offers where id = $1 and kind = $2`);
+
+/** A pack or plan, also one that can't be bought any more; undefined if there is none. */
+export async function readOffer(
+  db: Queryable,
+  kind: Offer['kind'],
+  id: string,
+): Promise<Offer | undefined> {
+  const [offer] = await db.query<Offer>(READ, [id, kind]);
+  return offer;
+}
+
+const SET = namedStatement(
+  'offer_set',
+  ['id', 'kind', 'name', 'credits', 'price', 'currency', 'period', 'expiresDays'],
+  `insert into offers (id, kind, name, credits, price, currency, period, expires_days)
+   values (:id, :kind, :name, :credits, :price, :currency, :period, :expiresDays)
+   on conflict (id) do update set name = excluded.name, credits = excluded.credits,
+     price = excluded.price, currency = excluded.currency, period = excluded.period,
+     expires_days = excluded.expires_days, active = true
+   where offers.kind = excluded.kind and (not offers.active
+     or (offers.name, offers.credits, offers.price, offers.currency, offers.period,
+       offers.expires_days) is distinct from (excluded.name, excluded.credits, excluded.price,
+       excluded.currency, excluded.period, excluded.expires_days))
+   returning id`,
+);
+
+/**
+ * Creates a pack or plan, or changes it. Orders and subscriptions that exist keep their terms.
+ * @returns false if it was exactly so before
+ * @throws UsageError if a value is not possible, or the other kind has this id
+ */
+export async function setOffer(db: Queryable, offer: Omit<Offer, 'active'>): Promise<boolean> {
+  check(offer);
+  const { expires_days: expiresDays, ...rest } = offer;
+  if ((await db.query(SET, SET.values({ ...rest, expiresDays }))).length > 0) return true;
+  if (await readOffer(db, offer.kind, offer.id)) return false;
+  throw new UsageError(`${offer.id} is the id of a ${offer.kind === 'pack' ? 'plan' : 'pack'}`);
+}
+
+const MAX_CREDITS = 1_000_000_000;
+/** Stripe's limit, in minor units. */
+const MAX_PRICE = 99_999_999;
+
+function check({ id, name, credits, price, currency, expires_days: days }: Omit<Offer, 'active'>) {
+  const refuse = (what: string): never => {
+    throw new UsageError(what);
+  };
+  const isWhole = (value: number, max: number) =>
+    Number.isSafeInteger(value) && value > 0 && value <= max;
+  if (!/^[a-z0-9][a-z0-9-]{0,39}$/.test(id)) {
+    refuse('ID must have 1 to 40 characters of a-z, 0-9 and -, such as starter');
+  }
+  if (name.length > 80 || /\p{Cc}/u.test(name)) {
+    refuse('--name must be one line of at most 80 characters');
+  }
+  if (!isWhole(credits, MAX_CREDITS)) {
+    refuse('--credits must be a whole number from 1 to 1000000000');
+  }
+  if (!isWhole(price, MAX_PRICE)) {
+    refuse('--price must be a whole number of minor units, such as 990 for 9.90 USD');
+  }
+  if (!/^[a-z]{3}$/.test(currency)) refuse('--currency must have three letters, such as usd');
+  if (days !== null && !isWhole(days, 3650)) {
+    refuse('--expires-days must be a whole number from 1 to 3650');
+  }
+}
+
+const RETIRE = statement(
+  'offer_retire',
+  'update offers set active = false where id = $1 and kind = $2 and active returning id',
+);
+
+/**
+ * Stops the sale of a pack or plan. Subscriptions to the plan go on.
+ * @returns false if it could not be bought before
+ * @throws UsageError if there is none
+ */
+export async function retireOffer(
+  db: Queryable,
+  kind: Offer['kind'],
+  id: string,
+): Promise<boolean> {
+  if ((await db.query(RETIRE, [id, kind])).length > 0) return true;
+  if (await readOffer(db, kind, id)) return false;
+  throw new UsageError(`there is no ${kind} ${JSON.stringify(id)}`);
+}

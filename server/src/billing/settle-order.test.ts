@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import {
+  completeSession,
+  expireSession,
+  settleSession,
+} from '../../../simulators/stripe/checkout.ts';
+import {
+  closeDispute,
+  failRefund,
+  openDispute,
+  refund,
+} from '../../../simulators/stripe/payments.ts';
+import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { reserve, settle } from '../ledger/ledger.ts';
+import { audit } from '../operator/audit.ts';
+import { settleOrder } from './settle-order.ts';
+
+let fixture: BillingFixture;
+
+before(async () => {
+  fixture = await openBillingFixture();
+});
+after(async () => {
+  const found = await audit(fixture.database.db);
+  await fixture.close();
+  const others = found.problems.filter((problem) => !problem.includes('the task is missing'));
+  assert.deepEqual(others, []);
+});
+
+/** A paid order of 1000 credits, and its payment at Stripe. */
+async function buyPaid() {
+  const accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
+  await fixture.settled();
+  return { accountId, id, payment: paid.payment_intent ?? '' };
+}
+
+async function spend(accountId: string, credits: number): Promise<void> {
+  const { db } = fixture.database;
+  const taskId = `task_${crypto.randomUUID()}`;
+  await db.transaction((tx) => reserve(tx, { accountId, taskId, credits }));
+  const settlement = { accountId, taskId, credits, outcome: 'capture' } as const;
+  await db.transaction((tx) => settle(tx, settlement));
+}
+
+test('a pack is booked once it is paid, and once however often it is settled', async () => {
+  const { accountId, id } = await buyPaid();
+  assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
+  await Promise.all([1, 2, 3, 4].map(() => settleOrder(fixture.deps, id)));
+  assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
+  const order = await fixture.order(id);
+  assert.deepEqual([order.state, order.booked, order.movements], ['paid', 1000, 1]);
+  assert.match(order.receipt_url ?? '', /^http:.*receipts/);
+});
+
+test('a completed Checkout that is not paid yet brings nothing until the money is there', async () => {
+  const accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  completeSession(fixture.simulator.state, session ?? '', 'later');
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 0);
+  assert.equal((await fixture.order(id)).state, 'open');
+  settleSession(fixture.simulator.state, session ?? '', true);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 1000);
+});
+
+test('money that does not arrive, and a Checkout that expires, end the order', async () => {
+  const accountId = await fixture.customer();
+  const late = await fixture.buy(accountId);
+  completeSession(fixture.simulator.state, late.stripe_id ?? '', 'later');
+  settleSession(fixture.simulator.state, late.stripe_id ?? '', false);
+  await fixture.settled();
+  const left = await fixture.buy(accountId);
+  expireSession(fixture.simulator.state, left.stripe_id ?? '');
+  await fixture.settled();
+  assert.equal((await fixture.order(late.id)).state, 'failed');
+  assert.equal((await fixture.order(left.id)).state, 'expired');
+  assert.equal((await fixture.balance(accountId)).available, 0);
+});
+
+test('a part refund takes its part, rounded against the customer, and a failed one gives back', async () => {
+  const { accountId, id, payment } = await buyPaid();
+  const { id: refundId } = refund(fixture.simulator.state, payment, 333);
+  await fixture.settled();
+  assert.deepEqual(await fixture.balance(accountId), { available: 667, debt: 0 });
+  failRefund(fixture.simulator.state, refundId);
+  await fixture.settled();
+  assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
+  refund(fixture.simulator.state, payment);
+  await fixture.settled();
+  assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 0 });
+  const order = await fixture.order(id);
+  assert.deepEqual([order.refunded, order.booked, order.state], [1000, 0, 'paid']);
+});
+
+test('spent credits of a disputed payment are owed; the next purchase pays; a won dispute gives back', async () => {
+  const { accountId, payment } = await buyPaid();
+  await spend(accountId, 800);
+  const { id: dispute } = openDispute(fixture.simulator.state, payment);
+  await fixture.settled();
+  assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 800 });
+  const next = await fixture.buy(accountId);
+  completeSession(fixture.simulator.state, next.stripe_id ?? '', 'now');
+  await fixture.settled();
+  assert.deepEqual(await fixture.balance(accountId), { available: 200, debt: 0 });
+  closeDispute(fixture.simulator.state, dispute, 'won');
+  await fixture.settled();
+  assert.deepEqual(await fixture.balance(accountId), { available: 1200, debt: 0 });
+});
+
+test('another amount than that of the order is not booked', async () => {
+  const accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  completeSession(fixture.simulator.state, session ?? '', 'now').amount_subtotal = 1;
+  await fixture.settled();
+  assert.equal((await fixture.order(id)).state, 'mismatched');
+  assert.equal((await fixture.balance(accountId)).available, 0);
+});
+
+test('what a pack costs is what it cost when Checkout was opened', async () => {
+  const accountId = await fixture.customer();
+  const order = await fixture.buy(accountId);
+  const { db } = fixture.database;
+  await sql(db, `update offers set credits = 1, price = 999 where id = 'small'`);
+  completeSession(fixture.simulator.state, order.stripe_id ?? '', 'now');
+  await fixture.settled();
+  await sql(db, `update offers set credits = 1000, price = 1000 where id = 'small'`);
+  assert.equal((await fixture.balance(accountId)).available, 1000);
+});
+
+test('without any event the sweep settles a paid order', async () => {
+  const accountId = await fixture.customer();
+  const { stripe_id: session } = await fixture.buy(accountId);
+  const { webhooks } = fixture.simulator;
+  webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
+  completeSession(fixture.simulator.state, session ?? '', 'now');
+  webhooks.delivery = { lost: 0, twice: 0, lateMs: 0 };
+  await fixture.database.setClock(120);
+  await fixture.settled();
+  await fixture.database.setClock(0);
+  assert.equal((await fixture.balance(accountId)).available, 1000);
+});
+
+test('a Checkout whose response was lost is opened again by its key, and settled by its event', async () => {
+  const accountId = await fixture.customer();
+  fixture.simulator.loseResponses(1);
+  const order = await fixture.buy(accountId); // the client sends the same key again
+  const { state } = fixture.simulator;
+  assert.equal(
+    state.all('checkout.session').filter(({ metadata }) => metadata.order === order.id).length,
+    1,
+  );
+  await sql(fixture.database.db, 'update orders set stripe_id = null where id = $1', [order.id]);
+  completeSession(state, order.stripe_id ?? '', 'now');
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 1000);
+});
+
+test('credits that expired before a refund stay lost, and a debt is not made of them', async () => {
+  const { db } = fixture.database;
+  await sql(db, `update offers set expires_days = 1 where id = 'small'`);
+  const { accountId, id, payment } = await buyPaid();
+  await sql(db, `update offers set expires_days = null where id = 'small'`);
+  await spend(accountId, 600);
+  await fixture.database.setClock(2 * 86_400);
+  refund(fixture.simulator.state, payment);
+  await fixture.settled();
+  assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 600 });
+  assert.equal((await fixture.order(id)).booked, 400);
+  await fixture.database.setClock(0);
+});

@@ -1,0 +1,152 @@
+import { namedStatement, statement, type Transaction } from '../database/database.ts';
+import { takeBackUpTo } from '../ledger/debts.ts';
+import { grantPayment } from '../ledger/payments.ts';
+import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
+import { readReload, stopReload } from './low-balance/reload.ts';
+import type { BillingDeps } from './stripe-client.ts';
+import { isDisputeOpen, readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
+
+/**
+ * Brings an order and the ledger in step with what Stripe says of it. May run any number of times,
+ * at any time, in several processes at once: what Stripe says is read between transactions, and the
+ * difference to what is booked is booked only if nobody else changed the order meanwhile.
+ * @returns the order as it is now
+ * @throws Error if there is no such order; Stripe's error if it can't be asked
+ */
+export async function settleOrder(deps: BillingDeps, id: string): Promise<CreditOrder> {
+  for (;;) {
+    const order = await readOrder(deps.db, id);
+    if (!order) throw new Error(`there is no order ${id}`);
+    const truth = compared(order, await readTruth(deps, order), deps);
+    const isBooked = await deps.db.transaction((tx) => book(tx, order, truth));
+    if (!isBooked) continue; // somebody else changed it: what was read may be old
+    logged(deps, order, truth);
+    return (await readOrder(deps.db, id)) ?? order;
+  }
+}
+
+function readTruth({ stripe }: BillingDeps, order: CreditOrder): Promise<Truth> {
+  if (order.kind === 'pack') return readCheckoutOrder(stripe, order);
+  return order.kind === 'invoice' ? readInvoiceOrder(stripe, order) : readReload(stripe, order);
+}
+
+type Compared = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
+
+/** Only what was sold, for its price and in its currency, is worth credits. */
+function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Truth | Compared {
+  const { asked, state } = truth;
+  if (state !== 'paid' || asked === null) return truth;
+  if (asked.price === order.price && asked.currency === order.currency) return truth;
+  log.error({ order: order.id, asked }, 'an order was paid with another amount: nothing is booked');
+  return { ...truth, state: 'mismatched' };
+}
+
+const CHANGE = namedStatement(
+  'order_change',
+  [
+    ...['id', 'revision', 'state', 'stripeId', 'payment', 'amount', 'refunded', 'disputed'],
+    ...['dispute', 'receiptUrl', 'failure', 'nextSeconds', 'isWorth'],
+  ],
+  `update orders set revision = revision + 1, settled_at = clock_now(), state = :state::text,
+     stripe_id = coalesce(:stripeId, stripe_id),
+     stripe_payment = coalesce(:payment, stripe_payment),
+     amount = case when :state::text = 'paid' then :amount::bigint end, refunded = :refunded,
+     disputed = :disputed, dispute = :dispute,
+     receipt_url = coalesce(:receiptUrl, receipt_url), failure = :failure,
+     due_at = clock_now() + :nextSeconds::float8 * interval '1 second',
+     paid_at = case when :state::text = 'paid' then coalesce(paid_at, clock_now()) end,
+     expires_at = case when :isWorth::boolean
+       then coalesce(expires_at, clock_now() + expires_days * interval '1 day') end
+   where id = :id and revision = :revision
+   returning case when expires_at < clock_now() then clock_now() + interval '7 days'
+     else expires_at end as expires_at`,
+);
+
+/**
+ * Books the difference, in the transaction that changes the order.
+ * @returns false if somebody else changed the order since it was read
+ */
+async function book(
+  tx: Transaction,
+  order: CreditOrder,
+  truth: Truth | Compared,
+): Promise<boolean> {
+  const target = truth.state === 'paid' ? worth(order.credits, { ...truth, state: 'paid' }) : 0;
+  const { id, revision } = order;
+  const values = {
+    ...truth,
+    id,
+    revision,
+    nextSeconds: nextLook(order, truth),
+    isWorth: target > 0,
+  };
+  const [changed] = await tx.query<{ expires_at: Date | null }>(CHANGE, CHANGE.values(values));
+  if (!changed) return false;
+  if (target > order.booked) await give(tx, order, target - order.booked, changed.expires_at);
+  if (target < order.booked) await takeBack(tx, order, { target, truth });
+  await stopReloadIfNeeded(tx, order, truth);
+  return true;
+}
+
+function logged({ log }: BillingDeps, before: CreditOrder, { state }: Truth | Compared): void {
+  if (before.state !== state) log.info({ order: before.id, state }, 'an order was settled');
+}
+
+const BOOKED = statement(
+  'order_booked',
+  'update orders set booked = booked + $2, movements = movements + $3 where id = $1',
+);
+
+/** Credits that come back after their expiry can be used for 7 more days. */
+async function give(tx: Transaction, order: CreditOrder, credits: number, expiresAt: Date | null) {
+  const { id, account_id: accountId, movements } = order;
+  const reference = `order:${id}:${movements + 1}`;
+  await grantPayment(tx, { accountId, credits, reference, expiresAt });
+  await tx.query(BOOKED, [id, credits, 1]);
+}
+
+/** What of the credits has expired can't be taken back: the order stays booked with it. */
+async function takeBack(
+  tx: Transaction,
+  order: CreditOrder,
+  { target, truth }: { target: number; truth: Pick<Truth, 'refunded' | 'disputed'> },
+) {
+  const { id, account_id: accountId, movements } = order;
+  const taken = await takeBackUpTo(tx, {
+    accountId,
+    payments: movementNames(order),
+    credits: order.booked - target,
+    note: truth.disputed > 0 ? 'the payment is disputed' : 'the payment was refunded',
+    referenceOf: (movement) => `order:${id}:${movements + movement + 1}`,
+  });
+  if (taken.credits > 0) await tx.query(BOOKED, [id, -taken.credits, taken.movements]);
+}
+
+const MINUTE = 60;
+const HOUR = 3600;
+const DAY = 24 * HOUR;
+/** How long after a payment a refund or a dispute is looked for without an event. */
+const WATCHED_DAYS = 180;
+
+/**
+ * When Stripe is asked again without an event, in seconds; null: never. The pauses grow with the
+ * age of the order, so a lost event only delays what it says.
+ */
+function nextLook(order: CreditOrder, truth: Pick<Compared, 'state' | 'dispute'>): number | null {
+  const age = Math.max(order.age_seconds, MINUTE);
+  if (truth.state === 'open') return Math.min(age, HOUR);
+  if (truth.state !== 'paid') return null;
+  if (isDisputeOpen(truth.dispute)) return Math.min(age, DAY);
+  return age > WATCHED_DAYS * DAY ? null : Math.min(age, 7 * DAY);
+}
+
+/** A payment that failed or is disputed stops the automatic purchases of the account. */
+async function stopReloadIfNeeded(tx: Transaction, before: CreditOrder, truth: Truth | Compared) {
+  const { account_id: accountId, kind } = before;
+  if (kind === 'reload' && before.state === 'open' && truth.state === 'failed') {
+    await stopReload(tx, accountId, truth.failure ?? 'the payment failed');
+  }
+  if (before.disputed === 0 && truth.disputed > 0) {
+    await stopReload(tx, accountId, 'a payment is disputed');
+  }
+}

@@ -1,0 +1,65 @@
+import type Stripe from 'stripe';
+import type { Database } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+
+/** How to reach Stripe, or its simulator. */
+export interface StripeSettings {
+  secretKey: string;
+  /** Signs the events that Stripe sends. */
+  webhookSecret: string;
+  /** undefined: Stripe itself. */
+  baseUrl: string | undefined;
+}
+
+export type StripeClient = Stripe;
+
+/** What billing needs to talk to Stripe. */
+export interface BillingDeps {
+  db: Database;
+  log: Log;
+  stripe: StripeClient;
+  /** The address that browsers reach, without a slash at its end. */
+  publicUrl: () => string;
+}
+
+/** Billing with the secret that its webhook is signed with. */
+export interface Billing extends BillingDeps {
+  webhookSecret: string;
+}
+
+const TIMEOUT_MS = 10_000;
+const RETRIES = 2;
+
+/** The package is loaded only here, because it takes 40 MB: most installations sell nothing. */
+export async function openStripe(
+  { secretKey, baseUrl }: StripeSettings,
+  retries = RETRIES,
+): Promise<StripeClient> {
+  const { default: StripeApi } = await import('stripe');
+  const shared = { timeout: TIMEOUT_MS, maxNetworkRetries: retries, telemetry: false } as const;
+  if (baseUrl === undefined) return new StripeApi(secretKey, shared);
+  const { protocol, hostname, port } = new URL(baseUrl);
+  return new StripeApi(secretKey, {
+    ...shared,
+    protocol: protocol === 'http:' ? 'http' : 'https',
+    host: hostname,
+    port: port || (protocol === 'http:' ? 80 : 443),
+  });
+}
+
+/** The id of an object that Stripe may have expanded. */
+export function idOf(reference: string | { id: string } | null | undefined): string | null {
+  return typeof reference === 'string' ? reference : (reference?.id ?? null);
+}
+
+/** The object, where Stripe was asked to expand it. */
+export function expanded<Expanded extends object>(
+  reference: string | Expanded | null | undefined,
+): Expanded | null {
+  return typeof reference === 'object' ? reference : null;
+}
+
+/** A time of Stripe, in seconds. */
+export function timeOf(seconds: number | null | undefined): Date | null {
+  return typeof seconds === 'number' ? new Date(seconds * 1000) : null;
+}

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { cardOf, refund } from '../../../../simulators/stripe/payments.ts';
+import {
+  cancelAtEnd,
+  changePrice,
+  renew,
+  retryInvoices,
+} from '../../../../simulators/stripe/subscriptions.ts';
+import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { assertRejectsWith } from '../../../test/billing/rejects.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { ordersOf } from '../credit-order.ts';
+import { CLOSE_BILLING } from '../low-balance/settings.ts';
+import { openPortal } from './portal.ts';
+import { subscribe } from './subscribe.ts';
+import { readSubscription } from './subscription.ts';
+
+let fixture: BillingFixture;
+
+before(async () => {
+  fixture = await openBillingFixture();
+});
+after(() => fixture.close());
+
+/** An account with a paid plan of 3000 credits a month. */
+async function subscribed() {
+  const accountId = await fixture.customer();
+  const { id, session } = await fixture.subscribe(accountId, 'hobby');
+  const { subscription } = completeSession(fixture.simulator.state, session, 'now');
+  await fixture.settled();
+  return { accountId, id, stripe: subscription ?? '', ...(await read(id)) };
+}
+
+async function read(id: string) {
+  const found = await readSubscription(fixture.deps.db, id);
+  if (!found) throw new Error(`there is no subscription ${id}`);
+  const { state, plan_id: plan, ends_at: endsAt } = found;
+  return { state, plan, endsAt };
+}
+
+test('the first period is granted by its invoice, once, and the next one by the next invoice', async () => {
+  const { accountId, id, stripe, state } = await subscribed();
+  assert.equal(state, 'active');
+  assert.equal((await fixture.balance(accountId)).available, 3000);
+  for (const event of fixture.simulator.webhooks.events)
+    await fixture.simulator.webhooks.send(event);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 3000);
+  renew(fixture.simulator.state, stripe);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 6000);
+  const orders = await ordersOf(fixture.deps.db, accountId, { limit: 10 });
+  assert.deepEqual(
+    orders.map(({ kind, credits, subscription_id: of }) => [kind, credits, of]),
+    [
+      ['invoice', 3000, id],
+      ['invoice', 3000, id],
+    ],
+  );
+  assert.ok(orders.every(({ expires_at: expiry }) => expiry !== null));
+});
+
+test('a lost event of a renewal is found when the period is over', async () => {
+  const { accountId, stripe } = await subscribed();
+  const { webhooks, state } = fixture.simulator;
+  webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
+  renew(state, stripe);
+  webhooks.delivery = { lost: 0, twice: 0, lateMs: 0 };
+  await fixture.database.setClock(86_460);
+  await fixture.settled();
+  await fixture.database.setClock(0);
+  assert.equal((await fixture.balance(accountId)).available, 6000);
+});
+
+test('a renewal that fails is visible as past due, and brings its credits when it is paid', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  const { state } = fixture.simulator;
+  const card = cardOf(state, state.get('subscription', stripe).customer);
+  if (card) card.declines = true;
+  renew(state, stripe);
+  await fixture.settled();
+  assert.equal((await read(id)).state, 'past_due');
+  assert.equal((await fixture.balance(accountId)).available, 3000);
+  if (card) card.declines = false;
+  retryInvoices(state, stripe);
+  await fixture.settled();
+  assert.equal((await read(id)).state, 'active');
+  assert.equal((await fixture.balance(accountId)).available, 6000);
+});
+
+test('an upgrade in the portal brings the difference for the rest of the period', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  const { state } = fixture.simulator;
+  await openPortal(fixture.deps, accountId); // makes the price of the other plan
+  await openPortal(fixture.deps, accountId);
+  assert.equal(state.all('billing_portal.configuration').length, 1);
+  const studio = state.all('price').find(({ metadata }) => metadata.plan === 'studio');
+  assert.ok(studio);
+  changePrice(state, stripe, studio);
+  await fixture.settled();
+  assert.equal((await read(id)).plan, 'studio');
+  assert.equal((await fixture.balance(accountId)).available, 9000);
+});
+
+test('a cancelled subscription says when it ends, and then ends', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  cancelAtEnd(fixture.simulator.state, stripe, true);
+  await fixture.settled();
+  assert.ok((await read(id)).endsAt);
+  renew(fixture.simulator.state, stripe);
+  await fixture.settled();
+  assert.equal((await read(id)).state, 'canceled');
+  assert.equal((await fixture.balance(accountId)).available, 3000);
+  await fixture.subscribe(accountId, 'studio'); // another one may begin
+});
+
+test('a refunded invoice takes its credits back', async () => {
+  const { accountId } = await subscribed();
+  const [order] = await ordersOf(fixture.deps.db, accountId, { limit: 1 });
+  refund(fixture.simulator.state, order?.stripe_payment ?? '', 1000);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 1500);
+});
+
+test('an account has one subscription; a Checkout that was left leads on, or is closed', async () => {
+  const { accountId } = await subscribed();
+  const again = { accountId, planId: 'studio' };
+  await assertRejectsWith(subscribe(fixture.deps, again), 'invalid_request');
+  const other = await fixture.customer();
+  const first = await fixture.subscribe(other, 'hobby');
+  assert.deepEqual(await fixture.subscribe(other, 'hobby'), first);
+  const second = await fixture.subscribe(other, 'studio');
+  assert.equal(fixture.simulator.state.get('checkout.session', first.session).status, 'expired');
+  completeSession(fixture.simulator.state, second.session, 'now');
+  await fixture.settled();
+  assert.equal((await fixture.balance(other)).available, 9000);
+});
+
+test('the subscription of an erased account is cancelled at Stripe', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  const { db } = fixture.deps;
+  await sql(
+    db,
+    'update accounts set disabled_at = clock_now(), erased_at = clock_now() where id = $1',
+    [accountId],
+  );
+  for (const close of CLOSE_BILLING) await db.query(close, [accountId]);
+  await fixture.settled();
+  assert.equal((await read(id)).state, 'canceled');
+  assert.equal(fixture.simulator.state.get('subscription', stripe).status, 'canceled');
+});

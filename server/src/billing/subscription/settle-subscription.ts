@@ -1,0 +1,181 @@
+import type Stripe from 'stripe';
+import { namedStatement, type Transaction } from '../../database/database.ts';
+import { newId } from '../../kernel/ids.ts';
+import { settleOrder } from '../settle-order.ts';
+import { type BillingDeps, idOf, timeOf } from '../stripe-client.ts';
+import { planPrices } from './plan-prices.ts';
+import { ENDED, readSubscription, type Subscription } from './subscription.ts';
+
+/** What Stripe says of a subscription now. */
+interface SubscriptionTruth {
+  state: string;
+  planId: string | null;
+  stripeSubscription: string | null;
+  renewsAt: Date | null;
+  endsAt: Date | null;
+  /** Its invoices that are paid and worth credits. */
+  paid: PaidInvoice[];
+}
+
+interface PaidInvoice {
+  invoice: string;
+  planId: string;
+  credits: number;
+  price: number;
+  currency: string;
+  expiresDays: number | null;
+}
+
+const NOTHING = { planId: null, stripeSubscription: null, renewsAt: null, endsAt: null, paid: [] };
+
+/**
+ * Brings a subscription in step with what Stripe says of it, and settles an order for each of its
+ * paid invoices. The first invoice too: a completed Checkout brings no credits.
+ * @param options.endsLostCheckout whether a Checkout whose address was lost has ended
+ * @throws Error if there is no such subscription; Stripe's error if it can't be asked
+ */
+export async function settleSubscription(
+  deps: BillingDeps,
+  id: string,
+  options: { endsLostCheckout?: boolean } = {},
+): Promise<Subscription> {
+  for (;;) {
+    const subscription = await readSubscription(deps.db, id);
+    if (!subscription) throw new Error(`there is no subscription ${id}`);
+    const truth = await readTruth(deps, subscription, options);
+    const orders = await deps.db.transaction((tx) => change(tx, subscription, truth));
+    if (!orders) continue; // somebody else changed it: what was read may be old
+    for (const order of orders) await settleOrder(deps, order);
+    return (await readSubscription(deps.db, id)) ?? subscription;
+  }
+}
+
+const LOST_CHECKOUT_SECONDS = 25 * 3600;
+
+async function readTruth(
+  deps: BillingDeps,
+  subscription: Subscription,
+  { endsLostCheckout = false }: { endsLostCheckout?: boolean },
+): Promise<SubscriptionTruth> {
+  const { stripe } = deps;
+  const { stripe_checkout: checkout, stripe_subscription: known, age_seconds: age } = subscription;
+  if (checkout === null && known === null) {
+    const isOver = endsLostCheckout || age > LOST_CHECKOUT_SECONDS;
+    return { ...NOTHING, state: isOver ? 'expired' : 'opening' };
+  }
+  const id = known ?? (await subscriptionOfCheckout(stripe, checkout ?? ''));
+  if (id === 'open' || id === 'expired') {
+    if (id === 'open' && subscription.is_erased)
+      await stripe.checkout.sessions.expire(checkout ?? '');
+    return { ...NOTHING, state: id === 'open' ? 'opening' : 'expired' };
+  }
+  let live = await stripe.subscriptions.retrieve(id);
+  if (subscription.is_erased && !ENDED.includes(live.status)) {
+    live = await stripe.subscriptions.cancel(id);
+  }
+  return describe(deps, live);
+}
+
+async function subscriptionOfCheckout(
+  stripe: BillingDeps['stripe'],
+  checkout: string,
+): Promise<string> {
+  const session = await stripe.checkout.sessions.retrieve(checkout);
+  if (session.status === 'expired') return 'expired';
+  return idOf(session.subscription) ?? 'open';
+}
+
+async function describe(
+  { db, stripe }: BillingDeps,
+  live: Stripe.Subscription,
+): Promise<SubscriptionTruth> {
+  const [item] = live.items.data;
+  const invoices = await stripe.invoices.list({
+    ...{ subscription: live.id, status: 'paid', limit: 100 },
+  });
+  const lines = invoices.data.flatMap((invoice) => invoice.lines.data.map(priceOfLine));
+  const prices = await planPrices(db, [...lines, item?.price.id ?? '']);
+  const renewsAt = timeOf(item?.current_period_end);
+  const endsAt = timeOf(live.cancel_at) ?? (live.cancel_at_period_end ? renewsAt : null);
+  return {
+    ...{ state: live.status, stripeSubscription: live.id, renewsAt },
+    planId: prices.get(item?.price.id ?? '')?.plan_id ?? null,
+    endsAt: timeOf(live.ended_at) ?? endsAt,
+    paid: invoices.data.flatMap((invoice) => worthOf(invoice, prices)),
+  };
+}
+
+function priceOfLine(line: Stripe.InvoiceLineItem): string {
+  return idOf(line.pricing?.price_details?.price) ?? '';
+}
+
+/**
+ * The credits of an invoice: each line brings those of its price, in the proportion of its amount
+ * to the price. So an upgrade within a period brings the difference for the rest of the period.
+ */
+function worthOf(
+  invoice: Stripe.Invoice,
+  prices: Awaited<ReturnType<typeof planPrices>>,
+): PaidInvoice[] {
+  const known = invoice.lines.data.flatMap((line) => {
+    const price = prices.get(priceOfLine(line));
+    if (!price || price.currency !== invoice.currency) return [];
+    return [{ price, credits: Math.round((price.credits * line.amount) / price.price) }];
+  });
+  const credits = known.reduce((sum, line) => sum + line.credits, 0);
+  const dearest = known.toSorted((one, other) => other.credits - one.credits)[0]?.price;
+  if (credits <= 0 || !dearest) return [];
+  const { plan_id: planId, expires_days: expiresDays } = dearest;
+  const { id, total, currency } = invoice;
+  return [{ invoice: id, planId, credits, price: Math.max(0, total), currency, expiresDays }];
+}
+
+const CHANGE = namedStatement(
+  'subscription_change',
+  ['id', 'revision', 'state', 'planId', 'stripe', 'renewsAt', 'endsAt', 'isEnded'],
+  `update subscriptions set revision = revision + 1, settled_at = clock_now(), state = :state,
+     plan_id = coalesce(:planId, plan_id), ends_at = :endsAt::timestamptz,
+     stripe_subscription = coalesce(:stripe, stripe_subscription),
+     renews_at = :renewsAt::timestamptz,
+     due_at = case when :isEnded::boolean then null
+       when :stripe::text is null
+         then clock_now() + least(greatest(clock_now() - created_at, interval '1 minute'),
+           interval '1 hour')
+       when :renewsAt::timestamptz > clock_now()
+         then least(:renewsAt::timestamptz + interval '5 minutes', clock_now() + interval '1 day')
+       else clock_now() + interval '1 hour' end
+   where id = :id and revision = :revision returning id`,
+);
+
+const INSERT_ORDER = namedStatement(
+  'subscription_order',
+  [
+    ...['id', 'accountId', 'planId', 'subscriptionId', 'credits', 'price', 'currency'],
+    ...['expiresDays', 'invoice'],
+  ],
+  `insert into orders (id, account_id, kind, offer_id, subscription_id, credits, price, currency,
+     expires_days, stripe_id)
+   values (:id, :accountId, 'invoice', :planId, :subscriptionId, :credits, :price, :currency,
+     :expiresDays, :invoice)
+   on conflict (stripe_id) do nothing returning id`,
+);
+
+/** @returns the orders that were made; undefined if somebody else changed the subscription */
+async function change(
+  tx: Transaction,
+  subscription: Subscription,
+  truth: SubscriptionTruth,
+): Promise<string[] | undefined> {
+  const { id, revision, account_id: accountId } = subscription;
+  const { state, planId, renewsAt, endsAt, stripeSubscription: stripe } = truth;
+  const isEnded = ENDED.includes(state);
+  const values = { id, revision, state, planId, stripe, renewsAt, endsAt, isEnded };
+  if ((await tx.query(CHANGE, CHANGE.values(values))).length === 0) return undefined;
+  const made: string[] = [];
+  for (const paid of truth.paid) {
+    const order = { ...paid, id: newId('order'), accountId, subscriptionId: id };
+    const rows = await tx.query<{ id: string }>(INSERT_ORDER, INSERT_ORDER.values(order));
+    made.push(...rows.map((row) => row.id));
+  }
+  return made;
+}

@@ -1,0 +1,58 @@
+import { type Queryable, statement } from '../../database/database.ts';
+
+/** A plan that an account pays for in each period. */
+export interface Subscription {
+  id: string;
+  account_id: string;
+  /** Whether the account was erased. */
+  is_erased: boolean;
+  plan_id: string;
+  plan_name: string;
+  stripe_checkout: string | null;
+  checkout_url: string | null;
+  stripe_subscription: string | null;
+  /**
+   * `opening`: Checkout is not completed; `expired`: it never was. Otherwise Stripe's word, such as
+   * active, past_due or canceled.
+   */
+  state: string;
+  renews_at: Date | null;
+  /** When it ends, if it was canceled. */
+  ends_at: Date | null;
+  revision: number;
+  age_seconds: number;
+}
+
+/** The states in which a subscription has ended. */
+export const ENDED: readonly string[] = ['canceled', 'incomplete_expired', 'expired'];
+
+const SUBSCRIPTIONS = `select s.id, s.account_id, a.erased_at is not null as is_erased, s.plan_id,
+     f.name as plan_name, s.stripe_checkout, s.checkout_url, s.stripe_subscription, s.state,
+     s.renews_at, s.ends_at, s.revision,
+     extract(epoch from clock_now() - s.created_at)::float8 as age_seconds
+   from subscriptions s join offers f on f.id = s.plan_id join accounts a on a.id = s.account_id`;
+
+const READ = statement('subscription_read', `${SUBSCRIPTIONS} where s.id = $1`);
+
+export async function readSubscription(
+  db: Queryable,
+  id: string,
+): Promise<Subscription | undefined> {
+  const [subscription] = await db.query<Subscription>(READ, [id]);
+  return subscription;
+}
+
+const NEWEST = statement(
+  'subscription_newest',
+  `${SUBSCRIPTIONS} where s.account_id = $1 and s.state <> 'expired'
+   order by s.created_at desc, s.id desc limit 1`,
+);
+
+/** The newest subscription of an account, also one that has ended; undefined: there is none. */
+export async function subscriptionOf(
+  db: Queryable,
+  accountId: string,
+): Promise<Subscription | undefined> {
+  const [subscription] = await db.query<Subscription>(NEWEST, [accountId]);
+  return subscription;
+}

@@ -1,0 +1,67 @@
+import { type Statement, statement } from '../database/database.ts';
+import { settleOrder } from './settle-order.ts';
+import type { BillingDeps } from './stripe-client.ts';
+import { settleSubscription } from './subscription/settle-subscription.ts';
+
+/** How many orders a process settles at a time. */
+const BATCH = 8;
+
+// The next process that looks finds them later, so that each is settled by one.
+const CLAIM_ORDERS = statement(
+  'order_claim',
+  `update orders set due_at = clock_now() + interval '2 minutes'
+   where id = any(array(select id from orders where due_at <= (select clock_now())
+     order by due_at limit ${BATCH} for update skip locked)) returning id`,
+);
+
+const CLAIM_SUBSCRIPTIONS = statement(
+  'subscription_claim',
+  `update subscriptions set due_at = clock_now() + interval '2 minutes'
+   where id = any(array(select id from subscriptions where due_at <= (select clock_now())
+     order by due_at limit ${BATCH} for update skip locked)) returning id`,
+);
+
+/**
+ * Settles the subscriptions and orders that are due: those that an event has woken, and those whose
+ * event may be lost. Several processes may do so at once. What fails is due again after two
+ * minutes.
+ * @returns how many were settled
+ */
+export async function settleDue(deps: BillingDeps): Promise<number> {
+  const subscriptions = await settleAll(deps, CLAIM_SUBSCRIPTIONS, settleSubscription);
+  return subscriptions + (await settleAll(deps, CLAIM_ORDERS, settleOrder));
+}
+
+async function settleAll(
+  deps: BillingDeps,
+  claim: Statement,
+  settle: (deps: BillingDeps, id: string) => Promise<unknown>,
+): Promise<number> {
+  for (let settled = 0; ; ) {
+    const rows = await deps.db.query<{ id: string }>(claim);
+    const done = await Promise.all(
+      rows.map(({ id }) =>
+        settle(deps, id).then(
+          () => 1,
+          (err: unknown) => {
+            deps.log.warn({ err, id }, 'Stripe could not be asked; it is asked again');
+            return 0;
+          },
+        ),
+      ),
+    );
+    settled += done.reduce<number>((sum, one) => sum + one, 0);
+    if (rows.length < BATCH) return settled;
+  }
+}
+
+const FORGET = statement(
+  'event_forget',
+  `delete from stripe_events where id = any(array(select id from stripe_events
+     where received_at < (select clock_now()) - interval '30 days' limit 1000))`,
+);
+
+/** Deletes events that Stripe does not send again any more. */
+export async function forgetEvents({ db }: Pick<BillingDeps, 'db'>): Promise<void> {
+  await db.query(FORGET);
+}

@@ -1,0 +1,93 @@
+import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import { bringUpToDate, noteExpiringGrant } from './lots.ts';
+import { transfer } from './transfer.ts';
+
+/**
+ * Gives the paid credits of a payment within the caller's transaction. A debt is paid from them at
+ * once.
+ * @param given.expiresAt in the future; null: they do not expire
+ * @throws pg's DatabaseError (`violatedConstraint`) when the reference was used
+ */
+export async function grantPayment(
+  tx: Transaction,
+  given: { accountId: string; credits: number; reference: string; expiresAt: Date | null },
+): Promise<void> {
+  const { accountId, credits, expiresAt } = given;
+  const balance = { accountId, kind: 'paid' } as const;
+  const sides = { source: 'granted', target: 'available' } as const;
+  const { id, debt } = await transfer(tx, {
+    ...{ ...balance, ...sides, credits, reason: 'grant' },
+    reference: `grant:${given.reference}`,
+    expiresAt: expiresAt ?? undefined,
+  });
+  if (expiresAt) await noteExpiringGrant(tx, balance, { id, expiresAt });
+  if (expiresAt || debt > 0) await bringUpToDate(tx, balance);
+}
+
+/** What the movements with a name have added to the granted credits of an account. */
+export interface PaymentSum {
+  name: string;
+  account_id: string;
+  credits: number;
+}
+
+const SUMS = statement(
+  'ledger_payment_sums',
+  `select name, t.account_id,
+     sum(case t.reason when 'grant' then t.credits else -t.credits end)::int8 as credits
+   from unnest($1::text[]) as name, unnest(array['grant:', 'clawback:', 'debt:']) as prefix,
+     lateral (select account_id, reason, credits from ledger_transfers
+       where reference = prefix || name) t
+   group by name, t.account_id`,
+);
+
+/** The sums of grants and clawbacks by their references, without the ones that do not exist. */
+export function paymentSums(tx: Queryable, names: string[]): Promise<PaymentSum[]> {
+  return tx.query<PaymentSum>(SUMS, [names]);
+}
+
+const AVAILABLE = statement(
+  'ledger_paid_available',
+  `select account_id, available, debt from ledger_balances
+   where account_id = any($1) and kind = 'paid'`,
+);
+
+/** The available paid credits of accounts, as they are recorded, and their debts. */
+export function paidBalances(
+  db: Queryable,
+  accountIds: string[],
+): Promise<Array<{ account_id: string; available: number; debt: number }>> {
+  return db.query(AVAILABLE, [accountIds]);
+}
+
+const END_OF_PAGE = statement(
+  'audit_payment_page',
+  `select max(id) as through, count(*)::int as transfers
+   from (select id from ledger_transfers where id > $1 order by id limit $2) page`,
+);
+
+const NAMED = statement(
+  'audit_payment_names',
+  `select reference, split_part(reference, ':', 3) as order,
+     split_part(reference, ':', 4)::int as movement
+   from ledger_transfers where id > $1 and id <= $2
+     and reference ~ '^(grant|clawback|debt):order:ord_[0-9A-Za-z]{24}:[0-9]{1,9}$'`,
+);
+
+/** The transfers of a page that name an order. `through`: the last of the page; null: of all. */
+export async function ordersOfTransfers(
+  tx: Queryable,
+  after: number,
+  limit: number,
+): Promise<{
+  through: number | null;
+  named: Array<{ reference: string; order: string; movement: number }>;
+}> {
+  const [end] = await tx.query<{ through: number | null; transfers: number }>(END_OF_PAGE, [
+    after,
+    limit,
+  ]);
+  if (!end || end.through === null) return { through: null, named: [] };
+  const through = end.transfers < limit ? null : end.through;
+  return { through, named: await tx.query(NAMED, [after, end.through]) };
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { signature } from '../../../../simulators/stripe/webhooks.ts';
+import { parseResponse } from '../../../test/app.ts';
+import {
+  type BillingFixture,
+  openBillingFixture,
+  WEBHOOK_SECRET,
+} from '../../../test/billing/billing-fixture.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+
+let fixture: BillingFixture;
+
+before(async () => {
+  fixture = await openBillingFixture();
+});
+after(() => fixture.close());
+
+const now = () => Math.floor(Date.now() / 1000);
+
+async function post(body: string | Buffer, header: string | undefined) {
+  const headers = {
+    'content-type': 'application/json',
+    ...(header && { 'stripe-signature': header }),
+  };
+  const { app } = fixture.webhook;
+  const url = '/webhooks/stripe';
+  return parseResponse(await app.inject({ method: 'POST', url, headers, payload: body }));
+}
+
+async function noted(): Promise<number> {
+  const [row] = await sql<{ events: number }>(
+    fixture.deps.db,
+    'select count(*)::int as events from stripe_events',
+  );
+  return row?.events ?? 0;
+}
+
+const EVENT = JSON.stringify({
+  id: 'evt_1',
+  object: 'event',
+  type: 'charge.refunded',
+  data: { object: { payment_intent: 'pi_1' } },
+});
+
+test('an event is noted once, whatever it is about', async () => {
+  const before = await noted();
+  for (let n = 0; n < 2; n += 1) {
+    assert.equal((await post(EVENT, signature(EVENT, WEBHOOK_SECRET))).status, 200);
+  }
+  const unknown = EVENT.replace('evt_1', 'evt_2').replace('charge.refunded', 'some.thing_new');
+  assert.equal((await post(unknown, signature(unknown, WEBHOOK_SECRET))).status, 200);
+  assert.equal(await noted(), before + 2);
+});
+
+test('what Stripe did not sign, and what it signed long ago, is refused and not noted', async () => {
+  const before = await noted();
+  const good = signature(EVENT, WEBHOOK_SECRET);
+  for (const header of [
+    undefined,
+    '',
+    't=1,v1=x',
+    signature(EVENT, 'whsec_other'),
+    signature(EVENT, WEBHOOK_SECRET, now() - 400),
+    signature(EVENT, WEBHOOK_SECRET, now() + 400),
+    good.replace(/^t=\d+/, `t=${now() + 1}`),
+  ]) {
+    assertError(await post(EVENT, header), 'invalid_request');
+  }
+  assertError(await post(EVENT.replace('pi_1', 'pi_2'), good), 'invalid_request');
+  assertError(await post('no json', signature('no json', WEBHOOK_SECRET)), 'invalid_request');
+  assert.equal(await noted(), before);
+});
+
+test('an event of up to 1 MiB is read, a larger one is not', async () => {
+  const event = { ...JSON.parse(EVENT), id: 'evt_3', padding: '' };
+  event.padding = 'x'.repeat(2 ** 20 - JSON.stringify(event).length);
+  const large = JSON.stringify(event);
+  assert.equal((await post(large, signature(large, WEBHOOK_SECRET))).status, 200);
+  const larger = Buffer.alloc(2 ** 20 + 1, 32);
+  assertError(await post(larger, signature('', WEBHOOK_SECRET)), 'payload_too_large');
+});
+
+test('an event wakes its order before it is answered', async () => {
+  const order = await fixture.buy(await fixture.customer());
+  completeSession(fixture.simulator.state, order.stripe_id ?? '', 'now');
+  await fixture.simulator.webhooks.idle();
+  const [row] = await sql<{ is_due: boolean }>(
+    fixture.deps.db,
+    'select due_at <= clock_now() as is_due from orders where id = $1',
+    [order.id],
+  );
+  assert.equal(row?.is_due, true);
+});

@@ -1,0 +1,60 @@
+import type { FastifyError, FastifyInstance } from 'fastify';
+import { noteEvent } from '../../billing/events.ts';
+import type { Billing } from '../../billing/stripe-client.ts';
+import { readBodiesAsBytes } from '../../http/body-bytes.ts';
+import { ApiError } from '../../kernel/errors.ts';
+
+const BODY_BYTES = 2 ** 20;
+/** How old a signature may be: an event that was recorded on its way can't be sent later. */
+const MAX_AGE_SECONDS = 300;
+
+export type WebhookDeps = Pick<Billing, 'db' | 'stripe' | 'webhookSecret'>;
+
+/**
+ * POST /webhooks/stripe: notes the events of Stripe. Responds 200 once an event is on record and
+ * what it is about is woken; 400 to what Stripe has not signed in the last five minutes. Register
+ * it in a scope of its own: it takes no cookie, and requests of any origin.
+ */
+export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): Promise<void> {
+  readBodiesAsBytes(scope, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });
+  scope.setErrorHandler((error: FastifyError) => {
+    if (error.statusCode !== 413) throw error; // to the error handler of the app
+    throw new ApiError('payload_too_large', 'The event exceeds 1 MiB.', { cause: error });
+  });
+  scope.post(
+    '/webhooks/stripe',
+    {
+      schema: { hide: true },
+      // Before the body is read: a sender without a signature costs next to nothing.
+      onRequest: async ({ headers }) => requireFresh(headers['stripe-signature']),
+    },
+    async ({ body, headers }) => {
+      const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
+      const event = verified(deps, bytes, String(headers['stripe-signature']));
+      await noteEvent(deps.db, event);
+      return { received: true };
+    },
+  );
+}
+
+function requireFresh(header: string | string[] | undefined): void {
+  const [, time] = /^t=(\d{1,12}),v\d=[0-9a-f]{64}/.exec(String(header)) ?? [];
+  const age = Math.abs(Date.now() / 1000 - Number(time));
+  if (!(age <= MAX_AGE_SECONDS)) throw unverified();
+}
+
+function verified({ stripe, webhookSecret }: WebhookDeps, bytes: Buffer, signature: string) {
+  try {
+    return stripe.webhooks.constructEvent(bytes, signature, webhookSecret, MAX_AGE_SECONDS);
+  } catch (cause) {
+    throw unverified(cause);
+  }
+}
+
+function unverified(cause?: unknown): ApiError {
+  const message = 'The event could not be verified.';
+  return new ApiError('invalid_request', message, {
+    details: { field: 'stripe-signature' },
+    cause,
+  });
+}

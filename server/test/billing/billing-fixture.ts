@@ -1,0 +1,124 @@
+import { type FastifyInstance, fastify } from 'fastify';
+import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
+import { buyPack } from '../../src/billing/buy-pack.ts';
+import { type CreditOrder, readOrder } from '../../src/billing/credit-order.ts';
+import type { WatchDeps } from '../../src/billing/low-balance/watch.ts';
+import { type Offer, setOffer } from '../../src/billing/offers.ts';
+import { type BillingDeps, openStripe } from '../../src/billing/stripe-client.ts';
+import { subscribe } from '../../src/billing/subscription/subscribe.ts';
+import { settleDue } from '../../src/billing/sweep.ts';
+import { handleError } from '../../src/http/errors.ts';
+import { listen } from '../../src/http/listen.ts';
+import { paidBalances } from '../../src/ledger/payments.ts';
+import { stripeWebhook } from '../../src/site/billing/stripe-webhook.ts';
+import { makeCustomer } from '../customer.ts';
+import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
+
+export const WEBHOOK_SECRET = 'whsec_test';
+
+/** A pack of 1000 credits for 10.00, and plans of 3000 and 9000 credits a month. */
+const OFFERS: ReadonlyArray<Omit<Offer, 'active'>> = [
+  { ...offer('small', 1000, 1000), kind: 'pack', period: null },
+  { ...offer('hobby', 3000, 2000), kind: 'plan', period: 'month', expires_days: 40 },
+  { ...offer('studio', 9000, 5000), kind: 'plan', period: 'month', expires_days: 40 },
+];
+
+function offer(id: string, credits: number, price: number) {
+  return { id, name: `The ${id}`, credits, price, currency: 'usd', expires_days: null };
+}
+
+/** A database with packs and plans, a simulated Stripe, and the webhook between them. */
+export interface BillingFixture {
+  database: TestDatabase;
+  deps: BillingDeps;
+  watched: WatchDeps;
+  simulator: SimulatedStripe;
+  webhook: { app: FastifyInstance; url: string };
+  /** The mails that were sent; the next ones fail if `mailFails`. */
+  mails: Array<{ to: string; subject: string; text: string }>;
+  mailFails: boolean;
+  customer(): Promise<string>;
+  /** Opens a Checkout for the pack; returns its order. */
+  buy(accountId: string, options?: { savesCard?: boolean }): Promise<CreditOrder>;
+  /** Opens a Checkout for a plan; returns our id and that of the Checkout session. */
+  subscribe(accountId: string, planId: string): Promise<{ id: string; session: string }>;
+  order(id: string): Promise<CreditOrder>;
+  /** Available paid credits, and the debt. */
+  balance(accountId: string): Promise<{ available: number; debt: number }>;
+  /** Waits for the events on their way and settles all that is due. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openBillingFixture(
+  options: { chance?: () => number; retries?: number } = {},
+): Promise<BillingFixture> {
+  const database = await createTestDatabase();
+  const { db } = database;
+  for (const one of OFFERS) await setOffer(db, one);
+  const simulator = await startSimulatedStripe(options);
+  const settings = {
+    secretKey: 'sk_test_1',
+    webhookSecret: WEBHOOK_SECRET,
+    baseUrl: simulator.url,
+  };
+  const mails: BillingFixture['mails'] = [];
+  const deps: BillingDeps = {
+    ...{ db, log: quiet, stripe: await openStripe(settings, options.retries) },
+    publicUrl: () => 'http://website.test',
+  };
+  const watched: WatchDeps = {
+    ...{ ...deps, billing: deps },
+    sendMail: async (mail) => {
+      if (fixture.mailFails) throw new Error('the mail server is down');
+      mails.push(mail);
+    },
+  };
+  const webhook = await serveWebhook(deps);
+  simulator.webhooks.to = { url: `${webhook.url}/webhooks/stripe`, secret: WEBHOOK_SECRET };
+  const fixture: BillingFixture = {
+    ...{ database, deps, watched, simulator, webhook, mails, mailFails: false },
+    customer: async () => (await makeCustomer(db, 0)).accountId,
+    async buy(accountId, { savesCard = false } = {}) {
+      const { orderId } = await buyPack(deps, { accountId, packId: 'small', savesCard });
+      return fixture.order(orderId);
+    },
+    async subscribe(accountId, planId) {
+      const { subscriptionId, url } = await subscribe(deps, { accountId, planId });
+      return { id: subscriptionId, session: url.split('/').at(-1) ?? '' };
+    },
+    async order(id) {
+      const order = await readOrder(db, id);
+      if (!order) throw new Error(`there is no order ${id}`);
+      return order;
+    },
+    async balance(accountId) {
+      const [{ available = 0, debt = 0 } = {}] = await paidBalances(db, [accountId]);
+      return { available, debt };
+    },
+    async settled() {
+      await simulator.webhooks.idle();
+      await settleDue(deps);
+    },
+    async close() {
+      await simulator.close();
+      await webhook.app.close();
+      await database.close();
+    },
+  };
+  return fixture;
+}
+
+async function serveWebhook(deps: BillingDeps): Promise<BillingFixture['webhook']> {
+  const app = fastify();
+  app.setErrorHandler((error: Error, request, reply) =>
+    handleError(error, { request, reply, log: quiet }),
+  );
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+  });
+  const { db, stripe } = deps;
+  await app.register(stripeWebhook, { db, stripe, webhookSecret: WEBHOOK_SECRET });
+  const url = await listen(app, { host: '127.0.0.1', port: 0, variable: 'PORT' });
+  return { app, url };
+}

@@ -1,3 +1,5 @@
+import { PACK_COMMANDS, PLAN_COMMANDS } from './billing/offers.ts';
+import { ORDER_COMMANDS } from './billing/orders.ts';
 import type { Command } from './command.ts';
 import { ACCOUNT_COMMANDS } from './commands/accounts.ts';
 import { ACTION_COMMANDS } from './commands/actions.ts';
@@ -20,6 +22,9 @@ export const COMMANDS: readonly Command[] = [
   ...ACCOUNT_COMMANDS,
   ...KEY_COMMANDS,
   ...CREDIT_COMMANDS,
+  ...PACK_COMMANDS,
+  ...PLAN_COMMANDS,
+  ...ORDER_COMMANDS,
   ...TASK_COMMANDS,
   RECONCILE_COMMAND,
   ...ORPHAN_COMMANDS,

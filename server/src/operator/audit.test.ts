@@ -211,7 +211,7 @@ test('the audit accepts an output that was deleted after its retention', async (
   }
 });
 
-const SMALL = { balances: 1, chunk: 2, transfers: 3, lots: 1, tasks: 1 };
+const SMALL = { balances: 1, chunk: 2, transfers: 3, lots: 1, tasks: 1, orders: 1 };
 
 test('the audit finds nothing while tasks are created and end between its snapshots', async (t) => {
   const fixture = await openTaskFixture();

@@ -7,9 +7,10 @@ import {
 } from '../ledger/audit.ts';
 import { type Report, runCheck } from '../ledger/run-check.ts';
 import { partsOf } from '../ledger/transfer.ts';
+import { auditOrders } from './billing/audit-orders.ts';
 
 /** How much is read at a time: few rows, so that each snapshot ends within a second. */
-const SIZES = { ...LEDGER_SIZES, tasks: 2000 };
+const SIZES = { ...LEDGER_SIZES, tasks: 2000, orders: 500 };
 /** More problems than these are counted, but not kept. */
 const MAX_PROBLEMS = 1000;
 
@@ -151,6 +152,7 @@ export async function audit(
     ...{ report: add, sizes },
     checkReserved: (tx, taskIds) => runCheck(tx, MISSING, { values: [taskIds], report: add }),
   });
+  await auditOrders(db, sizes, add);
   // A task that is archived meanwhile is on a page of the tasks or, later, of the archived ones.
   await auditTasks(db, { page: PAGE, checks: CHECKS, pageSize: sizes.tasks }, add);
   const archived = { page: ARCHIVED_PAGE, checks: ARCHIVED_CHECKS, pageSize: sizes.tasks };

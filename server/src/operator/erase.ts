@@ -1,3 +1,4 @@
+import { CLOSE_BILLING } from '../billing/low-balance/settings.ts';
 import { type Database, statement, type Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { type Action, performAction } from './actions.ts';
@@ -102,6 +103,7 @@ const ERASE_ARCHIVED = statement(
 );
 
 const ERASE_ACCOUNT = [
+  ...CLOSE_BILLING,
   statement(
     'erase_account',
     `update accounts set email = 'erased:' || id, erased_at = clock_now() where id = $1`,

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { refund } from '../../../../simulators/stripe/payments.ts';
+import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { grant } from '../../ledger/ledger.ts';
+import { audit } from '../audit.ts';
+
+let fixture: BillingFixture;
+let orderId: string;
+let accountId: string;
+
+before(async () => {
+  fixture = await openBillingFixture();
+  accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
+  await fixture.settled();
+  refund(fixture.simulator.state, paid.payment_intent ?? '', 400);
+  await fixture.settled();
+  orderId = id;
+});
+after(() => fixture.close());
+
+test('an order whose transfers add up to what it has booked is right', async () => {
+  assert.deepEqual(await audit(fixture.deps.db), { ok: true, problems: [] });
+  const booked = {
+    accountId,
+    kind: 'paid',
+    credits: 5,
+    reference: 'order:ord_of-somebody:1',
+  } as const;
+  await grant(fixture.deps.db, booked); // an operator's own reference
+  assert.deepEqual(await audit(fixture.deps.db), { ok: true, problems: [] });
+});
+
+test('an order that has booked something else is found', async () => {
+  const { db } = fixture.deps;
+  await sql(db, 'update orders set booked = 700 where id = $1', [orderId]);
+  const { problems } = await audit(db);
+  assert.deepEqual(problems, [
+    `${orderId}: 700 credits are booked, but its transfers add up to 600`,
+  ]);
+  await sql(db, 'update orders set booked = 600 where id = $1', [orderId]);
+});
+
+test('a transfer that no order knows of is found', async () => {
+  const { db } = fixture.deps;
+  const other = await fixture.customer();
+  const reference = `order:${orderId}:3`;
+  await grant(db, { accountId: other, kind: 'paid', credits: 7, reference });
+  const { problems } = await audit(db);
+  assert.deepEqual(problems, [`grant:${reference}: its order has 2 movements`]);
+  await sql(db, 'update orders set movements = 3, booked = 607 where id = $1', [orderId]);
+  assert.deepEqual((await audit(db)).problems, [
+    `${orderId}: a transfer of it is of another account`,
+  ]);
+});

@@ -1,0 +1,76 @@
+import { movementNames } from '../../billing/credit-order.ts';
+import { type Database, type Queryable, statement } from '../../database/database.ts';
+import { ordersOfTransfers, paymentSums } from '../../ledger/payments.ts';
+import type { Report } from '../../ledger/run-check.ts';
+
+const PAGE = statement(
+  'audit_order_page',
+  `select id, account_id, booked, movements from orders where id > $1 order by id limit $2`,
+);
+
+interface AuditedOrder {
+  id: string;
+  account_id: string;
+  booked: number;
+  movements: number;
+}
+
+const MOVEMENTS = statement(
+  'audit_order_movements',
+  'select id, movements from orders where id = any($1)',
+);
+
+/**
+ * Checks that each order has booked what its transfers add up to, for its account; and that each
+ * transfer that names an order is one of its movements.
+ */
+export async function auditOrders(
+  db: Pick<Database, 'snapshot'>,
+  { orders, transfers }: { orders: number; transfers: number },
+  report: Report,
+): Promise<void> {
+  for (let after = ''; ; ) {
+    const page = await db.snapshot(async (tx) => {
+      const rows = await tx.query<AuditedOrder>(PAGE, [after, orders]);
+      await checkSums(tx, rows, report);
+      return rows;
+    });
+    if (page.length < orders) break;
+    after = page.at(-1)?.id ?? after;
+  }
+  for (let after: number | null = 0; after !== null; ) {
+    after = await db.snapshot((tx) => checkTransfers(tx, { after: after ?? 0, transfers }, report));
+  }
+}
+
+async function checkSums(tx: Queryable, orders: AuditedOrder[], report: Report): Promise<void> {
+  const sums = await paymentSums(tx, orders.flatMap(movementNames));
+  const byOrder = Map.groupBy(sums, ({ name }) => name.split(':')[1] ?? '');
+  for (const { id, account_id, booked } of orders) {
+    const own = byOrder.get(id) ?? [];
+    const total = own.reduce((sum, { credits }) => sum + credits, 0);
+    if (total !== booked) {
+      report(`${id}: ${booked} credits are booked, but its transfers add up to ${total}`);
+    }
+    if (own.some((sum) => sum.account_id !== account_id)) {
+      report(`${id}: a transfer of it is of another account`);
+    }
+  }
+}
+
+/** @returns the last transfer that was checked; null: there are no more */
+async function checkTransfers(
+  tx: Queryable,
+  { after, transfers }: { after: number; transfers: number },
+  report: Report,
+): Promise<number | null> {
+  const { through, named } = await ordersOfTransfers(tx, after, transfers);
+  const ids = named.map(({ order }) => order);
+  const rows = await tx.query<{ id: string; movements: number }>(MOVEMENTS, [ids]);
+  const known = new Map(rows.map(({ id, movements }) => [id, movements]));
+  for (const { order, movement, reference } of named) {
+    const movements = known.get(order) ?? 0;
+    if (movement > movements) report(`${reference}: its order has ${movements} movements`);
+  }
+  return through;
+}

@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type CreditOrder,
+  listOrders,
+  movementNames,
+  type OrderFilter,
+  ordersOf,
+  readOrder,
+  wakeOrder,
+} from '../../billing/credit-order.ts';
+import type { Database } from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { paymentSums } from '../../ledger/payments.ts';
+import { type Action, performAction } from '../actions.ts';
+
+/** Of an order in a list for operators. Amounts are in minor units of the currency. */
+export interface OrderListing {
+  order_id: string;
+  account_id: string;
+  created_at: Date;
+  kind: CreditOrder['kind'];
+  offer: string;
+  state: CreditOrder['state'];
+  credits: number;
+  /** Credits that the ledger has of it now. */
+  booked: number;
+  price: number;
+  currency: string;
+  refunded: number;
+  disputed: number;
+  dispute: string | null;
+}
+
+/**
+ * A page of orders, the newest first; of one account if `accountId` is given.
+ * @param filter.after the last order of the page before
+ */
+export async function listOrdersForOperator(
+  db: Database,
+  filter: OrderFilter & { accountId?: string | undefined },
+): Promise<OrderListing[]> {
+  const { accountId, ...rest } = filter;
+  const { after = null, limit } = filter;
+  const orders =
+    accountId === undefined
+      ? await listOrders(db, rest)
+      : await ordersOf(db, accountId, { after, limit });
+  return orders.map(listingOf);
+}
+
+function listingOf(order: CreditOrder): OrderListing {
+  const { id, account_id, created_at, kind, offer_name, state, credits, booked } = order;
+  const { price, currency, refunded, disputed, dispute } = order;
+  return {
+    ...{ order_id: id, account_id, created_at, kind, offer: offer_name, state, credits, booked },
+    ...{ price, currency, refunded, disputed, dispute },
+  };
+}
+
+async function requireOrder(db: Database, id: string): Promise<CreditOrder> {
+  const order = await readOrder(db, id);
+  if (order) return order;
+  throw new UsageError(`there is no order ${JSON.stringify(id)}`);
+}
+
+/** Everything that is recorded of an order, with the movements of its credits. */
+export async function showOrder(db: Database, id: string) {
+  const order = await requireOrder(db, id);
+  const { amount, stripe_id, stripe_payment, subscription_id, receipt_url, failure } = order;
+  const { paid_at, settled_at, expires_at } = order;
+  const movements = await paymentSums(db, movementNames(order));
+  return {
+    ...listingOf(order),
+    ...{ amount, stripe_id, stripe_payment, subscription_id, receipt_url, failure },
+    ...{ paid_at, settled_at, credits_expire_at: expires_at },
+    movements: movements
+      .map(({ name, credits }) => ({ reference: name, credits }))
+      .sort((one, other) => one.reference.localeCompare(other.reference, 'en', { numeric: true })),
+  };
+}
+
+/** How long the command waits for a worker. */
+const WAIT_SECONDS = 15;
+const LOOK_SECONDS = 0.25;
+
+/**
+ * Asks Stripe about an order now, by a worker, and waits for what it finds.
+ * @throws UsageError if there is no such order, or no worker settles it in time
+ */
+export async function settleByOperator(
+  db: Database,
+  action: Action,
+  id: string,
+  waitSeconds = WAIT_SECONDS,
+) {
+  const before = await requireOrder(db, id);
+  await performAction(db, action, { target: id }, async (tx) => ({
+    changed: await wakeOrder(tx, id),
+  }));
+  for (let waited = 0; waited < waitSeconds; waited += LOOK_SECONDS) {
+    await delay(LOOK_SECONDS * 1000);
+    const now = await requireOrder(db, id);
+    if (now.settled_at?.getTime() !== before.settled_at?.getTime()) {
+      const changed = now.booked !== before.booked || now.state !== before.state;
+      return { ...listingOf(now), changed };
+    }
+  }
+  throw new UsageError(
+    `no worker has settled ${id} in ${waitSeconds} s: is one running, with STRIPE_SECRET_KEY?`,
+  );
+}

@@ -3,6 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { forgetFutureRequests } from './accounts/admission.ts';
 import { followKeyUsage } from './accounts/key-usage.ts';
+import { startBillingJobs } from './billing/jobs.ts';
+import type { WatchDeps } from './billing/low-balance/watch.ts';
+import { type Billing, openStripe } from './billing/stripe-client.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import type { Database } from './database/database.ts';
@@ -145,13 +148,14 @@ async function startRoles(
   const resultFetch = fetchFrom(providerHosts);
   const closures = openClosures({ db, log });
   const fetches = { inputFetch, resultFetch };
-  const shared = { db, wakeUps, storage, links, log, scratch, ...fetches, metrics, closures };
+  const billing = await openBilling(config, { db, log, publicUrl: () => publicUrl });
+  const parts = { db, wakeUps, storage, links, log, scratch, ...fetches, metrics, closures };
+  const shared = { ...parts, billing, publicUrl: () => publicUrl };
   const providers = await openProviders(config, shared, closers);
   const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
   let url: string | undefined;
   if (config.roles.has('api')) {
-    const served = { ...shared, providers, publicUrl: () => publicUrl };
-    url = await listenForClients(config, served, closers);
+    url = await listenForClients(config, { ...shared, providers }, closers);
     publicUrl ||= url;
   }
   closers.push(async () => {
@@ -165,10 +169,10 @@ async function startRoles(
 
 async function listenForClients(
   config: Config,
-  shared: SharedDeps & { providers: Map<string, Provider>; publicUrl(): string },
+  shared: SharedDeps & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, wakeUps, storage, links, log, metrics, providers, publicUrl } = shared;
+  const { db, wakeUps, storage, links, log, metrics, providers, publicUrl, billing } = shared;
   const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
@@ -178,7 +182,7 @@ async function listenForClients(
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {
-      await site(scope, { db, publicUrl, links, storage, ...config.website });
+      await site(scope, { db, publicUrl, links, storage, billing, ...config.website });
       if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
     },
     isPageRequest: folder ? isPageRequest : undefined,
@@ -245,6 +249,19 @@ interface SharedDeps {
   resultFetch: GuardedFetch;
   metrics: Metrics;
   closures: Closures;
+  /** undefined: nothing is sold. */
+  billing: Billing | undefined;
+  /** The address that clients and browsers reach, without a slash at its end. */
+  publicUrl(): string;
+}
+
+async function openBilling(
+  { stripe: settings }: Config,
+  deps: Pick<Billing, 'db' | 'log' | 'publicUrl'>,
+): Promise<Billing | undefined> {
+  if (!settings) return undefined;
+  const { webhookSecret } = settings;
+  return { ...deps, webhookSecret, stripe: await openStripe(settings) };
 }
 
 async function openProviders(
@@ -335,6 +352,12 @@ function buildWorker(
       startInterval(reconcileSeconds, { name: 'orphan check', log, signal }, () =>
         checkOrphans({ db, log, providers }),
       );
+      const { billing, publicUrl } = shared;
+      startBillingJobs({ db, log, signal, billing, publicUrl, sendMail: unsent(log) });
     },
   };
+}
+
+function unsent(log: Log): WatchDeps['sendMail'] {
+  return async ({ subject }) => log.warn({ subject }, 'no mail was sent: there is no mail server');
 }

@@ -48,6 +48,7 @@ test('without any variable the service has the documented defaults', () => {
     shutdownSeconds: 30,
     logLevel: 'info',
     website: readWebsite({}),
+    stripe: undefined,
     tracing: undefined,
   });
 });

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
+import type { StripeSettings } from '../billing/stripe-client.ts';
 import type { PoolerStatements } from '../database/connection.ts';
 import { UsageError } from '../kernel/errors.ts';
 import {
@@ -22,6 +23,7 @@ import { anyProviderVariable, PROVIDER_NAMES, readProviders } from '../providers
 import type { StorageSettings } from '../storage/open-storage.ts';
 import { parseS3Url } from '../storage/s3/settings.ts';
 import type { TracingSettings } from '../telemetry/tracing-settings.ts';
+import { readBilling } from './billing.ts';
 import { readTracing } from './tracing.ts';
 import { readWebsite, type WebsiteSettings } from './website.ts';
 
@@ -83,6 +85,8 @@ export interface Config {
   shutdownSeconds: number;
   logLevel: string;
   website: WebsiteSettings;
+  /** undefined: nothing is sold; operators grant credits. */
+  stripe: StripeSettings | undefined;
   /** undefined: no traces. */
   tracing: TracingSettings | undefined;
 }
@@ -247,6 +251,7 @@ export function readConfig(env: Environment = process.env): Config {
     shutdownSeconds: number(env, 'SHUTDOWN_SECONDS', 30),
     logLevel: choice(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     website: readWebsite(env),
+    stripe: readBilling(env),
     tracing: readTracing(env),
   };
   if (config.pollMaxSeconds < config.pollMinSeconds) {

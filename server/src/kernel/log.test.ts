@@ -51,6 +51,7 @@ test('lines below the level are not written', () => {
 });
 
 const SECRET = newSecret();
+const STRIPE_KEYS = ['sk_live_51abcDEF', 'sk_test_51abcDEF', 'rk_live_51abcDEF', 'whsec_abcDEF12'];
 const URL_WITH_PASSWORD = 'postgres://ada:hunter2@db.example/framewright';
 const HOSTILE = `
   const secret = ${JSON.stringify(SECRET)};
@@ -85,4 +86,11 @@ test('redaction keeps the text around a secret', () => {
   assert.equal(redact('a?expires=5&signature=xYz&b=1'), 'a?expires=5&signature=[redacted]&b=1');
   const plain = 'GET /api/v1/tasks/task_1 postgres://host/db';
   assert.equal(redact(plain), plain);
+});
+
+test('the keys of Stripe are redacted, and how they begin is left', () => {
+  for (const key of STRIPE_KEYS) {
+    const [begin] = /^.*_/.exec(key) ?? [];
+    assert.equal(redact(`with ${key}, twice`), `with ${begin}[redacted], twice`);
+  }
 });

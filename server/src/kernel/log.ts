@@ -45,10 +45,14 @@ export function createLog(options: {
   );
 }
 
-/** Replaces API keys, link signatures, callback paths and the passwords of database URLs. */
+/**
+ * Replaces API keys, also those of Stripe, link signatures, callback paths and the passwords of
+ * database URLs.
+ */
 export function redact(text: string): string {
   return text
     .replace(/fw_live_[0-9A-Za-z]+/g, 'fw_live_[redacted]')
+    .replace(/\b((?:sk|rk)_(?:live|test)_|whsec_)[0-9A-Za-z]+/g, '$1[redacted]')
     .replace(/(signature=)[\w%.-]+/g, '$1[redacted]')
     .replace(/(\/callbacks\/)[\w./-]+/g, '$1[redacted]')
     .replace(/(postgres(?:ql)?:\/\/[^:@/\s"]*:)[^@\s"]*@/g, '$1[redacted]@');

@@ -4,6 +4,9 @@ import type { Links } from '../storage/links.ts';
 import type { Storage } from '../storage/storage.ts';
 import { getMe } from './account/me.ts';
 import { signOut } from './auth/sign-out.ts';
+import { BILLING_ROUTES } from './billing/billing-routes.ts';
+import type { BillingSiteDeps } from './billing/payment-provider.ts';
+import { stripeWebhook } from './billing/stripe-webhook.ts';
 import { type GuardDeps, guard } from './guard.ts';
 import {
   createOwnKey,
@@ -20,7 +23,7 @@ import { showTaskOfAccount } from './tasks/show-task.ts';
 import { readTaskFilters } from './tasks/task-filters.ts';
 
 /** What the routes of the website need. */
-export interface SiteDeps extends GuardDeps {
+export interface SiteDeps extends GuardDeps, BillingSiteDeps {
   links: Links;
   storage: Storage;
 }
@@ -40,6 +43,7 @@ const ROUTES: SiteRoute<SiteDeps>[] = [
   showPoster,
   readUsage,
   downloadUsage,
+  ...BILLING_ROUTES,
 ];
 
 /**
@@ -49,6 +53,7 @@ const ROUTES: SiteRoute<SiteDeps>[] = [
  */
 export async function site(app: FastifyInstance, deps: SiteDeps): Promise<void> {
   await app.register(guardedScope, { deps });
+  if (deps.billing) await app.register(stripeWebhook, deps.billing);
 }
 
 interface Scoped {

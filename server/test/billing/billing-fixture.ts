@@ -9,6 +9,7 @@ import { subscribe } from '../../src/billing/subscription/subscribe.ts';
 import { settleDue } from '../../src/billing/sweep.ts';
 import { handleError } from '../../src/http/errors.ts';
 import { listen } from '../../src/http/listen.ts';
+import { newId } from '../../src/kernel/ids.ts';
 import { paidBalances } from '../../src/ledger/payments.ts';
 import { stripeWebhook } from '../../src/site/billing/stripe-webhook.ts';
 import { makeCustomer } from '../customer.ts';
@@ -110,12 +111,13 @@ export async function openBillingFixture(
 }
 
 async function serveWebhook(deps: BillingDeps): Promise<BillingFixture['webhook']> {
-  const app = fastify();
+  const app = fastify({ genReqId: () => newId('request') });
   app.setErrorHandler((error: Error, request, reply) =>
     handleError(error, { request, reply, log: quiet }),
   );
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+    reply.header('x-content-type-options', 'nosniff');
   });
   const { db, stripe } = deps;
   await app.register(stripeWebhook, { db, stripe, webhookSecret: WEBHOOK_SECRET });

@@ -1,4 +1,5 @@
 import type { InjectOptions } from 'fastify';
+import type { Database } from '../../src/database/database.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
 import { openTestApp, type ParsedResponse, parseResponse, type TestApp } from '../app.ts';
@@ -30,11 +31,15 @@ export interface TestWebsite extends TestApp {
 }
 
 /** Builds the app with the website, on a database of its own; there is no worker. */
-export async function openTestWebsite(settings: Partial<SiteDeps> = {}): Promise<TestWebsite> {
+export async function openTestWebsite(
+  settings: Partial<SiteDeps> | ((db: Database) => Promise<Partial<SiteDeps>>) = {},
+): Promise<TestWebsite> {
   const adminEmails = new Set<string>();
   const opened = await openTestApp({
-    site: (deps) => (app) =>
-      site(app, { ...deps, publicUrl: () => ORIGIN, adminEmails, ...settings }),
+    site: (deps) => async (app) => {
+      const given = typeof settings === 'function' ? await settings(deps.db) : settings;
+      return site(app, { ...deps, publicUrl: () => ORIGIN, adminEmails, ...given });
+    },
   });
   const { db } = opened.database;
   return {

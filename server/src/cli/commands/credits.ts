@@ -1,10 +1,10 @@
 import { findAccount } from '../../accounts/accounts.ts';
 import type { Database, Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/account-statement.ts';
 import { clawBack } from '../../ledger/debts.ts';
 import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
 import { readBalances, readOverview } from '../../ledger/overview.ts';
+import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/statements/account-statement.ts';
 import type { CreditKind } from '../../ledger/transfer.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { type Arguments, type Command, readTime, requiredOption } from '../command.ts';

@@ -1,6 +1,6 @@
-import { type Database, namedStatement, type Queryable } from '../database/database.ts';
-import { bringUpToDate } from './lots.ts';
-import type { BalanceName, CreditKind, Reason } from './transfer.ts';
+import { type Database, namedStatement, type Queryable } from '../../database/database.ts';
+import { bringUpToDate } from '../lots.ts';
+import type { BalanceName, CreditKind, Reason } from '../transfer.ts';
 
 /** A transfer as a statement of account shows it, with the balances after it. */
 export interface Movement {

@@ -1,5 +1,5 @@
-import { type Database, namedStatement } from '../database/database.ts';
-import type { BalanceName, CreditKind, Reason } from './transfer.ts';
+import { type Database, namedStatement } from '../../database/database.ts';
+import type { BalanceName, CreditKind, Reason } from '../transfer.ts';
 
 /** A transfer in a list of the newest, with its number, by which the list continues. */
 export interface PagedMovement {

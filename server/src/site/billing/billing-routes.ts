@@ -1,0 +1,20 @@
+import type { SiteRoute } from '../route.ts';
+import { getCreditsPage } from './credits.ts';
+import { putAutoReload, putLowBalance } from './low-balance.ts';
+import { getOrder, listOwnOrders, postOrder, postSettle } from './orders.ts';
+import { getPacks } from './packs.ts';
+import type { BillingSiteDeps } from './payment-provider.ts';
+import { getStatement, getStatementCsv } from './statement.ts';
+import {
+  getSubscription,
+  postPortal,
+  postSettleSubscription,
+  postSubscription,
+} from './subscription.ts';
+
+/** The routes of the credits page. */
+export const BILLING_ROUTES: SiteRoute<BillingSiteDeps>[] = [
+  ...[getCreditsPage, getPacks, postOrder, listOwnOrders, getOrder, postSettle],
+  ...[getSubscription, postSubscription, postSettleSubscription, postPortal],
+  ...[putLowBalance, putAutoReload, getStatement, getStatementCsv],
+];

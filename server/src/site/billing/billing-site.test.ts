@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { saveCard } from '../../../../simulators/stripe/payments.ts';
+import {
+  type SimulatedStripe,
+  startSimulatedStripe,
+} from '../../../../simulators/stripe/stripe.ts';
+import { quiet } from '../../../test/database.ts';
+import { assertError } from '../../../test/envelope.ts';
+import {
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../../test/website/website.ts';
+import { knownCustomer } from '../../billing/customers.ts';
+import { setOffer } from '../../billing/offers.ts';
+import { openStripe } from '../../billing/stripe-client.ts';
+
+const PACK = { id: 'small', name: 'Small', credits: 1000, price: 1000, currency: 'usd' };
+const SETTINGS = { secretKey: 'sk_test_1', webhookSecret: 'whsec_1' };
+
+let simulator: SimulatedStripe;
+let website: TestWebsite;
+let visitor: TestVisitor;
+
+before(async () => {
+  simulator = await startSimulatedStripe();
+  website = await openTestWebsite(async (db) => {
+    const publicUrl = () => 'http://localhost:8080';
+    const stripe = await openStripe({ ...SETTINGS, baseUrl: simulator.url }, 0);
+    const { webhookSecret } = SETTINGS;
+    return { billing: { db, log: quiet, stripe, publicUrl, webhookSecret } };
+  });
+  const { db } = website.database;
+  const terms = { expires_days: null, period: null };
+  await setOffer(db, { ...PACK, ...terms, kind: 'pack' });
+  await setOffer(db, { ...PACK, ...terms, id: 'monthly', kind: 'plan', period: 'month' });
+  visitor = await website.signIn();
+});
+after(async () => {
+  await website.close();
+  await simulator.close();
+});
+
+/** Buys the pack; returns the order and its Checkout session. */
+async function buy(body = {}) {
+  const order = { pack_id: 'small', ...body };
+  const { status, body: made } = await visitor.write('/console/api/orders', order);
+  assert.equal(status, 200, JSON.stringify(made));
+  return { orderId: String(made.order_id), session: String(made.url).split('/').at(-1) ?? '' };
+}
+
+test('a customer buys a pack, comes back, and sees the credits and where they came from', async () => {
+  const { body: offered } = await visitor.get('/console/api/packs');
+  assert.deepEqual(offered.packs, [{ ...PACK, expires_days: null }]);
+  assert.equal(offered.plans[0].period, 'month');
+  const { orderId, session } = await buy();
+  const settle = () => visitor.write(`/console/api/orders/${orderId}/settle`);
+  assert.equal((await settle()).body.state, 'open');
+  completeSession(simulator.state, session, 'now');
+  assert.equal((await settle()).body.state, 'open', 'Stripe was asked a moment ago');
+  await website.database.db.query({ name: '', text: 'update orders set settled_at = null' });
+  const { body: paid } = await settle();
+  assert.deepEqual([paid.state, paid.booked, paid.name], ['paid', 1000, 'Small']);
+  assert.equal((await visitor.get('/console/api/credits')).body.paid.available, 1000);
+  const { body: orders } = await visitor.get('/console/api/orders');
+  assert.equal(orders.items[0].id, orderId);
+  const { body: statement } = await visitor.get('/console/api/statement');
+  const [line] = statement.items;
+  assert.deepEqual(
+    [line.what, line.change, line.balance_after, line.order_id],
+    ['Bought: Small', 1000, 1000, orderId],
+  );
+  const csv = await website.app.inject({
+    url: '/console/api/statement.csv',
+    headers: { cookie: visitor.cookie },
+  });
+  assert.match(String(csv.headers['content-type']), /^text\/csv/);
+  const [head = '', row] = csv.body.split('\r\n');
+  assert.match(head ?? '', /^time,kind,what,change,/);
+  assert.ok(
+    row?.includes(`,paid,Bought: Small,1000,1000,granted,available,,${orderId},`),
+    String(row),
+  );
+});
+
+test('a second click leads to the same Checkout', async () => {
+  assert.deepEqual(await buy(), await buy());
+});
+
+test('a statement continues behind its cursor and shows what was asked for', async () => {
+  const statement = (query: string) => visitor.get(`/console/api/statement?${query}`);
+  const { body: first } = await statement('limit=1');
+  assert.equal(first.items.length, 1);
+  const { body: second } = await statement(`limit=1&cursor=${first.next}`);
+  assert.deepEqual(second.items, []);
+  assert.equal((await statement('group=videos')).body.items.length, 0);
+  assert.equal((await statement('kind=promotional')).body.items.length, 0);
+  assert.equal((await statement('from=2000-01-01&to=2100-01-01')).body.items.length, 1);
+  for (const bad of ['from=yesterday', 'limit=0', 'limit=101', 'cursor=x', 'kind=gold', 'x=1']) {
+    assertError(await statement(bad), 'invalid_request');
+  }
+});
+
+test('the orders of others do not exist', async () => {
+  const { orderId } = await buy();
+  const other = await website.signIn();
+  assertError(await other.get(`/console/api/orders/${orderId}`), 'not_found');
+  assertError(await other.write(`/console/api/orders/${orderId}/settle`), 'not_found');
+  assert.deepEqual((await other.get('/console/api/orders')).body, { items: [], next: null });
+  assertError(await website.stranger.get('/console/api/orders'), 'unauthorized');
+});
+
+test('a plan is bought, shown and managed at Stripe', async () => {
+  const subscriber = await website.signIn();
+  assertError(await subscriber.write('/console/api/portal'), 'not_found');
+  const { body: opened } = await subscriber.write('/console/api/subscription', {
+    plan_id: 'monthly',
+  });
+  completeSession(simulator.state, String(opened.url).split('/').at(-1) ?? '', 'now');
+  const { body: settled } = await subscriber.write('/console/api/subscription/settle');
+  assert.equal(settled.subscription.state, 'active');
+  assert.deepEqual((await subscriber.get('/console/api/subscription')).body, settled);
+  assert.equal((await subscriber.get('/console/api/credits')).body.paid.available, 1000);
+  const { body: portal } = await subscriber.write('/console/api/portal');
+  assert.match(portal.url, /\/p\/session\//);
+  const again = await subscriber.write('/console/api/subscription', { plan_id: 'monthly' });
+  assertError(again, 'invalid_request');
+});
+
+test('low-balance mail and auto-reload are switched on and off', async () => {
+  const put = (path: string, body: object) => visitor.write(`/console/api/${path}`, body, 'PUT');
+  assert.equal((await put('low-balance', { below: 200 })).body.alert_below, 200);
+  assert.equal((await put('low-balance', { below: null })).body.alert_below, null);
+  const wanted = { pack_id: 'small', below: 100, monthly_limit: 5000 };
+  assertError(await put('auto-reload', { auto_reload: wanted }), 'invalid_request'); // no card
+  saveCard(simulator.state, (await knownCustomer(website.database.db, visitor.accountId)) ?? '');
+  const { body: on } = await put('auto-reload', { auto_reload: wanted });
+  assert.deepEqual(on.auto_reload, { ...wanted, stopped: null });
+  assert.equal((await put('auto-reload', { auto_reload: null })).body.auto_reload, null);
+  for (const bad of [{}, { below: 0 }, { below: 1.5 }, { below: '7' }, { below: 1, x: 1 }]) {
+    assertError(await put('low-balance', bad), 'invalid_request');
+  }
+  const half = { auto_reload: { pack_id: 'small' } };
+  assertError(await put('auto-reload', half), 'invalid_request');
+});
+
+test('what is not sold, and a body that is none, are refused', async () => {
+  const order = (body: object) => visitor.write('/console/api/orders', body);
+  assertError(await order({ pack_id: 'gone' }), 'not_found');
+  assertError(await order({ pack_id: 'monthly' }), 'not_found');
+  assertError(await order({}), 'invalid_request');
+  assertError(await order({ pack_id: 'small', price: 1 }), 'invalid_request');
+});
+
+test('an account can not open Checkouts without end', async () => {
+  const eager = await website.signIn();
+  const order = () => eager.write('/console/api/orders', { pack_id: 'small', keep_card: true });
+  for (let n = 0; n < 20; n += 1) assert.equal((await order()).status, 200);
+  assertError(await order(), 'rate_limited');
+});
+
+test('while Stripe is down a purchase is refused, and nothing else is', async () => {
+  const other = await website.signIn();
+  simulator.loseResponses(20);
+  assertError(await other.write('/console/api/orders', { pack_id: 'small' }), 'service_busy');
+  simulator.loseResponses(0);
+  assert.equal((await other.get('/console/api/credits')).status, 200);
+});
+
+test('where nothing is sold, packs are hidden and credits are shown', async (t) => {
+  const plain = await openTestWebsite();
+  t.after(() => plain.close());
+  const someone = await plain.signIn({ credits: 40 });
+  assert.deepEqual((await someone.get('/console/api/packs')).body, { packs: [], plans: [] });
+  assertError(await someone.write('/console/api/orders', { pack_id: 'small' }), 'not_found');
+  const { body } = await someone.get('/console/api/credits');
+  assert.deepEqual([body.sells, body.paid.available], [false, 40]);
+  const webhook = await plain.app.inject({ method: 'POST', url: '/webhooks/stripe' });
+  assert.equal(webhook.statusCode, 404);
+});

@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/settings.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
+
+const CREDITS = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
+
+/** Sends a mail when fewer paid credits are available; null: never. */
+export const putLowBalance = siteRoute({
+  method: 'PUT',
+  url: '/console/api/low-balance',
+  body: Type.Object({ below: Type.Union([CREDITS, Type.Null()]) }),
+  handle: async ({ db }: BillingSiteDeps, { request, body }) => {
+    const { accountId } = sessionOf(request);
+    await setAlert(db, accountId, body.below);
+    return readLowBalance(db, accountId);
+  },
+});
+
+/** Buys a pack when fewer paid credits are available, up to a limit a month; null: never. */
+export const putAutoReload = siteRoute({
+  method: 'PUT',
+  url: '/console/api/auto-reload',
+  body: Type.Object({
+    auto_reload: Type.Union([
+      Type.Object(
+        {
+          pack_id: Type.String({ maxLength: 40 }),
+          below: CREDITS,
+          /** In minor units of the pack's currency. */
+          monthly_limit: CREDITS,
+        },
+        { additionalProperties: false },
+      ),
+      Type.Null(),
+    ]),
+  }),
+  handle: async (deps: BillingSiteDeps, { request, body }) => {
+    const { accountId } = sessionOf(request);
+    await withStripe(deps, (billing) => setReload(billing, accountId, body.auto_reload));
+    return readLowBalance(deps.db, accountId);
+  },
+});

@@ -1,0 +1,108 @@
+import { Type } from 'typebox';
+import { buyPack } from '../../billing/buy-pack.ts';
+import { type CreditOrder, ordersOf, readOrder } from '../../billing/credit-order.ts';
+import { settleOrder } from '../../billing/settle-order.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
+
+/** A purchase as its customer sees it. Amounts are in minor units of the currency. */
+export interface OrderShown {
+  id: string;
+  created_at: string;
+  kind: CreditOrder['kind'];
+  name: string;
+  credits: number;
+  /** Credits that the account has of it now, before spending. */
+  booked: number;
+  price: number;
+  currency: string;
+  /** `refunded`, `part_refunded` and `disputed` are states of a paid order. */
+  state: CreditOrder['state'] | 'refunded' | 'part_refunded' | 'disputed';
+  refunded: number;
+  receipt_url: string | null;
+  /** Where an open order can still be paid. */
+  checkout_url: string | null;
+}
+
+function shown(order: CreditOrder): OrderShown {
+  const { id, kind, credits, booked, price, currency, refunded, receipt_url } = order;
+  const state = stateOf(order);
+  return {
+    ...{ id, kind, credits, booked, price, currency, refunded, receipt_url, state },
+    ...{ created_at: order.created_at.toISOString(), name: order.offer_name },
+    checkout_url: state === 'open' ? order.checkout_url : null,
+  };
+}
+
+function stateOf({ state, disputed, refunded, amount }: CreditOrder): OrderShown['state'] {
+  if (state !== 'paid') return state;
+  if (disputed > 0) return 'disputed';
+  if (refunded === 0) return 'paid';
+  return refunded >= (amount ?? 0) ? 'refunded' : 'part_refunded';
+}
+
+export const postOrder = siteRoute({
+  method: 'POST',
+  url: '/console/api/orders',
+  body: Type.Object({
+    pack_id: Type.String({ maxLength: 40 }),
+    /** Whether the card may be charged again later, for auto-reload. */
+    keep_card: Type.Optional(Type.Boolean()),
+  }),
+  handle: async (deps: BillingSiteDeps, { request, body }) => {
+    const { accountId } = sessionOf(request);
+    const wanted = { accountId, packId: body.pack_id, savesCard: body.keep_card ?? false };
+    const { orderId, url } = await withStripe(deps, (billing) => buyPack(billing, wanted));
+    return { order_id: orderId, url };
+  },
+});
+
+export const listOwnOrders = siteRoute({
+  method: 'GET',
+  url: '/console/api/orders',
+  query: Type.Object({
+    cursor: Type.Optional(Type.String({ maxLength: 40 })),
+    limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' })),
+  }),
+  handle: async ({ db }: BillingSiteDeps, { request, query }) => {
+    const { accountId } = sessionOf(request);
+    const limit = Number(query.limit ?? 20);
+    const orders = await ordersOf(db, accountId, { after: query.cursor ?? null, limit });
+    const next = orders.length < limit ? null : (orders.at(-1)?.id ?? null);
+    return { items: orders.map(shown), next };
+  },
+});
+
+const ID = Type.Object({ id: Type.String({ maxLength: 40 }) });
+
+export const getOrder = siteRoute({
+  method: 'GET',
+  url: '/console/api/orders/:id',
+  params: ID,
+  handle: async ({ db }: BillingSiteDeps, { request, params }) =>
+    shown(await requireOwn(db, sessionOf(request).accountId, params.id)),
+});
+
+/** Stripe is asked at most this often because a customer waits for an order. */
+const SETTLED_MS = 2000;
+
+/** Asks Stripe about an order, for the page that customers return to. */
+export const postSettle = siteRoute({
+  method: 'POST',
+  url: '/console/api/orders/:id/settle',
+  params: ID,
+  handle: async (deps: BillingSiteDeps, { request, params }) => {
+    const order = await requireOwn(deps.db, sessionOf(request).accountId, params.id);
+    const age = Date.now() - (order.settled_at?.getTime() ?? 0);
+    if (age < SETTLED_MS) return shown(order);
+    return shown(await withStripe(deps, (billing) => settleOrder(billing, order.id)));
+  },
+});
+
+async function requireOwn(db: Database, accountId: string, id: string): Promise<CreditOrder> {
+  const order = await readOrder(db, id);
+  if (order?.account_id === accountId) return order;
+  throw new ApiError('not_found', 'There is no such order.');
+}

@@ -1,0 +1,36 @@
+import { listOffers, type Offer } from '../../billing/offers.ts';
+import { siteRoute } from '../route.ts';
+import type { BillingSiteDeps } from './payment-provider.ts';
+
+/** Credits for a price in minor units of the currency. */
+type PackOnSale = Pick<Offer, 'id' | 'name' | 'credits' | 'price' | 'currency' | 'expires_days'>;
+
+interface PlanOnSale extends PackOnSale {
+  period: 'month' | 'year';
+}
+
+/** What is sold now; empty where nothing is sold. */
+export interface OnSale {
+  packs: PackOnSale[];
+  plans: PlanOnSale[];
+}
+
+async function onSale({ db, billing }: BillingSiteDeps): Promise<OnSale> {
+  if (!billing) return { packs: [], plans: [] };
+  const packs = await listOffers(db, 'pack', { onlyActive: true });
+  const plans = await listOffers(db, 'plan', { onlyActive: true });
+  return {
+    packs: packs.map(soldOf),
+    plans: plans.map((plan) => ({ ...soldOf(plan), period: plan.period ?? 'month' })),
+  };
+}
+
+function soldOf({ id, name, credits, price, currency, expires_days }: Offer): PackOnSale {
+  return { id, name, credits, price, currency, expires_days };
+}
+
+export const getPacks = siteRoute({
+  method: 'GET',
+  url: '/console/api/packs',
+  handle: (deps: BillingSiteDeps) => onSale(deps),
+});

@@ -1,0 +1,33 @@
+import type { Billing } from '../../billing/stripe-client.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+
+export interface BillingSiteDeps {
+  db: Database;
+  /** undefined: nothing is sold. */
+  billing?: Billing | undefined;
+}
+
+/**
+ * Runs work that asks Stripe.
+ * @throws ApiError `not_found` if nothing is sold here, `service_busy` if Stripe did not do it
+ */
+export async function withStripe<Result>(
+  { billing }: BillingSiteDeps,
+  work: (billing: Billing) => Promise<Result>,
+): Promise<Result> {
+  if (!billing) throw new ApiError('not_found', 'Nothing is sold here.');
+  try {
+    return await work(billing);
+  } catch (error) {
+    if (!isOfStripe(error)) throw error;
+    billing.log.error({ err: error }, 'Stripe did not do what it was asked for');
+    const message = 'The payment provider does not respond. Nothing was charged. Try again.';
+    throw new ApiError('service_busy', message, { cause: error, retryAfterSeconds: 10 });
+  }
+}
+
+function isOfStripe(error: unknown): boolean {
+  const { type } = Object(error) as { type?: unknown };
+  return error instanceof Error && typeof type === 'string' && type.startsWith('Stripe');
+}

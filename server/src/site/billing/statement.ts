@@ -1,0 +1,150 @@
+import { Readable } from 'node:stream';
+import { type Static, Type } from 'typebox';
+import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
+import type { Database } from '../../database/database.ts';
+import { csvLine } from '../../kernel/csv.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { readIsoTime } from '../../kernel/iso-time.ts';
+import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
+import { movementPage } from '../../ledger/statements/movement-page.ts';
+import type { BalanceName, CreditKind, Reason } from '../../ledger/transfer.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+
+/** One movement of credits in a statement. */
+interface StatementLine {
+  id: string;
+  at: string;
+  kind: CreditKind;
+  reason: Reason;
+  /** What happened, in plain words. */
+  what: string;
+  note: string | null;
+  /** What it changed of the available credits. */
+  change: number;
+  credits: number;
+  balance_after: number;
+  task_id: string | null;
+  order_id: string | null;
+}
+
+const KIND = Type.Union([Type.Literal('paid'), Type.Literal('promotional')]);
+const GROUP = Type.Union([
+  Type.Literal('purchases'),
+  Type.Literal('videos'),
+  Type.Literal('other'),
+]);
+
+/** Which reasons a filter shows. */
+const GROUPS: Record<Static<typeof GROUP>, Reason[]> = {
+  purchases: ['grant', 'clawback', 'repay'],
+  videos: ['reserve', 'capture', 'refund'],
+  other: ['adjust', 'expire'],
+};
+
+const PERIOD = {
+  kind: Type.Optional(KIND),
+  /** ISO 8601; a time without a zone is UTC. `from` is included, `to` is not. */
+  from: Type.Optional(Type.String({ maxLength: 40 })),
+  to: Type.Optional(Type.String({ maxLength: 40 })),
+};
+
+export const getStatement = siteRoute({
+  method: 'GET',
+  url: '/console/api/statement',
+  query: Type.Object({
+    ...PERIOD,
+    group: Type.Optional(GROUP),
+    cursor: Type.Optional(Type.String({ pattern: '^\\d{1,18}$' })),
+    limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' })),
+  }),
+  handle: async ({ db }: { db: Database }, { request, query }) => {
+    const limit = Number(query.limit ?? 50);
+    const rows = await movementPage(db, sessionOf(request).accountId, {
+      ...periodOf(query),
+      reasons: query.group ? GROUPS[query.group] : null,
+      before: query.cursor === undefined ? null : Number(query.cursor),
+      limit,
+    });
+    const offers = await offersOf(db, rows);
+    const items = rows.map(({ id, at, available_after, expires_at: _, from, to, ...row }) => ({
+      ...{ id: String(id), at: at.toISOString(), kind: row.kind, reason: row.reason },
+      what: describeMovement({ ...row, from }, offers),
+      ...{ note: row.note, change: changeOf({ ...row, from, to }), credits: row.credits },
+      balance_after: available_after,
+      ...{ task_id: row.task_id, order_id: orderIdOf(row) },
+    })) satisfies StatementLine[];
+    return { items, next: rows.length < limit ? null : String(rows.at(-1)?.id) };
+  },
+});
+
+function changeOf({ from, to, credits }: { from: BalanceName; to: BalanceName; credits: number }) {
+  return credits * (Number(to === 'available') - Number(from === 'available')) + 0;
+}
+
+interface Asked {
+  kind?: CreditKind;
+  from?: string;
+  to?: string;
+}
+
+function periodOf({ kind, from, to }: Asked) {
+  const kinds = kind === undefined ? (['paid', 'promotional'] as const) : [kind];
+  return { kinds, from: readTime('from', from), until: readTime('to', to) };
+}
+
+function readTime(name: string, text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const time = readIsoTime(text);
+  if (time) return time;
+  throw new ApiError('invalid_request', `${name} must be an ISO 8601 time.`, {
+    details: { field: name },
+  });
+}
+
+const CSV_COLUMNS = [
+  ...['time', 'kind', 'what', 'change', 'credits', 'from', 'to', 'task_id', 'order_id', 'note'],
+  ...['expires_at', 'available_after', 'reserved_after', 'owed_after'],
+];
+
+/** All movements, the oldest first by kind, streamed: an account may have millions. */
+export const getStatementCsv = siteRoute({
+  method: 'GET',
+  url: '/console/api/statement.csv',
+  query: Type.Object(PERIOD),
+  handle: async ({ db }: { db: Database }, { request, query, reply }) => {
+    const { kinds, from, until } = periodOf(query);
+    const period = { kinds, from: from ?? undefined, until: until ?? undefined };
+    const { movements } = await openStatement(db, sessionOf(request).accountId, period);
+    reply
+      .type('text/csv; charset=utf-8')
+      .header('content-disposition', 'attachment; filename="credits.csv"');
+    return reply.send(Readable.from(csv(db, movements)));
+  },
+});
+
+const CSV_ROWS = 500;
+
+async function* csv(db: Database, movements: AsyncIterable<Movement>): AsyncGenerator<string> {
+  yield csvLine(CSV_COLUMNS);
+  let rows: Movement[] = [];
+  for await (const row of movements) {
+    rows.push(row);
+    if (rows.length < CSV_ROWS) continue;
+    yield await csvText(db, rows);
+    rows = [];
+  }
+  yield await csvText(db, rows);
+}
+
+async function csvText(db: Database, rows: Movement[]): Promise<string> {
+  const offers = await offersOf(db, rows);
+  return rows
+    .map((row) =>
+      csvLine([
+        ...[row.at, row.kind, describeMovement(row, offers), changeOf(row), row.credits],
+        ...[row.from, row.to, row.task_id, orderIdOf(row), row.note, row.expires_at],
+        ...[row.available_after, row.reserved_after, row.debt_after],
+      ]),
+    )
+    .join('');
+}

@@ -1,0 +1,68 @@
+import { Type } from 'typebox';
+import { openPortal } from '../../billing/subscription/portal.ts';
+import { settleSubscription } from '../../billing/subscription/settle-subscription.ts';
+import { subscribe } from '../../billing/subscription/subscribe.ts';
+import { type Subscription, subscriptionOf } from '../../billing/subscription/subscription.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
+
+/** The plan of the account. */
+export interface SubscriptionShown {
+  plan_id: string;
+  plan_name: string;
+  /** `opening`, or Stripe's word: active, past_due, unpaid, canceled... */
+  state: string;
+  renews_at: string | null;
+  /** When it ends, if it was cancelled. */
+  ends_at: string | null;
+}
+
+function shown(subscription: Subscription | undefined): SubscriptionShown | null {
+  if (!subscription) return null;
+  const { plan_id, plan_name, state, renews_at, ends_at } = subscription;
+  return {
+    ...{ plan_id, plan_name, state },
+    ...{ renews_at: renews_at?.toISOString() ?? null, ends_at: ends_at?.toISOString() ?? null },
+  };
+}
+
+export const getSubscription = siteRoute({
+  method: 'GET',
+  url: '/console/api/subscription',
+  handle: async ({ db }: BillingSiteDeps, { request }) => ({
+    subscription: shown(await subscriptionOf(db, sessionOf(request).accountId)),
+  }),
+});
+
+export const postSubscription = siteRoute({
+  method: 'POST',
+  url: '/console/api/subscription',
+  body: Type.Object({ plan_id: Type.String({ maxLength: 40 }) }),
+  handle: async (deps: BillingSiteDeps, { request, body }) => {
+    const wanted = { accountId: sessionOf(request).accountId, planId: body.plan_id };
+    const { url } = await withStripe(deps, (billing) => subscribe(billing, wanted));
+    return { url };
+  },
+});
+
+/** Asks Stripe about the subscription, for the page that customers return to. */
+export const postSettleSubscription = siteRoute({
+  method: 'POST',
+  url: '/console/api/subscription/settle',
+  rate: { max: 20, seconds: 60 },
+  handle: async (deps: BillingSiteDeps, { request }) => {
+    const found = await subscriptionOf(deps.db, sessionOf(request).accountId);
+    if (!found) return { subscription: null };
+    const settled = await withStripe(deps, (billing) => settleSubscription(billing, found.id));
+    return { subscription: shown(settled) };
+  },
+});
+
+export const postPortal = siteRoute({
+  method: 'POST',
+  url: '/console/api/portal',
+  handle: async (deps: BillingSiteDeps, { request }) => {
+    const { accountId } = sessionOf(request);
+    return { url: await withStripe(deps, (billing) => openPortal(billing, accountId)) };
+  },
+});

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { forgetFutureRequests } from './accounts/admission.ts';
 import { followKeyUsage } from './accounts/key-usage.ts';
 import { startBillingJobs } from './billing/jobs.ts';
-import type { WatchDeps } from './billing/low-balance/watch.ts';
 import { type Billing, openStripe } from './billing/stripe-client.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
@@ -20,10 +19,12 @@ import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
 import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
 import { bringDueUpToDate } from './ledger/upkeep.ts';
+import { type Mailer, openMailer } from './mail/mailer.ts';
 import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
 import { createPosterMaker } from './media/poster/poster.ts';
 import type { OpenedDatabase } from './open-database.ts';
+import { eraseClosedAccounts } from './operator/erasure/erase-closed.ts';
 import { warnOfUnserved } from './operator/unserved.ts';
 import type { HostRules } from './outbound/addresses.ts';
 import {
@@ -34,10 +35,12 @@ import {
 import { type Closures, openClosures } from './providers/host/closures.ts';
 import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
+import { createIdentityProviders } from './sign-in/providers/configured-providers.ts';
+import { deleteExpired } from './sign-in/upkeep.ts';
 import { builtPages } from './site/pages/built-pages.ts';
 import type { PageOrigins } from './site/pages/headers.ts';
 import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
-import { site } from './site/site.ts';
+import { type SiteDeps, site } from './site/site.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { type Links, openLinks } from './storage/links.ts';
@@ -64,6 +67,8 @@ const POSTER_SECONDS = 2;
 const EXPIRE_SECONDS = 5;
 const MAINTAIN_SECONDS = 60;
 const CANCEL_SECONDS = 1;
+const FORGET_SECONDS = 600;
+const ERASE_SECONDS = 60;
 
 export interface Service {
   /** The address that the API listens on; undefined without the api role. */
@@ -149,8 +154,10 @@ async function startRoles(
   const closures = openClosures({ db, log });
   const fetches = { inputFetch, resultFetch };
   const billing = await openBilling(config, { db, log, publicUrl: () => publicUrl });
-  const parts = { db, wakeUps, storage, links, log, scratch, ...fetches, metrics, closures };
-  const shared = { ...parts, billing, publicUrl: () => publicUrl };
+  const mailer = openMailer({ settings: config.website.mail, log });
+  closers.push(() => mailer.close());
+  const parts = { wakeUps, storage, links, scratch, metrics, closures, mailer, billing };
+  const shared = { db, log, publicUrl: () => publicUrl, ...parts, ...fetches };
   const providers = await openProviders(config, shared, closers);
   const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
   let url: string | undefined;
@@ -172,7 +179,7 @@ async function listenForClients(
   shared: SharedDeps & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, wakeUps, storage, links, log, metrics, providers, publicUrl, billing } = shared;
+  const { db, wakeUps, storage, links, log, metrics, providers } = shared;
   const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
@@ -182,7 +189,7 @@ async function listenForClients(
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {
-      await site(scope, { db, publicUrl, links, storage, billing, ...config.website });
+      await site(scope, siteDeps(config, shared));
       if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
     },
     isPageRequest: folder ? isPageRequest : undefined,
@@ -206,6 +213,19 @@ async function listenForClients(
   });
   log.info({ url: listening }, 'the API is listening');
   return listening;
+}
+
+function siteDeps(
+  { website }: Config,
+  { db, log, publicUrl, mailer, billing, links, storage }: SharedDeps,
+): SiteDeps {
+  const { adminEmails, signupCredits } = website;
+  const identityProviders = createIdentityProviders(website.identityProviders);
+  const { sendMail, isLogged: isMailLogged } = mailer;
+  return {
+    ...{ db, log, publicUrl, adminEmails, signupCredits, identityProviders },
+    ...{ sendMail, isMailLogged, billing, links, storage },
+  };
 }
 
 /** Where the pages load videos from, apart from their own origin. */
@@ -249,6 +269,7 @@ interface SharedDeps {
   resultFetch: GuardedFetch;
   metrics: Metrics;
   closures: Closures;
+  mailer: Mailer;
   /** undefined: nothing is sold. */
   billing: Billing | undefined;
   /** The address that clients and browsers reach, without a slash at its end. */
@@ -346,18 +367,18 @@ function buildWorker(
       startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
         scratch.maintain(),
       );
+      startInterval(FORGET_SECONDS, { name: 'forgetting', log, signal }, () => deleteExpired(db));
+      startInterval(ERASE_SECONDS, { name: 'erasing', log, signal }, () =>
+        eraseClosedAccounts({ db, log }),
+      );
       startInterval(CANCEL_SECONDS, { name: 'cancels', log, signal }, () =>
         askForCancels({ db, log, providers }),
       );
       startInterval(reconcileSeconds, { name: 'orphan check', log, signal }, () =>
         checkOrphans({ db, log, providers }),
       );
-      const { billing, publicUrl } = shared;
-      startBillingJobs({ db, log, signal, billing, publicUrl, sendMail: unsent(log) });
+      const { billing, publicUrl, mailer } = shared;
+      startBillingJobs({ db, log, signal, billing, publicUrl, sendMail: mailer.sendMail });
     },
   };
-}
-
-function unsent(log: Log): WatchDeps['sendMail'] {
-  return async ({ subject }) => log.warn({ subject }, 'no mail was sent: there is no mail server');
 }

@@ -23,6 +23,8 @@ const STATUS: Record<string, number> = {
   output_deleted: 410,
   range_not_satisfiable: 416,
   cross_site: 403,
+  sign_in_failed: 403,
+  account_disabled: 403,
 };
 
 /**
@@ -48,7 +50,7 @@ export function assertError(
   assert.equal(headers['cache-control'], 'no-store');
   assert.equal(headers['x-content-type-options'], 'nosniff');
   assert.match(String(headers['x-request-id']), /^req_\w+$/);
-  assert.equal(headers['www-authenticate'], status === 401 ? 'Bearer' : undefined);
+  assert.equal(headers['www-authenticate'], code === 'unauthorized' ? 'Bearer' : undefined);
   const isTimed = status === 429 || status === 503;
   assert.match(String(headers['retry-after']), isTimed ? /^[1-9]\d*$/ : /^undefined$/);
 }

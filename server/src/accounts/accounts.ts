@@ -39,6 +39,37 @@ export async function createAccount(
   return id;
 }
 
+const INSERT_NEW = statement(
+  'account_insert_new',
+  `insert into accounts (id, email) values ($1, $2)
+   on conflict (lower(email)) do nothing returning id`,
+);
+
+const FIND_BY_EMAIL = statement(
+  'account_find_by_email',
+  `select id, disabled_at is not null as is_disabled from accounts where lower(email) = lower($1)`,
+);
+
+/** The account of an e-mail address. */
+export interface EmailAccount {
+  accountId: string;
+  /** Made by this call, without credits. */
+  isNew: boolean;
+  isDisabled: boolean;
+}
+
+/** The account of an e-mail address, which is made if there is none. Two at once make one. */
+export async function accountOfEmail(tx: Transaction, email: string): Promise<EmailAccount> {
+  const accountId = newId('account');
+  if ((await tx.query(INSERT_NEW, [accountId, email])).length > 0) {
+    await openBalances(tx, accountId);
+    return { accountId, isNew: true, isDisabled: false };
+  }
+  const [row] = await tx.query<{ id: string; is_disabled: boolean }>(FIND_BY_EMAIL, [email]);
+  if (!row) throw new Error('the account was erased at this moment');
+  return { accountId: row.id, isNew: false, isDisabled: row.is_disabled };
+}
+
 const FIND = statement(
   'account_find',
   'select id from accounts where id = $1 or lower(email) = lower($1)',

@@ -56,3 +56,17 @@ export async function tooManyRequests(
   const message = `Too many requests. Try again in ${wait} s.`;
   return new ApiError('rate_limited', message, { retryAfterSeconds: wait });
 }
+
+const FORGET_IDLE = statement(
+  'rate_forget_idle',
+  `delete from rate_windows where ctid = any(array(
+     select ctid from rate_windows
+     where coalesce(hits[cardinality(hits)], '-infinity') < clock_now() - interval '2 days'
+     limit 10000))
+     and coalesce(hits[cardinality(hits)], '-infinity') < clock_now() - interval '2 days'`,
+);
+
+/** Deletes windows without a request for two days: no window is that long. */
+export async function forgetIdleWindows(db: Queryable): Promise<void> {
+  await db.query(FORGET_IDLE);
+}

@@ -1,6 +1,16 @@
 import { UsageError } from '../kernel/errors.ts';
-import { type Environment, namingVariables, read } from '../kernel/variables.ts';
+import {
+  type Environment,
+  namingVariables,
+  read,
+  secret,
+  webAddress,
+  wholeNumber,
+} from '../kernel/variables.ts';
+import type { MailSettings } from '../mail/mailer.ts';
 import { parseDenyList } from '../outbound/deny-list.ts';
+import type { IdentityProviderSettings } from '../sign-in/providers/configured-providers.ts';
+import type { OidcSettings } from '../sign-in/providers/oidc.ts';
 
 /** The settings of the website. */
 export interface WebsiteSettings {
@@ -8,6 +18,11 @@ export interface WebsiteSettings {
   adminEmails: ReadonlySet<string>;
   /** The proxies in front of the service, as fastify takes them; undefined: there is none. */
   trustedProxies: string | undefined;
+  /** Promotional credits of a new account. */
+  signupCredits: number;
+  /** undefined: mails are printed in the log. */
+  mail: MailSettings | undefined;
+  identityProviders: IdentityProviderSettings;
 }
 
 function listOf(env: Environment, name: string): string[] {
@@ -33,7 +48,73 @@ function trustedProxies(env: Environment): string | undefined {
   return entries.length === 0 ? undefined : entries.join(',');
 }
 
+function mail(env: Environment): MailSettings | undefined {
+  const text = read(env, 'SMTP_URL', '');
+  const from = read(env, 'MAIL_FROM', '');
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  if (!url || !/^smtps?:$/.test(url.protocol) || url.hostname === '') {
+    // The message does not have the value, because it may contain a password.
+    throw new UsageError('SMTP_URL is not valid: expected smtps://user:password@host:port');
+  }
+  if (!/^[^\s@<>]+@[^\s@<>]+$|^[^<>@\n]*<[^\s@<>]+@[^\s@<>]+>$/.test(from)) {
+    throw new UsageError(
+      'MAIL_FROM must be set with SMTP_URL: expected an address such as ' +
+        'Video <no-reply@example.com>',
+    );
+  }
+  const isTls = url.protocol === 'smtps:';
+  const user = decodeURIComponent(url.username);
+  return {
+    ...{ host: url.hostname, port: Number(url.port) || (isTls ? 465 : 587), isTls, from },
+    login: user === '' ? undefined : { user, pass: decodeURIComponent(url.password) },
+  };
+}
+
+/** An id and a secret that only work together; undefined if neither is set. */
+function client(env: Environment, name: string) {
+  const clientId = secret(env, `${name}_CLIENT_ID`);
+  const clientSecret = secret(env, `${name}_CLIENT_SECRET`);
+  if (clientId !== undefined && clientSecret !== undefined) return { clientId, clientSecret };
+  if (clientId === undefined && clientSecret === undefined) return undefined;
+  throw new UsageError(`${name}_CLIENT_ID and ${name}_CLIENT_SECRET must be set together`);
+}
+
+/** An https address, or http of this machine. */
+function safeAddress(env: Environment, name: string): string | undefined {
+  const address = webAddress(env, name);
+  if (address === undefined || address.startsWith('https:')) return address;
+  if (/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(address).hostname)) return address;
+  throw new UsageError(`${name} must be an https address, unless it is on this machine`);
+}
+
+function oidc(env: Environment): OidcSettings | undefined {
+  // As it is written: it is compared, also with the slash at its end.
+  const issuer = safeAddress(env, 'OIDC_ISSUER') && read(env, 'OIDC_ISSUER', '');
+  const known = client(env, 'OIDC');
+  if (issuer !== undefined && known) return { issuer, ...known };
+  if (issuer === undefined && !known) return undefined;
+  throw new UsageError('OIDC_ISSUER and OIDC_CLIENT_ID must be set together');
+}
+
+function identityProviders(env: Environment): IdentityProviderSettings {
+  const github = client(env, 'GITHUB');
+  const google = client(env, 'GOOGLE');
+  const url = safeAddress(env, 'GITHUB_URL') ?? 'https://github.com';
+  return {
+    github: github && { url, ...github },
+    google: google && { issuer: 'https://accounts.google.com', ...google },
+    oidc: oidc(env),
+  };
+}
+
 /** @throws UsageError, one line that names the variable, when a value is malformed */
 export function readWebsite(env: Environment): WebsiteSettings {
-  return { adminEmails: adminEmails(env), trustedProxies: trustedProxies(env) };
+  return {
+    adminEmails: adminEmails(env),
+    trustedProxies: trustedProxies(env),
+    signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
+    mail: mail(env),
+    identityProviders: identityProviders(env),
+  };
 }

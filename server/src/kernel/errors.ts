@@ -18,6 +18,8 @@ export const ERROR_STATUS = {
   output_deleted: 410,
   range_not_satisfiable: 416,
   cross_site: 403,
+  sign_in_failed: 403,
+  account_disabled: 403,
 } as const;
 
 type ErrorCode = keyof typeof ERROR_STATUS;

@@ -21,7 +21,7 @@ import { moveNow } from '../tasks/transitions.ts';
 import { listActions } from './actions.ts';
 import { archiveTasks } from './archive.ts';
 import { audit } from './audit.ts';
-import { eraseAccount } from './erase.ts';
+import { eraseAccount } from './erasure/erase.ts';
 import { reconcile } from './reconcile.ts';
 import { takeDown } from './takedown.ts';
 import { listArchived, listTasks, showTask } from './task-listing.ts';

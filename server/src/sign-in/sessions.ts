@@ -4,9 +4,12 @@ import { namedStatement, type Queryable, statement } from '../database/database.
 import { newId } from '../kernel/ids.ts';
 
 /** A session ends this long after the sign-in, whatever happens. */
-const SESSION_DAYS = 90;
+export const SESSION_DAYS = 90;
 /** A session ends when it was not used for this long. */
 const IDLE_DAYS = 14;
+
+/** How many sessions an account may have. */
+const MAX_SESSIONS = 50;
 
 /** The requests of one account in the browser, over all its sessions. */
 const REQUESTS_OF_ACCOUNT: RateLimit = { max: 240, seconds: 60 };
@@ -16,6 +19,8 @@ export interface Session {
   sessionId: string;
   accountId: string;
   email: string;
+  /** When the account was made. */
+  createdAt: Date;
 }
 
 /** How a person signed in, and from where. */
@@ -25,6 +30,8 @@ export interface SignedInFrom {
   network: string | null;
   /** Such as `Firefox on Linux`. */
   browser: string | null;
+  /** The token in the browser's cookie; undefined: it has none. */
+  replaces?: string | undefined;
 }
 
 const BEGIN = namedStatement(
@@ -36,34 +43,43 @@ const BEGIN = namedStatement(
 );
 
 /** Of a token that only its owner has, the database keeps the SHA-256. */
-function hashToken(token: string): Buffer {
+export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
 /** 32 random bytes in base64url. */
-function newToken(): string {
+export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
+// The oldest make place for new ones. What was in the browser before ends with the sign-in.
+const REPLACE = statement(
+  'session_replace',
+  `delete from sessions where token_hash = $2 or id in (
+     select id from sessions where account_id = $1
+     order by created_at desc offset ${MAX_SESSIONS - 1})`,
+);
+
 /**
- * Signs an account in.
- * @returns the token for the cookie; only its hash is stored
+ * Signs an account in, in a browser that had this token before.
+ * @returns a new token for the cookie; only its hash is stored
  */
 export async function beginSession(
   db: Queryable,
   accountId: string,
-  from: SignedInFrom,
+  { replaces, method, network, browser }: SignedInFrom,
 ): Promise<string> {
   const token = newToken();
-  const values = { id: newId('session'), hash: hashToken(token), account: accountId, ...from };
-  await db.query(BEGIN, BEGIN.values(values));
+  await db.query(REPLACE, [accountId, replaces === undefined ? null : hashToken(replaces)]);
+  const values = { method, network, browser, account: accountId, hash: hashToken(token) };
+  await db.query(BEGIN, BEGIN.values({ ...values, id: newId('session') }));
   return token;
 }
 
 const FIND = statement(
   'session_find',
   `with caller as (
-     select s.id, s.account_id, s.seen_at, a.email
+     select s.id, s.account_id, s.seen_at, a.email, a.created_at
      from sessions s join accounts a on a.id = s.account_id
      where s.token_hash = $1 and s.expires_at > clock_now() and a.disabled_at is null
        and s.seen_at > clock_now() - interval '${IDLE_DAYS} days'),
@@ -76,6 +92,7 @@ const FIND = statement(
      update sessions s set seen_at = clock_now() from caller
      where s.id = caller.id and caller.seen_at < clock_now() - interval '1 hour')
    select caller.id as "sessionId", caller.account_id as "accountId", caller.email,
+     caller.created_at as "createdAt",
      counted.key_id is not null as admitted
    from caller left join counted on true`,
 );
@@ -94,12 +111,56 @@ export async function findSession(db: Queryable, token: string): Promise<Session
   return session;
 }
 
-const END = statement('session_end', 'delete from sessions where id = $1 and account_id = $2');
+const END = statement(
+  'session_end',
+  'delete from sessions where id = $1 and account_id = $2 returning id',
+);
 
-/** Ends a session of this account; its next request is refused. */
+/**
+ * Ends a session of this account; its next request is refused.
+ * @returns false if the account has no such session
+ */
 export async function endSession(
   db: Queryable,
   { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
-): Promise<void> {
-  await db.query(END, [sessionId, accountId]);
+): Promise<boolean> {
+  return (await db.query(END, [sessionId, accountId])).length > 0;
+}
+
+const END_ALL = statement(
+  'session_end_all',
+  'delete from sessions where account_id = $1 returning id',
+);
+
+/** Ends all sessions of an account. Returns how many there were. */
+export async function endSessions(db: Queryable, accountId: string): Promise<number> {
+  return (await db.query(END_ALL, [accountId])).length;
+}
+
+/** A session as its owner and operators see it. */
+export interface SessionListing {
+  id: string;
+  created_at: Date;
+  /** At most an hour ago, if it is in use. */
+  seen_at: Date;
+  expires_at: Date;
+  method: string;
+  network: string | null;
+  browser: string | null;
+}
+
+const LIST = statement(
+  'session_list',
+  `select id, created_at, seen_at,
+     least(expires_at, seen_at + interval '${IDLE_DAYS} days') as expires_at,
+     method, network, browser
+   from sessions
+   where account_id = $1 and expires_at > clock_now()
+     and seen_at > clock_now() - interval '${IDLE_DAYS} days'
+   order by seen_at desc, id`,
+);
+
+/** The live sessions of an account, the one used last first. */
+export function listSessions(db: Queryable, accountId: string): Promise<SessionListing[]> {
+  return db.query<SessionListing>(LIST, [accountId]);
 }

@@ -2,7 +2,20 @@ import type { FastifyInstance } from 'fastify';
 import { acceptJsonOnly } from '../http/public/body.ts';
 import type { Links } from '../storage/links.ts';
 import type { Storage } from '../storage/storage.ts';
+import { type AboutDeps, getAbout } from './about.ts';
+import { postDelete } from './account/delete.ts';
 import { getMe } from './account/me.ts';
+import { deletePasskey, getPasskeys, patchPasskey } from './account/passkeys.ts';
+import { deleteSession, getSessions } from './account/sessions.ts';
+import { type CodeDeps, postCode, postCodeVerify } from './auth/code.ts';
+import {
+  type PasskeyDeps,
+  postPasskey,
+  postPasskeyOptions,
+  postPasskeys,
+  postSignInOptions,
+} from './auth/passkey.ts';
+import { getReturn, getStart, type IdentityDeps } from './auth/provider.ts';
 import { signOut } from './auth/sign-out.ts';
 import { BILLING_ROUTES } from './billing/billing-routes.ts';
 import type { BillingSiteDeps } from './billing/payment-provider.ts';
@@ -23,14 +36,35 @@ import { showTaskOfAccount } from './tasks/show-task.ts';
 import { readTaskFilters } from './tasks/task-filters.ts';
 
 /** What the routes of the website need. */
-export interface SiteDeps extends GuardDeps, BillingSiteDeps {
+export interface SiteDeps
+  extends GuardDeps,
+    AboutDeps,
+    CodeDeps,
+    PasskeyDeps,
+    IdentityDeps,
+    BillingSiteDeps {
   links: Links;
   storage: Storage;
 }
 
 /** All routes that take and send JSON. */
 const ROUTES: SiteRoute<SiteDeps>[] = [
+  getAbout,
   getMe,
+  getSessions,
+  deleteSession,
+  getPasskeys,
+  patchPasskey,
+  deletePasskey,
+  postDelete,
+  postCode,
+  postCodeVerify,
+  postSignInOptions,
+  postPasskey,
+  postPasskeyOptions,
+  postPasskeys,
+  getStart,
+  getReturn,
   signOut,
   listOwnKeys,
   createOwnKey,

@@ -51,7 +51,7 @@ const OPERATIONS = PAGES.filter((name) => name.startsWith('docs/operations/'));
 /** The providers that have variables, each with a page of its own. */
 const PROVIDERS = PROVIDER_NAMES.filter((name) => neededVariables(name).length > 0);
 const TABLES = [
-  ...['README', 'tracing', 'billing'].map((name) => `docs/operations/${name}.md`),
+  ...['README', 'tracing', 'sign-in', 'billing'].map((name) => `docs/operations/${name}.md`),
   ...PROVIDERS.map(pageOfProvider),
 ];
 

@@ -4,10 +4,11 @@ import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
 import { openTestApp, type ParsedResponse, parseResponse, type TestApp } from '../app.ts';
 import { makeCustomer } from '../customer.ts';
+import { quiet } from '../database.ts';
 import { sql } from '../task-fixtures.ts';
 
 /** The address of the website in tests: what changes something must have it as its `Origin`. */
-const ORIGIN = 'http://localhost:8080';
+export const ORIGIN = 'http://localhost:8080';
 
 /** An account that is signed in, in a browser on a page of ours. */
 export interface TestVisitor {
@@ -35,10 +36,15 @@ export async function openTestWebsite(
   settings: Partial<SiteDeps> | ((db: Database) => Promise<Partial<SiteDeps>>) = {},
 ): Promise<TestWebsite> {
   const adminEmails = new Set<string>();
+  const siteDeps = {
+    ...{ log: quiet, publicUrl: () => ORIGIN, signupCredits: 0, isMailLogged: false },
+    identityProviders: new Map(),
+    sendMail: async () => true,
+  };
   const opened = await openTestApp({
     site: (deps) => async (app) => {
       const given = typeof settings === 'function' ? await settings(deps.db) : settings;
-      return site(app, { ...deps, publicUrl: () => ORIGIN, adminEmails, ...given });
+      return site(app, { ...deps, ...siteDeps, adminEmails, ...given });
     },
   });
   const { db } = opened.database;

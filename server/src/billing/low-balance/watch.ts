@@ -1,12 +1,10 @@
 import { type Database, statement } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { paidBalances } from '../../ledger/payments.ts';
+import type { SendMail } from '../../mail/mailer.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
 import { orderReload } from './reload.ts';
-
-/** Sends a mail; rejects if it could not be handed over. */
-type SendMail = (mail: { to: string; subject: string; text: string }) => Promise<void>;
 
 /** Without `billing`, nothing can be bought: only mails are sent. */
 export interface WatchDeps {
@@ -115,12 +113,7 @@ async function mailOnce(
   mail: { subject: string; text: string },
 ): Promise<void> {
   if ((await db.query(claim, [accountId])).length === 0) return;
-  try {
-    await sendMail({ to: email, ...mail });
-  } catch (error) {
-    await db.query(release, [accountId]);
-    throw error;
-  }
+  if (!(await sendMail({ to: email, ...mail }))) await db.query(release, [accountId]);
 }
 
 function lowBalanceMail({ publicUrl }: WatchDeps, available: number) {

@@ -7,7 +7,9 @@ import {
 import type { Transaction } from '../../database/database.ts';
 import { listAccounts, showAccount } from '../../operator/account-listing.ts';
 import { performAction, recordAction } from '../../operator/actions.ts';
-import { eraseAccount } from '../../operator/erase.ts';
+import { eraseAccount } from '../../operator/erasure/erase.ts';
+import { withdrawDeletion } from '../../sign-in/deletion.ts';
+import { endSessions, listSessions } from '../../sign-in/sessions.ts';
 import type { Command } from '../command.ts';
 
 export const ACCOUNT_COMMANDS: readonly Command[] = [
@@ -23,13 +25,14 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'accounts disable ACCOUNT',
-    summary: 'Respond 401 to all keys of an account from now on; its tasks continue',
+    summary: 'Respond 401 to all keys and sessions of an account from now on; its tasks continue',
     options: [],
     reason: 'optional',
     run: async (db, { words: [account = ''], action }) => {
       const target = await findAccount(db, account);
       return performAction(db, action, { target }, async (tx) => {
         const changed = await disableAccount(tx, target);
+        await endSessions(tx, target);
         return { account_id: target, disabled: true, changed };
       });
     },
@@ -43,7 +46,29 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       const target = await findAccount(db, account);
       return performAction(db, action, { target }, async (tx) => {
         const changed = await enableAccount(tx, target);
+        await withdrawDeletion(tx, target);
         return { account_id: target, disabled: false, changed };
+      });
+    },
+  },
+  {
+    usage: 'accounts sessions ACCOUNT',
+    summary: 'List where an account is signed in on the website',
+    options: [],
+    run: async (db, { words: [account = ''] }) => ({
+      sessions: await listSessions(db, await findAccount(db, account)),
+    }),
+  },
+  {
+    usage: 'accounts sign-out ACCOUNT --reason TEXT',
+    summary: 'End all sessions of an account on the website; it can sign in again',
+    options: [],
+    reason: 'required',
+    run: async (db, { words: [account = ''], action }) => {
+      const target = await findAccount(db, account);
+      return performAction(db, action, { target }, async (tx) => {
+        const sessions = await endSessions(tx, target);
+        return { account_id: target, ended_sessions: sessions, changed: sessions > 0 };
       });
     },
   },

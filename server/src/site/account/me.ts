@@ -7,6 +7,8 @@ export interface Me {
   account_id: string;
   email: string;
   is_operator: boolean;
+  /** ISO 8601. */
+  created_at: string;
   credits: {
     /** Available, of each kind. */
     paid: number;
@@ -22,7 +24,7 @@ export const getMe = siteRoute({
   method: 'GET',
   url: '/console/api/me',
   handle: async ({ db }: { db: Database }, { request }): Promise<Me> => {
-    const { accountId, email, isOperator } = sessionOf(request);
+    const { accountId, email, isOperator, createdAt } = sessionOf(request);
     const { paid, promotional } = await readOverview(db, accountId);
     const credits = {
       paid: paid.available,
@@ -30,6 +32,7 @@ export const getMe = siteRoute({
       reserved: paid.reserved + promotional.reserved,
       owed: paid.debt + promotional.debt,
     };
-    return { account_id: accountId, email, is_operator: isOperator, credits };
+    const created_at = createdAt.toISOString();
+    return { account_id: accountId, email, is_operator: isOperator, created_at, credits };
   },
 });

@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { makeHeldTask, openTaskFixture, sql, type TaskFixture } from '../../test/task-fixtures.ts';
-import { createAccount, disableAccount, enableAccount } from '../accounts/accounts.ts';
-import { balances } from '../ledger/ledger.ts';
-import { listActions } from './actions.ts';
+import {
+  makeHeldTask,
+  openTaskFixture,
+  sql,
+  type TaskFixture,
+} from '../../../test/task-fixtures.ts';
+import { createAccount, disableAccount, enableAccount } from '../../accounts/accounts.ts';
+import { balances } from '../../ledger/ledger.ts';
+import { listActions } from '../actions.ts';
+import { reconcile } from '../reconcile.ts';
 import { eraseAccount } from './erase.ts';
-import { reconcile } from './reconcile.ts';
 
 let fixture: TaskFixture;
 
@@ -65,6 +70,25 @@ async function makeFailedTask() {
       [attempt.id, SECRET],
     ],
     [
+      `insert into sign_in_codes (email, code_hash, expires_at)
+        values ($1 || '@example.com', 'x', clock_now())`,
+      [SECRET],
+    ],
+    [
+      `insert into identities (issuer, subject, account_id) values ('oidc', $2, $1)`,
+      [held.account_id, SECRET],
+    ],
+    [
+      `insert into passkeys (id, account_id, public_key, counter, name)
+       values ($1, $1, 'x', 0, $2)`,
+      [held.account_id, SECRET],
+    ],
+    [
+      `insert into sessions (id, token_hash, account_id, expires_at, method, browser)
+       values ($1, sha256($1::text::bytea), $1, clock_now(), 'code', $2)`,
+      [held.account_id, SECRET],
+    ],
+    [
       `insert into objects (id, task_id, role, state, media_type)
        values ('obj_' || $1, $1, 'output', 'ready', 'video/mp4')`,
       [held.id],
@@ -85,7 +109,7 @@ test('nothing of an erased account’s texts is left; its books are', async () =
   const task = await makeFailedTask();
   await disable(task.account_id);
   const books = await balances(fixture.db, task.account_id);
-  assert.equal(new Set(await rowsWith(SECRET)).size, 7);
+  assert.equal(new Set(await rowsWith(SECRET)).size, 11);
   const runs = await Promise.all([erase(task.account_id), erase(task.account_id)]);
   assert.deepEqual(runs.map(({ changed }) => changed).sort(), [false, true]);
   assert.deepEqual(await rowsWith(SECRET), []);

@@ -1,7 +1,8 @@
-import { CLOSE_BILLING } from '../billing/low-balance/settings.ts';
-import { type Database, statement, type Transaction } from '../database/database.ts';
-import { UsageError } from '../kernel/errors.ts';
-import { type Action, performAction } from './actions.ts';
+import { CLOSE_BILLING } from '../../billing/low-balance/settings.ts';
+import { type Database, statement, type Transaction } from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { forgetSignIn } from '../../sign-in/deletion.ts';
+import { type Action, performAction } from '../actions.ts';
 
 const STATE = statement(
   'erase_state',
@@ -126,11 +127,11 @@ const ERASE_ACCOUNT = [
 ];
 
 /**
- * Removes the personal data of a disabled account for good: its e-mail address, the names and last
- * addresses of its keys, the prompts and URLs of its tasks, and its files. Its credits, transfers
- * and the ids, prices and times of its tasks stay. Archived tasks are erased after the others, so
- * that a task that is archived meanwhile is not left out. An interrupted run is continued by the
- * next one.
+ * Removes the personal data of a disabled account for good: its e-mail address, the ways to sign
+ * in, the names and last addresses of its keys, the prompts and URLs of its tasks, and its files.
+ * Its credits, transfers and the ids, prices and times of its tasks stay. Archived tasks are erased
+ * after the others, so that a task that is archived meanwhile is not left out. An interrupted run
+ * is continued by the next one.
  * @returns changed: false when it was erased before
  * @throws UsageError when the account is not disabled for a minute, or has live tasks
  */
@@ -145,7 +146,10 @@ export async function eraseAccount(db: Database, action: Action, accountId: stri
   tasks += await eraseArchived(db, accountId);
   return performAction(db, action, { target: accountId }, async (tx) => {
     const { is_erased: wasErased } = await requireIdle(tx, accountId);
-    if (!wasErased) for (const erase of ERASE_ACCOUNT) await tx.query(erase, [accountId]);
+    if (!wasErased) {
+      await forgetSignIn(tx, accountId); // it finds the code by the address
+      for (const erase of ERASE_ACCOUNT) await tx.query(erase, [accountId]);
+    }
     // Another run may have ended first; then the record of the erasure is that run's.
     const changed = !wasErased || (before.is_erased && tasks > 0);
     return { account_id: accountId, erased_tasks: tasks, changed };

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { type SimulatedMail, startSimulatedMail } from '../../../simulators/mail/mail.ts';
+import { recordingLog } from '../../test/recording-log.ts';
+import { type Mailer, openMailer } from './mailer.ts';
+
+const MAIL = { to: 'eve@example.org', subject: 'Hello', text: 'One line.\n\nAnother: 5 €.' };
+
+let server: SimulatedMail;
+let mailer: Mailer;
+let lines: string[];
+
+before(async () => {
+  server = await startSimulatedMail();
+});
+after(() => server.close());
+beforeEach((context) => {
+  server.behave('take');
+  const recording = recordingLog();
+  lines = recording.lines;
+  const { port } = new URL(server.url);
+  mailer = openMailer({
+    settings: {
+      ...{ host: '127.0.0.1', port: Number(port), isTls: false, login: undefined },
+      from: 'Framewright <no-reply@example.org>',
+    },
+    log: recording.log,
+    pausesMs: [0, 1],
+    timeoutMs: 200,
+  });
+  if ('after' in context) context.after(() => mailer.close());
+});
+
+test('a mail reaches the server as it was written', async () => {
+  assert.equal(await mailer.sendMail(MAIL), true);
+  const { from, to, subject, text } = await server.mailTo(MAIL.to);
+  assert.equal(from, 'no-reply@example.org');
+  assert.deepEqual(to, [MAIL.to]);
+  assert.equal(subject, MAIL.subject);
+  assert.equal(text.trim(), MAIL.text);
+  assert.deepEqual(lines, []);
+});
+
+test('an address with a comma is one address', async () => {
+  const before = server.mails.length;
+  await mailer.sendMail({ ...MAIL, to: 'eve@example.org,mallory@example.org' });
+  const others = server.mails.slice(before).flatMap(({ to }) => to);
+  assert.ok(!others.includes('mallory@example.org'), others.join(' '));
+});
+
+test('a busy server is asked again, one that refuses is not', async () => {
+  for (const [behaviour, expected] of [
+    ['busy', 2],
+    ['refuse', 1],
+  ] as const) {
+    const before = server.tries();
+    server.behave(behaviour);
+    assert.equal(await mailer.sendMail(MAIL), false);
+    assert.equal(server.tries() - before, expected, behaviour);
+  }
+});
+
+test('a server that never responds, and none at all, end in false', async () => {
+  server.behave('hang');
+  assert.equal(await mailer.sendMail(MAIL), false);
+  const { log } = recordingLog();
+  const settings = { host: '127.0.0.1', port: 1, isTls: false, login: undefined, from: 'a@b' };
+  const unreachable = openMailer({ settings, log, pausesMs: [0], timeoutMs: 200 });
+  assert.equal(await unreachable.sendMail(MAIL), false);
+  await unreachable.close();
+});
+
+test('without a server mails are printed, and the start says so', async () => {
+  const recording = recordingLog();
+  const printing = openMailer({ settings: undefined, log: recording.log });
+  assert.match(recording.lines.join(''), /SMTP_URL is not set/);
+  assert.equal(printing.isLogged, true);
+  assert.equal(await printing.sendMail(MAIL), true);
+  assert.match(recording.lines.join(''), /Another: 5 €/);
+  await printing.close();
+});

@@ -1,0 +1,134 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../kernel/log.ts';
+
+/** A mail of plain text. */
+interface Mail {
+  /** One address, without a name. */
+  to: string;
+  subject: string;
+  text: string;
+}
+
+/** The SMTP server that takes our mail. */
+export interface MailSettings {
+  host: string;
+  port: number;
+  /** TLS from the first byte. Otherwise STARTTLS is used if the server offers it. */
+  isTls: boolean;
+  login: { user: string; pass: string } | undefined;
+  /** `Name <address>`, or an address. */
+  from: string;
+}
+
+/**
+ * Sends a mail. It never throws and ends within two minutes.
+ * @returns whether the server has taken it; if not, the failure is in the log
+ */
+export type SendMail = (mail: Mail) => Promise<boolean>;
+
+export interface Mailer {
+  sendMail: SendMail;
+  /** Whether mails are printed in the log instead, since no server is configured. */
+  isLogged: boolean;
+  /** Waits for the mails that are being sent. */
+  close(): Promise<void>;
+}
+
+/** How long to wait for the connection, for the greeting, and for each response. */
+const TIMEOUT_MS = 10_000;
+const CONNECTIONS = 4;
+/** How many mails may wait in a process. */
+const MAX_WAITING = 1000;
+const PAUSES_MS = [0, 2_000, 10_000];
+
+/** @param settings undefined: mails are printed in the log, and a warning now */
+export function openMailer({
+  settings,
+  log,
+  pausesMs = PAUSES_MS,
+  timeoutMs = TIMEOUT_MS,
+}: {
+  settings: MailSettings | undefined;
+  log: Log;
+  /** The pause before each try. */
+  pausesMs?: readonly number[];
+  timeoutMs?: number;
+}): Mailer {
+  if (!settings) return logMailer(log);
+  const { send, close } = smtpTransport(settings, timeoutMs);
+  const sending = new Set<Promise<boolean>>();
+  return {
+    isLogged: false,
+    sendMail: (mail) => {
+      if (sending.size >= MAX_WAITING) {
+        log.error({ waiting: sending.size }, 'a mail was dropped: too many wait for the server');
+        return Promise.resolve(false);
+      }
+      const sent = sendWithRetries(() => send(mail), { log, pausesMs });
+      sending.add(sent);
+      return sent.finally(() => sending.delete(sent));
+    },
+    async close() {
+      await Promise.all(sending);
+      await close();
+    },
+  };
+}
+
+/** For a trial without a mail server: whoever reads the log can sign in as anybody. */
+function logMailer(log: Log): Mailer {
+  log.warn('SMTP_URL is not set: mails are printed in this log, also the codes to sign in with');
+  return {
+    isLogged: true,
+    sendMail: async ({ to, subject, text }) => {
+      log.warn({ to, subject }, `a mail that is not sent, since SMTP_URL is not set:\n${text}`);
+      return true;
+    },
+    close: async () => {},
+  };
+}
+
+async function sendWithRetries(
+  send: () => Promise<unknown>,
+  { log, pausesMs }: { log: Log; pausesMs: readonly number[] },
+): Promise<boolean> {
+  for (const [i, pauseMs] of pausesMs.entries()) {
+    if (pauseMs > 0) await delay(pauseMs);
+    try {
+      await send();
+      return true;
+    } catch (error) {
+      const { message, responseCode = 0 } = error as Error & { responseCode?: number };
+      const isLast = i === pausesMs.length - 1 || responseCode >= 500; // 5xx: refused for good
+      const line = { err: message, again: !isLast };
+      log.warn(line, isLast ? 'a mail could not be sent' : 'a mail could not be sent yet');
+      if (isLast) return false;
+    }
+  }
+  return false;
+}
+
+/** nodemailer is imported when the first mail is sent. */
+function smtpTransport(settings: MailSettings, timeoutMs: number) {
+  const { host, port, isTls, login, from } = settings;
+  const open = async () => {
+    const { createTransport } = await import('nodemailer');
+    return createTransport({
+      ...{ host, port, secure: isTls, pool: true, maxConnections: CONNECTIONS },
+      ...{ connectionTimeout: timeoutMs, greetingTimeout: timeoutMs },
+      ...{ socketTimeout: timeoutMs, dnsTimeout: timeoutMs },
+      ...(login && { auth: login }),
+    });
+  };
+  let opened: ReturnType<typeof open> | undefined;
+  return {
+    async send({ to, subject, text }: Mail): Promise<void> {
+      opened ??= open();
+      const signal = AbortSignal.timeout(3 * timeoutMs);
+      // As an object, the address is never read as a list of addresses.
+      const mail = { from, to: { name: '', address: to }, subject, text, signal };
+      await (await opened).sendMail(mail);
+    },
+    close: async () => (await opened)?.close(),
+  };
+}

@@ -1,0 +1,10 @@
+/**
+ * An e-mail address as it is stored and compared: trimmed, in lower case. Only ASCII: other
+ * letters have several lower cases, so two people could claim one address.
+ * @returns undefined if the text is not an e-mail address
+ */
+export function normalEmail(text: string): string | undefined {
+  const email = text.trim();
+  const isAddress = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z\d](?:[a-z\d.-]*[a-z\d])?$/i.test(email);
+  return isAddress && email.length <= 254 ? email.toLowerCase() : undefined;
+}

@@ -1,0 +1,107 @@
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server';
+import {
+  type Database,
+  isDatabaseUnavailable,
+  namedStatement,
+  type Queryable,
+  statement,
+  violatedConstraint,
+} from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { storeChallenge, takeChallenge } from './challenges.ts';
+import { MAX_PASSKEYS, passkeyHost } from './passkeys.ts';
+
+/** EdDSA, ES256 and RS256: what authenticators have. The default list probes for newer ones. */
+const ALGORITHMS = [-8, -7, -257];
+
+const OF_ACCOUNT = statement(
+  'passkey_of_account',
+  'select id, transports from passkeys where account_id = $1',
+);
+
+/**
+ * What a browser needs to make a passkey.
+ * @throws ApiError `invalid_request` if this address has no passkeys, or the account has too many
+ */
+export async function passkeyOptions(
+  { db, publicUrl }: { db: Queryable; publicUrl: string },
+  { accountId, email }: { accountId: string; email: string },
+): Promise<PublicKeyCredentialCreationOptionsJSON> {
+  const rpID = requireHost(publicUrl);
+  const own = await db.query<{ id: string; transports: string[] }>(OF_ACCOUNT, [accountId]);
+  if (own.length >= MAX_PASSKEYS) throw refused(`An account has at most ${MAX_PASSKEYS} passkeys.`);
+  const { generateRegistrationOptions } = await import('@simplewebauthn/server');
+  const options = await generateRegistrationOptions({
+    ...{ rpName: 'Framewright', rpID, userName: email, userID: Buffer.from(accountId) },
+    attestationType: 'none',
+    supportedAlgorithmIDs: ALGORITHMS,
+    excludeCredentials: own,
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  });
+  await storeChallenge(db, options.challenge, accountId);
+  return options;
+}
+
+const INSERT = namedStatement(
+  'passkey_insert',
+  ['id', 'accountId', 'publicKey', 'counter', 'transports', 'name'],
+  `insert into passkeys (id, account_id, public_key, counter, transports, name)
+   values (:id, :accountId, :publicKey, :counter, :transports, :name)`,
+);
+
+/**
+ * Adds the passkey that a browser has made with {@link passkeyOptions}.
+ * @throws ApiError `invalid_request` if it does not fit them, or is known already
+ */
+export async function addPasskey(
+  { db, publicUrl }: { db: Database; publicUrl: string },
+  { accountId, name, response }: { accountId: string; name: string; response: object },
+): Promise<{ id: string }> {
+  const verified = await verifyNew({ db, publicUrl }, accountId, response);
+  const { id, publicKey, counter, transports } = verified.credential;
+  const values = { id, accountId, publicKey: Buffer.from(publicKey), counter, name };
+  try {
+    await db.query(INSERT, INSERT.values({ ...values, transports: transports ?? [] }));
+  } catch (error) {
+    if (violatedConstraint(error) !== 'passkeys_pkey') throw error;
+    throw refused('This passkey is known already.');
+  }
+  return { id };
+}
+
+async function verifyNew(
+  { db, publicUrl }: { db: Database; publicUrl: string },
+  accountId: string,
+  response: object,
+) {
+  const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
+  try {
+    const { verified, registrationInfo } = await verifyRegistrationResponse({
+      response: response as RegistrationResponseJSON, // it checks what it is given
+      expectedChallenge: (challenge) => takeChallenge(db, challenge, accountId),
+      expectedOrigin: new URL(publicUrl).origin,
+      expectedRPID: requireHost(publicUrl),
+      requireUserVerification: true,
+      supportedAlgorithmIDs: ALGORITHMS,
+    });
+    if (verified) return registrationInfo;
+  } catch (cause) {
+    if (isDatabaseUnavailable(cause)) throw cause;
+    throw refused('The passkey could not be checked. Add it again.', cause);
+  }
+  throw refused('The passkey could not be checked. Add it again.');
+}
+
+function requireHost(publicUrl: string): string {
+  const host = passkeyHost(publicUrl);
+  if (host === undefined) throw refused('Passkeys need an address with a host name.');
+  return host;
+}
+
+function refused(message: string, cause?: unknown): ApiError {
+  const details = { field: 'response', reason: 'passkey' };
+  return new ApiError('invalid_request', message, { details, cause });
+}

@@ -1,0 +1,17 @@
+import { forgetIdleWindows } from '../accounts/rate-window.ts';
+import { type Database, statement } from '../database/database.ts';
+
+const EXPIRED = ['sessions', 'sign_in_codes', 'passkey_challenges', 'sign_in_starts'].map((table) =>
+  statement(
+    `expired_${table}`,
+    `delete from ${table} where ctid = any(array(
+       select ctid from ${table} where expires_at < clock_now() limit 1000))
+       and expires_at < clock_now()`,
+  ),
+);
+
+/** Deletes what has expired: sessions, codes, challenges, starts and idle rate windows. */
+export async function deleteExpired(db: Database): Promise<void> {
+  for (const expired of EXPIRED) await db.query(expired);
+  await forgetIdleWindows(db);
+}

@@ -1,0 +1,44 @@
+import { passkeyHost } from '../sign-in/passkeys/passkeys.ts';
+import type { IdentityProvider, ProviderName } from '../sign-in/providers/identity-provider.ts';
+import { siteRoute } from './route.ts';
+
+/** What everybody may know of this installation. */
+export interface About {
+  name: string;
+  api_url: string;
+  /** The ways to sign in, beside a mailed code. */
+  sign_in: { passkeys: boolean; github: boolean; google: boolean; oidc: boolean };
+  /** Promotional credits of a new account. */
+  signup_credits: number;
+  /** Whether codes are printed in the service's log instead of being mailed. */
+  mail_is_logged: boolean;
+}
+
+export interface AboutDeps {
+  publicUrl(): string;
+  identityProviders: ReadonlyMap<ProviderName, IdentityProvider>;
+  signupCredits: number;
+  isMailLogged: boolean;
+}
+
+export const getAbout = siteRoute({
+  method: 'GET',
+  url: '/console/api/site',
+  access: 'public',
+  handle: async (deps: AboutDeps): Promise<About> => {
+    const publicUrl = deps.publicUrl();
+    const { identityProviders } = deps;
+    return {
+      name: 'Framewright',
+      api_url: `${publicUrl}/api/v1`,
+      sign_in: {
+        passkeys: passkeyHost(publicUrl) !== undefined,
+        github: identityProviders.has('github'),
+        google: identityProviders.has('google'),
+        oidc: identityProviders.has('oidc'),
+      },
+      signup_credits: deps.signupCredits,
+      mail_is_logged: deps.isMailLogged,
+    };
+  },
+});

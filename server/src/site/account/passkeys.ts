@@ -1,0 +1,46 @@
+import { Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { listPasskeys, removePasskey, renamePasskey } from '../../sign-in/passkeys/passkeys.ts';
+import { NameSchema } from '../auth/passkey.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+
+const ParamsSchema = Type.Object({
+  id: Type.String({ maxLength: 1400, pattern: '^[\\w-]+$' }),
+});
+
+export const getPasskeys = siteRoute({
+  method: 'GET',
+  url: '/console/api/passkeys',
+  handle: async ({ db }: { db: Database }, { request }) => ({
+    items: await listPasskeys(db, sessionOf(request).accountId),
+    next: null,
+  }),
+});
+
+export const patchPasskey = siteRoute({
+  method: 'PATCH',
+  url: '/console/api/passkeys/:id',
+  params: ParamsSchema,
+  body: Type.Object({ name: NameSchema }),
+  handle: async ({ db }: { db: Database }, { params, body, request }) => {
+    const { accountId } = sessionOf(request);
+    if (await renamePasskey(db, { ...params, ...body, accountId })) return {};
+    throw noSuchPasskey();
+  },
+});
+
+export const deletePasskey = siteRoute({
+  method: 'DELETE',
+  url: '/console/api/passkeys/:id',
+  params: ParamsSchema,
+  handle: async ({ db }: { db: Database }, { params, request }) => {
+    const { accountId } = sessionOf(request);
+    if (await removePasskey(db, { ...params, accountId })) return {};
+    throw noSuchPasskey();
+  },
+});
+
+function noSuchPasskey(): ApiError {
+  return new ApiError('not_found', 'This account has no such passkey.');
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../../../test/envelope.ts';
+import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { beginSession } from '../../sign-in/sessions.ts';
+
+const SESSIONS = '/console/api/sessions';
+
+let website: TestWebsite;
+
+before(async () => {
+  website = await openTestWebsite();
+});
+after(() => website.close());
+
+test('an account sees where it is signed in, and no token', async () => {
+  const visitor = await website.signIn();
+  const from = { method: 'passkey', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
+  await beginSession(website.database.db, visitor.accountId, from);
+  const { body } = await visitor.get(SESSIONS);
+  assert.equal(body.items.length, 2);
+  const [other, current] = body.items.toSorted(
+    (a: { is_current: boolean }, b: { is_current: boolean }) =>
+      Number(a.is_current) - Number(b.is_current),
+  );
+  assert.equal(current.is_current, true);
+  assert.partialDeepStrictEqual(other, { ...from, is_current: false });
+  assert.ok(Date.parse(other.created_at) <= Date.parse(other.seen_at));
+  assert.deepEqual(Object.keys(other).sort(), [
+    ...['browser', 'created_at', 'expires_at', 'id', 'is_current', 'method', 'network', 'seen_at'],
+  ]);
+});
+
+test('a session that is ended elsewhere is refused at its next request', async () => {
+  const visitor = await website.signIn();
+  const from = { method: 'code', network: null, browser: null };
+  const token = await beginSession(website.database.db, visitor.accountId, from);
+  const { body } = await visitor.get(SESSIONS);
+  const other = body.items.find((item: { is_current: boolean }) => !item.is_current);
+  assert.equal((await visitor.delete(`${SESSIONS}/${other.id}`)).status, 200);
+  const headers = { cookie: `framewright=${token}` };
+  assertError(await website.stranger.send({ url: SESSIONS, headers }), 'unauthorized');
+  assertError(await visitor.delete(`${SESSIONS}/${other.id}`), 'not_found');
+  assert.equal((await visitor.get(SESSIONS)).body.items.length, 1);
+});
+
+test('nobody ends a session of another account', async () => {
+  const [visitor, other] = [await website.signIn(), await website.signIn()];
+  const [{ id }] = (await visitor.get(SESSIONS)).body.items;
+  assertError(await other.delete(`${SESSIONS}/${id}`), 'not_found');
+  assert.equal((await visitor.get(SESSIONS)).status, 200);
+});
+
+test('a session is marked as used at most once an hour', async () => {
+  const visitor = await website.signIn();
+  const seenAt = async () => (await visitor.get(SESSIONS)).body.items[0].seen_at;
+  const first = await seenAt();
+  await website.database.setClock(3000);
+  assert.equal(await seenAt(), first);
+  await website.database.setClock(3700);
+  await seenAt();
+  assert.notEqual(await seenAt(), first);
+  await website.database.setClock(0);
+});
+
+test('of more than fifty sessions the oldest end', async () => {
+  const visitor = await website.signIn();
+  const from = { method: 'code', network: null, browser: null };
+  for (let i = 0; i < 50; i += 1) {
+    await beginSession(website.database.db, visitor.accountId, from);
+  }
+  assertError(await visitor.get(SESSIONS), 'unauthorized');
+});
+
+test('the requests of one account are limited, over all its sessions', async () => {
+  const visitor = await website.signIn();
+  const sent = await Promise.all(Array.from({ length: 245 }, () => visitor.get(SESSIONS)));
+  assert.equal(sent.filter(({ status }) => status === 200).length, 240);
+  for (const refused of sent.filter(({ status }) => status !== 200)) {
+    assertError(refused, 'rate_limited');
+  }
+});

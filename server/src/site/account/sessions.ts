@@ -1,0 +1,28 @@
+import { Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { endSession, listSessions } from '../../sign-in/sessions.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+
+export const getSessions = siteRoute({
+  method: 'GET',
+  url: '/console/api/sessions',
+  handle: async ({ db }: { db: Database }, { request }) => {
+    const { accountId, sessionId } = sessionOf(request);
+    const sessions = await listSessions(db, accountId);
+    const items = sessions.map((session) => ({ ...session, is_current: session.id === sessionId }));
+    return { items, next: null };
+  },
+});
+
+/** Ends a session: the next request from there is refused. */
+export const deleteSession = siteRoute({
+  method: 'DELETE',
+  url: '/console/api/sessions/:id',
+  params: Type.Object({ id: Type.String({ maxLength: 60, pattern: '^\\w+$' }) }),
+  handle: async ({ db }: { db: Database }, { params, request }) => {
+    const { accountId } = sessionOf(request);
+    if (await endSession(db, { accountId, sessionId: params.id })) return {};
+    throw new ApiError('not_found', 'This session has ended already.');
+  },
+});

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import type { ParsedResponse } from '../../../test/app.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { ORIGIN, openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+
+interface Sent {
+  to: string;
+  subject: string;
+  text: string;
+}
+
+let website: TestWebsite;
+let outbox: Sent[] = [];
+let people = 0;
+
+before(async () => {
+  website = await openTestWebsite({
+    signupCredits: 500,
+    sendMail: async (mail) => {
+      outbox.push(mail);
+      return true;
+    },
+  });
+});
+after(() => website.close());
+afterEach(() => {
+  outbox = [];
+});
+
+/** Each test has people and an address of its own, since requests are counted. */
+function person(): { email: string; remoteAddress: string } {
+  people += 1;
+  return { email: `person${people}@example.org`, remoteAddress: `198.51.100.${people}` };
+}
+
+type Person = ReturnType<typeof person>;
+
+function post(url: string, body: object, { remoteAddress }: Person, headers = {}) {
+  return website.stranger.send({
+    ...{ method: 'POST', url, payload: JSON.stringify(body), remoteAddress },
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+}
+
+async function codeFor(who: Person): Promise<string> {
+  const { status } = await post('/auth/code', { email: who.email }, who);
+  assert.equal(status, 200);
+  const mail = outbox.findLast(({ to }) => to === who.email);
+  return /^\d{8}/.exec(mail?.text ?? '')?.[0] ?? '';
+}
+
+function verify(who: Person, code: string, headers = {}): Promise<ParsedResponse> {
+  return post('/auth/code/verify', { email: who.email, code }, who, headers);
+}
+
+function cookieOf({ headers }: ParsedResponse): string {
+  return String(headers['set-cookie']).split(';')[0] ?? '';
+}
+
+async function me(cookie: string): Promise<ParsedResponse> {
+  return website.stranger.send({ url: '/console/api/me', headers: { cookie } });
+}
+
+function otherThan(code: string, i = 1): string {
+  return String((Number(code) + i) % 1e8).padStart(8, '0');
+}
+
+test('a mailed code signs in, and the first sign-in makes the account', async () => {
+  const who = person();
+  const code = await codeFor(who);
+  assert.match(outbox[0]?.text ?? '', new RegExp(`^${code}\\n[^]*${ORIGIN}`));
+  const response = await verify(who, code);
+  assert.equal(response.status, 200, JSON.stringify(response.body));
+  assert.match(
+    String(response.headers['set-cookie']),
+    /^framewright=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=7776000$/,
+  );
+  const { body } = await me(cookieOf(response));
+  assert.equal(body.email, who.email);
+  assert.deepEqual(body.credits, { paid: 0, promotional: 500, reserved: 0, owed: 0 });
+  const again = await verify(
+    who,
+    await codeFor({ ...who, email: who.email.toUpperCase() }).then(
+      () => /^\d{8}/.exec(outbox.at(-1)?.text ?? '')?.[0] ?? '',
+    ),
+  );
+  const second = await me(cookieOf(again));
+  assert.equal(second.body.account_id, body.account_id);
+  assert.equal(second.body.credits.promotional, 500);
+});
+
+test('over https the cookie is bound to the host', async () => {
+  const publicUrl = 'https://video.example.com';
+  let mailed = '';
+  const secure = await openTestWebsite({
+    publicUrl: () => publicUrl,
+    sendMail: async ({ text }) => {
+      mailed = text.slice(0, 8);
+      return true;
+    },
+  });
+  const send = (url: string, body: object) =>
+    secure.stranger.send({
+      ...{ method: 'POST', url, payload: JSON.stringify(body) },
+      headers: { 'content-type': 'application/json', origin: publicUrl },
+    });
+  await send('/auth/code', { email: 'eve@example.org' });
+  const { headers } = await send('/auth/code/verify', { email: 'eve@example.org', code: mailed });
+  const cookie = String(headers['set-cookie']);
+  assert.match(cookie, /^__Host-framewright=[\w-]{43}; Path=\/; HttpOnly; .*; Secure$/);
+  const plain = cookie.replace('__Host-', '').split(';')[0] ?? '';
+  assertError(
+    await secure.stranger.send({ url: '/console/api/me', headers: { cookie: plain } }),
+    'unauthorized',
+  );
+  await secure.close();
+});
+
+test('a code works once, in time, for its own address only', async () => {
+  const who = person();
+  const code = await codeFor(who);
+  assertError(await verify({ ...who, email: person().email }, code), 'sign_in_failed');
+  assert.equal((await verify(who, code)).status, 200);
+  assertError(await verify(who, code), 'sign_in_failed');
+  const late = await codeFor(who);
+  await website.database.setClock(601);
+  assertError(await verify(who, late), 'sign_in_failed');
+  await website.database.setClock(0);
+});
+
+test('a new code replaces the old one', async () => {
+  const who = person();
+  const old = await codeFor(who);
+  const newer = await codeFor(who);
+  assertError(await verify(who, old), 'sign_in_failed');
+  assert.equal((await verify(who, newer)).status, 200);
+});
+
+test('known and unknown addresses get the same responses', async () => {
+  const known = person();
+  await verify(known, await codeFor(known));
+  const unknown = person();
+  const seen = [];
+  for (const who of [known, unknown]) {
+    const asked = await post('/auth/code', { email: who.email }, who);
+    const tried = await verify(who, otherThan(/^\d{8}/.exec(outbox.at(-1)?.text ?? '')?.[0] ?? ''));
+    seen.push(
+      [asked, tried].map(({ status, body, headers }) => [status, body, Object.keys(headers)]),
+    );
+  }
+  assert.deepEqual(seen[0], seen[1]);
+  assert.equal(outbox.filter(({ to }) => to === unknown.email).length, 1);
+});
+
+test('of fifty guesses at once five are counted, and the code is dead afterwards', async () => {
+  const who = person();
+  const code = await codeFor(who);
+  const guesses = await Promise.all(
+    Array.from({ length: 50 }, (_, i) =>
+      verify({ ...who, remoteAddress: `203.0.113.${i + 1}` }, otherThan(code, i + 1)),
+    ),
+  );
+  for (const guess of guesses) assertError(guess, 'sign_in_failed');
+  const [row] = await sql<{ tries: number }>(
+    website.database.db,
+    'select tries from sign_in_codes where email = $1',
+    [who.email],
+  );
+  assert.equal(row?.tries, 5);
+  assertError(await verify(who, code), 'sign_in_failed');
+});
+
+test('after four wrong guesses only one more is compared, also of several at once', async () => {
+  const who = person();
+  const code = await codeFor(who);
+  for (let i = 1; i <= 4; i += 1)
+    assertError(await verify(who, otherThan(code, i)), 'sign_in_failed');
+  const last = await Promise.all(
+    Array.from({ length: 8 }, (_, i) =>
+      verify({ ...who, remoteAddress: `203.0.113.${100 + i}` }, code),
+    ),
+  );
+  assert.equal(last.filter(({ status }) => status === 200).length, 1);
+});
+
+test('a code that is sent several times at once signs in once, with one account', async () => {
+  const who = person();
+  const code = await codeFor(who);
+  const sent = await Promise.all([1, 2, 3, 4].map(() => verify(who, code)));
+  assert.equal(sent.filter(({ status }) => status === 200).length, 1);
+  const rows = await sql(
+    website.database.db,
+    `select count(*)::int as accounts from accounts where email = $1`,
+    [who.email],
+  );
+  assert.deepEqual(rows, [{ accounts: 1 }]);
+});
+
+test('a disabled account gets no session, and is told only after the right code', async () => {
+  const who = person();
+  await verify(who, await codeFor(who));
+  await sql(website.database.db, 'update accounts set disabled_at = clock_now() where email = $1', [
+    who.email,
+  ]);
+  const code = await codeFor(who);
+  assertError(await verify(who, otherThan(code)), 'sign_in_failed');
+  assertError(await verify(who, code), 'account_disabled');
+});
+
+test('a session that was put into the browser before is no session afterwards', async () => {
+  const attacker = await website.signIn();
+  const who = person();
+  const planted = `framewright=${'A'.repeat(43)}`;
+  const response = await verify(who, await codeFor(who), { cookie: planted });
+  assert.notEqual(cookieOf(response), planted);
+  assertError(await me(planted), 'unauthorized');
+  const other = person();
+  await verify(other, await codeFor(other), { cookie: attacker.cookie });
+  assertError(await attacker.get('/console/api/me'), 'unauthorized');
+});
+
+test('another site can neither ask for a code nor sign a browser in', async () => {
+  const who = person();
+  const code = await codeFor(who);
+  for (const headers of [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' },
+  ]) {
+    assertError(await post('/auth/code', { email: who.email }, who, headers), 'cross_site');
+    assertError(await verify(who, code, headers), 'cross_site');
+  }
+  assert.equal(outbox.length, 1);
+  assert.equal((await verify(who, code)).status, 200);
+});
+
+test('an address gets five codes in a quarter of an hour, whoever asks', async () => {
+  const who = person();
+  for (let i = 0; i < 5; i += 1) {
+    await codeFor({ ...who, remoteAddress: `203.0.113.${150 + i}` });
+  }
+  const refused = await post('/auth/code', { email: who.email }, person());
+  assertError(refused, 'rate_limited');
+  assert.equal(outbox.length, 5);
+  const wait = Number(refused.headers['retry-after']);
+  await website.database.setClock(wait + 1);
+  assert.equal((await post('/auth/code', { email: who.email }, person())).status, 200);
+  await website.database.setClock(0);
+});
+
+test('who asks for many addresses at once is stopped, exactly', async () => {
+  const { remoteAddress } = person();
+  const sent = await Promise.all(
+    Array.from({ length: 30 }, () => {
+      const { email } = person();
+      return post('/auth/code', { email }, { email, remoteAddress });
+    }),
+  );
+  assert.equal(sent.filter(({ status }) => status === 200).length, 20);
+  assert.equal(outbox.length, 20);
+});
+
+test('the addresses of one IPv6 network are one', async () => {
+  const sent = await Promise.all(
+    Array.from({ length: 21 }, (_, i) => {
+      const { email } = person();
+      return post('/auth/code', { email }, { email, remoteAddress: `2001:db8:7:7::${i + 1}` });
+    }),
+  );
+  assert.equal(sent.filter(({ status }) => status === 429).length, 1);
+});
+
+test('a mail server that never responds does not hold the request', async () => {
+  const hanging = await openTestWebsite({ sendMail: () => new Promise(() => {}) });
+  const { status } = await hanging.stranger.write('/auth/code', { email: 'eve@example.org' });
+  assert.equal(status, 200);
+  await hanging.close();
+});
+
+test('what is no address and no code is refused with its field', async () => {
+  const who = person();
+  for (const email of [
+    '',
+    'eve',
+    'eve@',
+    'a@b,c@d',
+    'eve@exam\u0000ple.org',
+    'ev\u0130@example.org',
+  ]) {
+    assertError(await post('/auth/code', { email }, who), 'invalid_request', { field: 'email' });
+  }
+  for (const code of ['', '1234567', '123456789', '1234567a']) {
+    assertError(await verify(who, code), 'invalid_request', { field: 'code' });
+  }
+  const extra = { email: who.email, next: '/videos' };
+  assertError(await post('/auth/code', extra, who), 'invalid_request', { field: 'next' });
+});

@@ -1,0 +1,55 @@
+import { Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { SendMail } from '../../mail/mailer.ts';
+import { enterByCode, sendCode } from '../../sign-in/codes.ts';
+import { normalEmail } from '../../sign-in/email-address.ts';
+import { siteRoute } from '../route.ts';
+import { giveSession, signedInFrom } from './browser.ts';
+
+export interface CodeDeps {
+  db: Database;
+  publicUrl(): string;
+  sendMail: SendMail;
+  /** Promotional credits of a new account. */
+  signupCredits: number;
+}
+
+/** @throws ApiError `invalid_request` */
+function emailOf(text: string): string {
+  const email = normalEmail(text);
+  if (email !== undefined) return email;
+  const details = { field: 'email', reason: 'malformed' };
+  throw new ApiError('invalid_request', 'This is not an e-mail address.', { details });
+}
+
+/** Sends a code to an address. The response is the same for every address. */
+export const postCode = siteRoute({
+  method: 'POST',
+  url: '/auth/code',
+  access: 'public',
+  rate: { max: 20, seconds: 600 },
+  body: Type.Object({ email: Type.String({ maxLength: 300 }) }),
+  handle: async (deps: CodeDeps, { body }) => {
+    await sendCode(deps, emailOf(body.email));
+    return {};
+  },
+});
+
+/** Signs in by a code. */
+export const postCodeVerify = siteRoute({
+  method: 'POST',
+  url: '/auth/code/verify',
+  access: 'public',
+  rate: { max: 30, seconds: 600 },
+  body: Type.Object({
+    email: Type.String({ maxLength: 300 }),
+    code: Type.String({ pattern: '^\\d{8}$' }),
+  }),
+  handle: async (deps: CodeDeps, { body, request, reply }) => {
+    const given = { email: emailOf(body.email), code: body.code };
+    const token = await enterByCode(deps, given, signedInFrom(request, deps.publicUrl()));
+    giveSession(reply, deps.publicUrl(), token);
+    return {};
+  },
+});

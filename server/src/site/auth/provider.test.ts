@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { type SimulatedOidc, startSimulatedOidc } from '../../../../simulators/oidc/oidc.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { recordingLog } from '../../../test/recording-log.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { ORIGIN, openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { createIdentityProviders } from '../../sign-in/providers/configured-providers.ts';
+
+let simulator: SimulatedOidc;
+let website: TestWebsite;
+let subjects = 1000;
+
+before(async () => {
+  simulator = await startSimulatedOidc();
+  const { url, client } = simulator;
+  website = await openTestWebsite({
+    log: recordingLog().log,
+    signupCredits: 70,
+    identityProviders: createIdentityProviders({
+      github: { url, ...client },
+      google: undefined,
+      oidc: { issuer: url, ...client },
+    }),
+  });
+});
+after(async () => {
+  await website.close();
+  await simulator.close();
+});
+afterEach(() => simulator.fault('none'));
+
+function person({ isVerified = true } = {}) {
+  subjects += 1;
+  return { subject: String(subjects), email: `person${subjects}@example.org`, isVerified };
+}
+
+interface Browser {
+  cookies: string;
+}
+
+/** Follows a link on a page of another site or of ours: a browser sends no Origin then. */
+async function visit(url: string, browser: Browser) {
+  const { pathname, search } = new URL(url, ORIGIN);
+  const response = await website.app.inject({
+    ...{ method: 'GET', url: pathname + search, remoteAddress: `198.51.100.${subjects % 250}` },
+    headers: { cookie: browser.cookies },
+  });
+  for (const cookie of [response.headers['set-cookie'] ?? []].flat()) {
+    browser.cookies = [browser.cookies, cookie.split(';')[0]].filter(Boolean).join('; ');
+  }
+  return { status: response.statusCode, location: String(response.headers.location) };
+}
+
+async function start(provider: string, browser: Browser, next = '/videos'): Promise<string> {
+  const url = `/auth/start/${provider}?next=${encodeURIComponent(next)}`;
+  const { status, location } = await visit(url, browser);
+  assert.equal(status, 302);
+  return location;
+}
+
+async function accountOf({ cookies }: Browser) {
+  const { body } = await website.stranger.send({
+    url: '/console/api/me',
+    headers: { cookie: cookies },
+  });
+  return body;
+}
+
+for (const provider of ['github', 'oidc']) {
+  test(`${provider}: the first sign-in makes an account, the next one finds it`, async () => {
+    const somebody = person();
+    const browser = { cookies: '' };
+    const back = simulator.decide(await start(provider, browser), somebody);
+    assert.deepEqual(await visit(back, browser), { status: 302, location: '/videos' });
+    const account = await accountOf(browser);
+    assert.equal(account.email, somebody.email);
+    assert.equal(account.credits.promotional, 70);
+    const other = { cookies: '' };
+    const moved = { ...somebody, email: 'moved@example.org' };
+    await visit(simulator.decide(await start(provider, other), moved), other);
+    assert.equal((await accountOf(other)).account_id, account.account_id);
+  });
+
+  test(`${provider}: an address that is not verified opens no account`, async () => {
+    const known = await website.signIn();
+    for (const email of [known.email, 'unverified@example.org']) {
+      const browser = { cookies: '' };
+      const claims = { ...person({ isVerified: false }), email };
+      const back = simulator.decide(await start(provider, browser), claims);
+      const { location } = await visit(back, browser);
+      assert.equal(location, '/sign-in?error=unverified&next=%2Fvideos');
+      assertError({ ...(await unauthorized(browser)) }, 'unauthorized');
+    }
+    const rows = await sql(
+      website.database.db,
+      `select from accounts where email = 'unverified@example.org'`,
+    );
+    assert.equal(rows.length, 0);
+  });
+
+  test(`${provider}: a verified address joins its account`, async () => {
+    const known = await website.signIn();
+    const browser = { cookies: '' };
+    const claims = { ...person(), email: known.email.toUpperCase() };
+    await visit(simulator.decide(await start(provider, browser), claims), browser);
+    assert.equal((await accountOf(browser)).account_id, known.accountId);
+  });
+
+  test(`${provider}: another state, another browser and a used code sign nobody in`, async () => {
+    const browser = { cookies: '' };
+    const back = new URL(simulator.decide(await start(provider, browser), person()));
+    const forged = new URL(back);
+    forged.searchParams.set('state', 'another');
+    const expired = '/sign-in?error=expired';
+    assert.equal((await visit(back.href, { cookies: '' })).location, expired);
+    const failed = '/sign-in?error=failed&next=%2Fvideos';
+    assert.equal((await visit(forged.href, browser)).location, failed);
+    assert.equal((await visit(back.href, browser)).location, expired, 'the start is used up');
+    const honest = { cookies: '' };
+    const url = await start(provider, honest);
+    const code = simulator.decide(url, person());
+    assert.equal((await visit(code, honest)).location, '/videos');
+    const replaying = { cookies: '' };
+    const state = new URL(await start(provider, replaying)).searchParams.get('state') ?? '';
+    const replayed = new URL(code);
+    replayed.searchParams.set('state', state);
+    assert.equal((await visit(replayed.href, replaying)).location, failed);
+  });
+
+  test(`${provider}: who says no is back on the page, and a provider that is down too`, async () => {
+    const browser = { cookies: '' };
+    const denied = simulator.decide(await start(provider, browser), 'deny');
+    assert.equal((await visit(denied, browser)).location, '/sign-in?error=denied&next=%2Fvideos');
+    const other = { cookies: '' };
+    const back = simulator.decide(await start(provider, other), person());
+    simulator.fault('down');
+    const { location } = await visit(back, other);
+    assert.equal(location, '/sign-in?error=unavailable&next=%2Fvideos');
+  });
+}
+
+async function unauthorized({ cookies }: Browser) {
+  return website.stranger.send({ url: '/console/api/me', headers: { cookie: cookies } });
+}
+
+test('an ID token of another sign-in, client or signer is refused', async () => {
+  for (const fault of ['nonce', 'audience', 'signature'] as const) {
+    const browser = { cookies: '' };
+    const back = simulator.decide(await start('oidc', browser), person());
+    simulator.fault(fault);
+    const { location } = await visit(back, browser);
+    assert.equal(location, '/sign-in?error=failed&next=%2Fvideos', fault);
+    simulator.fault('none');
+  }
+});
+
+test('an address that only the userinfo endpoint has is found there', async () => {
+  simulator.fault('userinfo');
+  const somebody = person();
+  const browser = { cookies: '' };
+  await visit(simulator.decide(await start('oidc', browser), somebody), browser);
+  assert.equal((await accountOf(browser)).email, somebody.email);
+});
+
+test('an issuer that is down at the first sign-in is asked again at the next one', async () => {
+  const { url, client } = simulator;
+  const own = await openTestWebsite({
+    log: recordingLog().log,
+    identityProviders: createIdentityProviders({
+      ...{ github: undefined, google: undefined, oidc: { issuer: url, ...client } },
+    }),
+  });
+  const begin = async () => {
+    const { headers } = await own.app.inject({ url: '/auth/start/oidc' });
+    return String(headers.location);
+  };
+  simulator.fault('down');
+  assert.equal(await begin(), '/sign-in?error=unavailable');
+  simulator.fault('none');
+  assert.match(await begin(), /\/authorize\?/);
+  await own.close();
+});
+
+test('after the sign-in nobody is sent to another site', async () => {
+  for (const next of ['https://evil.example', '//evil.example', '/\\evil.example', '/.//evil']) {
+    const browser = { cookies: '' };
+    const back = simulator.decide(await start('oidc', browser, next), person());
+    assert.equal((await visit(back, browser)).location, '/', next);
+  }
+});
+
+test('the account of a disabled person stays closed', async () => {
+  const somebody = person();
+  const browser = { cookies: '' };
+  await visit(simulator.decide(await start('github', browser), somebody), browser);
+  await sql(website.database.db, 'update accounts set disabled_at = clock_now() where email = $1', [
+    somebody.email,
+  ]);
+  const other = { cookies: '' };
+  const back = simulator.decide(await start('github', other), somebody);
+  assert.equal((await visit(back, other)).location, '/sign-in?error=disabled&next=%2Fvideos');
+});
+
+test('a provider that is not configured has no address', async () => {
+  for (const url of ['/auth/start/google', '/auth/return/google', '/auth/start/other']) {
+    const response = await website.app.inject({ url });
+    assert.equal(response.statusCode, 404);
+  }
+  const { body } = await website.stranger.get('/console/api/site');
+  assert.deepEqual(body.sign_in, { passkeys: true, github: true, google: false, oidc: true });
+  assert.equal(body.signup_credits, 70);
+});

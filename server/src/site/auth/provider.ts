@@ -1,0 +1,123 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { noSuchPath } from '../../http/errors.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
+import { EmailNotVerified, enterByIdentity } from '../../sign-in/providers/enter-by-identity.ts';
+import {
+  type IdentityProvider,
+  IdentityRefused,
+  type ProviderName,
+} from '../../sign-in/providers/identity-provider.ts';
+import { START_SECONDS, storeStart, takeStart } from '../../sign-in/providers/starts.ts';
+import { readCookie, setCookie } from '../cookies.ts';
+import { siteRoute } from '../route.ts';
+import { giveSession, signedInFrom } from './browser.ts';
+import { nextPath } from './next-path.ts';
+
+export interface IdentityDeps {
+  db: Database;
+  log: Log;
+  publicUrl(): string;
+  /** The configured ones. */
+  identityProviders: ReadonlyMap<ProviderName, IdentityProvider>;
+  signupCredits: number;
+}
+
+/** Binds a sign-in at a provider to the browser that began it. */
+const START_COOKIE = 'framewright-start';
+const ParamsSchema = Type.Object({ provider: Type.String({ maxLength: 20 }) });
+
+/** Why somebody is back on the sign-in page: the `error` of its address. */
+type ProviderFailure = 'denied' | 'disabled' | 'expired' | 'failed' | 'unavailable' | 'unverified';
+
+function providerNamed(deps: IdentityDeps, text: string): [ProviderName, IdentityProvider] {
+  const found = [...deps.identityProviders].find(([name]) => name === text);
+  if (!found) throw noSuchPath();
+  return found;
+}
+
+function redirectUri(publicUrl: string, name: ProviderName): string {
+  return `${publicUrl}/auth/return/${name}`;
+}
+
+/** Sends the browser to a provider. */
+export const getStart = siteRoute({
+  method: 'GET',
+  url: '/auth/start/:provider',
+  access: 'public',
+  params: ParamsSchema,
+  query: Type.Object({ next: Type.Optional(Type.String({ maxLength: 2000 })) }),
+  handle: async (deps: IdentityDeps, { params, query, request, reply }) => {
+    const [name, provider] = providerNamed(deps, params.provider);
+    const publicUrl = deps.publicUrl();
+    const { token, start } = await storeStart(deps.db, name, nextPath(query.next));
+    try {
+      const redirected = { ...start, redirectUri: redirectUri(publicUrl, name) };
+      const url = await provider.authorizationUrl(redirected);
+      const cookie = { name: START_COOKIE, value: token, seconds: START_SECONDS };
+      reply.header('set-cookie', setCookie(publicUrl, cookie)).redirect(url);
+    } catch (error) {
+      giveUp(deps, { request, reply, error, name, next: start.next });
+    }
+  },
+});
+
+/** Receives who comes back from a provider. The rest of the query is the provider's. */
+export const getReturn = siteRoute({
+  method: 'GET',
+  url: '/auth/return/:provider',
+  access: 'public',
+  params: ParamsSchema,
+  query: Type.Object({}, { additionalProperties: true }),
+  handle: async (deps: IdentityDeps, { params, request, reply }) => {
+    const [name, provider] = providerNamed(deps, params.provider);
+    const publicUrl = deps.publicUrl();
+    const cookie = readCookie(request, publicUrl, START_COOKIE);
+    const start = cookie === undefined ? undefined : await takeStart(deps.db, name, cookie);
+    if (!start) return void reply.redirect(signInPage('expired', '/'));
+    try {
+      const parameters = new URL(request.url, publicUrl).searchParams;
+      const redirected = { ...start, redirectUri: redirectUri(publicUrl, name) };
+      const identity = await provider.identify(parameters, redirected);
+      const from = { ...signedInFrom(request, publicUrl), method: name };
+      const confirmed = { ...identity, issuer: provider.issuer };
+      giveSession(reply, publicUrl, await enterByIdentity(deps, confirmed, from));
+      reply.redirect(start.next);
+    } catch (error) {
+      giveUp(deps, { request, reply, error, name, next: start.next });
+    }
+  },
+});
+
+function signInPage(failure: ProviderFailure, next: string): string {
+  return `/sign-in?${new URLSearchParams({ error: failure, ...(next !== '/' && { next }) })}`;
+}
+
+/** Back to the sign-in page: the person is in a browser, where an envelope would help nobody. */
+function giveUp(
+  { log }: IdentityDeps,
+  failed: {
+    request: FastifyRequest;
+    reply: FastifyReply;
+    error: unknown;
+    name: ProviderName;
+    next: string;
+  },
+): void {
+  const { request, reply, error, name, next } = failed;
+  const failure = failureOf(error);
+  if (failure === 'failed' || failure === 'unavailable') {
+    const line = { request: request.id, provider: name, err: error };
+    log.warn(line, 'somebody could not sign in at an identity provider');
+  }
+  reply.redirect(signInPage(failure, next));
+}
+
+function failureOf(error: unknown): ProviderFailure {
+  if (error instanceof EmailNotVerified) return 'unverified';
+  if (error instanceof IdentityRefused) return error.isDenied ? 'denied' : 'failed';
+  if (error instanceof ApiError && error.code === 'account_disabled') return 'disabled';
+  return 'unavailable';
+}

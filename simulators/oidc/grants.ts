@@ -1,0 +1,79 @@
+import { hash, randomUUID } from 'node:crypto';
+
+/** Somebody who has an account at the simulated provider. */
+interface SimulatedPerson {
+  subject: string;
+  email: string;
+  isVerified: boolean;
+}
+
+/** What a code stands for. */
+export interface Grant {
+  person: SimulatedPerson;
+  redirectUri: string;
+  nonce: string | null;
+  challenge: string | null;
+}
+
+/** The codes and access tokens that the simulated provider has given. */
+export interface Grants {
+  /**
+   * Signs somebody in, or says no for them, as they would in a browser.
+   * @param authorizationUrl where the service sent the browser
+   * @returns where the browser is sent back to
+   */
+  decide(authorizationUrl: string, person: SimulatedPerson | 'deny'): string;
+  /**
+   * The grant of a code, which is used up.
+   * @returns undefined unless secret, redirect address and PKCE verifier fit
+   */
+  redeem(form: URLSearchParams, authorization?: string): Grant | undefined;
+  accessToken(person: SimulatedPerson): string;
+  personOf(authorization: string | undefined): SimulatedPerson | undefined;
+}
+
+export function createGrants(clientSecret: string): Grants {
+  const grants = new Map<string, Grant>();
+  const people = new Map<string, SimulatedPerson>();
+  return {
+    decide(authorizationUrl, person) {
+      const asked = new URL(authorizationUrl).searchParams;
+      const redirectUri = asked.get('redirect_uri') ?? '';
+      const back = new URL(redirectUri);
+      back.searchParams.set('state', asked.get('state') ?? '');
+      if (person === 'deny') {
+        back.searchParams.set('error', 'access_denied');
+        return back.href;
+      }
+      const code = randomUUID();
+      const challenge = asked.get('code_challenge');
+      grants.set(code, { person, redirectUri, nonce: asked.get('nonce'), challenge });
+      back.searchParams.set('code', code);
+      return back.href;
+    },
+    redeem(form, authorization = '') {
+      const code = form.get('code') ?? '';
+      const grant = grants.get(code);
+      grants.delete(code);
+      const secret = secretIn(authorization) ?? form.get('client_secret');
+      const proved = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
+      const fits =
+        secret === clientSecret &&
+        grant?.redirectUri === form.get('redirect_uri') &&
+        grant?.challenge === proved;
+      return fits ? grant : undefined;
+    },
+    accessToken(person) {
+      const token = randomUUID();
+      people.set(token, person);
+      return token;
+    },
+    personOf: (authorization = '') => people.get(/^Bearer (.+)$/i.exec(authorization)?.[1] ?? ''),
+  };
+}
+
+function secretIn(authorization: string): string | undefined {
+  const [, basic = ''] = /^Basic (.+)$/.exec(authorization) ?? [];
+  const secret = Buffer.from(basic, 'base64').toString().split(':')[1];
+  return secret && decodeURIComponent(secret);
+}

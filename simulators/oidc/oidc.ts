@@ -1,0 +1,51 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { authorizePage } from './authorize-page.ts';
+import { githubEndpoints, type OidcFault, oidcEndpoints, Refusal } from './endpoints.ts';
+import { createGrants, type Grants } from './grants.ts';
+
+export interface SimulatedOidc extends Pick<Grants, 'decide'> {
+  /** The issuer; also the address of the simulated GitHub. */
+  url: string;
+  /** The one client that is registered. */
+  client: { clientId: string; clientSecret: string };
+  fault(fault: OidcFault): void;
+  close(): Promise<void>;
+}
+
+/** Starts a provider that speaks OpenID Connect, and as much of GitHub as a sign-in needs. */
+export async function startSimulatedOidc({ port = 0 } = {}): Promise<SimulatedOidc> {
+  const client = { clientId: 'framewright', clientSecret: 'oidc-secret' };
+  const grants = createGrants(client.clientSecret);
+  let fault: OidcFault = 'none';
+  const server = createServer((request, response) => void handle(request, response));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { clientId } = client;
+  const endpoints = {
+    ...oidcEndpoints(grants, { url, clientId, faultNow: () => fault }),
+    ...githubEndpoints(grants),
+  };
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (fault === 'down') return void request.socket.destroy();
+    const asked = new URL(request.url ?? '/', url);
+    if (/^(\/login\/oauth)?\/authorize$/.test(asked.pathname)) {
+      return authorizePage(asked, response, grants);
+    }
+    const result = (await endpoints[asked.pathname]?.(request)) ?? new Refusal(404);
+    const { status, body } = result instanceof Refusal ? result : { status: 200, body: result };
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  }
+
+  return {
+    ...{ url, client, decide: grants.decide },
+    fault: (next) => {
+      fault = next;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -117,6 +117,8 @@ test('a video is previewed while it is pointed at, and only then', BROWSER, asyn
   );
   await mover.locator('h1').hover();
   await mover.locator('article video').waitFor({ state: 'detached' });
+  await mover.getByRole('link', { name: 'A lighthouse' }).focus();
+  await mover.locator('article video').waitFor();
 });
 
 test('filters are in the address, and find what they name', BROWSER, async () => {

@@ -48,7 +48,7 @@ export function Facts({
       {facts.map(({ name, value, mono }) => (
         <div
           key={name}
-          class="grid border-t border-line py-2 first:border-0 sm:col-span-2 sm:grid-cols-subgrid"
+          class="grid items-baseline border-t border-line py-2 first:border-0 sm:col-span-2 sm:grid-cols-subgrid"
         >
           <dt class="text-dim">{name}</dt>
           <dd class={`min-w-0 break-words ${mono ? 'figures' : ''}`}>{value}</dd>

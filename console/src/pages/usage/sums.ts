@@ -37,12 +37,11 @@ export function chartOf({ from, to, rows }: Usage, value: 'credits' | 'videos'):
   for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) days.push(dayOf(at));
   const byDay = new Map(sumsBy(rows, ({ day }) => day).map((sums) => [sums.name, sums]));
   return {
-    // The chart shows the reader's time zone: a day stands where the reader's day begins.
-    times: days.map((day) => new Date(`${day}T00:00:00`).getTime() / 1000),
+    times: days.map((day) => Date.parse(day) / 1000),
     series: [
       {
         label: value === 'credits' ? 'Credits' : 'Videos',
-        values: days.map((day) => byDay.get(day)?.[value] ?? 0),
+        values: days.map((day) => byDay.get(day)?.[value] || null),
       },
     ],
   };

@@ -94,7 +94,7 @@ function Shown({ usage }: { usage: Usage }) {
   );
   return (
     <>
-      <div class="grid gap-6 sm:grid-cols-3">
+      <div class="grid grid-cols-2 gap-6 sm:grid-cols-3">
         <Figure name="Credits">
           <Credits value={total.credits} />
         </Figure>

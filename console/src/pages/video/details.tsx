@@ -23,7 +23,7 @@ export function VideoDetails({ task }: { task: ShownTask }) {
         </div>
       )}
       <div class="min-w-0 lg:col-span-2">
-        <Card title="Request" note="With its defaults filled in.">
+        <Card title="Request">
           <Request task={task} />
         </Card>
       </div>
@@ -32,9 +32,11 @@ export function VideoDetails({ task }: { task: ShownTask }) {
           <File video={task.video} />
         </Card>
       )}
-      <Card title="Ids" note="Name these when you ask about this video.">
-        <Ids task={task} />
-      </Card>
+      <div class={task.video ? 'grid' : 'lg:col-span-2'}>
+        <Card title="Ids" note="Name these when you ask about this video.">
+          <Ids task={task} />
+        </Card>
+      </div>
     </div>
   );
 }
@@ -144,7 +146,12 @@ function Request({ task }: { task: ShownTask }) {
     '  -H "Idempotency-Key: $(uuidgen)" \\',
     `  -d '${body}'`,
   ].join('\n');
-  return <CodeTabs label="Request" samples={{ JSON: json, curl }} />;
+  return (
+    <div class="grid grid-cols-[minmax(0,1fr)] gap-5">
+      <p class="max-w-[75ch] break-words whitespace-pre-wrap">{task.prompt}</p>
+      <CodeTabs label="Request" samples={{ JSON: json, curl }} />
+    </div>
+  );
 }
 
 function File({ video }: { video: NonNullable<ShownTask['video']> }) {

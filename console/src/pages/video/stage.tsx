@@ -48,7 +48,7 @@ function Screen({ task }: { task: ShownTask }) {
   }
   if (task.held !== null) {
     return (
-      <Notice title="On hold" icon="clock">
+      <Notice title="Being checked" icon="clock">
         {task.held}
       </Notice>
     );

@@ -58,10 +58,13 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
     ...{ width: element.clientWidth, height },
     legend: { show: data.series.length > 1 },
     cursor: { y: false, points: { size: 6 } },
-    scales: { y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+    scales: {
+      x: { range: (_chart, min, max) => besideBars({ data, kind }, [min, max]) },
+      y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
+    },
     axes: [
       { ...axis, grid: { show: false }, values: labels(kind) },
-      { ...axis, size: 56 },
+      { ...axis, size: 56, ...(kind === 'bars' && { incrs: WHOLE.flat() }) },
     ],
     ...(kind === 'bars' && {
       tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
@@ -91,6 +94,19 @@ function labels(kind: Settings['kind']): uPlot.Axis.DynamicValues {
   const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', ...utc });
   return (_chart, splits, _axis, _space, increment) =>
     splits.map((at) => (increment < DAY_SECONDS ? hours : days).format(at * 1000));
+}
+
+/** Between the lines behind bars, which count whole things. */
+const WHOLE = Array.from({ length: 10 }, (_, zeros) => [1, 2, 5].map((step) => step * 10 ** zeros));
+
+/** Room for half of the first bar and half of the last one. */
+function besideBars(
+  { data, kind }: Pick<Settings, 'data' | 'kind'>,
+  [min, max]: [number, number],
+): [number, number] {
+  const [first = 0, second = first + DAY_SECONDS] = data.times;
+  const half = kind === 'bars' ? (second - first) / 2 : 0;
+  return [min - half, max + half];
 }
 
 /** Reads tokens as colours that a canvas understands. */

@@ -7,7 +7,7 @@ export const PHASE_LABELS: Record<Phase, string> = {
   submitting: 'Submitting',
   generating: 'Generating',
   archiving: 'Saving the video',
-  held: 'On hold',
+  held: 'Being checked',
   completed: 'Completed',
   failed: 'Failed',
 };

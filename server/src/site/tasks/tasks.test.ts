@@ -111,6 +111,28 @@ test('the pages of a list have each task once, also while tasks are archived', a
   assert.equal(body.movements.length, 2);
 });
 
+test('a search that has looked at its share of tasks goes on from there', async () => {
+  const { db } = website.database;
+  const hal = await website.signIn({ credits: 1000 });
+  const wanted = await make(hal.accountId, {
+    ...{ prompt: 'A needle', ended: 'content_refused', createdAt: '2026-01-01T00:00:00Z' },
+  });
+  await sql(
+    db,
+    `insert into tasks (id, account_id, surface, idempotency_key, phase, request, seed, credits,
+       price_version, provider, wait_until, error_code, created_at)
+     select 'task_hay' || n, $1, 'api', 'hay' || n, 'failed', request || '{"prompt": "Hay"}', 1,
+       250, 1, provider, clock_now(), 'cancelled', clock_now() - n * interval '1 second'
+     from tasks cross join generate_series(1, 2100) n where id = $2`,
+    [hal.accountId, wanted],
+  );
+  const first = await hal.get(`${TASKS}?text=needle`);
+  assert.deepEqual(first.body.items, []);
+  const cursor = encodeURIComponent(first.body.next);
+  const second = await hal.get(`${TASKS}?text=needle&cursor=${cursor}`);
+  assert.deepEqual([idsOf(second.body.items), second.body.next], [[wanted], null]);
+});
+
 /** Archives tasks in the way of `framewright tasks archive`, which takes old ones only. */
 async function archive(db: TestWebsite['database']['db'], ids: string[]): Promise<void> {
   await sql(db, `update tasks set updated_at = '2026-01-01' where id = any($1)`, [ids]);
@@ -224,7 +246,7 @@ test('a held task says what that means, and nothing of its provider', async () =
   const { body } = await ada.get(`${TASKS}/${id}`);
   assert.equal(body.status, 'processing');
   assert.match(body.held, /credits stay reserved/);
-  assert.equal(body.timeline.at(-1).label, 'On hold');
+  assert.equal(body.timeline.at(-1).label, 'Being checked');
   assert.doesNotMatch(JSON.stringify(body), /secret-provider/);
 });
 

@@ -40,6 +40,7 @@ async function tryPoster(deps: PosterDeps, output: DueOutput): Promise<void> {
   const startedAt = performance.now();
   const task = output.task_id;
   const outcome = await drawOne(deps, output).catch((error: Error) => {
+    if (deps.signal.aborted) return 'void' as const; // the process shuts down
     const { tries } = output;
     deps.log.warn({ task, tries, err: error.message }, 'a poster could not be drawn');
     return 'failed' as const;

@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
-import { diskStorage } from '../../server/src/storage/disk.ts';
-import { openWakeUps } from '../../server/src/wake-ups/wake-ups.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
-import { quiet } from '../../server/test/database.ts';
-import { makeVideo } from '../../server/test/media/media-files.ts';
-import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
-import { taskMaker } from '../../server/test/website/own-tasks.ts';
 import { NO_BROWSER } from './browser.ts';
+import { galleryMaker, postersOf, shortVideo } from './filled-gallery.ts';
 import { expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
@@ -34,19 +27,16 @@ before(async () => {
   if (NO_BROWSER) return;
   folder = await temporaryFolder();
   site = await openSite({ POSTERS: 'yes', DATA_DIR: folder.path });
-  const { db, url } = site.database;
+  const { db } = site.database;
   accountId = (await makeCustomer(db, 10_000)).accountId;
-  const make = taskMaker({
-    ...{ db, log: quiet, wakeUps: openWakeUps({ url, db, log: quiet }) },
-    providerName: 'scripted', // no worker has it
-    storage: diskStorage(path.join(folder.path, 'objects')),
-  });
+  const make = galleryMaker(site, folder.path);
   const { keyId } = await createKey(db, { accountId, name: HOSTILE });
   const prompt = 'A lighthouse at dawn';
-  videoId = await make(accountId, { prompt, ended: 'completed', video: await madeVideo() });
+  const video = await shortVideo(folder.path, { width: 640, height: 360 });
+  videoId = await make(accountId, { prompt, ended: 'completed', video });
   const ended = 'content_refused';
   failedId = await make(accountId, { prompt: HOSTILE, ended, apiKeyId: keyId });
-  await posterOf(videoId);
+  await postersOf(site, accountId);
   page = await signedIn(accountId);
 });
 after(async () => {
@@ -60,22 +50,6 @@ async function signedIn(account: string, motion: 'reduce' | 'no-preference' = 'r
   const opened = await site.newPage({ reducedMotion: motion });
   await opened.context().addCookies([{ name: 'framewright', value: token, url: site.url }]);
   return opened;
-}
-
-async function madeVideo(): Promise<Buffer> {
-  const filePath = path.join(folder?.path ?? '', 'video');
-  await makeVideo(filePath, { width: 640, height: 360, seconds: 3 });
-  return readFile(filePath);
-}
-
-async function posterOf(taskId: string): Promise<void> {
-  const drawn = `select 1 as one from objects
-    where task_id = $1 and role = 'poster' and state = 'ready'`;
-  await until(
-    () => sql(site.database.db, drawn, [taskId]),
-    (rows) => rows.length > 0,
-    60,
-  );
 }
 
 const card = (text: string) => page.locator('article', { hasText: text });

@@ -3,17 +3,24 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { grant } from '../../server/src/ledger/ledger.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { NO_BROWSER } from './browser.ts';
+import { fillGallery } from './filled-gallery.ts';
 import { openSite, type Site, screenshots, settled, signIn } from './site.ts';
 
 interface Shot {
   /** Of the file. */
   name: string;
-  path: string;
+  /** A function gets the tasks of a gallery that is filled first. */
+  path: string | ((filled: Filled) => string);
   isSignedIn?: boolean;
   /** What is done on the page before the picture. */
   prepare?(page: Page, site: Site): Promise<void>;
 }
+
+type Filled = Awaited<ReturnType<typeof fillGallery>>;
 
 const EMAIL = 'ada@example.com';
 
@@ -31,10 +38,41 @@ const SHOTS: Shot[] = [
   { name: 'credits', path: '/credits', isSignedIn: true },
   { name: 'settings', path: '/settings', isSignedIn: true },
   { name: 'operator', path: '/operator', isSignedIn: true },
+  { name: 'videos', path: () => '/videos', isSignedIn: true },
+  { name: 'usage', path: () => '/usage', isSignedIn: true },
+  { name: 'video', path: ({ completed }) => `/videos/${completed}`, isSignedIn: true },
+  { name: 'video-failed', path: ({ failed }) => `/videos/${failed}`, isSignedIn: true },
+  { name: 'video-live', path: ({ live }) => `/videos/${live}`, isSignedIn: true },
+  { name: 'video-held', path: ({ held }) => `/videos/${held}`, isSignedIn: true },
 ];
 
-async function take(site: Site, page: Page, shot: Shot, folder: string): Promise<void> {
-  await page.goto(shot.path);
+/** Fills the gallery of the account that is signed in, once. */
+function galleryOf(site: Site, dataDir: string): () => Promise<Filled> {
+  let filled: Promise<Filled> | undefined;
+  const fill = async () => {
+    const { db } = site.database;
+    const [account] = await sql<{ id: string }>(db, 'select id from accounts where email = $1', [
+      EMAIL,
+    ]);
+    const accountId = account?.id ?? '';
+    await grant(db, { accountId, credits: 10_000, kind: 'paid', reference: 'screenshots' });
+    return fillGallery(site, accountId, dataDir);
+  };
+  return () => {
+    filled ??= fill();
+    return filled;
+  };
+}
+
+interface Taking {
+  site: Site;
+  page: Page;
+  folder: string;
+  gallery(): Promise<Filled>;
+}
+
+async function take(shot: Shot, { site, page, folder, gallery }: Taking): Promise<void> {
+  await page.goto(typeof shot.path === 'string' ? shot.path : shot.path(await gallery()));
   await settled(page);
   await shot.prepare?.(page, site);
   await screenshots(page, folder, shot.name);
@@ -47,13 +85,16 @@ async function main([given, ...names]: string[]): Promise<void> {
   const folder = path.resolve(given);
   await mkdir(folder, { recursive: true });
   const wanted = SHOTS.filter(({ name }) => names.length === 0 || names.includes(name));
-  const site = await openSite({ ADMIN_EMAILS: EMAIL });
+  await using data = await temporaryFolder();
+  const site = await openSite({ ADMIN_EMAILS: EMAIL, DATA_DIR: data.path, POSTERS: 'yes' });
+  const gallery = galleryOf(site, data.path);
   try {
     const stranger = await site.newPage();
     const customer = await site.newPage();
     if (wanted.some(({ isSignedIn }) => isSignedIn)) await signIn(site, customer, EMAIL);
     for (const shot of wanted) {
-      await take(site, shot.isSignedIn ? customer : stranger, shot, folder);
+      const page = shot.isSignedIn ? customer : stranger;
+      await take(shot, { site, page, folder, gallery });
     }
   } finally {
     await site.close();

@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { diskStorage } from '../../server/src/storage/disk.ts';
+import { openWakeUps } from '../../server/src/wake-ups/wake-ups.ts';
+import { quiet } from '../../server/test/database.ts';
+import { makeVideo, type TestVideo } from '../../server/test/media/media-files.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
+import { until } from '../../server/test/until.ts';
+import { taskMaker } from '../../server/test/website/own-tasks.ts';
+import type { Site } from './site.ts';
+
+/**
+ * Makes tasks of an account, whose provider no worker has.
+ * @param dataDir the DATA_DIR of the service
+ */
+export function galleryMaker({ database }: Site, dataDir: string) {
+  const { db, url } = database;
+  const storage = diskStorage(path.join(dataDir, 'objects'));
+  const wakeUps = openWakeUps({ url, db, log: quiet });
+  return taskMaker({ db, wakeUps, storage, log: quiet, providerName: 'scripted' });
+}
+
+/** The bytes of a short video. */
+export async function shortVideo(dataDir: string, options: TestVideo): Promise<Buffer> {
+  const filePath = path.join(dataDir, crypto.randomUUID());
+  await makeVideo(filePath, { seconds: 2, ...options });
+  return readFile(filePath);
+}
+
+/** Waits until the service has drawn all posters of an account. */
+export async function postersOf({ database }: Site, accountId: string): Promise<void> {
+  const due = `select 1 as one from objects join tasks on tasks.id = task_id
+    where account_id = $1 and poster_due_at is not null`;
+  await until(
+    () => sql(database.db, due, [accountId]),
+    (rows) => rows.length === 0,
+    60,
+  );
+}
+
+const VIDEOS: [prompt: string, TestVideo][] = [
+  [
+    'A lighthouse at dawn, waves breaking over black rocks, a slow aerial shot, mist from the sea',
+    { width: 640, height: 360 },
+  ],
+  ['Ink in water', { width: 360, height: 640, filters: 'hue=h=90' }],
+  ['A paper crane unfolds on a walnut desk', { width: 480, height: 480, filters: 'hue=h=180' }],
+  ['A fox in fresh snow', { width: 840, height: 360, filters: 'hue=s=0.3' }],
+];
+const DAY_MS = 86_400_000;
+
+/** Fills the gallery of an account with tasks in every state. */
+export async function fillGallery(site: Site, accountId: string, dataDir: string) {
+  const { db } = site.database;
+  const make = galleryMaker(site, dataDir);
+  const completed: string[] = [];
+  for (const [day, [prompt, options]] of VIDEOS.entries()) {
+    const createdAt = new Date(Date.now() - (2 * day + 1) * DAY_MS).toISOString();
+    const video = await shortVideo(dataDir, options);
+    completed.push(await make(accountId, { prompt, video, createdAt, ended: 'completed' }));
+  }
+  const failed = await make(accountId, {
+    ...{ prompt: 'A city made of glass', ended: 'content_refused', surface: 'web' },
+  });
+  const [live, held] = [
+    await make(accountId, { prompt: 'Dunes at noon', surface: 'web' }),
+    await make(accountId, { prompt: 'A night market seen from above' }),
+  ];
+  await sql(db, `update tasks set phase = 'generating' where id = $1`, [live]);
+  await sql(db, `update tasks set phase = 'held', held_cause = 'acceptance' where id = $1`, [held]);
+  await postersOf(site, accountId);
+  return { completed: completed[0] ?? '', failed, live, held };
+}

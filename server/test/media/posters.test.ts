@@ -265,6 +265,12 @@ test('a poster goes with its video, also when it is drawn at that moment', async
     assert.equal(await readPoster(fixture.db, id), undefined);
   }
   assert.deepEqual((await audit(fixture.db)).problems, []);
+  const revive = `update objects set state = $2 where task_id = $1 and role = 'poster'`;
+  await sql(fixture.db, revive, [removed.id, 'ready']);
+  assert.deepEqual((await audit(fixture.db)).problems, [
+    `${removed.id}: its video was removed, its poster was not`,
+  ]);
+  await sql(fixture.db, revive, [removed.id, 'deleting']);
 });
 
 test('a poster is deleted after the retention of its video', async (t) => {

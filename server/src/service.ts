@@ -15,6 +15,7 @@ import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { healthRoutes } from './http/operations/health.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
+import { followFigures } from './http/operations/recent-minutes.ts';
 import { startInterval } from './kernel/interval.ts';
 import type { Log } from './kernel/log.ts';
 import { openScratchDirectory, type ScratchDirectory } from './kernel/scratch-directory.ts';
@@ -183,6 +184,11 @@ async function listenForClients(
   const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
+  const watching = new AbortController();
+  closers.push(async () => watching.abort());
+  if (config.website.adminEmails.size > 0) {
+    followFigures(metrics.recent, { db, log, signal: watching.signal });
+  }
   let isDraining = false;
   const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);
@@ -217,14 +223,14 @@ async function listenForClients(
 
 function siteDeps(
   { website }: Config,
-  { db, log, publicUrl, mailer, billing, links, storage }: SharedDeps,
+  { db, log, publicUrl, mailer, billing, links, storage, metrics }: SharedDeps,
 ): SiteDeps {
   const { adminEmails, signupCredits } = website;
   const identityProviders = createIdentityProviders(website.identityProviders);
   const { sendMail, isLogged: isMailLogged } = mailer;
   return {
     ...{ db, log, publicUrl, adminEmails, signupCredits, identityProviders },
-    ...{ sendMail, isMailLogged, billing, links, storage },
+    ...{ sendMail, isMailLogged, billing, links, storage, recent: metrics.recent },
   };
 }
 

@@ -15,20 +15,26 @@ const COLUMNS = 'id as account_id, email, created_at, disabled_at, erased_at';
 const LIST = statement(
   'operator_accounts',
   `select ${COLUMNS} from accounts
-   where $1::text is null
-     or (created_at, id) < (select c.created_at, c.id from accounts c where c.id = $1)
+   where ($1::text is null
+       or (created_at, id) < (select c.created_at, c.id from accounts c where c.id = $1))
+     and ($3::text is null or id = $3 or strpos(lower(email), lower($3)) > 0)
    order by created_at desc, id desc limit $2`,
 );
 
 /**
  * A page of accounts, the newest first.
  * @param page.after the last account of the page before
+ * @param page.find only the account with this id, or those with this text in their address
  */
 export function listAccounts(
   db: Database,
-  { after = null, limit }: { after?: string | null | undefined; limit: number },
+  {
+    after = null,
+    find = null,
+    limit,
+  }: { after?: string | null | undefined; find?: string | null | undefined; limit: number },
 ): Promise<AccountListing[]> {
-  return db.query<AccountListing>(LIST, [after, limit]);
+  return db.query<AccountListing>(LIST, [after, limit, find]);
 }
 
 const SHOW = statement('operator_account', `select ${COLUMNS} from accounts where id = $1`);

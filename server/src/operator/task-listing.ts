@@ -1,5 +1,6 @@
 import { type Database, type Queryable, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
+import { FREE, NOW } from '../tasks/lease.ts';
 
 interface TaskListing {
   id: string;
@@ -51,6 +52,17 @@ const LIST_HELD = statement(
      select ${HELD_SINCE}, id from tasks where id = $1)
    order by held_since, id limit $2`,
 );
+
+const LIST_DUE = statement(
+  'operator_tasks_due',
+  `select ${COLUMNS}, due_at from tasks
+   where due_at is not null and due_at <= ${NOW} and ${FREE} order by due_at, id limit $1`,
+);
+
+/** Tasks whose next step is due and that no worker has taken, those that wait longest first. */
+export function listDue(db: Queryable, limit: number): Promise<(TaskListing & { due_at: Date })[]> {
+  return db.query<TaskListing & { due_at: Date }>(LIST_DUE, [limit]);
+}
 
 /**
  * A page of tasks, filtered by phase and account if these are given: the newest first; held tasks

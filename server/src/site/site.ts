@@ -28,6 +28,8 @@ import {
   revokeOwnKey,
   updateOwnKey,
 } from './keys/keys.ts';
+import type { OperatorDeps } from './operator/operator-route.ts';
+import { OPERATOR_ROUTES } from './operator/operator-routes.ts';
 import type { SiteRoute } from './route.ts';
 import { listTasksOfAccount } from './tasks/list-tasks.ts';
 import { downloadUsage, readUsage } from './tasks/read-usage.ts';
@@ -42,7 +44,8 @@ export interface SiteDeps
     CodeDeps,
     PasskeyDeps,
     IdentityDeps,
-    BillingSiteDeps {
+    BillingSiteDeps,
+    OperatorDeps {
   links: Links;
   storage: Storage;
 }
@@ -78,6 +81,7 @@ const ROUTES: SiteRoute<SiteDeps>[] = [
   readUsage,
   downloadUsage,
   ...BILLING_ROUTES,
+  ...OPERATOR_ROUTES,
 ];
 
 /**

@@ -1,5 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import type { Database } from '../../src/database/database.ts';
+import { openRecentMinutes } from '../../src/http/operations/recent-minutes.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
 import { openTestApp, type ParsedResponse, parseResponse, type TestApp } from '../app.ts';
@@ -44,7 +45,8 @@ export async function openTestWebsite(
   const opened = await openTestApp({
     site: (deps) => async (app) => {
       const given = typeof settings === 'function' ? await settings(deps.db) : settings;
-      return site(app, { ...deps, ...siteDeps, adminEmails, ...given });
+      const recent = openRecentMinutes('/api/');
+      return site(app, { ...deps, ...siteDeps, recent, adminEmails, ...given });
     },
   });
   const { db } = opened.database;

@@ -1,10 +1,38 @@
-import { Page } from '../../ui/page.tsx';
-import { Skeleton } from '../../ui/states.tsx';
+import { useLocation } from 'preact-iso';
+import { NotFound } from '../not-found/not-found.tsx';
+import { AccountPage } from './account.tsx';
+import { AccountsPage } from './accounts.tsx';
+import { ActionsPage } from './actions.tsx';
+import { AuditPage } from './audit.tsx';
+import { OrdersPage } from './orders.tsx';
+import { OrphansPage } from './orphans.tsx';
+import { OverviewPage } from './overview.tsx';
+import { ProvidersPage } from './providers.tsx';
+import { TaskPage } from './task.tsx';
+import { TasksPage } from './tasks.tsx';
 
-export default function OperatorPage() {
-  return (
-    <Page title="Operator">
-      <Skeleton lines={5} />
-    </Page>
-  );
+/** The pages of the operator's console, by the path below /operator. */
+export default function OperatorPages() {
+  const { path } = useLocation();
+  const [, , name = '', id = ''] = path.split('/').map(decodeURIComponent);
+  switch (name) {
+    case '':
+      return <OverviewPage />;
+    case 'tasks':
+      return id === '' ? <TasksPage /> : <TaskPage id={id} key={id} />;
+    case 'providers':
+      return <ProvidersPage />;
+    case 'accounts':
+      return id === '' ? <AccountsPage /> : <AccountPage id={id} key={id} />;
+    case 'orders':
+      return <OrdersPage />;
+    case 'orphans':
+      return <OrphansPage />;
+    case 'audit':
+      return <AuditPage />;
+    case 'actions':
+      return <ActionsPage />;
+    default:
+      return <NotFound />;
+  }
 }

@@ -81,13 +81,13 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
       eraseAccount(db, action, await findAccount(db, account)),
   },
   {
-    usage: 'accounts list',
-    summary: 'List accounts, the newest first',
-    options: [],
+    usage: 'accounts list [--find TEXT]',
+    summary: 'List accounts, the newest first; with --find those with TEXT in their address',
+    options: ['find'],
     cursorOf: (row: { account_id: string }) => row.account_id,
-    run: async (db, { page: { limit, after } }) => {
+    run: async (db, { options: { find }, page: { limit, after } }) => {
       const last = after === undefined ? undefined : await findAccount(db, after);
-      return listAccounts(db, { after: last, limit });
+      return listAccounts(db, { after: last, find, limit });
     },
   },
   {

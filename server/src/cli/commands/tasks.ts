@@ -2,19 +2,20 @@ import { findAccount } from '../../accounts/accounts.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { archiveTasks } from '../../operator/archive.ts';
 import { cancelTask } from '../../operator/cancel.ts';
-import { listArchived, listTasks, showTask } from '../../operator/task-listing.ts';
+import { listArchived, listDue, listTasks, showTask } from '../../operator/task-listing.ts';
 import { wakeByOperator } from '../../operator/wake.ts';
 import { TRANSITIONS } from '../../tasks/transitions.ts';
 import type { Command } from '../command.ts';
 
 export const TASK_COMMANDS: readonly Command[] = [
   {
-    usage: 'tasks list [--phase P] [--account A] [--archived]',
-    summary: 'List tasks, the newest first; with --phase held those held first',
+    usage: 'tasks list [--phase P] [--account A] [--archived] [--due]',
+    summary: 'List tasks, the newest first; --phase held: those held first; --due: not begun',
     options: ['phase', 'account'],
-    flags: ['archived'],
+    flags: ['archived', 'due'],
     cursorOf: (row: { id: string }) => row.id,
-    run: async (db, { options: { phase, account, archived }, page }) => {
+    run: async (db, { options: { phase, account, archived, due }, page }) => {
+      if (due !== undefined) return listDue(db, page.limit);
       const accountId = account === undefined ? undefined : await findAccount(db, account);
       if (archived !== undefined) {
         if (accountId === undefined) throw new UsageError('--archived needs --account');

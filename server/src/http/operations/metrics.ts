@@ -11,6 +11,7 @@ import {
   metric,
   type ProcessGaugeName,
 } from './metric-list.ts';
+import { openRecentMinutes, type RecentMinutes } from './recent-minutes.ts';
 import { shareMetrics } from './shared-metrics.ts';
 import { gaugeTasks } from './task-gauges.ts';
 
@@ -20,6 +21,8 @@ const LAG_SAMPLE_SECONDS = 0.1;
 /** The counters of the service, and the server from which Prometheus reads all metrics. */
 export interface Metrics {
   app: FastifyInstance;
+  /** The same counts by minute, for the operator's console. */
+  recent: RecentMinutes;
   countResponse(response: { route: string; status: number; seconds: number }): void;
   countProviderCall(call: ProviderCall): void;
   countCallback(provider: string, result: CallbackResult | 'failed'): void;
@@ -39,18 +42,21 @@ export function createMetrics(db: Database, processName?: string): Metrics {
   const made = metricsOfProcess(registry);
   const { inc, observe } = made;
   const forget = countReports(made);
+  const recent = openRecentMinutes('/api/');
   const app = fastify();
   app.addHook('onClose', async () => forget());
   app.get('/metrics', async (_request, reply) => {
     return reply.type(registry.contentType).send(await registry.metrics());
   });
   return {
-    app,
+    ...{ app, recent },
     countResponse({ route, status, seconds }) {
+      recent.countResponse({ route, status, seconds });
       inc('framewright_http_responses_total', { route, status });
       observe('framewright_http_response_seconds', { route }, seconds);
     },
     countProviderCall({ provider, call, outcome, seconds }) {
+      recent.countProviderCall({ outcome });
       inc('framewright_provider_calls_total', { provider, call, outcome });
       observe('framewright_provider_call_seconds', { provider, call }, seconds);
     },

@@ -1,0 +1,217 @@
+import { useState } from 'preact/hooks';
+import type {
+  OperatorAccount,
+  OperatorMovement,
+} from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useList, useLoad } from '../../load.ts';
+import { Button, Link } from '../../ui/button.tsx';
+import { Card, Facts, Figure } from '../../ui/card.tsx';
+import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { AccountState } from './accounts.tsx';
+import { ActionTable } from './actions.tsx';
+import { apiPath, Id, OperatorPage } from './frame.tsx';
+import { MovementDialog } from './movement-dialog.tsx';
+import { type Order, OrderDialog } from './order-dialog.tsx';
+
+/** One account: its credits, keys and movements, and what an operator can do about it. */
+export function AccountPage({ id }: { id: string }) {
+  const at = `/accounts/${encodeURIComponent(id)}`;
+  const loaded = useLoad<OperatorAccount>(apiPath(at));
+  const statement = useList<OperatorMovement>(apiPath(`${at}/statement`));
+  const [order, setOrder] = useState<Order>();
+  const [movement, setMovement] = useState<'grant' | 'adjust'>();
+  const reload = () => {
+    void loaded.reload();
+    void statement.reload();
+  };
+  return (
+    <OperatorPage
+      title="Account"
+      lead={loaded.data?.email}
+      actions={
+        loaded.data && (
+          <>
+            <Button look="primary" onClick={() => setMovement('grant')}>
+              Grant credits
+            </Button>
+            <Button onClick={() => setMovement('adjust')}>Adjust</Button>
+            <AccountButtons account={loaded.data} onOrder={setOrder} />
+          </>
+        )
+      }
+    >
+      <Load from={loaded} skeleton={<Skeleton lines={14} />}>
+        {(account) => <Details account={account} />}
+      </Load>
+      <Card title="Statement" note="Every movement of credits, the newest first.">
+        <Load from={{ ...statement, data: statement.items }}>
+          {(movements) => (
+            <>
+              <Table
+                caption="Movements"
+                columns={MOVEMENTS}
+                rows={movements}
+                keyOf={(row) => row.id}
+              />
+              <More list={statement} />
+            </>
+          )}
+        </Load>
+      </Card>
+      {order && <OrderDialog order={order} onClose={() => setOrder(undefined)} onDone={reload} />}
+      {movement && (
+        <MovementDialog
+          kind={movement}
+          path={at}
+          onClose={() => setMovement(undefined)}
+          onDone={reload}
+        />
+      )}
+    </OperatorPage>
+  );
+}
+
+function AccountButtons({
+  account,
+  onOrder,
+}: {
+  account: OperatorAccount;
+  onOrder: (order: Order) => void;
+}) {
+  const path = `/accounts/${account.account_id}`;
+  if (account.erased_at) return null;
+  if (account.disabled_at === null) {
+    const disable = {
+      title: 'Disable the account',
+      path: `${path}/disable`,
+      action: 'Disable it',
+      isDangerous: true,
+      explanation: 'Its keys get 401 and its sessions end from now on. Its tasks continue.',
+    };
+    return <Button onClick={() => onOrder(disable)}>Disable</Button>;
+  }
+  const enable = {
+    title: 'Enable the account',
+    path: `${path}/enable`,
+    action: 'Enable it',
+    explanation: 'Its keys are accepted again, except revoked and expired ones.',
+  };
+  const erase = {
+    title: 'Erase the account',
+    path: `${path}/erase`,
+    action: 'Erase it',
+    isDangerous: true,
+    explanation:
+      'Its address, prompts, videos and the names of its keys are removed for good. Its books stay. This can’t be undone.',
+  };
+  return (
+    <>
+      <Button onClick={() => onOrder(enable)}>Enable</Button>
+      <Button onClick={() => onOrder(erase)}>Erase</Button>
+    </>
+  );
+}
+
+function Details({ account }: { account: OperatorAccount }) {
+  const { account_id: id, paid, promotional } = account;
+  return (
+    <>
+      <div class="grid grid-cols-2 gap-6 lg:grid-cols-4">
+        <Figure name="Paid credits">{formatNumber(paid.available)}</Figure>
+        <Figure name="Promotional">{formatNumber(promotional.available)}</Figure>
+        <Figure name="Reserved">{formatNumber(paid.reserved + promotional.reserved)}</Figure>
+        <Figure name="Owed">{formatNumber(paid.debt + promotional.debt)}</Figure>
+      </div>
+      <Card title="Account">
+        <Facts
+          facts={[
+            { name: 'Id', value: id, mono: true },
+            { name: 'State', value: <AccountState account={account} /> },
+            { name: 'Created', value: <DateTime at={account.created_at} /> },
+            {
+              name: 'Tasks',
+              value: (
+                <Link href={`/operator/tasks?account=${id}`}>
+                  {account.tasks.map(({ phase, tasks }) => `${tasks} ${phase}`).join(', ') ||
+                    'none'}
+                </Link>
+              ),
+            },
+            {
+              name: 'Orders',
+              value: <Link href={`/operator/orders?account=${id}`}>What it bought</Link>,
+            },
+            ...account.lots.map(({ lot, kind, available, expires_at }) => ({
+              name: 'Expiring credits',
+              value: (
+                <>
+                  <Credits value={available} /> {kind} of {lot}, <DateTime at={expires_at} />
+                </>
+              ),
+            })),
+          ]}
+        />
+      </Card>
+      {account.keys.length > 0 && (
+        <Card title="API keys">
+          <Table
+            caption="API keys"
+            columns={KEYS}
+            rows={account.keys}
+            keyOf={(key) => key.key_id}
+          />
+        </Card>
+      )}
+      {account.actions.length > 0 && (
+        <Card title="What operators changed">
+          <ActionTable actions={account.actions} />
+        </Card>
+      )}
+    </>
+  );
+}
+
+const KEYS: Column<OperatorAccount['keys'][number]>[] = [
+  { title: 'Name', cell: ({ name }) => name ?? <span class="text-dim">–</span> },
+  { title: 'Key', kind: 'mono', cell: (key) => key.key_id },
+  { title: 'Created', cell: (key) => <RelativeTime at={key.created_at} /> },
+  {
+    title: 'Last used',
+    cell: (key) =>
+      key.last_used_at ? (
+        <div>
+          <RelativeTime at={key.last_used_at} />{' '}
+          <span class="figures text-sm text-dim">{key.last_used_address}</span>
+        </div>
+      ) : (
+        <span class="text-dim">not yet</span>
+      ),
+  },
+  { title: 'State', cell: (key) => (key.revoked_at ? 'revoked' : 'valid') },
+];
+
+const MOVEMENTS: Column<OperatorMovement>[] = [
+  { title: 'At', cell: ({ at }) => <DateTime at={at} /> },
+  { title: 'Kind', cell: ({ kind }) => kind },
+  { title: 'Reason', cell: ({ reason, from, to }) => `${reason}: ${from} → ${to}` },
+  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
+  {
+    title: 'Available after',
+    kind: 'number',
+    cell: (row) => <Credits value={row.available_after} />,
+  },
+  {
+    title: 'Of',
+    cell: ({ task_id: task, reference, note }) =>
+      task ? (
+        <Id href={`/operator/tasks/${task}`} id={task} />
+      ) : (
+        <div>
+          <span class="figures text-sm break-all">{reference}</span>
+          {note && <span class="block text-sm text-dim">{note}</span>}
+        </div>
+      ),
+  },
+];

@@ -1,0 +1,80 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { OperatorAccountRow } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useList } from '../../load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Field } from '../../ui/form/field.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
+import { Empty, Load } from '../../ui/states.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { apiPath, Id, OperatorPage } from './frame.tsx';
+
+/** Accounts, the newest first; `?find=` shows those with a text in their address. */
+export function AccountsPage() {
+  const { query, route } = useLocation();
+  const find = query.find ?? '';
+  const [text, setText] = useState(find);
+  const list = useList<OperatorAccountRow>(apiPath('/accounts', { find }));
+  return (
+    <OperatorPage
+      title="Accounts"
+      actions={
+        <form
+          class="flex items-end gap-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const next = new URLSearchParams({ find: text.trim() });
+            route(text.trim() ? `/operator/accounts?${next}` : '/operator/accounts');
+          }}
+        >
+          <Field
+            label="E-mail address or id"
+            type="search"
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
+          <Button type="submit" icon="search">
+            Find
+          </Button>
+        </form>
+      }
+    >
+      <Load from={{ ...list, data: list.items }}>
+        {(accounts) =>
+          accounts.length === 0 ? (
+            <Empty title="No such account">Look for a part of the e-mail address.</Empty>
+          ) : (
+            <Card>
+              <Table
+                caption="Accounts"
+                columns={COLUMNS}
+                rows={accounts}
+                keyOf={(account) => account.account_id}
+              />
+              <More list={list} />
+            </Card>
+          )
+        }
+      </Load>
+    </OperatorPage>
+  );
+}
+
+/** Whether an account can be used. */
+export function AccountState({ account }: { account: OperatorAccountRow }) {
+  if (account.erased_at) return <Badge>erased</Badge>;
+  if (account.disabled_at) return <Badge tone="bad">disabled</Badge>;
+  return <Badge tone="good">active</Badge>;
+}
+
+const COLUMNS: Column<OperatorAccountRow>[] = [
+  {
+    title: 'E-mail address',
+    cell: ({ account_id: id, email }) => <Id href={`/operator/accounts/${id}`} id={email} />,
+  },
+  { title: 'Id', kind: 'mono', cell: (account) => account.account_id },
+  { title: 'Created', cell: (account) => <RelativeTime at={account.created_at} /> },
+  { title: 'State', cell: (account) => <AccountState account={account} /> },
+];

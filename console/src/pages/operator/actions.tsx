@@ -1,0 +1,52 @@
+import { useLocation } from 'preact-iso';
+import type { OperatorActionRow } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useList } from '../../load.ts';
+import { Card } from '../../ui/card.tsx';
+import { DateTime } from '../../ui/format.tsx';
+import { Empty, Load } from '../../ui/states.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { apiPath, Id, Json, OperatorPage } from './frame.tsx';
+
+/** What operators changed, here and by commands; `?target=` shows one id. */
+export function ActionsPage() {
+  const { target = '' } = useLocation().query;
+  const list = useList<OperatorActionRow>(apiPath('/actions', { target }));
+  return (
+    <OperatorPage
+      title="Actions"
+      lead={target ? `What operators changed of ${target}` : 'What operators changed, and why.'}
+    >
+      <Load from={{ ...list, data: list.items }}>
+        {(actions) =>
+          actions.length === 0 ? (
+            <Empty title="Nothing was changed yet" />
+          ) : (
+            <Card>
+              <ActionTable actions={actions} />
+              <More list={list} />
+            </Card>
+          )
+        }
+      </Load>
+    </OperatorPage>
+  );
+}
+
+export function ActionTable({ actions }: { actions: OperatorActionRow[] }) {
+  return <Table caption="Actions" columns={COLUMNS} rows={actions} keyOf={({ id }) => id} />;
+}
+
+const COLUMNS: Column<OperatorActionRow>[] = [
+  { title: 'At', cell: ({ at }) => <DateTime at={at} /> },
+  { title: 'Who', cell: ({ actor }) => <span class="break-all">{actor}</span> },
+  { title: 'Command', cell: ({ command }) => command },
+  { title: 'Target', cell: ({ target }) => <Target target={target} /> },
+  { title: 'Reason', cell: ({ reason }) => reason ?? <span class="text-dim">–</span> },
+  { title: 'Details', cell: ({ details }) => <Json value={details} /> },
+];
+
+function Target({ target }: { target: string }) {
+  if (target.startsWith('task_')) return <Id href={`/operator/tasks/${target}`} id={target} />;
+  if (target.startsWith('acct_')) return <Id href={`/operator/accounts/${target}`} id={target} />;
+  return <span class="figures break-all">{target}</span>;
+}

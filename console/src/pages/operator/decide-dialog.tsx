@@ -1,0 +1,88 @@
+import { useState } from 'preact/hooks';
+import type { OperatorTask } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { Field } from '../../ui/form/field.tsx';
+import { OrderDialog } from './order-dialog.tsx';
+
+const DECISIONS = [
+  {
+    value: 'accepted',
+    words: 'There is a job',
+    effect: 'The task goes on with this job, and its video is fetched.',
+  },
+  {
+    value: 'not_accepted',
+    words: 'There is certainly no job',
+    effect: 'As if the provider had refused it: submitted again if its time allows, else refunded.',
+  },
+  {
+    value: 'failed',
+    words: 'End it with a refund',
+    effect: 'A job that turns up later becomes an orphan job, which you may have to pay for.',
+  },
+];
+
+/** The decisions of `framewright reconcile`. Only a held task can have all of them. */
+export function DecideDialog({
+  task,
+  onClose,
+  onDone,
+}: {
+  task: OperatorTask;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const isHeld = task.phase === 'held';
+  const choices = DECISIONS.filter(({ value }) => isHeld || value === 'failed');
+  const [decision, setDecision] = useState(isHeld ? '' : 'failed');
+  const [jobId, setJobId] = useState('');
+  const order = {
+    title: 'Decide the task',
+    path: `/tasks/${task.id}/decide`,
+    action: 'Decide',
+    isDangerous: decision === 'failed',
+    explanation: isHeld
+      ? 'Look into the provider’s own console first. A wrong decision makes a customer pay for nothing, or you for a video that nobody gets.'
+      : 'The task is not held. It can be ended only.',
+  };
+  return (
+    <OrderDialog
+      order={order}
+      body={{ decision, ...(decision === 'accepted' && { job_id: jobId }) }}
+      onClose={onClose}
+      onDone={onDone}
+      fields={
+        <>
+          <fieldset class="grid gap-3">
+            <legend class="mb-2 font-medium">What you know</legend>
+            {choices.map(({ value, words, effect }) => (
+              <label key={value} class="flex gap-3 border border-line p-3 has-checked:border-edge">
+                <input
+                  type="radio"
+                  name="decision"
+                  required
+                  value={value}
+                  checked={decision === value}
+                  onChange={() => setDecision(value)}
+                  class="mt-1 accent-tungsten"
+                />
+                <span>
+                  <span class="font-medium">{words}</span>
+                  <span class="block text-sm text-dim">{effect}</span>
+                </span>
+              </label>
+            ))}
+          </fieldset>
+          {decision === 'accepted' && (
+            <Field
+              label="The job’s id at the provider"
+              value={jobId}
+              onInput={(event) => setJobId(event.currentTarget.value)}
+              required
+              autoComplete="off"
+            />
+          )}
+        </>
+      }
+    />
+  );
+}

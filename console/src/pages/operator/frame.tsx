@@ -1,0 +1,84 @@
+import type { ComponentChildren } from 'preact';
+import { useLocation } from 'preact-iso';
+import { Page } from '../../ui/page.tsx';
+
+const PAGES = [
+  ['/operator', 'Overview'],
+  ['/operator/tasks', 'Tasks'],
+  ['/operator/providers', 'Providers'],
+  ['/operator/accounts', 'Accounts'],
+  ['/operator/orders', 'Orders'],
+  ['/operator/orphans', 'Orphan jobs'],
+  ['/operator/audit', 'Audit'],
+  ['/operator/actions', 'Actions'],
+] as const;
+
+/** A page of the operator's console: its title, and the way to the other ones. */
+export function OperatorPage({
+  title,
+  lead,
+  actions,
+  children,
+}: {
+  title: string;
+  lead?: ComponentChildren;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+}) {
+  const { path } = useLocation();
+  const isCurrent = (href: string) =>
+    path === href || (href !== '/operator' && path.startsWith(`${href}/`));
+  return (
+    <Page title={title} lead={lead} actions={actions}>
+      <nav aria-label="Operator" class="-mt-3 mb-1">
+        <ul class="flex flex-wrap gap-x-6 gap-y-1 border-b border-line pb-3">
+          {PAGES.map(([href, name]) => (
+            <li key={href}>
+              <a
+                href={href}
+                aria-current={isCurrent(href) ? 'page' : undefined}
+                class="inline-block border-b-2 border-transparent py-1 text-dim hover:text-ink aria-[current=page]:border-tungsten aria-[current=page]:text-ink"
+              >
+                {name}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      {children}
+    </Page>
+  );
+}
+
+const API = '/console/api/operator';
+
+/** The path of the API for operators. */
+export function apiPath(path: string, query: Record<string, string | undefined> = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value);
+  const text = new URLSearchParams(given as [string, string][]).toString();
+  return `${API}${path}${text && `?${text}`}`;
+}
+
+/** A link to a task, an account or what else has a page. */
+export function Id({ href, id }: { href: string; id: string }) {
+  return (
+    <a href={href} class="figures break-all underline decoration-edge underline-offset-[3px]">
+      {id}
+    </a>
+  );
+}
+
+/** A duration in the largest unit that fits, such as `3 h`. */
+export function duration(seconds: number): string {
+  if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} d`;
+  if (seconds >= 2 * 3600) return `${Math.floor(seconds / 3600)} h`;
+  if (seconds >= 120) return `${Math.floor(seconds / 60)} min`;
+  return `${Math.round(seconds)} s`;
+}
+
+/** What was observed, as it is stored. */
+export function Json({ value }: { value: unknown }) {
+  if (value === null || value === undefined) return <span class="text-dim">–</span>;
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return <code class="figures text-sm break-all">{text}</code>;
+}

@@ -1,0 +1,91 @@
+import { useState } from 'preact/hooks';
+import { Segments } from '../../ui/form/controls.tsx';
+import { Field } from '../../ui/form/field.tsx';
+import { OrderDialog } from './order-dialog.tsx';
+
+const KINDS = [
+  { value: 'paid', label: 'Paid' },
+  { value: 'promotional', label: 'Promotional' },
+];
+
+const WORDS = {
+  grant: {
+    title: 'Grant credits',
+    explanation: 'A debt of the account is paid from them first.',
+    hint: 'A whole number above zero.',
+  },
+  adjust: {
+    title: 'Adjust the credits',
+    explanation: 'Corrects the balance up or down. The reason becomes the note of the movement.',
+    hint: 'A whole number; below zero takes credits back.',
+  },
+};
+
+/** A name that is booked once, however often the button is pressed. */
+function newReference(): string {
+  return `console-${crypto.randomUUID().slice(0, 8)}`;
+}
+
+/** Grants credits, or corrects a balance. */
+export function MovementDialog({
+  kind: movement,
+  path,
+  onClose,
+  onDone,
+}: {
+  kind: 'grant' | 'adjust';
+  path: string;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const [kind, setKind] = useState('paid');
+  const [credits, setCredits] = useState('');
+  const [reference, setReference] = useState(newReference);
+  const [expires, setExpires] = useState('');
+  const { title, explanation, hint } = WORDS[movement];
+  const isGrant = movement === 'grant';
+  const body = {
+    ...{ kind, credits: Number(credits), reference },
+    ...(isGrant && expires && { expires_at: expires }),
+  };
+  return (
+    <OrderDialog
+      order={{ title, explanation, path: `${path}/${movement}`, action: title }}
+      body={body}
+      onClose={onClose}
+      onDone={onDone}
+      fields={
+        <>
+          <Segments label="Kind" value={kind} choices={KINDS} onChange={setKind} />
+          <Field
+            label="Credits"
+            hint={hint}
+            type="number"
+            step={1}
+            {...(isGrant && { min: 1 })}
+            required
+            value={credits}
+            onInput={(event) => setCredits(event.currentTarget.value)}
+          />
+          <Field
+            label="Reference"
+            hint="Such as the number of an invoice. The same reference is booked once."
+            value={reference}
+            onInput={(event) => setReference(event.currentTarget.value)}
+            required
+            maxLength={100}
+          />
+          {isGrant && (
+            <Field
+              label="Expires"
+              hint="Empty: never."
+              type="date"
+              value={expires}
+              onInput={(event) => setExpires(event.currentTarget.value)}
+            />
+          )}
+        </>
+      }
+    />
+  );
+}

@@ -1,0 +1,83 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { api } from '../../api.ts';
+import { asFailure } from '../../load.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/form/field.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { apiPath } from './frame.tsx';
+
+/** A change that an operator is about to make. */
+export interface Order {
+  title: string;
+  /** Below /console/api/operator. */
+  path: string;
+  /** The words on the button. */
+  action: string;
+  /** What it does, and what can't be undone. */
+  explanation: ComponentChildren;
+  isDangerous?: boolean;
+}
+
+/** Asks for the reason of a change, makes it and says what became of it. */
+export function OrderDialog({
+  order,
+  body,
+  fields,
+  onClose,
+  onDone,
+}: {
+  order: Order;
+  /** Sent beside the reason. */
+  body?: Record<string, unknown>;
+  /** More controls, above the reason. */
+  fields?: ComponentChildren;
+  onClose: () => void;
+  onDone: () => void;
+}) {
+  const [reason, setReason] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState('');
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setFailure('');
+    try {
+      const options = { method: 'POST', body: { ...body, reason } } as const;
+      const result = await api<{ changed?: boolean }>(apiPath(order.path), options);
+      toast(result.changed === false ? 'There was nothing to change.' : 'Done, and recorded.');
+      onDone();
+      onClose();
+    } catch (error) {
+      setFailure(asFailure(error).message);
+      setBusy(false);
+    }
+  };
+  return (
+    <Dialog open onClose={onClose} title={order.title}>
+      <form onSubmit={(event) => void submit(event)} class="grid gap-5">
+        <div class="text-dim">{order.explanation}</div>
+        {fields}
+        <Field
+          label="Reason"
+          hint="It is recorded with your name, such as the number of a ticket."
+          value={reason}
+          onInput={(event) => setReason(event.currentTarget.value)}
+          required
+          maxLength={500}
+          autoComplete="off"
+        />
+        <p role="alert" class="text-bad empty:hidden">
+          {failure}
+        </p>
+        <div class="flex flex-wrap justify-end gap-2.5">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look={order.isDangerous ? 'danger' : 'primary'} type="submit" busy={isBusy}>
+            {order.action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

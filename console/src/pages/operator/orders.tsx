@@ -1,0 +1,125 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { OperatorOrder } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useList } from '../../load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Switch } from '../../ui/form/controls.tsx';
+import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
+import { Empty, Load } from '../../ui/states.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { apiPath, Id, OperatorPage } from './frame.tsx';
+import { OrderDialog } from './order-dialog.tsx';
+
+/** What customers bought; `?account=` shows one account's. */
+export function OrdersPage() {
+  const { account = '' } = useLocation().query;
+  const [disputed, setDisputed] = useState(false);
+  const [settling, setSettling] = useState<OperatorOrder>();
+  const path = apiPath('/orders', { account, disputed: disputed && !account ? 'yes' : '' });
+  const list = useList<OperatorOrder>(path);
+  const columns: Column<OperatorOrder>[] = [
+    ...COLUMNS,
+    {
+      title: '',
+      cell: (order) => (
+        <Button small aria-label={`Settle ${order.order_id}`} onClick={() => setSettling(order)}>
+          Settle
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <OperatorPage title="Orders" lead={account ? `Of ${account}` : 'What customers bought.'}>
+      {!account && <Switch label="Only disputes" checked={disputed} onChange={setDisputed} />}
+      <Load from={{ ...list, data: list.items }}>
+        {(orders) =>
+          orders.length === 0 ? (
+            <Empty title={disputed ? 'No order is disputed' : 'Nothing was bought yet'} />
+          ) : (
+            <Card>
+              <Table
+                caption="Orders"
+                columns={columns}
+                rows={orders}
+                keyOf={(order) => order.order_id}
+              />
+              <More list={list} />
+            </Card>
+          )
+        }
+      </Load>
+      {settling && (
+        <OrderDialog
+          order={{
+            title: 'Settle the order',
+            path: `/orders/${settling.order_id}/settle`,
+            action: 'Settle it',
+            explanation: 'A worker asks Stripe about it now, and books the difference.',
+          }}
+          onClose={() => setSettling(undefined)}
+          onDone={() => void list.reload()}
+        />
+      )}
+    </OperatorPage>
+  );
+}
+
+const TONES: Record<string, 'good' | 'busy' | 'bad'> = {
+  paid: 'good',
+  open: 'busy',
+  mismatched: 'bad',
+  failed: 'bad',
+};
+
+const COLUMNS: Column<OperatorOrder>[] = [
+  {
+    title: 'Order',
+    cell: ({ order_id: id, offer }) => (
+      <div>
+        {offer} <span class="figures block text-sm break-all text-dim">{id}</span>
+      </div>
+    ),
+  },
+  { title: 'At', cell: (order) => <RelativeTime at={order.created_at} /> },
+  {
+    title: 'State',
+    cell: ({ state, dispute }) => (
+      <div>
+        <Badge tone={TONES[state] ?? 'neutral'}>{state}</Badge>
+        {dispute && <span class="block text-sm text-bad">dispute: {dispute}</span>}
+      </div>
+    ),
+  },
+  {
+    title: 'Price',
+    kind: 'number',
+    cell: ({ price, refunded, currency }) => (
+      <div>
+        <Money minor={price} currency={currency} />
+        {refunded > 0 && (
+          <span class="block text-sm text-dim">
+            refunded <Money minor={refunded} currency={currency} />
+          </span>
+        )}
+      </div>
+    ),
+  },
+  {
+    title: 'Credits booked',
+    kind: 'number',
+    cell: ({ booked, credits }) => (
+      <div>
+        <Credits value={booked} /> <span class="text-sm text-dim">of</span>{' '}
+        <Credits value={credits} />
+      </div>
+    ),
+  },
+  {
+    title: 'Account',
+    cell: ({ account_id: id }) => (
+      <Id href={`/operator/accounts/${id}`} id={`${id.slice(0, 14)}…`} />
+    ),
+  },
+];

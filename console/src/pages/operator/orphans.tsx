@@ -1,0 +1,90 @@
+import { useState } from 'preact/hooks';
+import type { OperatorOrphan } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useList } from '../../load.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Switch } from '../../ui/form/controls.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
+import { Empty, Load } from '../../ui/states.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { apiPath, Id, Json, OperatorPage } from './frame.tsx';
+import { OrderDialog } from './order-dialog.tsx';
+
+/** Jobs at providers that no task uses: they may cost money. */
+export function OrphansPage() {
+  const [all, setAll] = useState(false);
+  const [chosen, setChosen] = useState<OperatorOrphan>();
+  const list = useList<OperatorOrphan>(apiPath('/orphans', { all: all ? 'yes' : '' }));
+  const columns: Column<OperatorOrphan>[] = [
+    {
+      title: 'Job',
+      cell: ({ provider, job_id: job }) => (
+        <div>
+          {provider} <span class="figures block text-sm break-all text-dim">{job}</span>
+        </div>
+      ),
+    },
+    { title: 'State', cell: ({ state }) => state },
+    { title: 'Found', cell: (orphan) => <RelativeTime at={orphan.found_at} /> },
+    {
+      title: 'Of the task',
+      cell: ({ task_id: task }) => <Id href={`/operator/tasks/${task}`} id={task} />,
+    },
+    { title: 'The provider says', cell: ({ status }) => <Json value={status} /> },
+    {
+      title: '',
+      cell: (orphan) =>
+        orphan.acknowledged_at ? (
+          <span class="text-sm text-dim">
+            acknowledged <RelativeTime at={orphan.acknowledged_at} />
+          </span>
+        ) : (
+          <Button
+            small
+            aria-label={`Acknowledge ${orphan.job_id}`}
+            onClick={() => setChosen(orphan)}
+          >
+            Acknowledge
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <OperatorPage
+      title="Orphan jobs"
+      lead="Jobs at a provider that no task uses. You may be charged for them."
+    >
+      <Switch label="Also acknowledged ones" checked={all} onChange={setAll} />
+      <Load from={{ ...list, data: list.items }}>
+        {(orphans) =>
+          orphans.length === 0 ? (
+            <Empty title="No orphan job">Every job that is known belongs to a task.</Empty>
+          ) : (
+            <Card>
+              <Table
+                caption="Orphan jobs"
+                columns={columns}
+                rows={orphans}
+                keyOf={({ provider, job_id: job }) => `${provider}/${job}`}
+              />
+              <More list={list} />
+            </Card>
+          )
+        }
+      </Load>
+      {chosen && (
+        <OrderDialog
+          order={{
+            title: 'Acknowledge the orphan job',
+            path: '/orphans/acknowledge',
+            action: 'Acknowledge',
+            explanation: 'You have dealt with it: lists and metrics leave it out from now on.',
+          }}
+          body={{ provider: chosen.provider, job_id: chosen.job_id }}
+          onClose={() => setChosen(undefined)}
+          onDone={() => void list.reload()}
+        />
+      )}
+    </OperatorPage>
+  );
+}

@@ -1,0 +1,153 @@
+import { useState } from 'preact/hooks';
+import type { OperatorProviders } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useLoad } from '../../load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { formatNumber, RelativeTime } from '../../ui/format.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { apiPath, Json, OperatorPage } from './frame.tsx';
+import { type Order, OrderDialog } from './order-dialog.tsx';
+
+type Provider = OperatorProviders['items'][number];
+
+const TONES = { open: 'good', paused: 'bad', closed: 'bad', trying: 'busy' } as const;
+
+/** Which providers take jobs, and whether creates are taken at all. */
+export function ProvidersPage() {
+  const loaded = useLoad<OperatorProviders>(apiPath('/providers'));
+  const [order, setOrder] = useState<Order>();
+  return (
+    <OperatorPage
+      title="Providers"
+      lead="Where tasks are submitted. A paused provider gets no new jobs; those that it has go on."
+    >
+      <Load from={loaded} skeleton={<Skeleton lines={8} />}>
+        {(providers) => (
+          <>
+            <Creates providers={providers} onOrder={setOrder} />
+            <Card title="Providers">
+              <Table
+                caption="Providers"
+                columns={columns(setOrder)}
+                rows={providers.items}
+                keyOf={({ provider }) => provider}
+              />
+            </Card>
+          </>
+        )}
+      </Load>
+      {order && (
+        <OrderDialog
+          order={order}
+          onClose={() => setOrder(undefined)}
+          onDone={() => void loaded.reload()}
+        />
+      )}
+    </OperatorPage>
+  );
+}
+
+function columns(onOrder: (order: Order) => void): Column<Provider>[] {
+  return [
+    { title: 'Provider', cell: ({ provider }) => <span class="font-medium">{provider}</span> },
+    { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+    {
+      title: 'Since',
+      cell: ({ since }) => (since ? <RelativeTime at={since} /> : <span class="text-dim">–</span>),
+    },
+    { title: 'Reason', cell: ({ reason }) => <Json value={reason} /> },
+    {
+      title: 'Waiting tasks',
+      kind: 'number',
+      cell: (provider) => formatNumber(provider.waiting_tasks),
+    },
+    {
+      title: '',
+      cell: ({ provider, state }) => (
+        <div class="flex gap-1.5 md:justify-end">
+          {state !== 'paused' && (
+            <Button
+              small
+              aria-label={`Pause ${provider}`}
+              onClick={() => onOrder(pauseOf(provider))}
+            >
+              Pause
+            </Button>
+          )}
+          {state !== 'open' && (
+            <Button
+              small
+              aria-label={`Resume ${provider}`}
+              onClick={() => onOrder(resumeOf(provider))}
+            >
+              Resume
+            </Button>
+          )}
+        </div>
+      ),
+    },
+  ];
+}
+
+function pauseOf(provider: string): Order {
+  return {
+    title: `Pause ${provider}`,
+    path: `/providers/${provider}/pause`,
+    action: 'Pause it',
+    isDangerous: true,
+    explanation: 'Its tasks wait, and creates for it get 503, until it is resumed.',
+  };
+}
+
+function resumeOf(provider: string): Order {
+  return {
+    title: `Resume ${provider}`,
+    path: `/providers/${provider}/resume`,
+    action: 'Resume it',
+    explanation: 'Waiting tasks are submitted at once, also if an outage had closed it.',
+  };
+}
+
+const PAUSE_CREATES: Order = {
+  title: 'Pause creates',
+  path: '/creates/pause',
+  action: 'Pause creates',
+  isDangerous: true,
+  explanation: 'Creates of all accounts get 503, and nothing is reserved. Tasks go on.',
+};
+
+const RESUME_CREATES: Order = {
+  title: 'Resume creates',
+  path: '/creates/resume',
+  action: 'Resume creates',
+  explanation: 'Creates are taken again.',
+};
+
+function Creates({
+  providers,
+  onOrder,
+}: {
+  providers: OperatorProviders;
+  onOrder: (order: Order) => void;
+}) {
+  const isOpen = providers.creates === 'open';
+  return (
+    <Card
+      title="Creates"
+      actions={
+        <Button small onClick={() => onOrder(isOpen ? PAUSE_CREATES : RESUME_CREATES)}>
+          {isOpen ? 'Pause creates' : 'Resume creates'}
+        </Button>
+      }
+    >
+      <Badge tone={isOpen ? 'good' : 'bad'}>{isOpen ? 'taken' : 'paused'}</Badge>
+      {providers.since && (
+        <p class="mt-2 text-dim">
+          <RelativeTime at={providers.since} />: {providers.reason}
+        </p>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,205 @@
+import { useState } from 'preact/hooks';
+import type {
+  OperatorAttempt,
+  OperatorTask,
+} from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useLoad } from '../../load.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card, Facts } from '../../ui/card.tsx';
+import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
+import { Table } from '../../ui/table.tsx';
+import { DecideDialog } from './decide-dialog.tsx';
+import { apiPath, Id, Json, OperatorPage } from './frame.tsx';
+import { type Order, OrderDialog } from './order-dialog.tsx';
+import { Phase } from './tasks.tsx';
+
+/** Everything that is known about a task, and what an operator can do about it. */
+export function TaskPage({ id }: { id: string }) {
+  const loaded = useLoad<OperatorTask>(apiPath(`/tasks/${encodeURIComponent(id)}`));
+  const [order, setOrder] = useState<Order>();
+  const [isDeciding, setDeciding] = useState(false);
+  const reload = () => void loaded.reload();
+  return (
+    <OperatorPage
+      title="Task"
+      lead={<span class="figures text-base break-all">{id}</span>}
+      actions={
+        loaded.data && (
+          <Buttons task={loaded.data} onOrder={setOrder} onDecide={() => setDeciding(true)} />
+        )
+      }
+    >
+      <Load from={loaded} skeleton={<Skeleton lines={14} />}>
+        {(task) => <Details task={task} />}
+      </Load>
+      {order && <OrderDialog order={order} onClose={() => setOrder(undefined)} onDone={reload} />}
+      {isDeciding && loaded.data && (
+        <DecideDialog task={loaded.data} onClose={() => setDeciding(false)} onDone={reload} />
+      )}
+    </OperatorPage>
+  );
+}
+
+function Buttons({
+  task,
+  onOrder,
+  onDecide,
+}: {
+  task: OperatorTask;
+  onOrder: (order: Order) => void;
+  onDecide: () => void;
+}) {
+  const { id, phase } = task;
+  const hasEnded = phase === 'completed' || phase === 'failed';
+  if (hasEnded) {
+    return task.output_object_id === null ? null : (
+      <Button onClick={() => onOrder(takedownOf(id))}>Take the video down</Button>
+    );
+  }
+  return (
+    <>
+      <Button look="primary" onClick={onDecide}>
+        Decide
+      </Button>
+      <Button onClick={() => onOrder(wakeOf(id))}>Wake</Button>
+      <Button onClick={() => onOrder(cancelOf(id))}>Cancel the task</Button>
+    </>
+  );
+}
+
+function wakeOf(id: string): Order {
+  return {
+    title: 'Wake the task',
+    path: `/tasks/${id}/wake`,
+    action: 'Wake it',
+    explanation:
+      'Its next step begins within a second: its job is read, or the provider is asked for it.',
+  };
+}
+
+function cancelOf(id: string): Order {
+  return {
+    title: 'Cancel the task',
+    path: `/tasks/${id}/cancel`,
+    action: 'Cancel the task',
+    isDangerous: true,
+    explanation:
+      'Before its submit it fails with its refund. After that the provider is asked to cancel the job, and the task ends as the provider says.',
+  };
+}
+
+function takedownOf(id: string): Order {
+  return {
+    title: 'Take the video down',
+    path: `/tasks/${id}/takedown`,
+    action: 'Take it down',
+    isDangerous: true,
+    explanation: 'It is not served from now on, and its file is deleted. This can’t be undone.',
+  };
+}
+
+function Details({ task }: { task: OperatorTask }) {
+  return (
+    <>
+      <Card title="State">
+        <Facts
+          facts={[
+            { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
+            {
+              name: 'Account',
+              value: <Id href={`/operator/accounts/${task.account_id}`} id={task.account_id} />,
+            },
+            { name: 'Surface', value: task.surface },
+            { name: 'Provider', value: task.provider },
+            { name: 'Credits', value: <Credits value={task.credits} /> },
+            { name: 'Created', value: <DateTime at={task.created_at} /> },
+            { name: 'Last change', value: <DateTime at={task.updated_at} /> },
+            { name: 'Next step', value: task.due_at ? <DateTime at={task.due_at} /> : 'none' },
+            ...(task.error_code === null
+              ? []
+              : [{ name: 'Error', value: `${task.error_code}: ${task.error_message}` }]),
+          ]}
+        />
+      </Card>
+      {task.attempts.map((attempt) => (
+        <Attempt key={attempt.id} attempt={attempt} />
+      ))}
+      <Card title="History">
+        <Table
+          caption="Transitions"
+          rows={task.history}
+          keyOf={({ at, phase }) => `${at} ${phase}`}
+          columns={[
+            { title: 'At', cell: ({ at }) => <DateTime at={at} /> },
+            { title: 'Phase', cell: ({ phase }) => phase },
+            { title: 'Cause', cell: ({ cause }) => <Json value={cause} /> },
+          ]}
+        />
+      </Card>
+      {task.objects.length > 0 && (
+        <Card title="Files">
+          <Table
+            caption="Files"
+            rows={task.objects}
+            keyOf={({ id }) => id}
+            columns={[
+              { title: 'File', kind: 'mono', cell: ({ id }) => id },
+              { title: 'Role', cell: ({ role }) => role },
+              {
+                title: 'State',
+                cell: (file) => (file.taken_down_at ? 'taken down' : file.state),
+              },
+            ]}
+          />
+        </Card>
+      )}
+      <Card title="Request">
+        <pre
+          role="region"
+          aria-label="The request"
+          tabIndex={0}
+          class="figures overflow-x-auto text-sm whitespace-pre-wrap break-words"
+        >
+          {JSON.stringify(task.request, null, 2)}
+        </pre>
+      </Card>
+    </>
+  );
+}
+
+function Attempt({ attempt }: { attempt: OperatorAttempt }) {
+  return (
+    <Card
+      title={`Attempt at ${attempt.provider}: ${attempt.state}`}
+      note={
+        <>
+          <span class="figures break-all">{attempt.id}</span>, begun{' '}
+          <RelativeTime at={attempt.created_at} />
+          {attempt.job_id && (
+            <>
+              , job <span class="figures break-all">{attempt.job_id}</span>
+            </>
+          )}
+          {attempt.outcome_by && `, known from: ${attempt.outcome_by}`}
+        </>
+      }
+    >
+      {attempt.evidence.length === 0 ? (
+        <p class="text-dim">Nothing was observed about it yet.</p>
+      ) : (
+        <Table
+          caption="Evidence"
+          rows={attempt.evidence}
+          keyOf={(evidence) => `${evidence.source} ${JSON.stringify(evidence.finding)}`}
+          columns={[
+            { title: 'From', cell: ({ source }) => source },
+            { title: 'Finding', cell: ({ finding }) => <Json value={finding} /> },
+            { title: 'Times', kind: 'number', cell: ({ times }) => times },
+            { title: 'Last', cell: (evidence) => <RelativeTime at={evidence.last_at} /> },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}

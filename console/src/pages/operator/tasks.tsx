@@ -1,0 +1,113 @@
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { OperatorTaskRow } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useList } from '../../load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Field } from '../../ui/form/field.tsx';
+import { Credits, RelativeTime } from '../../ui/format.tsx';
+import { Empty, Load } from '../../ui/states.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+import { apiPath, Id, OperatorPage } from './frame.tsx';
+
+const VIEWS = [
+  { id: 'held', title: 'Held', query: { phase: 'held' } },
+  { id: 'due', title: 'Due, not begun', query: { due: 'yes' } },
+  { id: 'generating', title: 'Generating', query: { phase: 'generating' } },
+  { id: 'failed', title: 'Failed', query: { phase: 'failed' } },
+  { id: 'all', title: 'All', query: {} },
+] as const;
+
+/** Tasks, the held ones first; `?account=` shows one account's. */
+export function TasksPage() {
+  const { query, route } = useLocation();
+  const account = query.account ?? '';
+  const view = VIEWS.find(({ id }) => id === query.view) ?? VIEWS[account === '' ? 0 : 4];
+  const path = apiPath('/tasks', { ...view.query, account });
+  const list = useList<OperatorTaskRow>(path);
+  const go = (id: string) => {
+    const next = new URLSearchParams({ view: id, ...(account && { account }) });
+    route(`/operator/tasks?${next}`);
+  };
+  return (
+    <OperatorPage title="Tasks" lead={account && `Of ${account}`} actions={<FindTask />}>
+      <fieldset class="flex flex-wrap gap-2">
+        <legend class="sr-only">Which tasks</legend>
+        {VIEWS.map(({ id, title }) => (
+          <Button
+            key={id}
+            small
+            look={id === view.id ? 'primary' : 'plain'}
+            aria-pressed={id === view.id}
+            onClick={() => go(id)}
+          >
+            {title}
+          </Button>
+        ))}
+      </fieldset>
+      <Load from={{ ...list, data: list.items }}>
+        {(tasks) =>
+          tasks.length === 0 ? (
+            <Empty title={view.id === 'held' ? 'No task is held' : 'No such task'}>
+              {view.id === 'held' && 'Nothing waits for a decision.'}
+            </Empty>
+          ) : (
+            <Card>
+              <Table caption="Tasks" columns={COLUMNS} rows={tasks} keyOf={({ id }) => id} />
+              <More list={list} />
+            </Card>
+          )
+        }
+      </Load>
+    </OperatorPage>
+  );
+}
+
+export function Phase({ phase, cause }: { phase: string; cause: string | null }) {
+  const tone =
+    phase === 'held' || phase === 'failed' ? 'bad' : phase === 'completed' ? 'good' : 'busy';
+  return <Badge tone={tone}>{cause === null ? phase : `${phase}: ${cause}`}</Badge>;
+}
+
+const COLUMNS: Column<OperatorTaskRow>[] = [
+  { title: 'Task', cell: ({ id }) => <Id href={`/operator/tasks/${id}`} id={id} /> },
+  { title: 'Phase', cell: (task) => <Phase phase={task.phase} cause={task.held_cause} /> },
+  {
+    title: 'Since',
+    cell: (task) => <RelativeTime at={task.held_since ?? task.due_at ?? task.updated_at} />,
+  },
+  { title: 'Provider', cell: ({ provider }) => provider },
+  { title: 'Model', cell: ({ model }) => model },
+  { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
+  {
+    title: 'Account',
+    cell: (task) => (
+      <Id href={`/operator/accounts/${task.account_id}`} id={`${task.account_id.slice(0, 14)}…`} />
+    ),
+  },
+];
+
+function FindTask() {
+  const { route } = useLocation();
+  const [id, setId] = useState('');
+  return (
+    <form
+      class="flex items-end gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (id.trim()) route(`/operator/tasks/${encodeURIComponent(id.trim())}`);
+      }}
+    >
+      <Field
+        label="Task"
+        placeholder="task_…"
+        value={id}
+        onInput={(event) => setId(event.currentTarget.value)}
+      />
+      <Button type="submit" icon="search">
+        Open
+      </Button>
+    </form>
+  );
+}

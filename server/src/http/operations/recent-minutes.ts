@@ -1,0 +1,142 @@
+import type { Queryable } from '../../database/database.ts';
+import { startInterval } from '../../kernel/interval.ts';
+import type { Log } from '../../kernel/log.ts';
+import { type Figures, readFigures } from '../../operator/figures.ts';
+
+/** One minute of a process, as the console shows it. Times are in milliseconds. */
+interface RecentMinute {
+  /** When it began: seconds since 1970. */
+  at: number;
+  /** Responses of the public API, by the group of their status. */
+  responses: number;
+  /** Of these, with a status of 500 or more; and with 429. */
+  errors: number;
+  limited: number;
+  /** Of requests that read; null without one. */
+  read_p50: number | null;
+  read_p95: number | null;
+  create_p95: number | null;
+  /** Calls of providers, and those that failed. */
+  calls: number;
+  failed_calls: number;
+  /** Tasks at the minute's end, of all processes; null if the database was not asked. */
+  live: number | null;
+  held: number | null;
+  due: number | null;
+}
+
+/** Minutes that are kept. */
+const MINUTES = 120;
+
+interface Counted extends Omit<RecentMinute, 'read_p50' | 'read_p95' | 'create_p95'> {
+  reads: Durations;
+  creates: Durations;
+}
+
+/** Counts what this process did in each of the last two hours' minutes, in memory. */
+export interface RecentMinutes {
+  countResponse(response: { route: string; status: number; seconds: number }): void;
+  countProviderCall(call: { outcome: string }): void;
+  /** Notes the tasks of the database in the present minute. */
+  noteFigures(figures: Pick<Figures, 'live' | 'held' | 'due'>): void;
+  /** The last minutes, the oldest first. */
+  list(): RecentMinute[];
+}
+
+/** @param prefix of the routes that are counted */
+export function openRecentMinutes(prefix: string, now = () => Date.now()): RecentMinutes {
+  const minutes: Counted[] = [];
+  const current = (): Counted => {
+    const at = Math.floor(now() / 60_000) * 60;
+    const last = minutes.at(-1);
+    if (last && last.at >= at) return last; // also if the clock was set back
+    const added = newMinute(at);
+    minutes.push(added);
+    if (minutes.length > MINUTES) minutes.shift();
+    return added;
+  };
+  return {
+    countResponse({ route, status, seconds }) {
+      if (!route.startsWith(prefix)) return;
+      const minute = current();
+      minute.responses += 1;
+      if (status >= 500) minute.errors += 1;
+      if (status === 429) minute.limited += 1;
+      if (status < 300)
+        (route.endsWith('/generations') ? minute.creates : minute.reads).add(seconds);
+    },
+    countProviderCall({ outcome }) {
+      const minute = current();
+      minute.calls += 1;
+      if (FAILED_CALL.test(outcome)) minute.failed_calls += 1;
+    },
+    noteFigures({ live, held, due }) {
+      const minute = current();
+      minute.live = sumOf(live);
+      minute.held = sumOf(held);
+      minute.due = sumOf(due);
+    },
+    list: () =>
+      minutes.map(({ reads, creates, ...minute }) => ({
+        ...minute,
+        read_p50: reads.quantile(0.5),
+        read_p95: reads.quantile(0.95),
+        create_p95: creates.quantile(0.95),
+      })),
+  };
+}
+
+/** Notes the tasks of the database once a minute, until the signal aborts. */
+export function followFigures(
+  recent: RecentMinutes,
+  { db, log, signal }: { db: Queryable; log: Log; signal: AbortSignal },
+): void {
+  startInterval(60, { name: 'the figures of the console', log, signal }, async () =>
+    recent.noteFigures(await readFigures(db)),
+  );
+}
+
+/** Outcomes of calls that say nothing good of the provider. */
+const FAILED_CALL = /^(error|unknown|not_sent|rejected_(busy|operator))$/;
+
+function sumOf(rows: { tasks: number }[]): number {
+  return rows.reduce((sum, { tasks }) => sum + tasks, 0);
+}
+
+function newMinute(at: number): Counted {
+  return {
+    ...{ at, responses: 0, errors: 0, limited: 0, calls: 0, failed_calls: 0 },
+    ...{ live: null, held: null, due: null, reads: durations(), creates: durations() },
+  };
+}
+
+interface Durations {
+  add(seconds: number): void;
+  /** In milliseconds, rounded up by at most a fifth; null without a duration. */
+  quantile(share: number): number | null;
+}
+
+/** Each step is 2^(1/4) times as long as the one before. */
+const STEPS = 80;
+
+function durations(): Durations {
+  const counts = new Uint32Array(STEPS);
+  let total = 0;
+  return {
+    add(seconds) {
+      const step = Math.floor(Math.log2(1 + seconds * 1000) * 4);
+      const index = Math.min(STEPS - 1, Math.max(0, step));
+      counts[index] = (counts[index] ?? 0) + 1;
+      total += 1;
+    },
+    quantile(share) {
+      if (total === 0) return null;
+      let seen = 0;
+      const step = counts.findIndex((count) => {
+        seen += count;
+        return seen >= share * total;
+      });
+      return Math.round((2 ** ((step + 1) / 4) - 1) * 10) / 10;
+    },
+  };
+}

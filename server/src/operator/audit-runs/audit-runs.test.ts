@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { quiet } from '../../../test/database.ts';
+import { makeTask, openTaskFixture, sql, type TaskFixture } from '../../../test/task-fixtures.ts';
+import { listActions } from '../actions.ts';
+import { listAudits, startAudit } from './audit-runs.ts';
+
+const ACTION = { command: 'audit', actor: 'ada@example.com', reason: 'after the restore' };
+
+let fixture: TaskFixture;
+
+before(async () => {
+  fixture = await openTaskFixture();
+});
+after(() => fixture.close());
+
+function start() {
+  return startAudit({ db: fixture.db, log: quiet }, ACTION);
+}
+
+test('of audits that are started at once one runs, and its result is kept', async () => {
+  const { db } = fixture;
+  const started = await Promise.all([start(), start(), start()]);
+  assert.equal(started.filter(({ changed }) => changed).length, 1);
+  await Promise.all(started.map(({ ended }) => ended));
+  const [run, ...others] = await listAudits(db, 10);
+  assert.deepEqual(others, []);
+  assert.deepEqual([run?.actor, run?.found, run?.problems], ['ada@example.com', 0, []]);
+  assert.ok(run?.ended_at);
+  const [action] = await listActions(db, { target: 'audit', limit: 1 });
+  assert.deepEqual([action?.actor, action?.reason], ['ada@example.com', 'after the restore']);
+});
+
+test('contradictions are counted and shown', async () => {
+  const { db } = fixture;
+  const { task } = await makeTask(fixture);
+  await sql(db, `delete from idempotency_keys where task_id = $1`, [task.id]);
+  await (await start()).ended;
+  const [run] = await listAudits(db, 1);
+  assert.equal(run?.found, 1);
+  assert.match(run?.problems?.[0] ?? '', new RegExp(task.id));
+});
+
+test('an audit whose process has died does not keep the next one from running', async () => {
+  const { db } = fixture;
+  await sql(
+    db,
+    `insert into audit_runs (actor, started_at, seen_at)
+     values ('x', clock_now(), clock_now() - interval '2 minutes')`,
+  );
+  const { changed, ended } = await start();
+  await ended;
+  assert.equal(changed, true);
+  const [, died] = await listAudits(db, 2);
+  assert.equal(died?.failure, 'its process has ended');
+});
+
+test('an audit that fails says why', async () => {
+  const { db } = fixture;
+  const failing = { ...db, snapshot: async () => Promise.reject(new Error('no snapshot')) };
+  await (await startAudit({ db: failing, log: quiet }, ACTION)).ended;
+  const [run] = await listAudits(db, 1);
+  assert.deepEqual([run?.found, run?.failure], [null, 'no snapshot']);
+});

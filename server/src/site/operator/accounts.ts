@@ -1,0 +1,113 @@
+import { Type } from 'typebox';
+import { disableAccount, enableAccount, findAccount } from '../../accounts/accounts.ts';
+import { listKeys } from '../../accounts/api-keys.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { readIsoTime } from '../../kernel/iso-time.ts';
+import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
+import { readOverview } from '../../ledger/overview.ts';
+import { movementPage } from '../../ledger/statements/movement-page.ts';
+import { listAccounts, showAccount } from '../../operator/account-listing.ts';
+import { type Action, listActions, performAction, recordAction } from '../../operator/actions.ts';
+import { eraseAccount } from '../../operator/erasure/erase.ts';
+import { operatorAction, operatorRead, PAGE, PAGE_ROWS, pageOf } from './operator-route.ts';
+
+/** Actions that are shown with an account. */
+const ACTIONS = 20;
+
+const Kind = Type.Union([Type.Literal('paid'), Type.Literal('promotional')]);
+const Movement = {
+  kind: Kind,
+  credits: Type.Integer({ minimum: -1_000_000_000, maximum: 1_000_000_000 }),
+  /** The same reference is never booked twice, so a repeated click does nothing. */
+  reference: Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\p{Cc}]+$' }),
+};
+
+const ALL_MOVEMENTS = {
+  ...{ kinds: ['paid', 'promotional'] as const, reasons: null },
+  ...{ from: null, until: null },
+};
+
+function movementOf(
+  accountId: string,
+  { kind, credits, reference }: Pick<Grant, 'kind' | 'credits' | 'reference'>,
+): Grant {
+  return { accountId, kind, credits, reference };
+}
+
+/** Records a movement as the command does. */
+function recordOf(action: Action, { accountId: target, ...details }: Grant) {
+  return (tx: Parameters<typeof recordAction>[0]) => recordAction(tx, action, { target, details });
+}
+
+export const OPERATOR_ACCOUNTS = [
+  operatorRead(
+    '/accounts',
+    { ...PAGE, find: Type.Optional(Type.String({ maxLength: 254 })) },
+    async ({ db }, { query: { cursor, find } }) => {
+      const filter = { after: cursor, find: find || undefined, limit: PAGE_ROWS };
+      return pageOf(await listAccounts(db, filter), (row) => row.account_id);
+    },
+  ),
+  operatorRead('/accounts/:id', {}, async ({ db }, { params }) => {
+    const id = await findAccount(db, params.id ?? '');
+    return {
+      ...(await showAccount(db, id)),
+      lots: (await readOverview(db, id)).lots,
+      keys: await listKeys(db, id),
+      actions: await listActions(db, { target: id, limit: ACTIONS }),
+    };
+  }),
+  operatorRead(
+    '/accounts/:id/statement',
+    { cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
+    async ({ db }, { params, query: { cursor } }) => {
+      const before = cursor === undefined ? null : Number(cursor);
+      const page = { ...ALL_MOVEMENTS, before, limit: PAGE_ROWS };
+      const rows = await movementPage(db, await findAccount(db, params.id ?? ''), page);
+      return pageOf(rows, ({ id }) => String(id));
+    },
+  ),
+  operatorAction('accounts disable', '/accounts/:id/disable', {}, async ({ db }, order) => {
+    const target = await findAccount(db, order.params.id ?? '');
+    return performAction(db, order.action, { target }, async (tx) => ({
+      changed: await disableAccount(tx, target),
+    }));
+  }),
+  operatorAction('accounts enable', '/accounts/:id/enable', {}, async ({ db }, order) => {
+    const target = await findAccount(db, order.params.id ?? '');
+    return performAction(db, order.action, { target }, async (tx) => ({
+      changed: await enableAccount(tx, target),
+    }));
+  }),
+  operatorAction('accounts erase', '/accounts/:id/erase', {}, async ({ db }, { params, action }) =>
+    eraseAccount(db, action, await findAccount(db, params.id ?? '')),
+  ),
+  operatorAction(
+    'credits grant',
+    '/accounts/:id/grant',
+    { ...Movement, expires_at: Type.Optional(Type.String({ maxLength: 40 })) },
+    async ({ db }, { params, body, action }) => {
+      const accountId = await findAccount(db, params.id ?? '');
+      const expiresAt = readExpiry(body.expires_at);
+      const movement = { ...movementOf(accountId, body), expiresAt };
+      return { changed: await grant(db, movement, recordOf(action, movement)) };
+    },
+  ),
+  operatorAction(
+    'credits adjust',
+    '/accounts/:id/adjust',
+    Movement,
+    async ({ db }, { params, body, action }) => {
+      const movement = movementOf(await findAccount(db, params.id ?? ''), body);
+      const change = { ...movement, note: action.reason };
+      return { changed: await adjust(db, change, recordOf(action, movement)) };
+    },
+  ),
+];
+
+function readExpiry(text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const time = readIsoTime(text);
+  if (time) return time;
+  throw new UsageError('the expiry must be an ISO 8601 time');
+}

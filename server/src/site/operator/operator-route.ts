@@ -1,0 +1,112 @@
+import { type Static, type TObject, type TProperties, Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { storable } from '../../database/json-text.ts';
+import type { RecentMinutes } from '../../http/operations/recent-minutes.ts';
+import { ApiError, UsageError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Action } from '../../operator/actions.ts';
+import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
+
+export interface OperatorDeps {
+  db: Database;
+  log: Log;
+  /** What this process did in the last two hours. */
+  recent: RecentMinutes;
+}
+
+const PREFIX = '/console/api/operator';
+
+/** What a read gets. */
+interface Asked<Query> {
+  query: Query;
+  /** The parts of the path. */
+  params: Record<string, string>;
+}
+
+/** GET: only operators can read it. To all others the path does not exist. */
+export function operatorRead<Query extends TProperties = Record<never, never>>(
+  url: string,
+  query: Query,
+  read: (deps: OperatorDeps, asked: Asked<Static<TObject<Query>>>) => Promise<unknown>,
+): SiteRoute<OperatorDeps> {
+  return siteRoute({
+    ...{ method: 'GET', url: `${PREFIX}${url}`, access: 'operator' },
+    query: Type.Object(query),
+    handle: (deps: OperatorDeps, { query: asked, request }) =>
+      explained(() =>
+        read(deps, {
+          query: textsOf(asked) as Static<TObject<Query>>,
+          params: textsOf(request.params),
+        }),
+      ),
+  });
+}
+
+const ReasonSchema = Type.String({
+  minLength: 1,
+  maxLength: 500,
+  pattern: '^[^\\p{Cc}]*[^\\p{Cc}\\s][^\\p{Cc}]*$',
+});
+
+/** What a change gets. */
+interface Ordered<Body> {
+  body: Body;
+  params: Record<string, string>;
+  /** For the record: the command of the CLI that does the same, by whom, and why. */
+  action: Action & { reason: string };
+}
+
+/**
+ * POST: a change that the command of the CLI makes too, with the same record. The body has its
+ * reason, and the session says who decided.
+ */
+export function operatorAction<Body extends TProperties = Record<never, never>>(
+  command: string,
+  url: string,
+  body: Body,
+  run: (deps: OperatorDeps, ordered: Ordered<Static<TObject<Body>>>) => Promise<unknown>,
+): SiteRoute<OperatorDeps> {
+  return siteRoute({
+    ...{ method: 'POST', url: `${PREFIX}${url}`, access: 'operator' },
+    body: Type.Object({ ...body, reason: ReasonSchema }),
+    handle: (deps: OperatorDeps, { body: sent, request }) => {
+      const { reason, ...rest } = sent as { reason: string };
+      const action = { command, actor: sessionOf(request).email, reason: reason.trim() };
+      const ordered = { body: rest as Static<TObject<Body>>, action };
+      return explained(() => run(deps, { ...ordered, params: textsOf(request.params) }));
+    },
+  });
+}
+
+/** The texts of a path or a query, without the characters that Postgres refuses. */
+function textsOf(given: unknown): Record<string, string> {
+  const texts = Object.entries(Object(given)).map(([name, value]) => [
+    name,
+    storable(String(value)),
+  ]);
+  return Object.fromEntries(texts);
+}
+
+/** What a command would print as a mistake becomes an error of the request. */
+async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const sentence = error.message.charAt(0).toUpperCase() + error.message.slice(1);
+    throw new ApiError('invalid_request', `${sentence}.`, {
+      details: { field: 'request', reason: 'refused' },
+      cause: error,
+    });
+  }
+}
+
+/** For lists: where the page before has ended, and how many rows are read. */
+export const PAGE = { cursor: Type.Optional(Type.String({ maxLength: 300 })) };
+export const PAGE_ROWS = 50;
+
+/** A page of rows and the cursor of the next one. */
+export function pageOf<Row>(rows: Row[], cursorOf: (row: Row) => string) {
+  const last = rows.at(-1);
+  return { items: rows, next: last && rows.length === PAGE_ROWS ? cursorOf(last) : null };
+}

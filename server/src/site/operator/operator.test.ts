@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { quiet } from '../../../test/database.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { makeHeldTask, makeTask, sql, type TaskFixture } from '../../../test/task-fixtures.ts';
+import { until } from '../../../test/until.ts';
+import {
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../../test/website/website.ts';
+import { listActions } from '../../operator/actions.ts';
+import { openWakeUps } from '../../wake-ups/wake-ups.ts';
+import type { OperatorDeps } from './operator-route.ts';
+import { OPERATOR_ROUTES } from './operator-routes.ts';
+
+const API = '/console/api/operator';
+const reason = 'ticket 91';
+
+let website: TestWebsite;
+let operator: TestVisitor;
+let fixture: TaskFixture;
+
+before(async () => {
+  website = await openTestWebsite();
+  operator = await website.signIn({ isOperator: true });
+  const { database, deps } = website;
+  const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
+  const close = () => website.close();
+  fixture = {
+    ...{ database, db: database.db, wakeUps, deps: { ...deps, createWaitSeconds: 20 } },
+    ...{ close, closeAudited: close },
+  };
+});
+after(() => website.close());
+
+async function changed(visitor: TestVisitor, path: string, body: object = {}) {
+  const response = await visitor.write(`${API}${path}`, { reason, ...body });
+  assert.equal(response.status, 200, JSON.stringify(response.body));
+  return response.body;
+}
+
+/** What was recorded about a target, the newest first: command, actor and reason. */
+async function recorded(target: string) {
+  const actions = await listActions(website.database.db, { target, limit: 10 });
+  return actions.map(({ command, actor, reason: why }) => [command, actor, why]);
+}
+
+/** Every route, as it is registered. */
+function routes(): { method: 'GET' | 'POST'; url: string }[] {
+  const found: { method: 'GET' | 'POST'; url: string }[] = [];
+  const scope = { route: (route: (typeof found)[number]) => found.push(route) };
+  for (const route of OPERATOR_ROUTES) {
+    route.serve(scope as unknown as FastifyInstance, {} as OperatorDeps);
+  }
+  return found;
+}
+
+test('no route exists for others: not for customers, not for strangers', async () => {
+  const customer = await website.signIn({ credits: 10 });
+  const all = routes();
+  assert.ok(all.length >= 20);
+  for (const { method, url } of all) {
+    assert.ok(url.startsWith(`${API}/`), url);
+    const send = (visitor: TestVisitor) =>
+      method === 'GET' ? visitor.get(url) : visitor.write(url, { reason });
+    const refused = await send(customer);
+    assertError(refused, 'not_found');
+    const missing = await customer.get(`${API}/no/such/path/at/all`);
+    assert.equal(refused.body.error.message, missing.body.error.message, url);
+    assertError(await send(website.stranger), 'unauthorized');
+  }
+});
+
+test('no change is made without a reason, and none for another site', async () => {
+  const { task } = await makeTask(fixture);
+  for (const { url } of routes().filter(({ method }) => method === 'POST')) {
+    for (const none of [{}, { reason: ' ' }, { reason: 'a\nb' }]) {
+      assert.equal((await operator.write(url, none)).status, 400, url);
+    }
+  }
+  const url = `${API}/tasks/${task.id}/cancel`;
+  const headers = { origin: 'https://evil.example', 'content-type': 'application/json' };
+  const payload = JSON.stringify({ reason });
+  assertError(await operator.send({ method: 'POST', url, headers, payload }), 'cross_site');
+  assert.deepEqual(await recorded(task.id), []);
+});
+
+test('a held task is shown with its evidence, decided once, and the decision is recorded', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  const list = await operator.get(`${API}/tasks?phase=held`);
+  const shown = list.body.items.find(({ id }: { id: string }) => id === held.id);
+  assert.equal(shown.held_cause, 'acceptance');
+  const task = (await operator.get(`${API}/tasks/${held.id}`)).body;
+  assert.equal(task.attempts[0].id, attempt.id);
+  assert.notEqual(task.attempts[0].evidence.length, 0);
+  assertError(
+    await operator.write(`${API}/tasks/${held.id}/decide`, { reason, decision: 'accepted' }),
+    'invalid_request',
+  );
+  const path = `/tasks/${held.id}/decide`;
+  assert.equal((await changed(operator, path, { decision: 'failed' })).phase, 'failed');
+  const again = await operator.write(`${API}${path}`, { reason, decision: 'failed' });
+  assert.match(again.body.error.message, /^Task_.* is failed, not held/i);
+  assert.deepEqual(await recorded(held.id), [['reconcile', operator.email, reason]]);
+});
+
+test('due tasks are listed, woken and cancelled', async () => {
+  const { task } = await makeTask(fixture);
+  const due = (await operator.get(`${API}/tasks?due=yes`)).body.items;
+  assert.ok(due.some(({ id }: { id: string }) => id === task.id));
+  await changed(operator, `/tasks/${task.id}/cancel`);
+  assert.deepEqual(await recorded(task.id), [['tasks cancel', operator.email, reason]]);
+  assertError(await operator.write(`${API}/tasks/task_x/wake`, { reason }), 'invalid_request');
+  assertError(await operator.get(`${API}/tasks/task_%00x`), 'invalid_request');
+});
+
+test('providers and creates are paused and resumed', async () => {
+  await changed(operator, '/providers/local/pause');
+  await changed(operator, '/creates/pause');
+  const paused = (await operator.get(`${API}/providers`)).body;
+  const local = paused.items.find((row: { provider: string }) => row.provider === 'local');
+  assert.deepEqual([local.state, local.reason, paused.creates], ['paused', reason, 'paused']);
+  assert.equal((await changed(operator, '/creates/resume')).changed, true);
+  assert.equal((await changed(operator, '/providers/local/resume')).changed, true);
+  assert.deepEqual(
+    (await recorded('creates')).map(([command]) => command),
+    ['creates resume', 'creates pause'],
+  );
+});
+
+test('an account is found, gets credits once per reference, is disabled and enabled', async () => {
+  const customer = await website.signIn();
+  const found = (await operator.get(`${API}/accounts?find=${customer.email.slice(0, 20)}`)).body;
+  assert.deepEqual(
+    found.items.map((row: { account_id: string }) => row.account_id),
+    [customer.accountId],
+  );
+  const at = `/accounts/${customer.accountId}`;
+  const movement = { kind: 'paid', credits: 500, reference: 'r1' };
+  assert.equal((await changed(operator, `${at}/grant`, movement)).changed, true);
+  assert.equal((await changed(operator, `${at}/grant`, movement)).changed, false);
+  const adjustment = { ...movement, credits: -80 };
+  assert.equal((await changed(operator, `${at}/adjust`, adjustment)).changed, true);
+  const shown = (await operator.get(`${API}${at}`)).body;
+  assert.deepEqual([shown.paid.available, shown.keys.length], [420, 1]);
+  assert.ok(!JSON.stringify(shown).includes('secret'));
+  const statement = (await operator.get(`${API}${at}/statement`)).body;
+  assert.deepEqual(
+    statement.items.map((row: { reason: string }) => row.reason),
+    ['adjust', 'grant'],
+  );
+  const orders = await operator.get(`${API}/orders?account=${customer.accountId}`);
+  assert.deepEqual(orders.body, { items: [], next: null });
+  await changed(operator, `${at}/disable`);
+  assertError(await customer.get('/console/api/me'), 'unauthorized');
+  await changed(operator, `${at}/enable`);
+  assertError(await operator.write(`${API}${at}/erase`, { reason }), 'invalid_request');
+  assert.deepEqual(
+    (await recorded(customer.accountId)).map(([command]) => command),
+    ['accounts enable', 'accounts disable', 'credits adjust', 'credits grant'],
+  );
+  const listed = (await operator.get(`${API}/actions?target=${customer.accountId}`)).body;
+  assert.equal(listed.items.length, 4);
+});
+
+test('an audit runs in the background and shows its result', async () => {
+  await changed(operator, '/audits');
+  const [run] = await until(
+    async () => (await operator.get(`${API}/audits`)).body.items,
+    ([newest]) => newest?.ended_at !== null,
+    20,
+  );
+  assert.deepEqual([run.actor, run.failure], [operator.email, null]);
+});
+
+test('figures and orphan jobs are shown', async () => {
+  await makeTask(fixture);
+  for (const path of ['/accounts?find=%00', '/actions?target=%00', '/orphans?cursor=%00']) {
+    assert.equal((await operator.get(`${API}${path}`)).status, 200, path);
+  }
+  const { now, minutes } = (await operator.get(`${API}/figures`)).body;
+  assert.ok(now.live.length > 0);
+  assert.ok(Array.isArray(minutes));
+  assert.deepEqual((await operator.get(`${API}/orphans`)).body, { items: [], next: null });
+  const { db } = website.database;
+  const { held, attempt } = await makeHeldTask(fixture);
+  await sql(
+    db,
+    `insert into orphan_jobs (provider, job_id, attempt_id, task_id, source, state)
+     values ('local', 'job-1', $1, $2, 'sender', 'confirmed')`,
+    [attempt.id, held.id],
+  );
+  await changed(operator, '/orphans/acknowledge', { provider: 'local', job_id: 'job-1' });
+  assert.deepEqual(await recorded('local/job-1'), [
+    ['orphans acknowledge', operator.email, reason],
+  ]);
+});

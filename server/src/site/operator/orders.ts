@@ -1,0 +1,32 @@
+import { Type } from 'typebox';
+import { findAccount } from '../../accounts/accounts.ts';
+import {
+  listOrdersForOperator,
+  settleByOperator,
+  showOrder,
+} from '../../operator/billing/order-listing.ts';
+import { operatorAction, operatorRead, PAGE, PAGE_ROWS, pageOf } from './operator-route.ts';
+
+/** How long a click waits for a worker that asks the payment provider. */
+const SETTLE_SECONDS = 10;
+
+export const OPERATOR_ORDERS = [
+  operatorRead(
+    '/orders',
+    {
+      ...PAGE,
+      account: Type.Optional(Type.String({ maxLength: 254 })),
+      disputed: Type.Optional(Type.Literal('yes')),
+    },
+    async ({ db }, { query: { cursor, account, disputed } }) => {
+      const accountId = account === undefined ? undefined : await findAccount(db, account);
+      const page = { after: cursor, limit: PAGE_ROWS };
+      const filter = { ...page, accountId, disputed: disputed !== undefined };
+      return pageOf(await listOrdersForOperator(db, filter), (row) => row.order_id);
+    },
+  ),
+  operatorRead('/orders/:id', {}, ({ db }, { params }) => showOrder(db, params.id ?? '')),
+  operatorAction('orders settle', '/orders/:id/settle', {}, ({ db }, { params, action }) =>
+    settleByOperator(db, action, params.id ?? '', SETTLE_SECONDS),
+  ),
+];

@@ -1,0 +1,71 @@
+import { Type } from 'typebox';
+import { findAccount } from '../../accounts/accounts.ts';
+import type { Transaction } from '../../database/database.ts';
+import { UsageError } from '../../kernel/errors.ts';
+import { recordAction } from '../../operator/actions.ts';
+import { cancelTask } from '../../operator/cancel.ts';
+import { type OperatorDecision, reconcile } from '../../operator/reconcile.ts';
+import { takeDown } from '../../operator/takedown.ts';
+import { listDue, listTasks, showTask } from '../../operator/task-listing.ts';
+import { wakeByOperator } from '../../operator/wake.ts';
+import { isJobId } from '../../providers/kit/job-id.ts';
+import { TRANSITIONS } from '../../tasks/transitions.ts';
+import { operatorAction, operatorRead, PAGE, PAGE_ROWS, pageOf } from './operator-route.ts';
+
+/** How long a cancel waits for what the provider says. */
+const CANCEL_SECONDS = 3;
+
+const Phase = Type.Enum(Object.keys(TRANSITIONS));
+const Decision = Type.Enum(['accepted', 'not_accepted', 'failed']);
+
+export const OPERATOR_TASKS = [
+  operatorRead(
+    '/tasks',
+    {
+      ...PAGE,
+      phase: Type.Optional(Phase),
+      account: Type.Optional(Type.String({ maxLength: 254 })),
+      due: Type.Optional(Type.Literal('yes')),
+    },
+    async ({ db }, { query: { cursor, phase, account, due } }) => {
+      if (due) return { items: await listDue(db, PAGE_ROWS), next: null };
+      const accountId = account === undefined ? undefined : await findAccount(db, account);
+      const filter = { phase, accountId, after: cursor, limit: PAGE_ROWS };
+      return pageOf(await listTasks(db, filter), ({ id }) => id);
+    },
+  ),
+  operatorRead('/tasks/:id', {}, ({ db }, { params: { id = '' } }) => showTask(db, id)),
+  operatorAction(
+    'reconcile',
+    '/tasks/:id/decide',
+    { decision: Decision, job_id: Type.Optional(Type.String({ maxLength: 300 })) },
+    ({ db }, { params: { id = '' }, body, action }) => {
+      const decision = readDecision(body);
+      const record = (tx: Transaction) =>
+        recordAction(tx, action, { target: id, details: decision });
+      return reconcile(db, id, decision, action.reason, record);
+    },
+  ),
+  operatorAction('tasks cancel', '/tasks/:id/cancel', {}, ({ db }, { params, action }) =>
+    cancelTask(db, action, params.id ?? '', CANCEL_SECONDS),
+  ),
+  operatorAction('tasks wake', '/tasks/:id/wake', {}, ({ db }, { params, action }) =>
+    wakeByOperator(db, action, params.id ?? ''),
+  ),
+  operatorAction('objects takedown', '/tasks/:id/takedown', {}, ({ db }, { params, action }) =>
+    takeDown(db, action, params.id ?? ''),
+  ),
+];
+
+function readDecision(body: { decision: string; job_id?: string }): OperatorDecision {
+  const jobId = body.job_id?.trim();
+  switch (body.decision) {
+    case 'accepted':
+      if (!isJobId(jobId)) throw new UsageError('name the job of the provider');
+      return { kind: 'accepted', jobId };
+    case 'not_accepted':
+      return { kind: 'not_accepted' };
+    default:
+      return { kind: 'failed' };
+  }
+}

@@ -6,6 +6,7 @@ import { type PageRoute, ROUTES } from './routes.ts';
 import { SessionProvider, useSession } from './session.tsx';
 import { Shell } from './shell/shell.tsx';
 import { CouldNotLoad, Waiting } from './shell/waiting.tsx';
+import { Page } from './ui/page.tsx';
 import { ErrorState } from './ui/states.tsx';
 
 const PAGES = ROUTES.map((route) => ({ path: route.path, component: pageOf(route) }));
@@ -22,9 +23,9 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
     }, [state.kind]);
     if (state.kind === 'unknown') {
       return (
-        <div class="mx-auto w-full max-w-[76rem] px-4 py-14 sm:px-8">
+        <Page title="Your account can’t be read">
           <ErrorState error={state.error} retry={() => void refresh()} />
-        </div>
+        </Page>
       );
     }
     if (state.kind !== 'in') return <Waiting />;

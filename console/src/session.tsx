@@ -34,7 +34,8 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   }, []);
   const signOut = useCallback(async () => {
     await api('/auth/sign-out', { method: 'POST' });
-    setState({ kind: 'out' });
+    remember(false);
+    location.assign('/'); // nothing of the account stays in this window
   }, []);
   useEffect(() => {
     whenSignedOut(() => setState({ kind: 'out' }));

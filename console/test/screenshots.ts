@@ -3,12 +3,11 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
-import { grant } from '../../server/src/ledger/ledger.ts';
-import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { NO_BROWSER } from './browser.ts';
 import { fillGallery } from './filled-gallery.ts';
-import { openSite, type Site, screenshots, settled, signIn } from './site.ts';
+import { signedInPage } from './signed-in.ts';
+import { openSite, type Site, screenshots, settled } from './site.ts';
 
 interface Shot {
   /** Of the file. */
@@ -26,6 +25,7 @@ const EMAIL = 'ada@example.com';
 
 /** Every page, and its states that a test can't judge. Add yours here. */
 const SHOTS: Shot[] = [
+  { name: 'menu', path: '/settings', isSignedIn: true, prepare: openMenu },
   { name: 'landing', path: '/' },
   { name: 'pricing', path: '/pricing' },
   { name: 'sign-in', path: '/sign-in' },
@@ -46,18 +46,13 @@ const SHOTS: Shot[] = [
   { name: 'video-held', path: ({ held }) => `/videos/${held}`, isSignedIn: true },
 ];
 
-/** Fills the gallery of the account that is signed in, once. */
-function galleryOf(site: Site, dataDir: string): () => Promise<Filled> {
-  let filled: Promise<Filled> | undefined;
-  const fill = async () => {
-    const { db } = site.database;
-    const [account] = await sql<{ id: string }>(db, 'select id from accounts where email = $1', [
-      EMAIL,
-    ]);
-    const accountId = account?.id ?? '';
-    await grant(db, { accountId, credits: 10_000, kind: 'paid', reference: 'screenshots' });
-    return fillGallery(site, accountId, dataDir);
-  };
+async function openMenu(page: Page): Promise<void> {
+  await page.locator('summary[aria-label="Account"]').click();
+}
+
+/** Calls a function at most once; it fills the account after the pictures of an empty one. */
+function once<Result>(fill: () => Promise<Result>): () => Promise<Result> {
+  let filled: Promise<Result> | undefined;
   return () => {
     filled ??= fill();
     return filled;
@@ -87,11 +82,13 @@ async function main([given, ...names]: string[]): Promise<void> {
   const wanted = SHOTS.filter(({ name }) => names.length === 0 || names.includes(name));
   await using data = await temporaryFolder();
   const site = await openSite({ ADMIN_EMAILS: EMAIL, DATA_DIR: data.path, POSTERS: 'yes' });
-  const gallery = galleryOf(site, data.path);
   try {
     const stranger = await site.newPage();
-    const customer = await site.newPage();
-    if (wanted.some(({ isSignedIn }) => isSignedIn)) await signIn(site, customer, EMAIL);
+    const { page: customer, accountId } = await signedInPage(site, {
+      email: EMAIL,
+      credits: 12_840,
+    });
+    const gallery = once(() => fillGallery(site, accountId, data.path));
     for (const shot of wanted) {
       const page = shot.isSignedIn ? customer : stranger;
       await take(shot, { site, page, folder, gallery });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { NO_BROWSER } from './browser.ts';
+import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 describe('the shell', { skip: NO_BROWSER }, () => {
@@ -26,5 +27,58 @@ describe('the shell', { skip: NO_BROWSER }, () => {
     await settled(page, 'Components');
     await page.locator('.uplot').waitFor();
     await expectNoViolations(page);
+  });
+
+  test('the balance is in sight, and the menu works by keyboard', async () => {
+    const { page } = await signedInPage(site, { email: 'ada@example.com', credits: 12_840 });
+    await page.goto('/settings');
+    await settled(page, 'Settings');
+    await page.getByRole('link', { name: /12.840.*credits available/ }).waitFor();
+    const menu = page.getByLabel('Account');
+    await menu.focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('ada@example.com').waitFor();
+    await expectNoViolations(page);
+    await page.keyboard.press('Escape');
+    await page.getByText('ada@example.com').waitFor({ state: 'hidden' });
+    assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
+  });
+
+  test('signing out ends the session, here and in other windows', async () => {
+    const { page } = await signedInPage(site);
+    const other = await page.context().newPage();
+    for (const window of [page, other]) await window.goto('/usage');
+    await settled(page, 'Usage');
+    await page.getByLabel('Account').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await settled(page, 'Pay for the video');
+    await other.reload();
+    await settled(other, 'Sign in');
+    assert.equal(new URL(other.url()).searchParams.get('next'), '/usage');
+  });
+
+  test('who is no operator is told that there is no such page', async () => {
+    const { page } = await signedInPage(site);
+    await page.goto('/operator');
+    await settled(page, 'There is no such page');
+  });
+
+  test('a session that can not be read shows the error, its request, and a retry', async () => {
+    const { page } = await signedInPage(site);
+    const me = '**/console/api/me';
+    await page.route(me, (route) =>
+      route.fulfill({
+        status: 503,
+        headers: { 'x-request-id': 'req_test' },
+        json: { error: { code: 'service_busy', message: 'Try again in a few seconds.' } },
+      }),
+    );
+    await page.goto('/usage');
+    await page.getByText('Try again in a few seconds.').waitFor();
+    await page.getByText('req_test').waitFor();
+    await expectNoViolations(page);
+    await page.unroute(me);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await settled(page, 'Usage');
   });
 });

@@ -10,6 +10,9 @@ const home = await mkdtemp(path.join(await fastestFolder(), 'framewright-test-')
 process.env.FRAMEWRIGHT_TEST_HOME = home;
 // Each process would otherwise strip the types of the same sources again.
 process.env.NODE_COMPILE_CACHE = path.join(home, 'compile-cache');
+// Each process that serves the pages would otherwise build them at its start.
+const { buildPages } = await import('../../console/build.ts');
+await buildPages();
 const { openTestServer } = await import('./database.ts');
 const server = await openTestServer();
 const pooler = await startPooler(process.env.FRAMEWRIGHT_PGBOUNCER, server.url);

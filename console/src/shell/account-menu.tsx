@@ -30,7 +30,7 @@ const ITEM = 'flex w-full items-center gap-3 px-4 py-2.5 text-left hover:bg-well
 /** The menu of the account: a native details element, closed by Escape and by leaving it. */
 export function AccountMenu({ me }: { me: Me }) {
   const { signOut } = useSession();
-  const { route, path } = useLocation();
+  const { path } = useLocation();
   const menu = useRef<HTMLDetailsElement>(null);
   const close = () => {
     if (menu.current) menu.current.open = false;
@@ -43,11 +43,7 @@ export function AccountMenu({ me }: { me: Me }) {
     document.addEventListener('pointerdown', onPointer);
     return () => document.removeEventListener('pointerdown', onPointer);
   }, []);
-  const leave = () =>
-    signOut().then(
-      () => route('/'),
-      (error) => toast(asFailure(error).message, 'bad'),
-    );
+  const leave = () => signOut().catch((error) => toast(asFailure(error).message, 'bad'));
   const links: { href: string; title: string; icon: IconName }[] = [
     { href: '/settings', title: 'Settings', icon: 'person' },
     ...(me.is_operator

@@ -59,7 +59,7 @@ export function Segments({ label, hint, error, value, choices, onChange, disable
     <fieldset class="grid min-w-0 gap-1.5" disabled={disabled ?? false}>
       <legend class="mb-1.5 font-medium">{label}</legend>
       {hint && <p class="text-sm text-dim">{hint}</p>}
-      <div class="flex flex-wrap gap-px">
+      <div class="flex flex-wrap gap-y-1 pr-px">
         {choices.map((choice) => (
           <label
             key={choice.value}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+
+const run = promisify(execFile);
+const HOME = import.meta.dirname;
+const FILES = ['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-settings.ts'];
+
+/** A copy of the sources, from which the packages can be found. */
+let copy: string;
+
+before(async () => {
+  await mkdir(path.join(HOME, 'dist'), { recursive: true });
+  copy = await mkdtemp(path.join(HOME, 'dist/.copy-'));
+  for (const name of FILES) {
+    await cp(path.join(HOME, name), path.join(copy, name), { recursive: true });
+  }
+});
+
+after(() => rm(copy, { recursive: true, force: true }));
+
+/** Builds in a process of its own. @returns the lines that it printed, the folder last */
+async function build(): Promise<string[]> {
+  const { stdout } = await run(process.execPath, [path.join(copy, 'build.ts')]);
+  return stdout.trimEnd().split('\n');
+}
+
+test('two processes that build at once make one build, and later ones use it', async () => {
+  const [one, two] = await Promise.all([build(), build()]);
+  assert.equal(one.at(-1), two.at(-1));
+  const folder = one.at(-1) ?? '';
+  assert.deepEqual(await readdir(path.join(copy, 'dist')), [path.basename(folder)]);
+  assert.deepEqual(await build(), [folder], 'nothing is built again');
+  const page = await readFile(path.join(folder, 'index.html'), 'utf8');
+  assert.match(page, /<script src="\/assets\/theme-[\w-]+\.js"><\/script>/);
+  assert.doesNotMatch(page, /<script>|<style|style=/, 'nothing is inlined');
+  const [br, gz] = await Promise.all(
+    ['br', 'gz'].map((kind) => readFile(path.join(folder, `index.html.${kind}`))),
+  );
+  assert.equal(brotliDecompressSync(br ?? '').toString(), page);
+  assert.equal(gunzipSync(gz ?? '').toString(), page);
+});
+
+test('changed sources are built again, and builds of another day are removed', async () => {
+  const [before] = await build();
+  const yesterday = new Date(Date.now() - 25 * 3_600_000);
+  await utimes(before ?? '', yesterday, yesterday);
+  await appendFile(path.join(copy, 'src/theme-before-paint.js'), '// changed\n');
+  const lines = await build();
+  assert.match(lines[0] ?? '', /^building/);
+  assert.match(lines[1] ?? '', /^built the pages in \d/);
+  assert.notEqual(lines[2], before);
+  assert.deepEqual(await readdir(path.join(copy, 'dist')), [path.basename(lines[2] ?? '')]);
+});
+
+test('a build that fails leaves nothing', async () => {
+  await appendFile(path.join(copy, 'src/main.tsx'), 'const broken = ;\n');
+  const before = await readdir(path.join(copy, 'dist'));
+  await assert.rejects(build());
+  assert.deepEqual(await readdir(path.join(copy, 'dist')), before);
+});

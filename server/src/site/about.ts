@@ -1,11 +1,17 @@
+import { PRICE_TABLE } from '../catalog/price.ts';
 import { passkeyHost } from '../sign-in/passkeys/passkeys.ts';
 import type { IdentityProvider, ProviderName } from '../sign-in/providers/identity-provider.ts';
 import { siteRoute } from './route.ts';
+
+/** By the names of models, then of resolutions. */
+type CreditRates = Record<string, Partial<Record<string, number>>>;
 
 /** What everybody may know of this installation. */
 export interface About {
   name: string;
   api_url: string;
+  /** Credits per second by model and resolution; `referenced`: with reference videos. */
+  prices: { version: number; standard: CreditRates; referenced: CreditRates };
   /** The ways to sign in, beside a mailed code. */
   sign_in: { passkeys: boolean; github: boolean; google: boolean; oidc: boolean };
   /** Promotional credits of a new account. */
@@ -31,6 +37,7 @@ export const getAbout = siteRoute({
     return {
       name: 'Framewright',
       api_url: `${publicUrl}/api/v1`,
+      prices: PRICE_TABLE,
       sign_in: {
         passkeys: passkeyHost(publicUrl) !== undefined,
         github: identityProviders.has('github'),

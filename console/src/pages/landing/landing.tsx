@@ -1,8 +1,9 @@
 import { useEffect } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { About } from '../../../../server/src/site/about.ts';
 import type { Loaded } from '../../load.ts';
 import { useSession } from '../../session.tsx';
-import { type SiteInfo, useSiteInfo } from '../../site-info.ts';
+import { useSiteInfo } from '../../site-info.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { useTitle } from '../../ui/page.tsx';
 import { RateTable } from '../pricing/rate-table.tsx';
@@ -56,7 +57,7 @@ function Opening() {
   );
 }
 
-function Prices({ site }: { site: Loaded<SiteInfo> }) {
+function Prices({ site }: { site: Loaded<About> }) {
   return (
     <Part
       mark="00:03"

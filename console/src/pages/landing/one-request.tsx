@@ -3,7 +3,7 @@ import { Part } from './part.tsx';
 
 function samples(url: string): Record<string, string> {
   return {
-    curl: `curl ${url}/api/v1/video/generations \\
+    curl: `curl ${url}/video/generations \\
   -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: order-4711" \\
@@ -13,7 +13,7 @@ function samples(url: string): Record<string, string> {
     "resolution": "720p",
     "duration": 5
   }'`,
-    TypeScript: `const response = await fetch('${url}/api/v1/video/generations', {
+    TypeScript: `const response = await fetch('${url}/video/generations', {
   method: 'POST',
   headers: {
     Authorization: \`Bearer \${FRAMEWRIGHT_KEY}\`,
@@ -28,7 +28,7 @@ function samples(url: string): Record<string, string> {
   }),
 });`,
     Python: `response = httpx.post(
-    "${url}/api/v1/video/generations",
+    "${url}/video/generations",
     headers={
         "Authorization": f"Bearer {os.environ['FRAMEWRIGHT_KEY']}",
         "Idempotency-Key": order.id,
@@ -44,7 +44,11 @@ function samples(url: string): Record<string, string> {
 }
 
 /** The request of the sample, in three languages. */
-export function OneRequest({ apiUrl = location.origin }: { apiUrl?: string | undefined }) {
+export function OneRequest({
+  apiUrl = `${location.origin}/api/v1`,
+}: {
+  apiUrl?: string | undefined;
+}) {
   return (
     <Part
       mark="00:02"

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { SiteInfo } from '../../site-info.ts';
+import type { About } from '../../../../server/src/site/about.ts';
 import { Range, Segments, Select } from '../../ui/form/controls.tsx';
 import { Credits } from '../../ui/format.tsx';
 
@@ -9,7 +9,7 @@ const SECONDS = { min: 4, max: 15 };
 const choicesOf = (values: string[]) => values.map((value) => ({ value, label: value }));
 
 /** What one video costs, as its settings are changed. */
-export function Calculator({ prices }: Pick<SiteInfo, 'prices'>) {
+export function Calculator({ prices }: Pick<About, 'prices'>) {
   const [chosen, setModel] = useState('video-2.0-fast');
   const [wanted, setResolution] = useState('720p');
   const [seconds, setSeconds] = useState(5);

@@ -1,5 +1,5 @@
+import type { About } from '../../../../server/src/site/about.ts';
 import type { Loaded } from '../../load.ts';
-import type { SiteInfo } from '../../site-info.ts';
 import { Load, Skeleton } from '../../ui/states.tsx';
 
 /** Resolutions in the order of their size. */
@@ -10,7 +10,7 @@ export function RateTable({
   from,
   kind,
 }: {
-  from: Loaded<SiteInfo>;
+  from: Loaded<About>;
   kind: 'standard' | 'referenced';
 }) {
   return (

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
+import type { About } from '../../../../server/src/site/about.ts';
 import { api } from '../../api.ts';
 import { asFailure, type Loaded } from '../../load.ts';
-import type { SiteInfo } from '../../site-info.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 
 /** Passkeys, and the providers that are configured. Nothing is shown until they are known. */
@@ -11,7 +11,7 @@ export function OtherWays({
   query,
   onDone,
 }: {
-  site: Loaded<SiteInfo>;
+  site: Loaded<About>;
   next: string;
   query: Record<string, string>;
   onDone: () => Promise<void>;
@@ -26,7 +26,7 @@ export function OtherWays({
       <p class="mb-3 text-dim">or with</p>
       {query.error && (
         <p role="alert" class="mb-4 border-l-4 border-bad pl-4">
-          The other service did not sign you in. Try again, or use a code.
+          {REASONS.get(query.error) ?? REASONS.get('failed')}
         </p>
       )}
       <div class="grid gap-2.5">
@@ -41,13 +41,22 @@ export function OtherWays({
   );
 }
 
+/** Why somebody is back from another service. */
+const REASONS = new Map([
+  ['denied', 'You did not allow the other service to sign you in here.'],
+  ['disabled', 'This account is disabled. Write to who runs this installation.'],
+  ['expired', 'That took too long, or began in another browser. Try it again.'],
+  ['failed', 'The other service did not sign you in. Try again, or use a code.'],
+  ['unavailable', 'The other service can’t be reached. Try again later, or use a code.'],
+  ['unverified', 'The other service has not verified your e-mail address. Use a code instead.'],
+]);
+
 /** The providers that are configured, by their names in the address. */
-function providersOf({ github, google, oidc }: SiteInfo['sign_in']) {
-  const oidcName = typeof oidc === 'string' ? oidc : 'single sign-on';
+function providersOf({ github, google, oidc }: About['sign_in']) {
   return [
     ...(github ? [{ id: 'github', name: 'GitHub' }] : []),
     ...(google ? [{ id: 'google', name: 'Google' }] : []),
-    ...(oidc ? [{ id: 'oidc', name: oidcName }] : []),
+    ...(oidc ? [{ id: 'oidc', name: 'single sign-on' }] : []),
   ];
 }
 

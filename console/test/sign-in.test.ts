@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { NO_BROWSER } from './browser.ts';
+import { signedInPage } from './signed-in.ts';
+import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
+
+const options = { skip: NO_BROWSER };
+let site: Site;
+
+before(async () => {
+  if (!NO_BROWSER) site = await openSite({ SIGNUP_CREDITS: '500' });
+});
+
+after(() => site?.close());
+
+/** Asks for a code on the page. @returns it */
+async function askForCode(page: Page, email: string): Promise<string> {
+  const before = site.service.output().length;
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByRole('button', { name: 'Send the code' }).click();
+  await settled(page, 'Read your mail');
+  return codeFromLog(site, before);
+}
+
+function otherThan(code: string): string {
+  return code.replace(/^./, (digit) => String((Number(digit) + 1) % 10));
+}
+
+test('a stranger signs in by a code, and goes where they wanted to', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/usage');
+  await settled(page, 'Sign in');
+  await expectNoViolations(page);
+  const code = await askForCode(page, 'grace@example.com');
+  await expectNoViolations(page);
+  await page.getByLabel('The code of eight digits').fill(`${code.slice(0, 4)} ${code.slice(4)}`);
+  await settled(page, 'Usage');
+  await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
+  await page.goto('/');
+  await settled(page, 'Playground');
+});
+
+test('a wrong code says so, five of them end the code', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/sign-in');
+  const code = await askForCode(page, 'linus@example.com');
+  const field = page.getByLabel('The code of eight digits');
+  for (let tries = 0; tries < 5; tries += 1) {
+    await field.fill(otherThan(code));
+    await page.getByRole('alert').getByText('This code is wrong').waitFor();
+    await field.fill('');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+  }
+  await expectNoViolations(page);
+  await field.fill(code);
+  await page.getByRole('alert').getByText('ask for a new one').waitFor();
+  assert.equal((await page.request.get('/console/api/me')).status(), 401);
+});
+
+test('an expired code says so', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/sign-in');
+  const code = await askForCode(page, 'late@example.com');
+  await site.database.setClock(11 * 60);
+  await page.getByLabel('The code of eight digits').fill(code);
+  await page.getByRole('alert').getByText('expired').waitFor();
+  await site.database.setClock(0);
+});
+
+test('the sign-in leads to no other site', options, async () => {
+  const page = await site.newPage();
+  await page.goto(`/sign-in?next=${encodeURIComponent('//evil.example/x')}`);
+  const code = await askForCode(page, 'next@example.com');
+  await page.getByLabel('The code of eight digits').fill(code);
+  await settled(page, 'Playground');
+  assert.equal(page.url(), `${site.url}/playground`);
+  for (const next of ['/\\evil.example', 'https://evil.example', 'javascript:alert(1)']) {
+    await page.goto(`/sign-in?next=${encodeURIComponent(next)}`);
+    await settled(page, 'Playground');
+    assert.equal(page.url(), `${site.url}/playground`, next);
+  }
+});
+
+test('a provider that refused is named on the page, as text', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/sign-in?error=denied');
+  await page.getByRole('alert').getByText('did not allow').waitFor();
+  await page.goto('/sign-in?error=%3Cimg%20src%3Dx%3E');
+  await page.getByRole('alert').getByText('did not sign you in').waitFor();
+  assert.equal(await page.locator('main img[src="x"]').count(), 0);
+});
+
+/** An authenticator in the browser that agrees to everything. */
+async function addAuthenticator(page: Page): Promise<void> {
+  const devTools = await page.context().newCDPSession(page);
+  await devTools.send('WebAuthn.enable');
+  await devTools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
+      ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    },
+  });
+}
+
+/** Adds a passkey to the account that is signed in. */
+async function addPasskey(page: Page): Promise<void> {
+  const status = await page.evaluate(async () => {
+    const post = (path: string, body: unknown) =>
+      fetch(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const asked = await post('/auth/passkeys/options', {});
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(await asked.json());
+    const made = await navigator.credentials.create({ publicKey });
+    if (!(made instanceof PublicKeyCredential)) return 0;
+    return (await post('/auth/passkeys', { name: 'Test', response: made.toJSON() })).status;
+  });
+  assert.equal(status, 200);
+}
+
+test('a passkey signs in, and without one the page says so', options, async () => {
+  const { page } = await signedInPage(site, { email: 'key@example.com' });
+  await addAuthenticator(page);
+  await page.goto('/usage');
+  await settled(page, 'Usage');
+  const signOut = async () => {
+    await page.getByLabel('Account').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await settled(page, 'Pay for the video');
+    await page.goto('/sign-in?next=/usage');
+  };
+  await signOut();
+  const button = page.getByRole('button', { name: 'Use a passkey' });
+  await button.click();
+  await page.getByRole('alert').getByText('No passkey was chosen').waitFor();
+  const code = await askForCode(page, 'key@example.com');
+  await page.getByLabel('The code of eight digits').fill(code);
+  await settled(page, 'Usage');
+  await addPasskey(page);
+  await signOut();
+  await button.click();
+  await settled(page, 'Usage');
+});

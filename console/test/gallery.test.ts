@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { makeCustomer } from '../../server/test/customer.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
 import { NO_BROWSER } from './browser.ts';
@@ -21,6 +22,7 @@ let accountId = '';
 let videoId = '';
 /** A failed task with a hostile prompt. */
 let failedId = '';
+let make: ReturnType<typeof galleryMaker>;
 let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined;
 
 before(async () => {
@@ -29,7 +31,7 @@ before(async () => {
   site = await openSite({ POSTERS: 'yes', DATA_DIR: folder.path });
   const { db } = site.database;
   accountId = (await makeCustomer(db, 10_000)).accountId;
-  const make = galleryMaker(site, folder.path);
+  make = galleryMaker(site, folder.path);
   const { keyId } = await createKey(db, { accountId, name: HOSTILE });
   const prompt = 'A lighthouse at dawn';
   const video = await shortVideo(folder.path, { width: 640, height: 360 });
@@ -170,6 +172,22 @@ test('the page of a failed task says why, and that nothing was charged', BROWSER
   await page.getByText('Nothing was charged').waitFor();
   assert.ok(HOSTILE.startsWith((await page.locator('h1').innerText()).slice(0, -1)));
   await expectNoViolations(page);
+});
+
+test('the page of a live task follows it', BROWSER, async () => {
+  const id = await make(accountId, { prompt: 'Dunes at noon' });
+  const become = (phase: string) =>
+    sql(site.database.db, 'update tasks set phase = $2 where id = $1', [id, phase]);
+  await page.goto(`/videos/${id}`);
+  await page.getByText('Waiting to start').waitFor();
+  await become('generating');
+  await page.getByRole('status').getByText('Generating').waitFor();
+  await expectNoViolations(page);
+  await page.context().setOffline(true);
+  await page.waitForEvent('requestfailed');
+  await page.context().setOffline(false);
+  await become('archiving');
+  await page.getByRole('status').getByText('Saving the video').waitFor();
 });
 
 test('usage has its numbers as a chart, as tables and as a file', BROWSER, async () => {

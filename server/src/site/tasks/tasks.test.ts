@@ -170,6 +170,21 @@ test('the page of a task shows its course, its credits and its request', async (
   assert.equal(body.poster_url, `${TASKS}/${id}/poster`);
 });
 
+test('a video that was deleted says so, and has no link', async () => {
+  const id = await make(ada.accountId, { ended: 'completed', poster: POSTER });
+  const remove = `update objects set state = 'deleted' where task_id = $1`;
+  await sql(website.database.db, remove, [id]);
+  const { body } = await ada.get(`${TASKS}/${id}`);
+  assert.deepEqual(
+    [body.status, body.charge, body.video.state],
+    ['completed', 'charged', 'deleted'],
+  );
+  assert.deepEqual([body.video_url, body.poster_url], [null, null]);
+  assertError(await ada.get(`${TASKS}/${id}/poster`), 'not_found');
+  const [item] = await listed(ada);
+  assert.deepEqual([item?.id, item?.video_url, item?.poster_url], [id, null, null]);
+});
+
 test('promotional credits of a task are among its movements', async () => {
   const { db } = website.database;
   const gil = await website.signIn({ credits: 200 });

@@ -41,7 +41,7 @@ import { deleteExpired } from './sign-in/upkeep.ts';
 import { builtPages } from './site/pages/built-pages.ts';
 import type { PageOrigins } from './site/pages/headers.ts';
 import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
-import { type SiteDeps, site } from './site/site.ts';
+import { site } from './site/site.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { type Links, openLinks } from './storage/links.ts';
@@ -180,7 +180,7 @@ async function listenForClients(
   shared: SharedDeps & { providers: Map<string, Provider> },
   closers: Closers,
 ): Promise<string> {
-  const { db, wakeUps, storage, links, log, metrics, providers } = shared;
+  const { db, wakeUps, storage, links, log, scratch, metrics, providers } = shared;
   const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
@@ -189,30 +189,35 @@ async function listenForClients(
   if (config.website.adminEmails.size > 0) {
     followFigures(metrics.recent, { db, log, signal: watching.signal });
   }
-  let isDraining = false;
+  const draining = new AbortController();
   const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);
+  const served = {
+    ...{ db, wakeUps, storage, links, log, clientHosts: config.clientHosts },
+    ...{ providerName: config.provider, createWaitSeconds: config.createWaitSeconds },
+  };
+  const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
+  const upkeep = { name: 'scratch directory upkeep', log, signal: draining.signal };
+  startInterval(MAINTAIN_SECONDS, upkeep, () => scratch.maintain());
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {
-      await site(scope, siteDeps(config, shared));
+      const playground = { ...served, scratch, measurer };
+      await site(scope, { ...siteDeps(config, shared), ...playground });
       if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
     },
     isPageRequest: folder ? isPageRequest : undefined,
-    ...{ db, wakeUps, storage, links, log, providers, waiting },
-    providerName: config.provider,
-    createWaitSeconds: config.createWaitSeconds,
-    clientHosts: config.clientHosts,
+    ...{ ...served, providers, waiting },
     deliveryMode: config.deliveryMode,
-    isReady: async () => !isDraining && (await isReady(db)),
-    isDraining: () => isDraining,
+    isReady: async () => !draining.signal.aborted && (await isReady(db)),
+    isDraining: () => draining.signal.aborted,
     onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,
     onAdmitted: keyUsage.note,
   });
   const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
   closers.push(async () => {
-    isDraining = true;
+    draining.abort();
     waiting.stop(); // ends all waits: the tasks are announced, and the clients get 202
     await delay(config.drainSeconds * 1000);
     await closeWithin(config.shutdownSeconds, app);
@@ -221,16 +226,17 @@ async function listenForClients(
   return listening;
 }
 
+/** What the website needs beside what the public API needs. */
 function siteDeps(
   { website }: Config,
-  { db, log, publicUrl, mailer, billing, links, storage, metrics }: SharedDeps,
-): SiteDeps {
+  { db, log, publicUrl, mailer, billing, metrics }: SharedDeps,
+) {
   const { adminEmails, signupCredits } = website;
   const identityProviders = createIdentityProviders(website.identityProviders);
   const { sendMail, isLogged: isMailLogged } = mailer;
   return {
     ...{ db, log, publicUrl, adminEmails, signupCredits, identityProviders },
-    ...{ sendMail, isMailLogged, billing, links, storage, recent: metrics.recent },
+    ...{ sendMail, isMailLogged, billing, recent: metrics.recent },
   };
 }
 

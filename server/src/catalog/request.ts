@@ -8,7 +8,7 @@ import { type Price, priceOf } from './price.ts';
 const UrlSchema = Type.String({ format: 'uri', maxLength: 2048, description: 'HTTPS only' });
 
 /** How long the reference videos of a request may be together (contract, "Limits"). */
-const REFERENCE_SECONDS = 15;
+export const TOTAL_REFERENCE_SECONDS = 15;
 
 /** The body of POST /video/generations as sent (contract, "Request body"). */
 export const GenerationBodySchema = Type.Object(
@@ -62,23 +62,33 @@ const REFERENCE_FIELDS = [
   'reference_video_durations',
 ] as const;
 
-const FIELDS_NOT_ACCEPTED: Record<GenerationRequest['mode'], readonly Field[]> = {
-  'text-to-video': [...FRAME_FIELDS, ...REFERENCE_FIELDS],
-  'image-to-video': REFERENCE_FIELDS,
-  'media-to-video': FRAME_FIELDS,
+const MEDIA_FIELDS: readonly Field[] = [...FRAME_FIELDS, ...REFERENCE_FIELDS];
+
+/** The media fields that each mode accepts. */
+export const MODE_FIELDS: Record<GenerationRequest['mode'], readonly Field[]> = {
+  'text-to-video': [],
+  'image-to-video': FRAME_FIELDS,
+  'media-to-video': REFERENCE_FIELDS,
+};
+
+/** The media fields of which each mode requires at least one. */
+export const REQUIRED_FIELDS: Record<GenerationRequest['mode'], readonly Field[]> = {
+  'text-to-video': [],
+  'image-to-video': ['image_url'],
+  'media-to-video': ['reference_image_urls', 'reference_video_urls'],
 };
 
 function checkMode(request: GenerationRequest): void {
   const { mode } = request;
-  for (const field of FIELDS_NOT_ACCEPTED[mode]) {
-    if (isGiven(request, field)) {
+  for (const field of MEDIA_FIELDS) {
+    if (!MODE_FIELDS[mode].includes(field) && isGiven(request, field)) {
       refuse(field, 'not_accepted_in_mode', `${field} is not accepted in ${mode} mode.`, { mode });
     }
   }
   if (mode === 'image-to-video' && !isGiven(request, 'image_url')) {
     refuse('image_url', 'required', 'image_url is required in image-to-video mode.', { mode });
   }
-  const references = ['reference_image_urls', 'reference_video_urls'] as const;
+  const references = REQUIRED_FIELDS['media-to-video'];
   if (mode === 'media-to-video' && !references.some((field) => isGiven(request, field))) {
     const message = 'media-to-video mode requires at least one reference image or video URL.';
     refuse('reference_image_urls', 'required', message, { mode });
@@ -95,14 +105,16 @@ function checkDurations(request: GenerationRequest): void {
     refuse(field, durations.length === 0 ? 'required' : 'count_mismatch', message, counts);
   }
   const total = durations.reduce((a, b) => a + b, 0);
-  if (total > REFERENCE_SECONDS) {
-    const message = `Reference videos may last at most ${REFERENCE_SECONDS} seconds in total.`;
+  if (total > TOTAL_REFERENCE_SECONDS) {
+    const limit = `${TOTAL_REFERENCE_SECONDS} seconds`;
+    const message = `Reference videos may last at most ${limit} in total.`;
     refuse(field, 'total_too_long', message, { total_seconds: total });
   }
 }
 
-function checkUrls(request: GenerationRequest, hosts: HostRules): void {
+function checkUrls(request: GenerationRequest, hosts: HostRules, rules: UrlRules): void {
   for (const input of inputsOf(request)) {
+    if (rules.acceptsUploads && uploadIdOf(input.url) !== undefined) continue;
     try {
       checkUrl(input.url, hosts);
     } catch (error) {
@@ -113,16 +125,31 @@ function checkUrls(request: GenerationRequest, hosts: HostRules): void {
   }
 }
 
+/** Which addresses of files a surface accepts beside https ones. */
+interface UrlRules {
+  /** `upload:ID`, for a file that was uploaded on the website. */
+  acceptsUploads?: boolean;
+}
+
+/** The object that an address such as `upload:obj_1` names; undefined for other addresses. */
+export function uploadIdOf(url: string): string | undefined {
+  return /^upload:(obj_[0-9A-Za-z]{1,64})$/.exec(url)?.[1];
+}
+
 /**
  * Checks the rules that the schema can't express: those of the mode, of the durations and of the
  * URLs (without a DNS lookup), and that the model offers the resolution.
  * @returns the price
  * @throws ApiError `invalid_request` that names the field
  */
-export function checkRequest(request: GenerationRequest, hosts: HostRules): Price {
+export function checkRequest(
+  request: GenerationRequest,
+  hosts: HostRules,
+  rules: UrlRules = {},
+): Price {
   checkMode(request);
   checkDurations(request);
-  checkUrls(request, hosts);
+  checkUrls(request, hosts, rules);
   const price = priceOf(request);
   if (price) return price;
   const { model, resolution } = request;

@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import swagger from '@fastify/swagger';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { errorEnvelope } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type Log, redact } from '../kernel/log.ts';
+import { limitBodyTime, MAX_BODY_SECONDS } from './body-time.ts';
 import { type CallbackRouteDeps, callbackRoute } from './callbacks/callbacks.ts';
 import { type MediaRouteDeps, mediaRoute } from './delivery/media.ts';
 import { handleError, malformed, noSuchPath } from './errors.ts';
@@ -32,15 +34,12 @@ export type AppDeps = PublicApiDeps &
       | undefined;
   };
 
-/** How long a client may take to send a request. */
-const REQUEST_SECONDS = 60;
-
 /** Builds the HTTP server of the service; it does not listen yet. */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const app = fastify({
     genReqId: () => newId('request'),
     trustProxy: deps.trustedProxies ?? false,
-    requestTimeout: REQUEST_SECONDS * 1000,
+    requestTimeout: MAX_BODY_SECONDS * 1000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     routerOptions: { maxParamLength: 16 * 1024 }, // a long task id gets its route's 400, not a 404
@@ -54,6 +53,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   );
   setResponseHeaders(app, deps);
   refuseUnroutable(app, deps);
+  limitBodyTime(app, refuseOnSocket);
   trackRequests(app);
   await app.register(swagger, openApiOptions());
   healthRoutes(app, deps);
@@ -146,7 +146,7 @@ function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): 
   refuseOnSocket(socket);
 }
 
-function refuseOnSocket(socket: Socket): void {
+function refuseOnSocket(socket: Duplex): void {
   const { code, message, details } = malformed();
   const body = JSON.stringify(errorEnvelope(code, message, details));
   socket.end(

@@ -39,7 +39,7 @@ export async function reserveWithPromotional(
 }
 
 /** How the website pays a price from these available credits: promotional ones first. */
-function splitCredits(
+export function splitCredits(
   credits: number,
   available: { paid: number; promotional: number },
 ): { promotional: number; paid: number; isAffordable: boolean } {

@@ -8,7 +8,7 @@ import { createDecodeTurns } from './children/decode-turns.ts';
 import { type Measurement, type MediaBounds, refused, type VideoRules } from './measurement.ts';
 import { parseMeasurement } from './parse-measurement.ts';
 
-export type { Measurement, MediaFacts, VideoRules } from './measurement.ts';
+export type { Measurement, MediaFacts } from './measurement.ts';
 
 export interface Measurer {
   /**

@@ -1,7 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { acceptJsonOnly } from '../http/public/body.ts';
-import type { Links } from '../storage/links.ts';
-import type { Storage } from '../storage/storage.ts';
 import { type AboutDeps, getAbout } from './about.ts';
 import { postDelete } from './account/delete.ts';
 import { getMe } from './account/me.ts';
@@ -30,6 +28,13 @@ import {
 } from './keys/keys.ts';
 import type { OperatorDeps } from './operator/operator-route.ts';
 import { OPERATOR_ROUTES } from './operator/operator-routes.ts';
+import {
+  createWebGeneration,
+  type GenerationDeps,
+  getWebGeneration,
+} from './playground/generations.ts';
+import { getPrices, getQuote } from './playground/prices.ts';
+import { createUpload, getUpload, getUploadFile, type UploadDeps } from './playground/uploads.ts';
 import type { SiteRoute } from './route.ts';
 import { listTasksOfAccount } from './tasks/list-tasks.ts';
 import { downloadUsage, readUsage } from './tasks/read-usage.ts';
@@ -45,10 +50,9 @@ export interface SiteDeps
     PasskeyDeps,
     IdentityDeps,
     BillingSiteDeps,
-    OperatorDeps {
-  links: Links;
-  storage: Storage;
-}
+    OperatorDeps,
+    GenerationDeps,
+    UploadDeps {}
 
 /** All routes that take and send JSON. */
 const ROUTES: SiteRoute<SiteDeps>[] = [
@@ -80,6 +84,7 @@ const ROUTES: SiteRoute<SiteDeps>[] = [
   showPoster,
   readUsage,
   downloadUsage,
+  ...[createWebGeneration, getWebGeneration, getPrices, getQuote, getUpload, getUploadFile],
   ...BILLING_ROUTES,
   ...OPERATOR_ROUTES,
 ];
@@ -102,11 +107,17 @@ interface Scoped {
 function guardedScope(guarded: FastifyInstance, { deps }: Scoped, done: () => void): void {
   guard(guarded, deps);
   guarded.register(jsonScope, { deps });
+  guarded.register(uploadScope, { deps });
   done();
 }
 
 function jsonScope(json: FastifyInstance, { deps }: Scoped, done: () => void): void {
   acceptJsonOnly(json);
   for (const route of ROUTES) route.serve(json, deps);
+  done();
+}
+
+function uploadScope(uploads: FastifyInstance, { deps }: Scoped, done: () => void): void {
+  createUpload.serve(uploads, deps);
   done();
 }

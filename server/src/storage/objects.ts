@@ -12,9 +12,10 @@ import type { Storage } from './storage.ts';
 
 /**
  * `render`: a finished render of the local provider, kept for a day so that it can be archived.
- * `poster`: a small picture of an output (`posters.ts`).
+ * `poster`: a small picture of an output (`posters.ts`). `upload`: a file that an account uploaded
+ * on the website; its `task_id` is the account.
  */
-export type ObjectRole = 'input' | 'output' | 'render' | 'poster';
+export type ObjectRole = 'input' | 'output' | 'render' | 'poster' | 'upload';
 
 export interface StoredObject {
   id: string;
@@ -43,17 +44,20 @@ const REGISTER = namedStatement(
      :sizes::bigint[]) as given (id, task_id, role, media_type, size_bytes)`,
 );
 
+function registerValues(objects: NewObject[]): unknown[] {
+  return REGISTER.values({
+    ids: objects.map(({ id }) => id),
+    taskIds: objects.map(({ taskId }) => taskId),
+    roles: objects.map(({ role }) => role),
+    mediaTypes: objects.map(({ mediaType }) => mediaType),
+    sizes: objects.map(({ sizeBytes }) => sizeBytes),
+  });
+}
+
 const register = sharedWork<NewObject, string>({
   keyOf: ({ id }) => id,
   async work(db, objects) {
-    const values = REGISTER.values({
-      ids: objects.map(({ id }) => id),
-      taskIds: objects.map(({ taskId }) => taskId),
-      roles: objects.map(({ role }) => role),
-      mediaTypes: objects.map(({ mediaType }) => mediaType),
-      sizes: objects.map(({ sizeBytes }) => sizeBytes),
-    });
-    await db.query(REGISTER, values);
+    await db.query(REGISTER, registerValues(objects));
     return objects.map(({ id }) => id);
   },
 });
@@ -87,13 +91,36 @@ export async function storeFile(
   const { filePath, taskId, role, mediaType } = file;
   const { size: sizeBytes } = await stat(filePath);
   await register(deps.db, { id, taskId, role, mediaType, sizeBytes });
+  await putRegistered(deps, id, filePath);
+  return id;
+}
+
+/**
+ * Registers an object within the caller's transaction. After the commit, {@link putRegistered}
+ * stores it.
+ * @returns the object's id
+ */
+export async function registerObject(
+  tx: Queryable,
+  object: Omit<NewObject, 'id'>,
+): Promise<string> {
+  const id = newId('object');
+  await tx.query(REGISTER, registerValues([{ ...object, id }]));
+  return id;
+}
+
+/** @throws when it was marked for deletion meanwhile */
+export async function putRegistered(
+  deps: { db: Database; storage: Storage },
+  id: string,
+  filePath: string,
+): Promise<void> {
   await deps.storage.put(id, filePath);
   if (!(await isStillWriting(deps.db, id))) {
     // deleteMarked may have run before `put` ended, so the file is deleted here too.
     await deps.storage.delete(id);
     throw new Error(`${id} was marked for deletion while it was written`);
   }
-  return id;
 }
 
 const READY = statement(
@@ -202,6 +229,7 @@ const UNFINISHED = {
   output: unfinished('output'),
   render: unfinished('render'),
   poster: unfinished('poster'),
+  upload: unfinished('upload'),
 };
 
 const READ_OBJECT = statement(

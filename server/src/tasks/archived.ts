@@ -8,16 +8,16 @@ export const ARCHIVED = `archived_tasks a
 const READ = statement(
   'archived_read',
   `select ${TASK_COLUMNS} from ${ARCHIVED}
-   where a.id = $1 and a.account_id = $2 and tasks.surface = $3`,
+   where a.id = $1 and a.account_id = $2 and ($3::text is null or tasks.surface = $3)`,
 );
 
-/** An archived task of this account and surface. */
+/** An archived task of this account and, if it is given, this surface. */
 export async function readArchived(
   db: Queryable,
   id: string,
-  { accountId, surface }: { accountId: string; surface: string },
+  { accountId, surface }: { accountId: string; surface?: string },
 ): Promise<Task | undefined> {
-  const [task] = await db.query<Task>(READ, [id, accountId, surface]);
+  const [task] = await db.query<Task>(READ, [id, accountId, surface ?? null]);
   return task;
 }
 

@@ -1,12 +1,15 @@
 import type { InjectOptions } from 'fastify';
 import type { Database } from '../../src/database/database.ts';
 import { openRecentMinutes } from '../../src/http/operations/recent-minutes.ts';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import { createMeasurer } from '../../src/media/measure.ts';
 import { beginSession } from '../../src/sign-in/sessions.ts';
 import { type SiteDeps, site } from '../../src/site/site.ts';
 import { openTestApp, type ParsedResponse, parseResponse, type TestApp } from '../app.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
 import { sql } from '../task-fixtures.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** The address of the website in tests: what changes something must have it as its `Origin`. */
 export const ORIGIN = 'http://localhost:8080';
@@ -42,16 +45,23 @@ export async function openTestWebsite(
     identityProviders: new Map(),
     sendMail: async () => true,
   };
+  const folder = await temporaryFolder();
+  const scratch = openScratchDirectory(folder.path);
+  const uploads = { scratch, measurer: createMeasurer({ scratch }) };
   const opened = await openTestApp({
     site: (deps) => async (app) => {
       const given = typeof settings === 'function' ? await settings(deps.db) : settings;
       const recent = openRecentMinutes('/api/');
-      return site(app, { ...deps, ...siteDeps, recent, adminEmails, ...given });
+      return site(app, { ...deps, ...siteDeps, ...uploads, recent, adminEmails, ...given });
     },
   });
   const { db } = opened.database;
   return {
     ...opened,
+    async close() {
+      await opened.close();
+      await folder[Symbol.asyncDispose]();
+    },
     stranger: visitor(opened, { accountId: '', email: '', cookie: '' }),
     async signIn({ credits = 0, isOperator = false } = {}) {
       const { accountId } = await makeCustomer(db, credits);

@@ -6,7 +6,6 @@ import {
   type GenerationRequest,
 } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
-import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { HostRules } from '../../outbound/addresses.ts';
 import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
@@ -29,6 +28,7 @@ import { report } from '../../telemetry/reports.ts';
 import { inRequest, inSpanOf, spanOf } from '../request-spans.ts';
 import { requireJsonType } from './body.ts';
 import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
+import { requireIdempotencyKey, wellFormedKey } from './idempotency-key.ts';
 import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
 
 export interface CreateGenerationDeps extends CreateDeps {
@@ -52,8 +52,6 @@ declare module 'fastify' {
     binding?: Binding;
   }
 }
-
-const KEY_SHAPE = /^[a-zA-Z0-9._:-]{1,160}$/;
 
 /** POST /video/generations: checks the request in the order of C7, creates the task and waits. */
 export const createGeneration: Endpoint<CreateGenerationDeps> = {
@@ -114,21 +112,15 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
   },
 };
 
-function keyOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
-  return String(headers['idempotency-key'] ?? '');
-}
-
 /** The key, or '' if it is malformed: {@link bindingOf} refuses it later, after the admission. */
 function wellFormedKeyOf(request: Pick<FastifyRequest, 'headers'>): string {
-  const key = keyOf(request);
-  return KEY_SHAPE.test(key) ? key : '';
+  return wellFormedKey(request) ?? '';
 }
 
 /** @throws ApiError `invalid_request` for a bad content type, then for a bad Idempotency-Key */
 function bindingOf(request: FastifyRequest): Binding {
   requireJsonType(request.headers['content-type']);
-  const idempotencyKey = keyOf(request);
-  if (!KEY_SHAPE.test(idempotencyKey)) throw badKey(idempotencyKey);
+  const idempotencyKey = requireIdempotencyKey(request);
   const { accountId, surface, keyId, hasCap } = callerOf(request);
   const fingerprint = fingerprintOf(request.body as Json);
   const traceparent = spanOf(request)?.traceparent;
@@ -141,15 +133,6 @@ function bindingOf(request: FastifyRequest): Binding {
 function noteTask(request: FastifyRequest, { kind, task }: Created, log: Log): void {
   spanOf(request)?.set({ 'task.id': task.id });
   inRequest(request, () => log.info({ request: request.id, task: task.id }, `${kind} a task`));
-}
-
-function badKey(key: string): ApiError {
-  const message =
-    'Send an Idempotency-Key of 1 to 160 characters from a-z, A-Z, 0-9, ".", "_", ":", "-".';
-  const reason = key === '' ? 'required' : 'malformed';
-  return new ApiError('invalid_request', message, {
-    details: { field: 'Idempotency-Key', reason },
-  });
 }
 
 function sendReplay(

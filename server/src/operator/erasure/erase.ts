@@ -119,6 +119,12 @@ const ERASE_ACCOUNT = [
     `update api_key_uses set last_used_address = null
      where api_key_id = any(array(select id from api_keys where account_id = $1))`,
   ),
+  statement(
+    'erase_uploads',
+    `update objects set taken_down_at = coalesce(taken_down_at, clock_now()), state = 'deleting'
+     where task_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
+  ),
+  statement('erase_upload_facts', 'delete from uploads where account_id = $1'),
   // The fingerprint is a hash of the request: a short prompt could be guessed.
   statement(
     'erase_fingerprints',

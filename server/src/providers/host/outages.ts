@@ -152,6 +152,24 @@ export const CLOSURES_OF_CREATE = {
        left join provider_outages outage on outage.provider = $4`,
 } as const;
 
+const READ_CLOSURES = statement(
+  'outage_of_create',
+  `select ${CLOSURES_OF_CREATE.columns.replaceAll('$4', '$1')}
+   from (values (1)) one (row) ${CLOSURES_OF_CREATE.joins.replaceAll('$4', '$1')}`,
+);
+
+/** The same, for a create that was admitted without it. */
+export async function readCreateClosures(
+  db: Queryable,
+  provider: string,
+): Promise<{ paused: boolean; closed_seconds: number | null }> {
+  const [row] = await db.query<{ paused: boolean; closed_seconds: number | null }>(READ_CLOSURES, [
+    provider,
+  ]);
+  if (!row) throw new Error('a select without a table returned no row');
+  return row;
+}
+
 const CREATE_EACH_SECONDS = 5;
 
 const TRY_CREATE = statement(

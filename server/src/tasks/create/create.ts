@@ -80,7 +80,7 @@ export async function createTask(deps: CreateDeps, order: Order): Promise<Create
     for (let round = 0; round < ROUNDS; round += 1) {
       const task = await reserveAndInsert(deps, order);
       if (task) return { kind: 'created', task };
-      const known = await readKey(deps.db, binding);
+      const known = await readBoundKey(deps.db, binding);
       const replayed = known && (await replay(deps.db, known, binding.fingerprint));
       if (replayed) return { kind: 'replayed', task: replayed };
     }
@@ -106,7 +106,11 @@ const READ_KEY = statement(
    where account_id = $1 and surface = $2 and key = $3`,
 );
 
-async function readKey(db: Queryable, { accountId, surface, idempotencyKey }: Binding) {
+/** The row of a request's Idempotency-Key; undefined if the key is new. */
+export async function readBoundKey(
+  db: Queryable,
+  { accountId, surface, idempotencyKey }: Binding,
+): Promise<KnownKey | undefined> {
   const [known] = await db.query<KnownKey>(READ_KEY, [accountId, surface, idempotencyKey]);
   return known;
 }

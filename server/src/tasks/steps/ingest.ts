@@ -1,26 +1,23 @@
 import path from 'node:path';
 import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
 import type { AspectRatio } from '../../catalog/models.ts';
-import { inputName, inputsOf, type RequestedInput } from '../../catalog/request.ts';
+import { inputName, inputsOf, type RequestedInput, uploadIdOf } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
-import type { Measurement, Measurer, MediaFacts, VideoRules } from '../../media/measure.ts';
+import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import { ByteBudget } from '../../outbound/byte-budget.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { markReadyWith, markUnfinished, storeFile } from '../../storage/objects.ts';
-import type { Storage } from '../../storage/storage.ts';
+import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { move, moveNow, type StepResult } from '../transitions.ts';
+import { UNKNOWN_UPLOAD, useUploads } from '../uploads/uploads.ts';
+import { lengthProblem, referenceRules, shortSideProblem } from './reference-rules.ts';
 
 /** The limit of all input media of a request together: 256 MB (C11). */
 export const INPUT_BYTES = 268_435_456;
 
-/**
- * A reference video's short side in pixels, and its length in whole seconds (contract, "Limits").
- */
-const SHORT_SIDE = { min: 480, max: 720 };
-const REFERENCE_SECONDS = { min: 2, max: 15 };
 export interface IngestDeps {
   db: Database;
   storage: Storage;
@@ -95,9 +92,14 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
   const { task, input, signal } = copy;
   return deps.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'input');
-    await fetchTo(filePath, deps.guardedFetch, copy);
+    await fetchTo(filePath, deps, copy);
     const { account_id: accountId } = task;
-    const turn = { accountId, source: accountId, rules: rulesOf(input), signal };
+    const turn = {
+      accountId,
+      source: accountId,
+      rules: referenceRules(input.declaredSeconds),
+      signal,
+    };
     const facts = factsOf(input, await deps.measurer.measure(filePath, input.kind, turn));
     const mediaType = facts.mediaType;
     signal.throwIfAborted();
@@ -107,28 +109,52 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
   });
 }
 
-async function fetchTo(
-  filePath: string,
-  guardedFetch: GuardedFetch,
-  { task, input, budget, signal }: Copy,
-) {
+async function fetchTo(filePath: string, deps: IngestDeps, copy: Copy): Promise<void> {
   try {
-    const client = { accountId: task.account_id, taskId: task.id };
-    const { body } = await guardedFetch.download(input.url, { signal, client, budget });
-    await writeStream(body, filePath);
+    const uploadId = uploadIdOf(copy.input.url);
+    const bytes =
+      uploadId === undefined ? await download(deps, copy) : await openUpload(deps, copy, uploadId);
+    await writeStream(bytes, filePath);
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error;
-    throw new MediaRefused(input, error.reason, error.message, error.details);
+    throw new MediaRefused(copy.input, error.reason, error.message, error.details);
   }
 }
 
+async function download({ guardedFetch }: IngestDeps, { task, input, budget, signal }: Copy) {
+  const client = { accountId: task.account_id, taskId: task.id };
+  return (await guardedFetch.download(input.url, { signal, client, budget })).body;
+}
+
 /**
- * Decoding ends early at these. Seconds are rounded before they are compared (C11), so a video that
- * lasts half a second more than declared, or than a reference may last, is too long.
+ * Opens a file that the task's account has uploaded; its bytes count in the same budget.
+ * @throws MediaRefused when the account has no such upload any more; OutboundError `too_large`
  */
-function rulesOf({ declaredSeconds }: RequestedInput): VideoRules {
-  const wholeSeconds = Math.min(declaredSeconds ?? Infinity, REFERENCE_SECONDS.max);
-  return { shortSide: SHORT_SIDE, belowSeconds: wholeSeconds + 0.5 };
+async function openUpload(
+  { db, storage }: IngestDeps,
+  { task, input, budget, signal }: Copy,
+  id: string,
+): Promise<AsyncIterable<Uint8Array>> {
+  const upload = (await useUploads(db, { accountId: task.account_id, ids: [id] })).get(id);
+  if (!upload) throw new MediaRefused(input, 'unknown_upload', UNKNOWN_UPLOAD);
+  budget.requireRemaining(upload.size_bytes);
+  const bytes = await storage.open(id).catch((error: unknown) => {
+    if (!(error instanceof ObjectMissing)) throw error;
+    throw new MediaRefused(input, 'unknown_upload', UNKNOWN_UPLOAD);
+  });
+  return counted(bytes, budget, signal);
+}
+
+async function* counted(
+  bytes: AsyncIterable<Uint8Array>,
+  budget: ByteBudget,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for await (const part of bytes) {
+    signal.throwIfAborted();
+    budget.take(part.length);
+    yield part;
+  }
 }
 
 /** @throws MediaRefused when the file is refused or breaks a rule */
@@ -155,29 +181,22 @@ function factsOf(input: RequestedInput, measurement: Measurement): MediaFacts {
 }
 
 function checkShortSide(input: RequestedInput, size: { width: number; height: number }): void {
-  const { width, height } = size;
-  const shortSide = Math.min(width, height);
-  if (shortSide < SHORT_SIDE.min || shortSide > SHORT_SIDE.max) {
-    const message = `the short side must be ${SHORT_SIDE.min} to ${SHORT_SIDE.max} pixels.`;
-    throw new MediaRefused(input, 'short_side_out_of_range', message, { width, height });
-  }
+  const problem = shortSideProblem(size);
+  if (problem) throw new MediaRefused(input, problem.reason, problem.message, problem.details);
 }
 
 function checkDuration(input: RequestedInput, durationSeconds: number): void {
-  const measured = Math.round(durationSeconds);
-  const details = {
-    declared_seconds: input.declaredSeconds,
-    measured_seconds: measured,
-    measured_seconds_exact: durationSeconds,
-  };
-  if (measured < REFERENCE_SECONDS.min || measured > REFERENCE_SECONDS.max) {
-    const { min, max } = REFERENCE_SECONDS;
-    const message = `a reference video must last ${min} to ${max} seconds.`;
-    throw new MediaRefused(input, 'duration_out_of_range', message, details);
+  const declared = { declared_seconds: input.declaredSeconds };
+  const problem = lengthProblem(durationSeconds);
+  if (problem) {
+    const details = { ...declared, ...problem.details };
+    throw new MediaRefused(input, problem.reason, problem.message, details);
   }
+  const measured = Math.round(durationSeconds);
   if (measured !== input.declaredSeconds) {
     const message = `declared ${input.declaredSeconds} s, measured ${durationSeconds} s.`;
-    throw new MediaRefused(input, 'duration_mismatch', message, details);
+    const exact = { measured_seconds: measured, measured_seconds_exact: durationSeconds };
+    throw new MediaRefused(input, 'duration_mismatch', message, { ...declared, ...exact });
   }
 }
 

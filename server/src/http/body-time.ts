@@ -1,0 +1,36 @@
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+
+/** How long a client may take to send a request. */
+const BODY_SECONDS = 60;
+
+/** The longest time that a route may give to a body: Node ends all requests that take longer. */
+export const MAX_BODY_SECONDS = 900;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** How long a body of this route may take to arrive. The default is a minute. */
+    bodySeconds?: number;
+  }
+}
+
+/**
+ * Ends requests whose body takes longer to arrive than its route allows. Node has one limit for all
+ * routes, and it is as long as the slowest upload needs.
+ * @param refuse responds on the connection and closes it
+ */
+export function limitBodyTime(app: FastifyInstance, refuse: (socket: Duplex) => void): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { raw, headers } = request;
+    const hasBody = Number(headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in headers;
+    if (!hasBody) return;
+    const { bodySeconds = BODY_SECONDS } = request.routeOptions.config;
+    const timer = setTimeout(() => {
+      if (!raw.complete) refuse(raw.socket);
+      raw.destroy();
+    }, bodySeconds * 1000);
+    const stop = () => clearTimeout(timer);
+    raw.once('end', stop).once('close', stop);
+    reply.raw.once('finish', stop).once('close', stop);
+  });
+}

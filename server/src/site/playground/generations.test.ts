@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../../../test/envelope.ts';
+import {
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../../test/website/website.ts';
+import { createKey } from '../../accounts/api-keys.ts';
+import { balances, grant } from '../../ledger/ledger.ts';
+import { audit } from '../../operator/audit.ts';
+import { pauseCreates, resumeCreates } from '../../operator/pausing.ts';
+
+const URL = '/console/api/generations';
+const BODY = { prompt: 'a lighthouse at dawn' };
+const PRICE = 250;
+
+let website: TestWebsite;
+
+before(async () => {
+  website = await openTestWebsite();
+});
+after(async () => {
+  const books = await audit(website.database.db);
+  await website.close();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+async function visitorWith(paid: number, promotional = 0): Promise<TestVisitor> {
+  const visitor = await website.signIn({ credits: paid });
+  const given = { accountId: visitor.accountId, kind: 'promotional', reference: visitor.accountId };
+  if (promotional > 0) {
+    await grant(website.database.db, { ...given, kind: 'promotional', credits: promotional });
+  }
+  return visitor;
+}
+
+function create(visitor: TestVisitor, body: unknown = BODY, key: string = crypto.randomUUID()) {
+  const headers = { 'content-type': 'application/json', 'idempotency-key': key };
+  return visitor.send({ method: 'POST', url: URL, headers, payload: JSON.stringify(body) });
+}
+
+test('a create answers at once with the task, and its credits by kind', async () => {
+  const visitor = await visitorWith(1000, 100);
+  const { status, body } = await create(visitor, { ...BODY, seed: 7 });
+  assert.equal(status, 202);
+  const { id, created_at, updated_at, now, ...task } = body;
+  assert.match(id, /^task_/);
+  for (const time of [created_at, updated_at, now]) assert.ok(Date.parse(time));
+  assert.deepEqual(task, {
+    ...{ surface: 'web', status: 'processing', phase: 'reserved', payment: 'reserved' },
+    ...{ phase_label: 'Waiting to start', held: null },
+    ...{ model: 'video-2.0-fast', mode: 'text-to-video', video: null, error: null },
+    ...{ credits: PRICE, promotional_credits: 100 },
+    request: {
+      ...{ mode: 'text-to-video', model: 'video-2.0-fast', prompt: BODY.prompt, seed: 7 },
+      ...{ aspect_ratio: '16:9', duration: 5, resolution: '720p', generate_audio: true },
+      ...{ reference_image_urls: [], reference_video_urls: [] },
+    },
+  });
+  const read = await visitor.get(`${URL}/${id}`);
+  assert.deepEqual({ ...read.body, now }, body);
+  const me = await visitor.get('/console/api/me');
+  assert.deepEqual(me.body.credits, { paid: 850, promotional: 0, reserved: 250, owed: 0 });
+});
+
+test('a repeated key returns the task; with another body it is a conflict', async () => {
+  const visitor = await visitorWith(PRICE);
+  const key = crypto.randomUUID();
+  const sent = await Promise.all([1, 2, 3, 4].map(() => create(visitor, BODY, key)));
+  const ids = new Set(sent.map(({ body }) => body.id));
+  assert.equal(ids.size, 1);
+  assert.deepEqual(sent.map(({ status }) => status).sort(), [200, 200, 200, 202]);
+  const replayed = sent.filter(({ headers }) => headers['idempotent-replayed'] === 'true');
+  assert.equal(replayed.length, 3);
+  assertError(await create(visitor, { prompt: 'another' }, key), 'idempotency_conflict');
+  assertError(await create(visitor), 'insufficient_credits');
+  // The same key on the public API is another key: each surface has its own.
+  const { paid } = await balances(website.database.db, visitor.accountId);
+  assert.deepEqual(paid, { available: 0, reserved: PRICE });
+});
+
+test('the public API does not know the task, and its key can be used there', async () => {
+  const visitor = await visitorWith(1000);
+  const { body } = await create(visitor);
+  const customer = await website.customer(0);
+  assertError(await customer.send({ url: `/api/v1/tasks/${body.id}` }), 'not_found');
+  const { secret } = await createKey(website.database.db, { accountId: visitor.accountId });
+  const headers = { authorization: `Bearer ${secret}`, cookie: '' };
+  const own = await visitor.send({ url: `/api/v1/tasks/${body.id}`, headers });
+  assertError(own, 'not_found');
+});
+
+test('another account’s task does not exist', async () => {
+  const { body } = await create(await visitorWith(1000));
+  const other = await visitorWith(0);
+  assertError(await other.get(`${URL}/${body.id}`), 'not_found');
+  assertError(await website.stranger.get(`${URL}/${body.id}`), 'unauthorized');
+  assertError(await other.get(`${URL}/${'x'.repeat(121)}`), 'invalid_request');
+});
+
+test('the rules of the request are those of the public API', async () => {
+  const visitor = await visitorWith(1000);
+  const image_url = 'https://media.example/a.png';
+  const cases: Array<[unknown, object]> = [
+    [{}, { field: 'prompt', reason: 'required' }],
+    [
+      { ...BODY, size: 1 },
+      { field: 'size', reason: 'unknown_property' },
+    ],
+    [
+      { ...BODY, resolution: '4k' },
+      { field: 'resolution', reason: 'not_offered' },
+    ],
+    [
+      { ...BODY, image_url },
+      { field: 'image_url', reason: 'not_accepted_in_mode' },
+    ],
+    [
+      { ...BODY, mode: 'image-to-video', image_url: 'http://media.example/a.png' },
+      { field: 'image_url', reason: 'not_https' },
+    ],
+    [
+      { ...BODY, mode: 'image-to-video', image_url: 'upload:../secret' },
+      { field: 'image_url', reason: 'not_https' },
+    ],
+    [
+      { ...BODY, mode: 'image-to-video', image_url: 'upload:obj_unknown' },
+      { field: 'image_url', reason: 'unknown_upload' },
+    ],
+  ];
+  for (const [body, details] of cases) {
+    const response = await create(visitor, body);
+    assertError(response, 'invalid_request');
+    const given = response.body.error.details;
+    assert.deepEqual({ field: given.field, reason: given.reason }, details);
+  }
+  for (const key of ['', 'a b', 'x'.repeat(161)]) {
+    const response = await create(visitor, BODY, key);
+    assertError(response, 'invalid_request');
+    assert.equal(response.body.error.details.field, 'Idempotency-Key');
+  }
+  const { paid } = await balances(website.database.db, visitor.accountId);
+  assert.equal(paid.reserved, 0);
+});
+
+test('while creates are paused nothing is reserved, and a known key still returns its task', async () => {
+  const visitor = await visitorWith(1000);
+  const key = crypto.randomUUID();
+  const first = await create(visitor, BODY, key);
+  const action = { command: 'creates pause', actor: 'ada', reason: 'a test' };
+  await pauseCreates(website.database.db, action);
+  try {
+    const response = await create(visitor);
+    assertError(response, 'service_busy');
+    assert.equal(response.body.error.details.reason, 'not_taken');
+    assert.equal((await create(visitor, BODY, key)).body.id, first.body.id);
+  } finally {
+    await resumeCreates(website.database.db, action);
+  }
+  assert.equal((await create(visitor)).status, 202);
+});
+
+test('a page of another site creates nothing', async () => {
+  const visitor = await visitorWith(1000);
+  const headers = { origin: 'https://evil.example', 'content-type': 'text/plain' };
+  const payload = JSON.stringify(BODY);
+  assertError(await visitor.send({ method: 'POST', url: URL, headers, payload }), 'cross_site');
+});
+
+test('an account creates at most 30 videos a minute on the website', async () => {
+  const visitor = await visitorWith(0);
+  for (let n = 0; n < 30; n += 1) assertError(await create(visitor), 'insufficient_credits');
+  const refused = await create(visitor);
+  assertError(refused, 'rate_limited');
+  assert.ok(Number(refused.headers['retry-after']) > 0);
+});
+
+test('the price is the one of a create, split as it would be paid', async () => {
+  const visitor = await visitorWith(100, 60);
+  const quote = (body: object) => visitor.write('/console/api/price', body);
+  const wanted = { model: 'video-2.0-mini', resolution: '480p', duration: 10 };
+  const priced = await quote({ ...wanted, reference_video_durations: [] });
+  const available = { promotional: 60, paid: 100 };
+  const expected = { credits: 150, promotional: 60, paid: 90, is_affordable: true, available };
+  assert.deepEqual(priced.body, expected);
+  const referenced = await quote({ ...wanted, reference_video_durations: [3, 5] });
+  assert.deepEqual(referenced.body, {
+    ...{ credits: 180, promotional: 60, paid: 120, is_affordable: false, available },
+  });
+  const missing = await quote({ ...wanted, resolution: '4k', reference_video_durations: [] });
+  assertError(missing, 'invalid_request');
+  assertError(
+    await quote({ ...wanted, duration: 3, reference_video_durations: [] }),
+    'invalid_request',
+  );
+  assertError(await website.stranger.write('/console/api/price', wanted), 'unauthorized');
+});
+
+test('everybody reads the price table, the rules of the modes and the limits', async () => {
+  const { status, body } = await website.stranger.get('/console/api/prices');
+  assert.equal(status, 200);
+  assert.equal(body.prices.standard['video-2.0']['4k'], 350);
+  assert.deepEqual(body.modes['image-to-video'], {
+    accepts: ['image_url', 'end_image_url'],
+    requires: ['image_url'],
+  });
+  assert.deepEqual(body.frames['720p']['9:16'], [720, 1280]);
+  assert.equal(body.limits.input_bytes, 268_435_456);
+});

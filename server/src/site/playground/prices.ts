@@ -1,0 +1,110 @@
+import { Type } from 'typebox';
+import { frameSize } from '../../catalog/frame-size.ts';
+import {
+  ASPECT_RATIOS,
+  type AspectRatio,
+  MODELS,
+  RESOLUTIONS,
+  type Resolution,
+} from '../../catalog/models.ts';
+import { PRICE_TABLE, priceOf } from '../../catalog/price.ts';
+import { MODE_FIELDS, REQUIRED_FIELDS, TOTAL_REFERENCE_SECONDS } from '../../catalog/request.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { balances } from '../../ledger/ledger.ts';
+import { splitCredits } from '../../ledger/promotional.ts';
+import { INPUT_BYTES } from '../../tasks/steps/ingest.ts';
+import { REFERENCE_SECONDS, SHORT_SIDE } from '../../tasks/steps/reference-rules.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+import { MAX_UPLOAD_BYTES } from './upload-limits.ts';
+
+/** What a form must know beside the schema in openapi.json. */
+export interface Prices {
+  /** Credits per second by model and resolution; `referenced`: with reference videos. */
+  prices: typeof PRICE_TABLE;
+  /** The media fields that each mode accepts, and what it requires: one of each list. */
+  modes: Record<string, { accepts: readonly string[]; requires: readonly string[] }>;
+  /** Width and height in pixels by resolution and ratio. */
+  frames: Record<Resolution, Record<AspectRatio, [number, number]>>;
+  limits: {
+    /** All input media of a request together, and one upload. */
+    input_bytes: number;
+    upload_bytes: number;
+    /** Of a reference video; of all of a request together. */
+    reference_seconds: { min: number; max: number };
+    total_reference_seconds: number;
+    reference_short_side: { min: number; max: number };
+  };
+}
+
+function framesOf(resolution: Resolution): Record<AspectRatio, [number, number]> {
+  const sizes = ASPECT_RATIOS.map((ratio) => {
+    const { width, height } = frameSize(resolution, ratio);
+    return [ratio, [width, height]] as const;
+  });
+  return Object.fromEntries(sizes) as Record<AspectRatio, [number, number]>;
+}
+
+const PRICES: Prices = {
+  prices: PRICE_TABLE,
+  modes: Object.fromEntries(
+    Object.entries(MODE_FIELDS).map(([mode, accepts]) => {
+      return [mode, { accepts, requires: REQUIRED_FIELDS[mode as keyof typeof MODE_FIELDS] }];
+    }),
+  ),
+  frames: Object.fromEntries(RESOLUTIONS.map((one) => [one, framesOf(one)])) as Prices['frames'],
+  limits: {
+    input_bytes: INPUT_BYTES,
+    upload_bytes: MAX_UPLOAD_BYTES,
+    reference_seconds: REFERENCE_SECONDS,
+    total_reference_seconds: TOTAL_REFERENCE_SECONDS,
+    reference_short_side: SHORT_SIDE,
+  },
+};
+
+/** GET /console/api/prices: the price table, the rules of the modes and the limits. */
+export const getPrices = siteRoute({
+  method: 'GET',
+  url: '/console/api/prices',
+  access: 'public',
+  handle: async (): Promise<Prices> => PRICES,
+});
+
+/** What a request would cost, and how the account would pay it. */
+export interface Quote {
+  credits: number;
+  /** Promotional credits are spent first. */
+  promotional: number;
+  paid: number;
+  is_affordable: boolean;
+  available: { promotional: number; paid: number };
+}
+
+/** The fields of a generation that decide its price. */
+const PricedSchema = Type.Object({
+  model: Type.Enum(MODELS),
+  resolution: Type.Enum(RESOLUTIONS),
+  duration: Type.Integer({ minimum: 4, maximum: 15 }),
+  reference_video_durations: Type.Array(Type.Integer({ minimum: 2, maximum: 15 }), { maxItems: 3 }),
+});
+
+/** POST /console/api/price: the price by the function that creates use. Nothing is reserved. */
+export const getQuote = siteRoute({
+  method: 'POST',
+  url: '/console/api/price',
+  body: PricedSchema,
+  handle: async ({ db }: { db: Database }, { body, request }): Promise<Quote> => {
+    const { accountId } = sessionOf(request);
+    const { model, resolution } = body;
+    const durations = body.reference_video_durations;
+    const price = priceOf({ ...body, reference_video_urls: durations.map(String) });
+    if (!price) {
+      const details = { field: 'resolution', reason: 'not_offered', model, resolution };
+      throw new ApiError('invalid_request', `${model} does not offer ${resolution}.`, { details });
+    }
+    const { paid, promotional } = await balances(db, accountId);
+    const available = { promotional: promotional.available, paid: paid.available };
+    const { isAffordable, ...split } = splitCredits(price.credits, available);
+    return { credits: price.credits, ...split, is_affordable: isAffordable, available };
+  },
+});

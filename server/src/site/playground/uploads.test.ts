@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { request as httpRequest } from 'node:http';
+import { after, before, test } from 'node:test';
+import { assertError } from '../../../test/envelope.ts';
+import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { until } from '../../../test/until.ts';
+import {
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../../test/website/website.ts';
+import { disableAccount } from '../../accounts/accounts.ts';
+import { eraseAccount } from '../../operator/erasure/erase.ts';
+import { deleteMarked, markExpired } from '../../storage/objects.ts';
+
+const URL = '/console/api/uploads';
+
+let website: TestWebsite;
+let picture: Buffer;
+
+before(async () => {
+  website = await openTestWebsite();
+  picture = await imageBytes('png', 96, 54);
+});
+after(() => website.close());
+
+function upload(visitor: TestVisitor, payload: Buffer, headers: Record<string, string> = {}) {
+  const sent = { 'content-type': 'image/png', ...headers };
+  return visitor.send({ method: 'POST', url: URL, headers: sent, payload });
+}
+
+/** A create with an upload as its first frame. */
+function createWith(visitor: TestVisitor, image_url: string, more: object = {}) {
+  const body = { mode: 'image-to-video', prompt: 'it begins to move', image_url, ...more };
+  return visitor.send({
+    ...{ method: 'POST', url: '/console/api/generations', payload: JSON.stringify(body) },
+    headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+  });
+}
+
+async function rowsOf(visitor: TestVisitor) {
+  return sql<{ id: string; state: string }>(
+    website.database.db,
+    `select id, state from objects where task_id = $1 and role = 'upload' order by id`,
+    [visitor.accountId],
+  );
+}
+
+test('a picture is stored, shown again and used by a create', async () => {
+  const visitor = await website.signIn({ credits: 1000 });
+  // The name and the header do not matter, only the bytes.
+  const { status, body } = await upload(visitor, picture, { 'content-type': 'image/webp' });
+  assert.equal(status, 201);
+  const { id, url, expires_at, ...facts } = body;
+  assert.equal(url, `upload:${id}`);
+  assert.deepEqual(facts, {
+    ...{ kind: 'image', media_type: 'image/png', size_bytes: picture.length },
+    ...{ width: 96, height: 54, duration_seconds: null },
+  });
+  const days = (Date.parse(expires_at) - Date.now()) / 86_400_000;
+  assert.ok(days > 6.9 && days < 7.1);
+  assert.deepEqual((await visitor.get(`${URL}/${id}`)).body, body);
+  const file = await website.app.inject({
+    url: `${URL}/${id}/file`,
+    headers: { cookie: visitor.cookie },
+  });
+  assert.ok(file.rawPayload.equals(picture));
+  assert.equal(file.headers['content-type'], 'image/png');
+  const created = await createWith(visitor, url);
+  assert.equal(created.status, 202);
+  assert.equal(created.body.request.image_url, url);
+});
+
+test('a video comes with the seconds that were measured', async () => {
+  const visitor = await website.signIn();
+  const bytes = await videoBytes({ width: 854, height: 480, seconds: 3 });
+  const { body } = await upload(visitor, bytes, { 'content-type': 'video/mp4' });
+  assert.equal(body.kind, 'video');
+  assert.equal(Math.round(body.duration_seconds), 3);
+});
+
+test('what is no usable file is refused with the reasons of ingest, and nothing is kept', async () => {
+  const visitor = await website.signIn();
+  const page = Buffer.from('<!doctype html><script>alert(1)</script>');
+  const small = await videoBytes({ width: 160, height: 90, seconds: 3 });
+  const cases: Array<[Buffer, string, string]> = [
+    [page, 'image/png', 'not_an_image'],
+    [page, 'video/mp4', 'not_a_video'],
+    [page, 'text/html', 'not_media'],
+    [picture.subarray(0, picture.length / 2), 'image/png', 'undecodable'],
+    [small, 'video/mp4', 'short_side_out_of_range'],
+  ];
+  for (const [bytes, type, reason] of cases) {
+    const response = await upload(visitor, bytes, { 'content-type': type });
+    assertError(response, 'invalid_request');
+    assert.equal(response.body.error.details.reason, reason, response.body.error.message);
+  }
+  const large = { 'content-length': String(101 * 2 ** 20) };
+  assertError(await upload(visitor, picture, large), 'payload_too_large');
+  assert.deepEqual(await rowsOf(visitor), []);
+});
+
+test('the uploads of an account together have a limit, also at the same time', async () => {
+  const visitor = await website.signIn();
+  const { db } = website.database;
+  await sql(
+    db,
+    `insert into objects (id, task_id, role, state, media_type, size_bytes)
+     values ('obj_fill' || $1, $1, 'upload', 'ready', 'image/png', $2::bigint)`,
+    [visitor.accountId, 2 ** 30 - 2 * picture.length],
+  );
+  const sent = await Promise.all([1, 2, 3].map(() => upload(visitor, picture)));
+  assert.deepEqual(sent.map(({ status }) => status).sort(), [201, 201, 400]);
+  const refused = await upload(visitor, picture);
+  assert.equal(refused.body.error.details.reason, 'quota_exceeded');
+});
+
+test('an account uploads three files at a time', async () => {
+  const visitor = await website.signIn();
+  const slow = Array.from({ length: 3 }, () => slowUpload(visitor));
+  const begun = () =>
+    sql<{ count: number }>(
+      website.database.db,
+      'select cardinality(hits) as count from rate_windows where key_id = $1',
+      [`uploads:${visitor.accountId}`],
+    );
+  await until(begun, ([hits]) => hits?.count === slow.length);
+  assertError(await upload(visitor, picture), 'service_busy');
+  for (const one of slow) one.destroy();
+  await until(
+    () => upload(visitor, picture),
+    ({ status }) => status === 201,
+  );
+});
+
+/** An upload that never ends. */
+function slowUpload({ cookie }: TestVisitor) {
+  const headers = { cookie, origin: 'http://localhost:8080', 'content-type': 'image/png' };
+  const sent = httpRequest(`${website.url}${URL}`, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': '1000' },
+  });
+  sent.on('error', () => {});
+  sent.write('begin');
+  return sent;
+}
+
+test('another account’s upload, and an expired one, can’t be read or used', async () => {
+  const owner = await website.signIn({ credits: 1000 });
+  const other = await website.signIn({ credits: 1000 });
+  const { body } = await upload(owner, picture);
+  const refusedFor = async (visitor: TestVisitor) => {
+    assertError(await visitor.get(`${URL}/${body.id}`), 'not_found');
+    assertError(await visitor.get(`${URL}/${body.id}/file`), 'not_found');
+    const response = await createWith(visitor, body.url);
+    assertError(response, 'invalid_request');
+    const { field, reason } = response.body.error.details;
+    assert.deepEqual({ field, reason }, { field: 'image_url', reason: 'unknown_upload' });
+  };
+  await refusedFor(other);
+  const asVideo = await createWith(owner, body.url, {
+    ...{ mode: 'media-to-video', image_url: undefined, reference_video_urls: [body.url] },
+    reference_video_durations: [3],
+  });
+  assert.equal(asVideo.body.error.details.reason, 'not_a_video');
+  const { db, setClock } = website.database;
+  await setClock(8 * 86_400);
+  await refusedFor(owner);
+  await markExpired(db);
+  await deleteMarked({ db, storage: website.deps.storage });
+  await setClock(0);
+  assert.deepEqual(await rowsOf(owner), [{ id: body.id, state: 'deleted' }]);
+  assert.equal(await website.deps.storage.sizeOf(body.id), undefined);
+});
+
+test('a use makes an upload last longer', async () => {
+  const visitor = await website.signIn({ credits: 1000 });
+  const { body } = await upload(visitor, picture);
+  const { setClock } = website.database;
+  await setClock(6 * 86_400);
+  assert.equal((await createWith(visitor, body.url)).status, 202);
+  await setClock(12 * 86_400);
+  assert.equal((await visitor.get(`${URL}/${body.id}`)).status, 200);
+  await setClock(0);
+});
+
+test('the public API takes no uploads', async () => {
+  const customer = await website.customer(1000);
+  const body = { mode: 'image-to-video', prompt: 'it moves', image_url: 'upload:obj_1' };
+  const response = await customer.create(body);
+  assertError(response, 'invalid_request');
+  assert.equal(response.body.error.details.reason, 'not_https');
+});
+
+test('an upload is erased with its account', async () => {
+  const visitor = await website.signIn();
+  const { body } = await upload(visitor, picture);
+  const { db } = website.database;
+  await disableAccount(db, visitor.accountId);
+  assertError(await upload(visitor, picture), 'unauthorized');
+  await website.database.setClock(61);
+  const action = { command: 'accounts erase', actor: 'ada', reason: 'a test' };
+  await eraseAccount(db, action, visitor.accountId);
+  await website.database.setClock(0);
+  assert.deepEqual(await rowsOf(visitor), [{ id: body.id, state: 'deleting' }]);
+  const facts = await sql(db, 'select from uploads where account_id = $1', [visitor.accountId]);
+  assert.equal(facts.length, 0);
+});

@@ -1,0 +1,139 @@
+import type { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { countRequest } from '../../accounts/rate-window.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { type ReceiveDeps, receiveUpload } from '../../tasks/uploads/receive.ts';
+import { readUpload, requireRoom, storedBytes } from '../../tasks/uploads/uploads.ts';
+import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
+import { MAX_UPLOAD_BYTES, QUOTA_BYTES, UPLOAD_SECONDS, UPLOADS_AT_ONCE } from './upload-limits.ts';
+import { type UploadView, uploadView } from './upload-view.ts';
+
+export type UploadDeps = ReceiveDeps;
+
+/** Uploads that an account may begin. */
+const UPLOADS = { max: 60, seconds: 600 };
+
+/**
+ * POST /console/api/uploads: receives the raw bytes of an image or a video. Needs Content-Type and
+ * Content-Length; what the file is, its bytes decide.
+ */
+export const createUpload: SiteRoute<UploadDeps> = {
+  serve(scope, deps) {
+    const places = createPlaces();
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, body, done) => done(null, body));
+    scope.route<{ Body: Readable }>({
+      method: 'POST',
+      url: '/console/api/uploads',
+      schema: { hide: true },
+      config: { access: 'session', bodySeconds: UPLOAD_SECONDS },
+      handler: async (request, reply) => {
+        const { accountId } = sessionOf(request);
+        const { expected, sizeBytes } = announced(request.headers);
+        await countRequest(deps.db, `uploads:${accountId}`, UPLOADS);
+        const stored = await storedBytes(deps.db, accountId);
+        requireRoom(stored, { sizeBytes, quotaBytes: QUOTA_BYTES });
+        const file = { accountId, bytes: request.body, expected, quotaBytes: QUOTA_BYTES };
+        const id = await places.run(accountId, () => receive(deps, file, reply));
+        return reply.code(201).send(await existing(deps, { accountId, id }));
+      },
+    });
+  },
+};
+
+async function receive(
+  deps: UploadDeps,
+  file: Omit<Parameters<typeof receiveUpload>[1], 'signal'>,
+  { raw }: FastifyReply,
+): Promise<string> {
+  const gone = new AbortController();
+  raw.once('close', () => {
+    if (!raw.writableFinished) gone.abort(new Error('the client has closed the connection'));
+  });
+  try {
+    return await receiveUpload(deps, { ...file, signal: gone.signal });
+  } catch (cause) {
+    if (!gone.signal.aborted && !file.bytes.destroyed) throw cause;
+    if (cause instanceof ApiError) throw cause;
+    throw refuse('incomplete', 'The upload has ended early.', cause);
+  }
+}
+
+/** @throws ApiError `invalid_request`, `payload_too_large` */
+function announced(headers: FastifyRequest['headers']) {
+  const kind = /^(image|video)\//.exec(headers['content-type'] ?? '')?.[1];
+  if (kind === undefined) throw refuse('not_media', 'Upload an image or a video.');
+  const sizeBytes = Number(headers['content-length'] ?? 0);
+  if (sizeBytes === 0) throw refuse('length_required', 'The size of the file must be announced.');
+  if (sizeBytes > MAX_UPLOAD_BYTES) {
+    const message = `The file has more than ${MAX_UPLOAD_BYTES / 2 ** 20} MB.`;
+    throw new ApiError('payload_too_large', message, {
+      details: { limit_bytes: MAX_UPLOAD_BYTES },
+    });
+  }
+  return { expected: kind === 'image' ? 'image' : 'video', sizeBytes } as const;
+}
+
+function refuse(reason: string, message: string, cause?: unknown): ApiError {
+  return new ApiError('invalid_request', message, { details: { field: 'file', reason }, cause });
+}
+
+/** Bounds how many uploads this process receives at a time. Others are refused, not queued. */
+function createPlaces() {
+  const taken = new Map<string, number>();
+  const change = (accountId: string, by: number) => {
+    const left = (taken.get(accountId) ?? 0) + by;
+    if (left === 0) taken.delete(accountId);
+    else taken.set(accountId, left);
+  };
+  return {
+    async run<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+      const all = [...taken.values()].reduce((sum, one) => sum + one, 0);
+      const own = taken.get(accountId) ?? 0;
+      if (own >= UPLOADS_AT_ONCE.ofAccount || all >= UPLOADS_AT_ONCE.all) {
+        const message = 'Too many files are being uploaded at the moment. Try again in a second.';
+        throw new ApiError('service_busy', message, { retryAfterSeconds: 1 });
+      }
+      change(accountId, 1);
+      return work().finally(() => change(accountId, -1));
+    },
+  };
+}
+
+async function existing(deps: UploadDeps, named: { accountId: string; id: string }) {
+  const upload = await readUpload(deps.db, named);
+  if (!upload) throw new ApiError('not_found', 'This upload has expired or does not exist.');
+  return uploadView(upload);
+}
+
+const IdSchema = Type.Object({ id: Type.String({ maxLength: 120 }) });
+
+/** GET /console/api/uploads/{id}: an upload of the account that can still be used. */
+export const getUpload = siteRoute({
+  method: 'GET',
+  url: '/console/api/uploads/:id',
+  params: IdSchema,
+  handle: async (deps: UploadDeps, { params, request }): Promise<UploadView> => {
+    return existing(deps, { accountId: sessionOf(request).accountId, id: params.id });
+  },
+});
+
+/** GET /console/api/uploads/{id}/file: its bytes, for a preview. */
+export const getUploadFile = siteRoute({
+  method: 'GET',
+  url: '/console/api/uploads/:id/file',
+  params: IdSchema,
+  handle: async (deps: UploadDeps, { params, request, reply }) => {
+    const { id, ...upload } = await existing(deps, {
+      accountId: sessionOf(request).accountId,
+      id: params.id,
+    });
+    reply.headers({
+      'content-type': upload.media_type,
+      'content-length': upload.size_bytes,
+      'cache-control': 'private, max-age=3600',
+    });
+    return deps.storage.open(id);
+  },
+});

@@ -1,0 +1,111 @@
+import { open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
+import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
+import type { BrokenRule, VideoFacts } from '../../media/measurement.ts';
+import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
+import {
+  markReadyWith,
+  putRegistered,
+  registerObject,
+  withdrawnOnFailure,
+} from '../../storage/objects.ts';
+import type { Storage } from '../../storage/storage.ts';
+import { referenceProblem, referenceRules } from '../steps/reference-rules.ts';
+import { insertUpload, UPLOAD_DAYS, withinQuota } from './uploads.ts';
+
+export interface ReceiveDeps {
+  db: Database;
+  storage: Storage;
+  scratch: ScratchDirectory;
+  measurer: Measurer;
+}
+
+/** A file that somebody uploads. */
+export interface Received {
+  accountId: string;
+  bytes: Readable;
+  /** As the Content-Type says; the bytes decide. */
+  expected: 'image' | 'video';
+  /** All uploads of the account together may have so many bytes. */
+  quotaBytes: number;
+  signal: AbortSignal;
+}
+
+/**
+ * Stores an upload: receives it into the scratch directory, decodes it in full, and copies it into
+ * the storage. The object's row commits before its first byte is stored.
+ * @returns the id of the upload
+ * @throws ApiError `invalid_request` when the file is refused; the signal's reason when aborted
+ */
+export function receiveUpload(deps: ReceiveDeps, received: Received): Promise<string> {
+  const { accountId, signal } = received;
+  return deps.scratch.withFolder(async (folder) => {
+    const filePath = path.join(folder, 'upload');
+    await writeStream(received.bytes, filePath);
+    const kind = (await kindOf(filePath)) ?? received.expected;
+    const turn = { accountId, source: accountId, signal };
+    const rules = kind === 'video' ? { rules: referenceRules(null) } : {};
+    const facts = factsOf(await deps.measurer.measure(filePath, kind, { ...turn, ...rules }));
+    signal.throwIfAborted();
+    return store(deps, { ...received, filePath, facts });
+  });
+}
+
+async function kindOf(filePath: string): Promise<'image' | 'video' | undefined> {
+  await using file = await open(filePath);
+  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(SNIFF_BYTES) });
+  return sniff(buffer.subarray(0, bytesRead))?.kind;
+}
+
+/** @throws ApiError `invalid_request` */
+function factsOf(measurement: Measurement): MediaFacts {
+  switch (measurement.kind) {
+    case 'refused': {
+      const { reason, explanation, limit } = measurement;
+      throw refuse(reason, explanation, limit === undefined ? {} : { limit });
+    }
+    case 'stopped':
+      throw notAReference(measurement.broken) ?? new Error('the decoding ended for no reason');
+    case 'measured': {
+      const { facts } = measurement;
+      const problem = facts.kind === 'video' ? notAReference(facts) : undefined;
+      if (problem) throw problem;
+      return facts;
+    }
+  }
+}
+
+function notAReference(seen: VideoFacts | BrokenRule): ApiError | undefined {
+  const problem = referenceProblem(seen);
+  if (!problem) return undefined;
+  const message = `This video can't be a reference: ${problem.message}`;
+  return refuse(problem.reason, message, problem.details);
+}
+
+function refuse(reason: string, message: string, details: object): ApiError {
+  return new ApiError('invalid_request', message, {
+    details: { field: 'file', reason, ...details },
+  });
+}
+
+async function store(
+  { db, storage }: ReceiveDeps,
+  file: Received & { filePath: string; facts: MediaFacts },
+): Promise<string> {
+  const { accountId, quotaBytes, filePath, facts } = file;
+  const { size: sizeBytes } = await stat(filePath);
+  const id = await withinQuota(db, { accountId, sizeBytes, quotaBytes }, (tx) =>
+    registerObject(tx, {
+      ...{ taskId: accountId, role: 'upload', mediaType: facts.mediaType, sizeBytes },
+    }),
+  );
+  await withdrawnOnFailure(db, [id], () => putRegistered({ db, storage }, id, filePath));
+  await markReadyWith(db, { ids: [id], retentionDays: UPLOAD_DAYS }, (tx) =>
+    insertUpload(tx, { id, accountId, facts }),
+  );
+  return id;
+}

@@ -1,16 +1,16 @@
 import type { Page } from 'playwright-core';
-import { createAccount } from '../../server/src/accounts/accounts.ts';
+import { createAccount, findAccount } from '../../server/src/accounts/accounts.ts';
 import { grant } from '../../server/src/ledger/ledger.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import type { Site } from './site.ts';
 
-/** A page of a new account with these credits, signed in without the way through the mail. */
+/** A page of an account, a new one with these credits unless it exists, signed in without the way through the mail. */
 export async function signedInPage(
   site: Site,
   { email = `${crypto.randomUUID()}@example.com`, credits = 0 } = {},
 ): Promise<{ page: Page; accountId: string }> {
   const { db } = site.database;
-  const accountId = await createAccount(db, email);
+  const accountId = await createAccount(db, email).catch(() => findAccount(db, email));
   const reference = crypto.randomUUID();
   if (credits > 0) await grant(db, { accountId, credits, kind: 'paid', reference });
   const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };

@@ -35,9 +35,27 @@ const SHOTS: Shot[] = [
   { name: 'videos-empty', path: '/videos', isSignedIn: true },
   { name: 'usage-empty', path: '/usage', isSignedIn: true },
   { name: 'keys-empty', path: '/keys', isSignedIn: true },
+  {
+    ...{ name: 'keys-new', path: '/keys', isSignedIn: true },
+    prepare: (page) => page.getByRole('button', { name: 'New key' }).click(),
+  },
+  {
+    ...{ name: 'keys-secret', path: '/keys', isSignedIn: true },
+    async prepare(page) {
+      await page.getByRole('button', { name: 'New key' }).click();
+      await page.getByLabel('Name').fill('production server');
+      await page.getByRole('button', { name: 'Create the key' }).click();
+      await page.locator('[data-secret]').waitFor();
+    },
+  },
+  { name: 'keys', path: '/keys', isSignedIn: true },
   { name: 'credits', path: '/credits', isSignedIn: true },
   { name: 'settings', path: '/settings', isSignedIn: true },
-  { name: 'operator', path: '/operator', isSignedIn: true },
+  ...['', 'tasks', 'providers', 'accounts', 'orders', 'orphans', 'audit', 'actions'].map(
+    (page) => ({
+      ...{ name: `operator-${page || 'overview'}`, path: `/operator/${page}`, isSignedIn: true },
+    }),
+  ),
   { name: 'videos', path: () => '/videos', isSignedIn: true },
   { name: 'usage', path: () => '/usage', isSignedIn: true },
   { name: 'video', path: ({ completed }) => `/videos/${completed}`, isSignedIn: true },

@@ -142,6 +142,7 @@ test('tasks are listed by phase and account, and shown in full', async (t) => {
   assert.deepEqual(await ids('tasks list'), [first.id, second.id].sort());
   assert.deepEqual(await ids(`tasks list --account ${first.account_id}`), [first.id]);
   assert.deepEqual(await ids('tasks list --phase completed'), []);
+  assert.deepEqual(await ids('tasks list --due'), [first.id, second.id].sort());
   const shown = await does(`tasks show ${first.id}`, fixture.db);
   assert.deepEqual([shown.id, shown.phase, shown.attempts], [first.id, 'reserved', []]);
 });
@@ -179,6 +180,7 @@ const MISTAKES = [
   'keys list ada@example.com --all',
   'tasks show task_unknown',
   'tasks list --phase sleeping',
+  'tasks list --due --phase held',
   'tasks list --account nobody@example.com',
   'actions list --limit 0',
   'actions list --limit 1001',

@@ -15,7 +15,10 @@ export const TASK_COMMANDS: readonly Command[] = [
     flags: ['archived', 'due'],
     cursorOf: (row: { id: string }) => row.id,
     run: async (db, { options: { phase, account, archived, due }, page }) => {
-      if (due !== undefined) return listDue(db, page.limit);
+      if (due !== undefined) {
+        if (phase ?? account ?? archived ?? page.after) throw new UsageError('--due stands alone');
+        return listDue(db, page.limit);
+      }
       const accountId = account === undefined ? undefined : await findAccount(db, account);
       if (archived !== undefined) {
         if (accountId === undefined) throw new UsageError('--archived needs --account');

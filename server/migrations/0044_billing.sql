@@ -99,8 +99,8 @@ create table orders (
   stripe_id text unique,
   checkout_url text,
   -- mismatched: another amount or currency was paid.
-  state text not null default 'open'
-    check (state in ('open', 'paid', 'failed', 'expired', 'mismatched')),
+  state text not null default 'pending'
+    check (state in ('pending', 'paid', 'failed', 'expired', 'mismatched')),
   -- The payment intent, and what was paid in all, with taxes.
   stripe_payment text,
   amount bigint,
@@ -125,7 +125,7 @@ create index orders_created on orders (created_at, id);
 create index orders_payment on orders (stripe_payment);
 create index orders_due on orders (due_at) where due_at is not null;
 create index orders_disputed on orders (created_at, id) where dispute is not null;
-create unique index orders_one_reload on orders (account_id) where kind = 'reload' and state = 'open';
+create unique index orders_one_reload on orders (account_id) where kind = 'reload' and state = 'pending';
 
 -- Events of Stripe that were received: each wakes its order or subscription once.
 create table stripe_events (

@@ -17,7 +17,7 @@ const SAME = namedStatement(
   'order_same',
   ['accountId', 'offerId', 'credits', 'price', 'currency'],
   `select id, checkout_url from orders
-   where account_id = :accountId and kind = 'pack' and state = 'open' and offer_id = :offerId
+   where account_id = :accountId and kind = 'pack' and state = 'pending' and offer_id = :offerId
      and credits = :credits and price = :price and currency = :currency
      and created_at > clock_now() - interval '30 minutes'
    order by created_at desc limit 1`,

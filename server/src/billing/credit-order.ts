@@ -2,7 +2,7 @@ import { namedStatement, type Queryable, statement } from '../database/database.
 import type { Offer } from './offers.ts';
 
 /** `mismatched`: another amount or currency was paid, so nothing is booked. */
-export type OrderState = 'open' | 'paid' | 'failed' | 'expired' | 'mismatched';
+export type OrderState = 'pending' | 'paid' | 'failed' | 'expired' | 'mismatched';
 
 /** One purchase of credits. Its terms never change; the rest follows from what Stripe says. */
 export interface CreditOrder {

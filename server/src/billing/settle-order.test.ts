@@ -62,7 +62,7 @@ test('a completed Checkout that is not paid yet brings nothing until the money i
   completeSession(fixture.simulator.state, session ?? '', 'later');
   await fixture.settled();
   assert.equal((await fixture.balance(accountId)).available, 0);
-  assert.equal((await fixture.order(id)).state, 'open');
+  assert.equal((await fixture.order(id)).state, 'pending');
   settleSession(fixture.simulator.state, session ?? '', true);
   await fixture.settled();
   assert.equal((await fixture.balance(accountId)).available, 1000);

@@ -134,7 +134,7 @@ const WATCHED_DAYS = 180;
  */
 function nextLook(order: CreditOrder, truth: Pick<Compared, 'state' | 'dispute'>): number | null {
   const age = Math.max(order.age_seconds, MINUTE);
-  if (truth.state === 'open') return Math.min(age, HOUR);
+  if (truth.state === 'pending') return Math.min(age, HOUR);
   if (truth.state !== 'paid') return null;
   if (isDisputeOpen(truth.dispute)) return Math.min(age, DAY);
   return age > WATCHED_DAYS * DAY ? null : Math.min(age, 7 * DAY);
@@ -143,7 +143,7 @@ function nextLook(order: CreditOrder, truth: Pick<Compared, 'state' | 'dispute'>
 /** A payment that failed or is disputed stops the automatic purchases of the account. */
 async function stopReloadIfNeeded(tx: Transaction, before: CreditOrder, truth: Truth | Compared) {
   const { account_id: accountId, kind } = before;
-  if (kind === 'reload' && before.state === 'open' && truth.state === 'failed') {
+  if (kind === 'reload' && before.state === 'pending' && truth.state === 'failed') {
     await stopReload(tx, accountId, truth.failure ?? 'the payment failed');
   }
   if (before.disputed === 0 && truth.disputed > 0) {

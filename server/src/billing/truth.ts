@@ -4,7 +4,7 @@ import { expanded, idOf, type StripeClient } from './stripe-client.ts';
 
 /** What Stripe says of an order now. Amounts are in minor units. */
 export interface Truth {
-  state: 'open' | 'paid' | 'failed' | 'expired';
+  state: 'pending' | 'paid' | 'failed' | 'expired';
   /** What was asked for, without taxes; null: not known yet. */
   asked: { price: number; currency: string } | null;
   /** What was paid, with taxes. */
@@ -21,7 +21,7 @@ export interface Truth {
 }
 
 const NOTHING: Truth = {
-  ...{ state: 'open', asked: null, amount: 0, refunded: 0, disputed: 0, dispute: null },
+  ...{ state: 'pending', asked: null, amount: 0, refunded: 0, disputed: 0, dispute: null },
   ...{ stripeId: null, payment: null, receiptUrl: null, failure: null },
 };
 
@@ -32,7 +32,7 @@ const LOST_CHECKOUT_SECONDS = 25 * 3600;
 export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   if (order.stripe_id === null) {
     const isOver = order.age_seconds > LOST_CHECKOUT_SECONDS;
-    return { ...NOTHING, state: isOver ? 'expired' : 'open' };
+    return { ...NOTHING, state: isOver ? 'expired' : 'pending' };
   }
   const session = await stripe.checkout.sessions.retrieve(order.stripe_id, {
     expand: ['payment_intent.latest_charge'],
@@ -53,10 +53,10 @@ function stateOfSession(
   payment: Stripe.PaymentIntent | null,
 ): Truth['state'] {
   if (session.status === 'expired') return 'expired';
-  if (session.status !== 'complete') return 'open';
+  if (session.status !== 'complete') return 'pending';
   if (session.payment_status !== 'unpaid') return 'paid';
   // Paid later, such as by bank transfer.
-  return payment === null ? 'open' : stateOfPayment(payment);
+  return payment === null ? 'pending' : stateOfPayment(payment);
 }
 
 /** What Stripe says of a payment without Checkout. */
@@ -80,7 +80,7 @@ export function failedTruth(failure: string, payment: string | null): Truth {
 
 function stateOfPayment({ status }: Stripe.PaymentIntent): Truth['state'] {
   if (status === 'succeeded') return 'paid';
-  return status === 'canceled' || status === 'requires_payment_method' ? 'failed' : 'open';
+  return status === 'canceled' || status === 'requires_payment_method' ? 'failed' : 'pending';
 }
 
 /** What Stripe says of an invoice that was paid when its order was made. */

@@ -12,6 +12,7 @@ import {
   refund,
 } from '../../../simulators/stripe/payments.ts';
 import { movementNames } from '../../src/billing/credit-order.ts';
+import { settleOrder } from '../../src/billing/settle-order.ts';
 import { settleDue } from '../../src/billing/sweep.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { reserve, settle } from '../../src/ledger/ledger.ts';
@@ -61,10 +62,13 @@ async function live(fixture: BillingFixture, random: Random): Promise<Spent> {
     }
   });
   const orders = Array.from({ length: ORDERS }, () => random.fork());
-  await inGroups(shuffled(orders, random), 12, (own) => happen(fixture, own, spent));
-  await fixture.simulator.webhooks.idle();
-  isOver = true;
-  await Promise.all(sweepers);
+  try {
+    await inGroups(shuffled(orders, random), 12, (own) => happen(fixture, own, spent));
+    await fixture.simulator.webhooks.idle();
+  } finally {
+    isOver = true;
+    await Promise.all(sweepers);
+  }
   // What was lost is found when the orders are looked at again, a week later at most.
   await fixture.database.setClock(8 * 86_400);
   await settleDue(fixture.deps);
@@ -87,8 +91,8 @@ async function inGroups<Item>(
 async function happen(fixture: BillingFixture, random: Random, spent: Spent): Promise<void> {
   const { state } = fixture.simulator;
   const accountId = random.pick([...spent.keys()]);
-  const { stripe_id: id } = await fixture.buy(accountId);
-  const session = id ?? '';
+  const { id, stripe_id: checkout } = await fixture.buy(accountId, { savesCard: true });
+  const session = checkout ?? '';
   const pause = () => new Promise((resolve) => setTimeout(resolve, random.between(0, 60)));
   if (random.chance(0.1)) {
     expireSession(state, session);
@@ -104,6 +108,8 @@ async function happen(fixture: BillingFixture, random: Random, spent: Spent): Pr
   }
   for (let step = random.below(5); step > 0; step -= 1) {
     await pause();
+    // The page that customers return to asks too.
+    if (random.chance(0.5)) await settleOrder(fixture.deps, id);
     await unsettle(fixture, payment ?? '', random);
     await spend(fixture, accountId, { most: random.whole(1, 900), spent });
   }

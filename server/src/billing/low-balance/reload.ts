@@ -23,9 +23,9 @@ const LOCK = statement(
   'reload_lock',
   `select b.reload_pack, b.reload_below, b.reload_limit,
      exists (select from orders o
-       where o.account_id = $1 and o.kind = 'reload' and o.state = 'open') as is_open,
+       where o.account_id = $1 and o.kind = 'reload' and o.state = 'pending') as is_pending,
      (select coalesce(sum(o.price), 0)::int8 from orders o
-      where o.account_id = $1 and o.kind = 'reload' and o.state in ('open', 'paid')
+      where o.account_id = $1 and o.kind = 'reload' and o.state in ('pending', 'paid')
         and o.created_at >= date_trunc('month', clock_now(), 'UTC')) as spent
    from billing_accounts b join accounts a on a.id = b.account_id
    where b.account_id = $1 and b.reload_pack is not null and b.reload_stopped is null
@@ -37,7 +37,7 @@ interface Settings {
   reload_pack: string;
   reload_below: number;
   reload_limit: number;
-  is_open: boolean;
+  is_pending: boolean;
   spent: number;
 }
 
@@ -50,7 +50,7 @@ interface Settings {
 export function orderReload(db: Database, accountId: string): Promise<string | undefined> {
   return db.transaction(async (tx) => {
     const [settings] = await tx.query<Settings>(LOCK, [accountId]);
-    if (!settings || settings.is_open) return undefined;
+    if (!settings || settings.is_pending) return undefined;
     const pack = await readOffer(tx, 'pack', settings.reload_pack);
     if (!pack?.active) {
       await stopReload(tx, accountId, 'the pack is not sold any more');

@@ -19,6 +19,14 @@ async function does(...args: string[]) {
   return JSON.parse(JSON.stringify(await parsed.command.run(fixture.deps.db, parsed)));
 }
 
+/** Settles what is due, as a worker does. */
+async function sweepUntil(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await settleDue(fixture.deps);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 const PACK = ['--name', 'Big pack', '--credits', '5000', '--price', '4500', '--currency', 'EUR'];
 const WHY = ['--reason', 'new prices'];
 
@@ -75,13 +83,12 @@ test('orders are listed, shown and settled on demand', async () => {
   webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
   const { payment_intent: payment } = completeSession(state, session ?? '', 'now');
   openDispute(state, payment ?? '', 300);
-  const worker = setInterval(() => void settleDue(fixture.deps), 50);
-  try {
-    const settled = await does('orders', 'settle', id);
-    assert.deepEqual([settled.state, settled.booked, settled.changed], ['paid', 700, true]);
-  } finally {
-    clearInterval(worker);
-  }
+  const worker = new AbortController();
+  const working = sweepUntil(worker.signal);
+  const settled = await does('orders', 'settle', id);
+  worker.abort();
+  await working;
+  assert.deepEqual([settled.state, settled.booked, settled.changed], ['paid', 700, true]);
   const [listed] = await does('orders', 'list', '--disputed');
   assert.deepEqual([listed.order_id, listed.dispute, listed.disputed], [id, 'needs_response', 300]);
   assert.equal((await does('orders', 'list', '--account', accountId)).length, 1);

@@ -39,7 +39,7 @@ export const ORDER_COMMANDS: readonly Command[] = [
   },
 ];
 
-const STATES: readonly OrderState[] = ['open', 'paid', 'failed', 'expired', 'mismatched'];
+const STATES: readonly OrderState[] = ['pending', 'paid', 'failed', 'expired', 'mismatched'];
 
 function readState(text: string | undefined): OrderState | undefined {
   const state = STATES.find((one) => one === text);

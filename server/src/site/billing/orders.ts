@@ -32,7 +32,7 @@ function shown(order: CreditOrder): OrderShown {
   return {
     ...{ id, kind, credits, booked, price, currency, refunded, receipt_url, state },
     ...{ created_at: order.created_at.toISOString(), name: order.offer_name },
-    checkout_url: state === 'open' ? order.checkout_url : null,
+    checkout_url: state === 'pending' ? order.checkout_url : null,
   };
 }
 

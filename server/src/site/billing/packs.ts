@@ -15,7 +15,7 @@ export interface OnSale {
   plans: PlanOnSale[];
 }
 
-async function onSale({ db, billing }: BillingSiteDeps): Promise<OnSale> {
+export async function onSale({ db, billing }: BillingSiteDeps): Promise<OnSale> {
   if (!billing) return { packs: [], plans: [] };
   const packs = await listOffers(db, 'pack', { onlyActive: true });
   const plans = await listOffers(db, 'plan', { onlyActive: true });

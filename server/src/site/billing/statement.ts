@@ -11,7 +11,7 @@ import type { BalanceName, CreditKind, Reason } from '../../ledger/transfer.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 
 /** One movement of credits in a statement. */
-interface StatementLine {
+export interface StatementLine {
   id: string;
   at: string;
   kind: CreditKind;

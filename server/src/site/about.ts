@@ -1,26 +1,30 @@
 import { PRICE_TABLE } from '../catalog/price.ts';
 import { passkeyHost } from '../sign-in/passkeys/passkeys.ts';
 import type { IdentityProvider, ProviderName } from '../sign-in/providers/identity-provider.ts';
+import { type OnSale, onSale } from './billing/packs.ts';
+import type { BillingSiteDeps } from './billing/payment-provider.ts';
 import { siteRoute } from './route.ts';
 
 /** By the names of models, then of resolutions. */
 type CreditRates = Record<string, Partial<Record<string, number>>>;
 
 /** What everybody may know of this installation. */
-export interface About {
+export interface About extends OnSale {
   name: string;
   api_url: string;
   /** Credits per second by model and resolution; `referenced`: with reference videos. */
   prices: { version: number; standard: CreditRates; referenced: CreditRates };
   /** The ways to sign in, beside a mailed code. */
   sign_in: { passkeys: boolean; github: boolean; google: boolean; oidc: boolean };
+  /** Whether packs and plans are sold. */
+  billing: boolean;
   /** Promotional credits of a new account. */
   signup_credits: number;
   /** Whether codes are printed in the service's log instead of being mailed. */
   mail_is_logged: boolean;
 }
 
-export interface AboutDeps {
+export interface AboutDeps extends BillingSiteDeps {
   publicUrl(): string;
   identityProviders: ReadonlyMap<ProviderName, IdentityProvider>;
   signupCredits: number;
@@ -44,6 +48,8 @@ export const getAbout = siteRoute({
         google: identityProviders.has('google'),
         oidc: identityProviders.has('oidc'),
       },
+      billing: deps.billing !== undefined,
+      ...(await onSale(deps)),
       signup_credits: deps.signupCredits,
       mail_is_logged: deps.isMailLogged,
     };

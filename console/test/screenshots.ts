@@ -5,9 +5,11 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { NO_BROWSER } from './browser.ts';
+import { fillCredits } from './filled-credits.ts';
 import { fillGallery } from './filled-gallery.ts';
+import { openSellingSite, type SellingSite } from './selling-site.ts';
 import { signedInPage } from './signed-in.ts';
-import { openSite, type Site, screenshots, settled } from './site.ts';
+import { screenshots, settled } from './site.ts';
 
 interface Shot {
   /** Of the file. */
@@ -16,7 +18,7 @@ interface Shot {
   path: string | ((filled: Filled) => string);
   isSignedIn?: boolean;
   /** What is done on the page before the picture. */
-  prepare?(page: Page, site: Site): Promise<void>;
+  prepare?(page: Page, site: SellingSite): Promise<void>;
 }
 
 type Filled = Awaited<ReturnType<typeof fillGallery>>;
@@ -49,7 +51,8 @@ const SHOTS: Shot[] = [
     },
   },
   { name: 'keys', path: '/keys', isSignedIn: true },
-  { name: 'credits', path: '/credits', isSignedIn: true },
+  { name: 'credits-empty', path: '/credits', isSignedIn: true },
+  { name: 'credits', path: '/credits', isSignedIn: true, prepare: fillCredits },
   { name: 'settings', path: '/settings', isSignedIn: true },
   ...['', 'tasks', 'providers', 'accounts', 'orders', 'orphans', 'audit', 'actions'].map(
     (page) => ({
@@ -78,7 +81,7 @@ function once<Result>(fill: () => Promise<Result>): () => Promise<Result> {
 }
 
 interface Taking {
-  site: Site;
+  site: SellingSite;
   page: Page;
   folder: string;
   gallery(): Promise<Filled>;
@@ -99,7 +102,7 @@ async function main([given, ...names]: string[]): Promise<void> {
   await mkdir(folder, { recursive: true });
   const wanted = SHOTS.filter(({ name }) => names.length === 0 || names.includes(name));
   await using data = await temporaryFolder();
-  const site = await openSite({ ADMIN_EMAILS: EMAIL, DATA_DIR: data.path, POSTERS: 'yes' });
+  const site = await openSellingSite({ ADMIN_EMAILS: EMAIL, DATA_DIR: data.path, POSTERS: 'yes' });
   try {
     const stranger = await site.newPage();
     const { page: customer, accountId } = await signedInPage(site, {

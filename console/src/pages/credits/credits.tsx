@@ -1,10 +1,47 @@
+import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
+import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
+import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
+import { useLoad } from '../../load.ts';
+import { useSession } from '../../session.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Skeleton } from '../../ui/states.tsx';
+import { Load } from '../../ui/states.tsx';
+import { Balance, BlankBalance } from './balance.tsx';
+import { BlankChoice, Choice } from './choice.tsx';
+import { LowBalance } from './low-balance.tsx';
+import { Orders } from './orders.tsx';
+import { ReturnNotice } from './return-notice.tsx';
+import { Statement } from './statement.tsx';
+import { SubscriptionCard } from './subscription.tsx';
 
+/** Balance, purchases, and every movement of credits. */
 export default function CreditsPage() {
+  const { refresh } = useSession();
+  const credits = useLoad<CreditsOf>('/console/api/credits');
+  const offers = useLoad<OnSale>('/console/api/packs');
+  const plan = useLoad<{ subscription: SubscriptionShown | null }>('/console/api/subscription');
+  const reload = async () => {
+    await Promise.all([credits.reload(), plan.reload(), refresh()]);
+  };
+  const subscription = plan.data?.subscription ?? null;
+  const sells = credits.data?.sells ?? false;
   return (
-    <Page title="Credits">
-      <Skeleton lines={5} />
+    <Page
+      title="Credits"
+      lead="One balance for this website and the API. Each movement is listed below, with its reason."
+    >
+      <ReturnNotice onSettled={reload} />
+      <Load from={credits} skeleton={<BlankBalance />}>
+        {(known) => <Balance credits={known} />}
+      </Load>
+      {subscription && <SubscriptionCard subscription={subscription} />}
+      <Load from={offers} skeleton={<BlankChoice />}>
+        {(known) => <Choice offers={known} subscription={subscription} />}
+      </Load>
+      {credits.data && (
+        <LowBalance credits={credits.data} packs={offers.data?.packs ?? []} onChange={reload} />
+      )}
+      {sells && <Orders key={credits.data?.paid.available} hasPortal={credits.data?.has_portal} />}
+      <Statement key={`${credits.data?.paid.available}-${credits.data?.promotional.available}`} />
     </Page>
   );
 }

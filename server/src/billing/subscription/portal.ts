@@ -15,7 +15,7 @@ export async function openPortal(deps: BillingDeps, accountId: string): Promise<
   const session = await deps.stripe.billingPortal.sessions.create({
     customer,
     configuration: await configuration(deps),
-    return_url: `${deps.publicUrl()}/credits`,
+    return_url: `${deps.publicUrl()}/credits?managed=yes`,
   });
   return session.url;
 }

@@ -1,0 +1,167 @@
+import { useState } from 'preact/hooks';
+import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
+import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
+import { api } from '../../api.ts';
+import { asFailure } from '../../load.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Segments, Switch } from '../../ui/form/controls.tsx';
+import { Credits, formatMoney, formatNumber, Money } from '../../ui/format.tsx';
+import { isOver } from './subscription.tsx';
+
+type Pack = OnSale['packs'][number];
+type Plan = OnSale['plans'][number];
+
+/** Packs and plans, with what each costs for 1000 credits. */
+export function Choice({
+  offers,
+  subscription,
+}: {
+  offers: OnSale;
+  subscription: SubscriptionShown | null;
+}) {
+  const { packs, plans } = offers;
+  const [way, setWay] = useState<'packs' | 'plans'>(packs.length > 0 ? 'packs' : 'plans');
+  const [keepsCard, setKeepsCard] = useState(false);
+  if (packs.length + plans.length === 0) return null;
+  const isSubscribed = subscription !== null && !isOver(subscription);
+  const shown: Array<Pack | Plan> = way === 'packs' ? packs : plans;
+  const buy = (offer: Pack | Plan) =>
+    way === 'packs'
+      ? api<{ url: string }>('/console/api/orders', {
+          ...{ method: 'POST', body: { pack_id: offer.id, keep_card: keepsCard } },
+        })
+      : api<{ url: string }>('/console/api/subscription', {
+          ...{ method: 'POST', body: { plan_id: offer.id } },
+        });
+  return (
+    <Card
+      title="Buy credits"
+      note="You pay on the page of Stripe, our payment provider, and come back here."
+    >
+      {packs.length > 0 && plans.length > 0 && (
+        <div class="mb-7">
+          <Segments
+            label="How do you want to pay?"
+            value={way}
+            choices={[
+              { value: 'packs', label: 'Once' },
+              { value: 'plans', label: 'Regularly' },
+            ]}
+            onChange={(value) => setWay(value === 'plans' ? 'plans' : 'packs')}
+          />
+        </div>
+      )}
+      {way === 'plans' && isSubscribed && (
+        <p class="mb-6 max-w-[60ch] text-dim">
+          You have a subscription. Change its plan under “Manage” above.
+        </p>
+      )}
+      <ul class="grid gap-x-8 gap-y-9 sm:grid-cols-2 lg:grid-cols-3">
+        {shown.map((offer) => (
+          <Offer
+            key={offer.id}
+            offer={offer}
+            among={shown}
+            buy={way === 'plans' && isSubscribed ? undefined : buy}
+          />
+        ))}
+      </ul>
+      {way === 'packs' && (
+        <div class="mt-8">
+          <Switch
+            label="Keep this card"
+            hint="Only needed for auto-reload: the card is saved at Stripe, not here."
+            checked={keepsCard}
+            onChange={setKeepsCard}
+          />
+        </div>
+      )}
+    </Card>
+  );
+}
+
+/** The price of 1000 credits, to compare. */
+function rate({ price, credits }: Pack): number {
+  return Math.round((price * 1000) / credits);
+}
+
+function Offer({
+  offer,
+  among,
+  buy,
+}: {
+  offer: Pack | Plan;
+  among: Array<Pack | Plan>;
+  /** undefined: it can't be bought now. */
+  buy: ((offer: Pack | Plan) => Promise<{ url: string }>) | undefined;
+}) {
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState('');
+  const same = among.filter(({ currency }) => currency === offer.currency);
+  const isBest = same.length > 1 && same.every((one) => one === offer || rate(one) > rate(offer));
+  const most = Math.max(...among.map(({ credits }) => credits));
+  const period = 'period' in offer ? offer.period : undefined;
+  const start = async () => {
+    if (!buy) return;
+    setBusy(true);
+    setFailure('');
+    try {
+      location.assign((await buy(offer)).url);
+    } catch (error) {
+      setFailure(asFailure(error).message);
+      setBusy(false);
+    }
+  };
+  const price = formatMoney(offer.price, offer.currency);
+  const words = `Buy for ${price}${period ? ` a ${period}` : ''}`;
+  return (
+    <li class="grid content-start gap-4">
+      <div class="flex items-baseline justify-between gap-4">
+        <h3 class="font-semibold">{offer.name}</h3>
+        {isBest && <span class="edge-print">lowest price per credit</span>}
+      </div>
+      <div>
+        <p class="text-3xl leading-none font-medium">
+          <Credits value={offer.credits} />
+        </p>
+        <p class="mt-1.5 text-dim">credits{period && ` each ${period}`}</p>
+      </div>
+      <div
+        class="ruler"
+        aria-hidden="true"
+        style={{ width: `${Math.max(12, (100 * offer.credits) / most)}%` }}
+      />
+      <p class="text-dim">
+        <Money minor={rate(offer)} currency={offer.currency} /> for {formatNumber(1000)}
+        {'. '}
+        {expiryOf(offer)}
+      </p>
+      <div>
+        {buy && (
+          <Button
+            look={isBest || same.length === 1 ? 'primary' : 'plain'}
+            busy={isBusy}
+            aria-label={`${words}: ${offer.name}`}
+            onClick={() => void start()}
+          >
+            {words}
+          </Button>
+        )}
+        {!buy && <Money minor={offer.price} currency={offer.currency} />}
+        <p role="alert" class="mt-2 text-sm text-bad empty:hidden">
+          {failure}
+        </p>
+      </div>
+    </li>
+  );
+}
+
+function expiryOf({ expires_days: days }: Pack): string {
+  if (days === null) return 'They do not expire.';
+  return `They can be used for ${days} ${days === 1 ? 'day' : 'days'}.`;
+}
+
+export function BlankChoice() {
+  return <div class="blank h-80" aria-hidden="true" />;
+}

@@ -1,0 +1,125 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { OrderShown } from '../../../../server/src/site/billing/orders.ts';
+import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
+import { api } from '../../api.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Credits } from '../../ui/format.tsx';
+
+type Notice =
+  | { kind: 'waiting' }
+  | { kind: 'paid'; credits: number }
+  | { kind: 'subscribed' }
+  | { kind: 'managed' }
+  | { kind: 'later' }
+  | { kind: 'failed' }
+  | { kind: 'canceled' };
+
+const TRIES = 10;
+const PAUSE_MS = 2200;
+
+/** What became of the payment that the customer comes back from. */
+export function ReturnNotice({ onSettled }: { onSettled: () => Promise<void> }) {
+  const { query } = useLocation();
+  const [notice, setNotice] = useState<Notice | undefined>(firstOf(query));
+  const settled = useRef(onSettled);
+  settled.current = onSettled;
+  useEffect(() => {
+    setNotice(firstOf(query));
+    const ask = askerOf(query);
+    if (!ask) return;
+    let isGone = false;
+    void (async () => {
+      for (let attempt = 0; attempt < TRIES && !isGone; attempt += 1) {
+        const found = await ask().catch(() => undefined);
+        if (isGone) return;
+        if (found) {
+          setNotice(found);
+          await settled.current();
+          return;
+        }
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+      if (!isGone) setNotice({ kind: 'later' });
+    })();
+    return () => {
+      isGone = true;
+    };
+  }, [query.order, query.subscribed, query.managed, query.canceled]);
+  return notice && notice.kind !== 'managed' ? <Shown notice={notice} /> : null;
+}
+
+function firstOf(query: Record<string, string>): Notice | undefined {
+  if (query.canceled) return { kind: 'canceled' };
+  return query.order || query.subscribed ? { kind: 'waiting' } : undefined;
+}
+
+/** Asks what became of it; undefined: nothing yet. */
+function askerOf(query: Record<string, string>): (() => Promise<Notice | undefined>) | undefined {
+  const { order, subscribed, managed } = query;
+  if (order) {
+    return async () => {
+      const path = `/console/api/orders/${encodeURIComponent(order)}/settle`;
+      const { state, booked } = await api<OrderShown>(path, { method: 'POST' });
+      if (state === 'pending' || state === 'mismatched') return undefined;
+      const isFailed = state === 'failed' || state === 'expired';
+      return isFailed ? { kind: 'failed' } : { kind: 'paid', credits: booked };
+    };
+  }
+  if (!subscribed && !managed) return undefined;
+  return async () => {
+    const path = '/console/api/subscription/settle';
+    const { subscription } = await api<{ subscription: SubscriptionShown | null }>(path, {
+      method: 'POST',
+    });
+    if (managed) return { kind: 'managed' };
+    return subscription?.state === 'active' ? { kind: 'subscribed' } : undefined;
+  };
+}
+
+function Shown({ notice }: { notice: Exclude<Notice, { kind: 'managed' }> }) {
+  return (
+    <div role="status" class="border border-line border-l-4 border-l-tungsten bg-sheet px-6 py-5">
+      {words(notice)}
+    </div>
+  );
+}
+
+function words(notice: Exclude<Notice, { kind: 'managed' }>) {
+  switch (notice.kind) {
+    case 'waiting':
+      return <Badge tone="busy">Confirming your payment with Stripe</Badge>;
+    case 'paid':
+      return (
+        <>
+          <Badge tone="good">Paid</Badge>
+          <p class="mt-1">
+            <Credits value={notice.credits} unit /> were added to your balance. Thank you.
+          </p>
+        </>
+      );
+    case 'subscribed':
+      return (
+        <>
+          <Badge tone="good">Your subscription is active</Badge>
+          <p class="mt-1">The credits of the first period are in your balance.</p>
+        </>
+      );
+    case 'later':
+      return (
+        <p>
+          Stripe has not confirmed the payment yet. Some ways to pay take a few days: the credits
+          are added as soon as the money is there.
+        </p>
+      );
+    case 'failed':
+      return (
+        <>
+          <Badge tone="bad">The payment failed</Badge>
+          <p class="mt-1">Nothing was charged, and no credits were added.</p>
+        </>
+      );
+    case 'canceled':
+      return <p>You left the payment page. Nothing was charged.</p>;
+  }
+}

@@ -1,0 +1,135 @@
+import { useState } from 'preact/hooks';
+import type { StatementLine } from '../../../../server/src/site/billing/statement.ts';
+import { useList } from '../../load.ts';
+import { ButtonLink, Link } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Segments } from '../../ui/form/controls.tsx';
+import { Field } from '../../ui/form/field.tsx';
+import { Credits, DateTime } from '../../ui/format.tsx';
+import { Empty, ErrorState, Skeleton } from '../../ui/states.tsx';
+import { type Column, More, Table } from '../../ui/table.tsx';
+
+const GROUPS = [
+  { value: '', label: 'All' },
+  { value: 'purchases', label: 'Purchases' },
+  { value: 'videos', label: 'Videos' },
+  { value: 'other', label: 'Other' },
+];
+
+const COLUMNS: Column<StatementLine>[] = [
+  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
+  { title: 'What', cell: (line) => <What line={line} /> },
+  { title: 'Kind', cell: ({ kind }) => (kind === 'paid' ? 'Paid' : 'Promotional') },
+  { title: 'Change', kind: 'number', cell: (line) => <Change line={line} /> },
+  {
+    title: 'Available after',
+    kind: 'number',
+    cell: ({ balance_after: after }) => <Credits value={after} />,
+  },
+];
+
+function What({ line: { what, note, task_id: task } }: { line: StatementLine }) {
+  return (
+    <span>
+      {task ? <Link href={`/videos/${task}`}>{what}</Link> : what}
+      {note && <span class="block text-sm text-dim">{note}</span>}
+    </span>
+  );
+}
+
+/** What was set aside before and is paid now changes nothing of what is available. */
+function Change({ line: { change, credits } }: { line: StatementLine }) {
+  if (change !== 0) return <Credits value={change} signed />;
+  return (
+    <span class="text-dim">
+      (<Credits value={credits} />)
+    </span>
+  );
+}
+
+/** Every movement of credits, the newest first. */
+export function Statement() {
+  const [filter, setFilter] = useState({ group: '', from: '', to: '' });
+  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== ''));
+  const period = new URLSearchParams(query);
+  period.delete('group');
+  const list = useList<StatementLine>(`/console/api/statement?${query}`);
+  return (
+    <Card
+      title="Statement"
+      note="Every movement of your credits. What is paid for a video was set aside before: its amount is in brackets."
+      actions={
+        <ButtonLink
+          icon="download"
+          href={`/console/api/statement.csv?${period}`}
+          download="credits.csv"
+        >
+          Download CSV
+        </ButtonLink>
+      }
+    >
+      <div class="mb-6 flex flex-wrap items-end gap-x-8 gap-y-4">
+        <Segments
+          label="Show"
+          value={filter.group}
+          choices={GROUPS}
+          onChange={(group) => setFilter({ ...filter, group })}
+        />
+        <div class="flex flex-wrap gap-4">
+          <Field
+            label="From"
+            type="date"
+            value={filter.from}
+            onChange={(event) => setFilter({ ...filter, from: event.currentTarget.value })}
+          />
+          <Field
+            label="Before"
+            type="date"
+            value={filter.to}
+            onChange={(event) => setFilter({ ...filter, to: event.currentTarget.value })}
+          />
+        </div>
+      </div>
+      <Lines list={list} isFiltered={query.size > 0} />
+    </Card>
+  );
+}
+
+function Lines({
+  list,
+  isFiltered,
+}: {
+  list: ReturnType<typeof useList<StatementLine>>;
+  isFiltered: boolean;
+}) {
+  if (list.error && !list.items) {
+    return <ErrorState error={list.error} retry={() => void list.reload()} />;
+  }
+  if (!list.items) {
+    return (
+      <div aria-busy="true">
+        <Skeleton lines={6} />
+      </div>
+    );
+  }
+  if (list.items.length === 0) {
+    return isFiltered ? (
+      <Empty title="No movement matches">Choose another period, or show all.</Empty>
+    ) : (
+      <Empty title="No movement yet">
+        Purchases, and every video that you pay for, are listed here.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Table
+        caption="Movements of credits, the newest first"
+        columns={COLUMNS}
+        rows={list.items}
+        keyOf={({ id }) => id}
+      />
+      <More list={list} />
+    </>
+  );
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { NO_BROWSER } from './browser.ts';
+import { openSellingSite } from './selling-site.ts';
+import { signedInPage } from './signed-in.ts';
+import { expectNoViolations, type Site, settled } from './site.ts';
+
+const balance = (page: Page) => page.getByRole('region', { name: 'Balance' });
+const pay = (page: Page) => page.getByRole('button', { name: 'Pay', exact: true }).click();
+
+describe('credits', { skip: NO_BROWSER }, () => {
+  let site: Site;
+
+  before(async () => {
+    site = await openSellingSite();
+  });
+
+  after(() => site?.close());
+
+  test('a pack is bought at the payment page, and its credits are there at once', async () => {
+    const { page } = await signedInPage(site);
+    await page.goto('/credits');
+    await settled(page, 'Credits');
+    await page.getByText('No movement yet').waitFor();
+    await page.getByRole('button', { name: 'Buy for $10.00: Small' }).click();
+    await page.getByRole('button', { name: 'Fail' }).click();
+    await page.getByText('Your card was declined.').waitFor();
+    await pay(page);
+    await page.getByText('were added to your balance').waitFor();
+    await balance(page).getByText('1\u2009000').waitFor();
+    await page
+      .getByRole('table', { name: /^Movements/ })
+      .getByText('Bought: Small')
+      .waitFor();
+    await page
+      .getByRole('table', { name: /^Purchases/ })
+      .getByText('Paid')
+      .waitFor();
+    await expectNoViolations(page);
+    const [csv] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download CSV' }).click(),
+    ]);
+    assert.equal(csv.suggestedFilename(), 'credits.csv');
+  });
+
+  test('who leaves the payment page has paid nothing', async () => {
+    const { page } = await signedInPage(site, { credits: 70 });
+    await page.goto('/credits');
+    await page.getByRole('button', { name: 'Buy for $50.00: Large' }).click();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByText('Nothing was charged').waitFor();
+    await balance(page).getByText('70', { exact: true }).waitFor();
+    await page
+      .getByRole('table', { name: /^Purchases/ })
+      .getByText('Not paid yet')
+      .waitFor();
+  });
+
+  test('a plan is subscribed to, and cancelled in the portal', async () => {
+    const { page } = await signedInPage(site);
+    await page.goto('/credits');
+    await page.getByText('Regularly').click();
+    await page.getByRole('button', { name: 'Buy for $20.00 a month: Hobby' }).click();
+    await pay(page);
+    await page.getByText('Your subscription is active').waitFor();
+    await balance(page).getByText('3\u2009000').first().waitFor();
+    await page.getByRole('button', { name: 'Manage' }).click();
+    await page.getByRole('button', { name: /^Cancel at/ }).click();
+    await page.getByRole('button', { name: 'Return' }).click();
+    await page.getByText(/^It ends on/).waitFor();
+    await page.getByRole('switch', { name: 'Auto-reload' }).check();
+    await page.getByRole('switch', { name: 'Send me a mail' }).check();
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Save auto-reload' }).click();
+    await page.getByText('Auto-reload is on.').waitFor(); // the card of the subscription is saved
+  });
+});

@@ -34,7 +34,7 @@ export function TasksPage() {
     <OperatorPage title="Tasks" lead={account && `Of ${account}`} actions={<FindTask />}>
       <fieldset class="flex flex-wrap gap-2">
         <legend class="sr-only">Which tasks</legend>
-        {VIEWS.map(({ id, title }) => (
+        {VIEWS.filter(({ id }) => id !== 'due' || account === '').map(({ id, title }) => (
           <Button
             key={id}
             small

@@ -51,7 +51,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
         </div>
         <div class="ruler" />
       </header>
-      <main id="main" ref={main} class="flex-1" tabIndex={-1}>
+      <main id="main" ref={main} class="min-h-[calc(100dvh-4.6rem)] flex-1" tabIndex={-1}>
         {children}
       </main>
       {!me && <Footer />}

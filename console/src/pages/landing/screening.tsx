@@ -12,7 +12,7 @@ const still = matchMedia('(prefers-reduced-motion: reduce)');
 export function Screening() {
   const video = useRef<HTMLVideoElement>(null);
   const [isPlaying, setPlaying] = useState(false);
-  const playhead = usePlayhead(video);
+  const playhead = usePlayhead(video, isPlaying);
   useEffect(() => {
     if (!still.matches) video.current?.play().catch(() => {});
   }, []);
@@ -58,10 +58,11 @@ export function Screening() {
   );
 }
 
-/** Moves an element with the time of a video, once for each picture that is drawn. */
-function usePlayhead(video: { current: HTMLVideoElement | null }) {
+/** Moves an element with the time of a video while it plays, once for each picture. */
+function usePlayhead(video: { current: HTMLVideoElement | null }, isPlaying: boolean) {
   const playhead = useRef<HTMLDivElement>(null);
   useEffect(() => {
+    if (!isPlaying) return;
     let request = 0;
     const move = () => {
       const { currentTime = 0, duration = 1 } = video.current ?? {};
@@ -71,6 +72,6 @@ function usePlayhead(video: { current: HTMLVideoElement | null }) {
     };
     move();
     return () => cancelAnimationFrame(request);
-  }, []);
+  }, [isPlaying]);
   return playhead;
 }

@@ -1,7 +1,7 @@
 import { useSiteInfo } from '../../site-info.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Load, Skeleton } from '../../ui/states.tsx';
+import { Load } from '../../ui/states.tsx';
 import { Calculator } from './calculator.tsx';
 import { RateTable } from './rate-table.tsx';
 
@@ -50,7 +50,7 @@ export default function PricingPage() {
             <RateTable from={site} kind="referenced" />
           </section>
         </div>
-        <Load from={site} skeleton={<Skeleton lines={9} />}>
+        <Load from={site} skeleton={<div class="blank h-[24.5rem]" />}>
           {({ prices }) => <Calculator prices={prices} />}
         </Load>
       </div>

@@ -1,6 +1,6 @@
 import type { About } from '../../../../server/src/site/about.ts';
 import type { Loaded } from '../../load.ts';
-import { Load, Skeleton } from '../../ui/states.tsx';
+import { Load } from '../../ui/states.tsx';
 
 /** Resolutions in the order of their size. */
 const RESOLUTIONS = ['480p', '720p', '1080p', '4k'];
@@ -14,47 +14,51 @@ export function RateTable({
   kind: 'standard' | 'referenced';
 }) {
   return (
-    <Load from={from} skeleton={<Skeleton lines={7} />}>
-      {({ prices }) => (
-        <div class="overflow-x-auto">
-          <table class="w-full border-collapse">
-            <caption class="sr-only">Credits per second of video</caption>
-            <thead>
-              <tr>
-                <th scope="col" class="pb-2.5 text-left text-sm font-medium text-dim">
-                  Model
-                </th>
-                {RESOLUTIONS.map((resolution) => (
-                  <th
-                    key={resolution}
-                    scope="col"
-                    class="figures pb-2.5 pl-2 text-right text-sm font-medium text-dim"
-                  >
-                    {resolution}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {Object.entries(prices[kind]).map(([model, rates]) => (
-                <tr key={model} class="border-t border-line">
-                  <th scope="row" class="py-3.5 text-left font-medium">
-                    {model}
-                  </th>
-                  {RESOLUTIONS.map((resolution) => (
-                    <td
-                      key={resolution}
-                      class="figures py-3.5 pl-2 text-right text-base sm:text-xl"
-                    >
-                      {rates[resolution] ?? <span class="text-dim">–</span>}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
+    <Load from={from} skeleton={<Rates rates={UNKNOWN} />}>
+      {({ prices }) => <Rates rates={prices[kind]} />}
     </Load>
+  );
+}
+
+/** Rows of the same height as those that come. */
+const UNKNOWN: About['prices']['standard'] = { ' ': {}, '  ': {}, '   ': {} };
+
+function Rates({ rates: all }: { rates: About['prices']['standard'] }) {
+  return (
+    <div class="overflow-x-auto">
+      <table class="w-full border-collapse">
+        <caption class="sr-only">Credits per second of video</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="pb-2.5 text-left text-sm font-medium text-dim">
+              Model
+            </th>
+            {RESOLUTIONS.map((resolution) => (
+              <th
+                key={resolution}
+                scope="col"
+                class="figures pb-2.5 pl-2 text-right text-sm font-medium text-dim"
+              >
+                {resolution}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {Object.entries(all).map(([model, rates]) => (
+            <tr key={model} class="border-t border-line">
+              <th scope="row" class="py-3.5 text-left font-medium">
+                {model.trim() || <span class="blank inline-block w-28">&nbsp;</span>}
+              </th>
+              {RESOLUTIONS.map((resolution) => (
+                <td key={resolution} class="figures py-3.5 pl-2 text-right text-base sm:text-xl">
+                  {rates[resolution] ?? <span class="text-dim">–</span>}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises';
+import { appendFile, cp, mkdtemp, readdir, readFile, rm, symlink, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -14,8 +15,8 @@ const FILES = ['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-
 let copy: string;
 
 before(async () => {
-  await mkdir(path.join(HOME, 'dist'), { recursive: true });
-  copy = await mkdtemp(path.join(HOME, 'dist/.copy-'));
+  copy = await mkdtemp(path.join(tmpdir(), 'framewright-pages-'));
+  await symlink(path.join(HOME, '../node_modules'), path.join(copy, 'node_modules'));
   for (const name of FILES) {
     await cp(path.join(HOME, name), path.join(copy, name), { recursive: true });
   }

@@ -24,7 +24,9 @@ async function readFolder(folder: string): Promise<Source[]> {
   const entries = await readdir(path.join(ROOT, folder), { recursive: true, withFileTypes: true });
   const wanted = entries.filter(
     (entry) =>
-      entry.isFile() && /\.tsx?$/.test(entry.name) && !entry.parentPath.includes('node_modules'),
+      entry.isFile() &&
+      /\.tsx?$/.test(entry.name) &&
+      !/node_modules|console\/dist/.test(entry.parentPath),
   );
   return Promise.all(
     wanted.map(async (entry) => {

@@ -1,10 +1,151 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso';
+import type { Prices } from '../../../../server/src/site/playground/prices.ts';
+import type { UploadView } from '../../../../server/src/site/playground/upload-view.ts';
+import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
+import { api } from '../../api.ts';
+import { useLoad } from '../../load.ts';
+import { useMe } from '../../session.tsx';
+import { CodeTabs } from '../../ui/code.tsx';
 import { Page } from '../../ui/page.tsx';
-import { Skeleton } from '../../ui/states.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
+import { toast } from '../../ui/toast.tsx';
+import {
+  bodyOf,
+  bodySchemaOf,
+  emptyForm,
+  type Form,
+  formOf,
+  MEDIA_FIELDS,
+  type MediaField,
+  type Medium,
+  missingIn,
+  type Rules,
+} from './form-model.ts';
+import { PriceBox } from './price-box.tsx';
+import { Result } from './result.tsx';
+import { publicBody, samplesOf } from './samples.ts';
+import { Settings } from './settings.tsx';
+import { useGeneration } from './use-generation.ts';
+import { useQuote } from './use-quote.ts';
 
 export default function PlaygroundPage() {
+  const { query } = useLocation();
+  const document = useLoad<unknown>('/openapi.json');
+  const prices = useLoad<Prices>('/console/api/prices');
+  const from = query.from;
+  const earlier = useLoad<WebTask>(from && `/console/api/generations/${encodeURIComponent(from)}`);
+  const isReady = document.data && prices.data && (!from || earlier.data);
+  const loaded = {
+    data: isReady ? { document: document.data, prices: prices.data as Prices } : undefined,
+    error: document.error ?? prices.error ?? earlier.error,
+    reload: async () => {
+      await Promise.all([document, prices, earlier].map((one) => one.reload()));
+    },
+  };
   return (
-    <Page title="Playground">
-      <Skeleton lines={5} />
+    <Page title="Playground" lead="Describe a video, see what it costs, and watch it being made.">
+      <Load from={loaded} skeleton={<Skeleton lines={14} />}>
+        {(data) => {
+          const rules = { schema: bodySchemaOf(data.document), prices: data.prices };
+          return <Playground key={from ?? ''} rules={rules} earlier={earlier.data?.request} />;
+        }}
+      </Load>
     </Page>
+  );
+}
+
+function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['request'] | undefined }) {
+  const [form, setForm] = useState<Form>(() =>
+    earlier ? formOf({ ...earlier }, rules.schema) : emptyForm(rules.schema),
+  );
+  const [isTried, setTried] = useState(false);
+  const { generation, generate, retry, dismiss } = useGeneration();
+  const me = useMe();
+  const live = useQuote(form, rules.prices, me.credits.paid + me.credits.promotional);
+  const onMedia = (field: MediaField, change: (before: Medium[]) => Medium[]) =>
+    setForm((before) => {
+      return { ...before, media: { ...before.media, [field]: change(before.media[field]) } };
+    });
+  useEffect(() => void describeUploads(form, onMedia), []);
+  const missing = missingIn(form, rules);
+  const errors = { ...(isTried ? missing : {}), ...refusalsOf(generation) };
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    setTried(true);
+    if (Object.keys(missing).length === 0) void generate(bodyOf(form, rules.prices));
+  };
+  const sizeOf = (request: WebTask['request']) => {
+    const ratio = request?.aspect_ratio;
+    if (!request || !ratio || ratio === 'adaptive') return undefined;
+    return rules.prices.frames[request.resolution][ratio];
+  };
+  return (
+    <form
+      noValidate
+      onSubmit={submit}
+      class="grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem]"
+    >
+      <div class="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-8">
+        <Result {...{ generation, sizeOf }} onRetry={() => void retry()} onDismiss={dismiss} />
+        <Settings
+          {...{ form, rules, errors, onMedia }}
+          onChange={(change) => setForm((before) => ({ ...before, ...change }))}
+        />
+      </div>
+      <div class="lg:sticky lg:top-24 lg:row-span-2">
+        <PriceBox live={live} isBusy={generation.kind === 'sending'} />
+      </div>
+      <Request form={form} rules={rules} />
+    </form>
+  );
+}
+
+/** Which fields the service has refused, in its words. */
+function refusalsOf(generation: ReturnType<typeof useGeneration>['generation']) {
+  if (generation.kind !== 'refused') return {};
+  const { field } = generation.error.details;
+  return typeof field === 'string' ? { [field]: generation.error.message } : {};
+}
+
+/** Reads what is known of the uploads of an earlier request; those that have expired are dropped. */
+async function describeUploads(
+  form: Form,
+  onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void,
+): Promise<void> {
+  for (const field of MEDIA_FIELDS) {
+    for (const { key, url } of form.media[field]) {
+      if (!url.startsWith('upload:')) continue;
+      const path = `/console/api/uploads/${encodeURIComponent(url.slice('upload:'.length))}`;
+      const upload = await api<UploadView>(path).catch(() => undefined);
+      if (!upload) toast('A file of that video has expired: upload it again.', 'bad');
+      onMedia(field, (before) =>
+        before.flatMap((one) => {
+          if (one.key !== key) return [one];
+          return upload ? [{ ...one, upload }] : [];
+        }),
+      );
+    }
+  }
+}
+
+/** The same request for the public API. */
+function Request({ form, rules }: { form: Form; rules: Rules }) {
+  const { samples, hasPlaceholders } = useMemo(() => {
+    const shown = publicBody(bodyOf(form, rules.prices));
+    return { ...shown, samples: samplesOf(location.origin, shown.body) };
+  }, [form, rules]);
+  return (
+    <section aria-labelledby="request" class="grid grid-cols-[minmax(0,1fr)] gap-3">
+      <h2 id="request" class="text-heading">
+        As a request
+      </h2>
+      <p class="max-w-[60ch] text-dim">
+        The API makes the same video with an API key. It spends paid credits only.
+        {hasPlaceholders &&
+          ' It takes no uploads: replace the example.com addresses by your own public ones.'}
+      </p>
+      <CodeTabs label="Create this video" samples={samples} />
+    </section>
   );
 }

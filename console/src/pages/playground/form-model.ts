@@ -1,0 +1,172 @@
+import type { Prices } from '../../../../server/src/site/playground/prices.ts';
+import type { UploadView } from '../../../../server/src/site/playground/upload-view.ts';
+
+/** The part of openapi.json that the form is made from: the body of a create. */
+export interface BodySchema {
+  properties: Record<
+    string,
+    {
+      enum?: string[];
+      default?: unknown;
+      minimum?: number;
+      maximum?: number;
+      minLength?: number;
+      maxLength?: number;
+      maxItems?: number;
+      items?: { minimum?: number; maximum?: number };
+    }
+  >;
+}
+
+export interface Rules {
+  schema: BodySchema;
+  prices: Prices;
+}
+
+interface Operation {
+  operationId: string;
+  requestBody: { content: { 'application/json': { schema: BodySchema } } };
+}
+
+/** @throws Error when the document has no such operation */
+export function bodySchemaOf(document: unknown): BodySchema {
+  const { paths } = document as { paths: Record<string, { post?: Operation }> };
+  const operations = Object.values(paths).map(({ post }) => post);
+  const create = operations.find((post) => post?.operationId === 'createGeneration');
+  if (!create) throw new Error('openapi.json has no createGeneration');
+  return create.requestBody.content['application/json'].schema;
+}
+
+/** A file of a request: an address, or an upload that may be under way. */
+export interface Medium {
+  /** Of this page only. */
+  key: string;
+  /** An https address, or `upload:ID`. */
+  url: string;
+  upload?: UploadView;
+  /** Of a reference video, in whole seconds. */
+  seconds: number;
+  /** While it is uploaded: its name, and which part has arrived, 0 to 1. */
+  progress?: { name: string; part: number };
+  /** Why the upload was refused. */
+  error?: string;
+}
+
+export const MEDIA_FIELDS = [
+  'image_url',
+  'end_image_url',
+  'reference_image_urls',
+  'reference_video_urls',
+] as const;
+export type MediaField = (typeof MEDIA_FIELDS)[number];
+
+/** What the form holds. Media of other modes are kept, so that a change of mode loses nothing. */
+export interface Form {
+  mode: string;
+  model: string;
+  prompt: string;
+  aspect_ratio: string;
+  duration: number;
+  resolution: string;
+  generate_audio: boolean;
+  /** Empty: drawn by the service. */
+  seed: string;
+  media: Record<MediaField, Medium[]>;
+}
+
+export type Body = Record<string, unknown>;
+
+export function emptyForm({ properties }: BodySchema): Form {
+  const text = (name: string) => String(properties[name]?.default ?? '');
+  return {
+    ...{ mode: text('mode'), model: text('model'), prompt: '' },
+    ...{ aspect_ratio: text('aspect_ratio'), resolution: text('resolution') },
+    duration: Number(properties.duration?.default ?? 5),
+    generate_audio: properties.generate_audio?.default === true,
+    seed: '',
+    media: {
+      image_url: [],
+      end_image_url: [],
+      reference_image_urls: [],
+      reference_video_urls: [],
+    },
+  };
+}
+
+let keys = 0;
+
+export function newMedium(more: Partial<Medium> = {}): Medium {
+  keys += 1;
+  return { key: `medium-${keys}`, url: '', seconds: 5, ...more };
+}
+
+/** The media of the form that its mode takes. */
+export function mediaOf(form: Form, { modes }: Prices): [MediaField, Medium[]][] {
+  const accepted = modes[form.mode]?.accepts ?? [];
+  return MEDIA_FIELDS.filter((field) => accepted.includes(field)).map((field) => [
+    field,
+    form.media[field].filter(({ url }) => url !== ''),
+  ]);
+}
+
+/** The body of the request, complete and in the order of the schema. */
+export function bodyOf(form: Form, prices: Prices): Body {
+  const { media, seed, ...plain } = form;
+  const given = new Map(mediaOf({ ...form, media }, prices));
+  const videos = given.get('reference_video_urls') ?? [];
+  const body: Body = { ...plain, prompt: form.prompt.trim() };
+  for (const [field, list] of given) {
+    const [first] = list;
+    if (!first) continue;
+    body[field] = field.endsWith('s') ? list.map(({ url }) => url) : first.url;
+  }
+  if (videos.length > 0) body.reference_video_durations = videos.map(({ seconds }) => seconds);
+  if (seed.trim() !== '') body.seed = Number(seed);
+  return body;
+}
+
+/** The form of an earlier request. */
+export function formOf(request: Body, schema: BodySchema): Form {
+  const form = emptyForm(schema);
+  const lists = MEDIA_FIELDS.map((field) => {
+    const value = request[field];
+    const urls = Array.isArray(value) ? value.map(String) : value ? [String(value)] : [];
+    const seconds = request.reference_video_durations;
+    const media = urls.map((url, i) => {
+      return newMedium({ url, seconds: Array.isArray(seconds) ? Number(seconds[i]) : 5 });
+    });
+    return [field, media] as const;
+  });
+  const plain = Object.keys(form).filter((name) => name in request && name !== 'media');
+  return {
+    ...form,
+    ...Object.fromEntries(plain.map((name) => [name, request[name]])),
+    seed: request.seed === undefined ? '' : String(request.seed),
+    media: Object.fromEntries(lists) as Form['media'],
+  };
+}
+
+/** What is missing before the request is worth sending, by field. The service checks the rest. */
+export function missingIn(form: Form, { schema, prices }: Rules): Record<string, string> {
+  const { minLength = 0, maxLength = 0 } = schema.properties.prompt ?? {};
+  const missing: Record<string, string> = {};
+  const { length } = form.prompt.trim();
+  if (length < minLength || length > maxLength) {
+    missing.prompt = `Write ${minLength} to ${maxLength} characters.`;
+  }
+  const requires = prices.modes[form.mode]?.requires ?? [];
+  const given = mediaOf(form, prices).filter(([, list]) => list.length > 0);
+  if (requires.length > 0 && !given.some(([field]) => requires.includes(field))) {
+    missing[requires[0] ?? ''] = 'This mode needs at least one file here.';
+  }
+  for (const field of MEDIA_FIELDS) {
+    if (form.media[field].some(({ progress }) => progress)) missing[field] = 'Wait for the upload.';
+  }
+  return missing;
+}
+
+/** The resolutions that a model has a price for. */
+export function resolutionsOf(form: Form, { schema, prices }: Rules): string[] {
+  const rates = prices.prices.standard[form.model as keyof typeof prices.prices.standard] ?? {};
+  return (schema.properties.resolution?.enum ?? []).filter((one) => one in rates);
+}

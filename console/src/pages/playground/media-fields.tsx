@@ -1,0 +1,103 @@
+import type { Prices } from '../../../../server/src/site/playground/prices.ts';
+import { type Form, MEDIA_FIELDS, type MediaField, type Medium, type Rules } from './form-model.ts';
+import { MediaSlot } from './media-slot.tsx';
+
+const WORDS: Record<MediaField, { label: string; kind: 'image' | 'video' }> = {
+  image_url: { label: 'Opening frame', kind: 'image' },
+  end_image_url: { label: 'Closing frame (optional)', kind: 'image' },
+  reference_image_urls: { label: 'Reference image', kind: 'image' },
+  reference_video_urls: { label: 'Reference video', kind: 'video' },
+};
+
+/** The files of the mode. */
+export function MediaFields({
+  form,
+  rules,
+  errors,
+  onMedia,
+}: {
+  form: Form;
+  rules: Rules;
+  errors: Record<string, string>;
+  /** Changes the files of a field as they are then: uploads end at any time. */
+  onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void;
+}) {
+  const { schema, prices } = rules;
+  const accepted = prices.modes[form.mode]?.accepts ?? [];
+  const fields = MEDIA_FIELDS.filter((field) => accepted.includes(field));
+  if (fields.length === 0) return null;
+  return (
+    <div class="grid gap-5 sm:grid-cols-2">
+      {fields.map((field) => (
+        <MediaList
+          key={field}
+          field={field}
+          media={form.media[field]}
+          most={schema.properties[field]?.maxItems ?? 1}
+          limits={prices.limits}
+          error={errors[field]}
+          onMedia={(change) => onMedia(field, change)}
+        />
+      ))}
+    </div>
+  );
+}
+
+function MediaList({
+  field,
+  media,
+  most,
+  limits,
+  error,
+  onMedia,
+}: {
+  field: MediaField;
+  media: Medium[];
+  most: number;
+  limits: Prices['limits'];
+  error: string | undefined;
+  onMedia: (change: (before: Medium[]) => Medium[]) => void;
+}) {
+  const { label, kind } = WORDS[field];
+  const seconds = kind === 'video' ? limits.reference_seconds : undefined;
+  const shared = {
+    ...{ kind, maxBytes: limits.upload_bytes, seconds },
+    onChange: (changed: Medium) =>
+      onMedia((before) =>
+        before.some(({ key }) => key === changed.key)
+          ? before.map((one) => (one.key === changed.key ? changed : one))
+          : [...before.filter((one) => one.error === undefined), changed],
+      ),
+    onRemove: (gone: string) => onMedia((before) => before.filter(({ key }) => key !== gone)),
+  };
+  const filled = media.filter(({ url, progress }) => url !== '' || progress);
+  const failed = media.find((one) => one.error !== undefined);
+  return (
+    <div class="grid content-start gap-2" role="group" aria-label={label}>
+      <p class="flex items-baseline justify-between gap-4 font-medium">
+        {label}
+        {most > 1 && (
+          <span class="figures text-sm font-normal text-dim">
+            {filled.length} / {most}
+          </span>
+        )}
+      </p>
+      {filled.map((medium, i) => (
+        <MediaSlot
+          key={medium.key}
+          {...shared}
+          label={most > 1 ? `${label} ${i + 1}` : label}
+          medium={medium}
+        />
+      ))}
+      {filled.length < most && (
+        <MediaSlot key={`empty-${filled.length}`} {...shared} label={label} medium={failed} />
+      )}
+      {error && (
+        <p role="alert" class="text-sm text-bad">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}

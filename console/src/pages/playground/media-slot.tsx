@@ -1,0 +1,219 @@
+import { useId, useMemo, useState } from 'preact/hooks';
+import { asFailure } from '../../load.ts';
+import { IconButton } from '../../ui/button.tsx';
+import { INPUT } from '../../ui/form/field.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { type Medium, newMedium } from './form-model.ts';
+import { uploadFile } from './upload.ts';
+
+const MEGABYTE = 2 ** 20;
+
+interface SlotProps {
+  label: string;
+  kind: 'image' | 'video';
+  maxBytes: number;
+  /** Undefined: an empty place for another file. */
+  medium?: Medium | undefined;
+  /** Of a reference video. */
+  seconds?: { min: number; max: number } | undefined;
+  onChange: (medium: Medium) => void;
+  onRemove: (key: string) => void;
+}
+
+/** Uploads under way, by the key of their medium. They go on while the form shows another mode. */
+const running = new Map<string, AbortController>();
+
+/** One file of the request: dropped, chosen, or named by its address. */
+export function MediaSlot(props: SlotProps) {
+  const { medium, onChange, onRemove } = props;
+  const begin = async (file: File) => {
+    const base = newMedium({ progress: { name: file.name, part: 0 } });
+    const stop = new AbortController();
+    running.set(base.key, stop);
+    onChange(base);
+    const onProgress = (part: number) => onChange({ ...base, progress: { name: file.name, part } });
+    try {
+      if (file.size > props.maxBytes) throw new Error(tooLarge(props.maxBytes));
+      const upload = await uploadFile(file, { signal: stop.signal, onProgress });
+      const { progress: _, ...done } = base;
+      const seconds = Math.round(upload.duration_seconds ?? base.seconds);
+      onChange({ ...done, url: upload.url, upload, seconds });
+    } catch (error) {
+      if (stop.signal.aborted) return;
+      const { progress: _, ...failed } = base;
+      onChange({ ...failed, error: `${file.name}: ${asFailure(error).message}` });
+    }
+  };
+  if (!medium || (medium.url === '' && !medium.progress)) {
+    return <EmptySlot {...props} onFile={(file) => void begin(file)} />;
+  }
+  const remove = () => {
+    running.get(medium.key)?.abort();
+    onRemove(medium.key);
+  };
+  return (
+    <div class="grid gap-2 border border-edge bg-sheet p-3">
+      <div class="flex items-center gap-3">
+        <Preview medium={medium} />
+        <div class="min-w-0 flex-1 text-sm">
+          <p class="truncate">{medium.progress?.name ?? nameOf(medium)}</p>
+          <p class="figures text-dim">{factsOf(medium)}</p>
+        </div>
+        <IconButton icon="cross" label={`Remove: ${props.label}`} onClick={remove} />
+      </div>
+      {medium.progress && (
+        <progress
+          class="h-1 w-full accent-tungsten"
+          value={medium.progress.part}
+          max={1}
+          aria-label={`Uploading ${medium.progress.name}`}
+        />
+      )}
+      {props.seconds && !medium.progress && (
+        <Seconds medium={medium} limits={props.seconds} onChange={onChange} />
+      )}
+    </div>
+  );
+}
+
+function tooLarge(bytes: number): string {
+  return `A file may have at most ${bytes / MEGABYTE} MB.`;
+}
+
+function nameOf({ url, upload }: Medium): string {
+  return upload ? `Uploaded ${upload.kind}` : url;
+}
+
+function factsOf({ upload, progress }: Medium): string {
+  if (progress) return progress.part < 1 ? `${Math.round(progress.part * 100)} %` : 'Checking it';
+  if (!upload) return 'copied when you generate';
+  const { width, height, size_bytes, duration_seconds } = upload;
+  const seconds = duration_seconds === null ? '' : ` · ${duration_seconds.toFixed(1)} s`;
+  return `${width} × ${height} · ${(size_bytes / MEGABYTE).toFixed(1)} MB${seconds}`;
+}
+
+function Preview({ medium: { upload } }: { medium: Medium }) {
+  if (!upload || upload.kind === 'video') {
+    return (
+      <span class="grid size-12 flex-none place-items-center bg-well text-dim">
+        <Icon name={upload ? 'frames' : 'external'} />
+      </span>
+    );
+  }
+  const source = `/console/api/uploads/${upload.id}/file`;
+  return <img src={source} alt="" class="size-12 flex-none bg-well object-cover" />;
+}
+
+function Seconds({
+  medium,
+  limits,
+  onChange,
+}: {
+  medium: Medium;
+  limits: { min: number; max: number };
+  onChange: (medium: Medium) => void;
+}) {
+  const id = useId();
+  return (
+    <div class="flex items-center justify-between gap-3 text-sm">
+      <label for={id} class="text-dim">
+        {medium.upload ? 'Seconds, as measured' : 'Its length in whole seconds'}
+      </label>
+      <input
+        id={id}
+        type="number"
+        {...limits}
+        readOnly={medium.upload !== undefined}
+        value={medium.seconds}
+        onInput={(event) => onChange({ ...medium, seconds: Number(event.currentTarget.value) })}
+        class={`${INPUT} figures h-8 max-w-20`}
+      />
+    </div>
+  );
+}
+
+const ACCEPTED = {
+  image: 'image/jpeg,image/png,image/webp',
+  video: 'video/mp4,video/quicktime,video/webm,video/x-matroska',
+};
+
+function EmptySlot({
+  label,
+  kind,
+  medium,
+  onChange,
+  onFile,
+}: SlotProps & { onFile: (file: File) => void }) {
+  const id = useId();
+  const [isOver, setOver] = useState(false);
+  const [url, setUrl] = useState('');
+  const own = useMemo(() => medium ?? newMedium(), [medium]);
+  const take = () =>
+    url.trim() !== '' && onChange({ ...newMedium(), key: own.key, url: url.trim() });
+  return (
+    <div
+      role="group"
+      aria-label={`Add: ${label}`}
+      class={`grid gap-3 border border-dashed p-3 ${isOver ? 'border-tungsten bg-well' : 'border-edge'}`}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        const file = event.dataTransfer?.files[0];
+        if (file) onFile(file);
+      }}
+    >
+      <label class="flex items-center gap-3 text-sm has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-focus">
+        <span class="grid size-12 flex-none place-items-center bg-well text-dim">
+          <Icon name="upload" />
+        </span>
+        <span>
+          <span class="block font-medium">
+            {label}: drop {kind === 'image' ? 'an image' : 'a video'} or choose one
+          </span>
+          <span class="text-dim">
+            {kind === 'image' ? 'JPEG, PNG or WebP' : 'MP4, MOV, WebM or MKV, 2 to 15 s'}
+          </span>
+        </span>
+        <input
+          type="file"
+          accept={ACCEPTED[kind]}
+          class="sr-only"
+          onChange={({ currentTarget }) => {
+            const file = currentTarget.files?.[0];
+            if (file) onFile(file);
+            currentTarget.value = '';
+          }}
+        />
+      </label>
+      <div>
+        <label for={id} class="sr-only">
+          {label}: its https address
+        </label>
+        <input
+          id={id}
+          type="url"
+          value={url}
+          placeholder="or paste an https address"
+          onInput={(event) => setUrl(event.currentTarget.value)}
+          onBlur={take}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter') return;
+            event.preventDefault();
+            take();
+          }}
+          class={`${INPUT} h-9 text-sm`}
+        />
+      </div>
+      {medium?.error && (
+        <p role="alert" class="text-sm text-bad">
+          {medium.error}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,194 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
+import type { ApiFailure } from '../../api.ts';
+import { Badge, Status } from '../../ui/badge.tsx';
+import { Button, ButtonLink, IconButton } from '../../ui/button.tsx';
+import { Credits } from '../../ui/format.tsx';
+import { Player } from '../../ui/player.tsx';
+import { ErrorState } from '../../ui/states.tsx';
+import type { Generation } from './use-generation.ts';
+
+/** What became of the last request. */
+export function Result({
+  generation,
+  sizeOf,
+  onRetry,
+  onDismiss,
+}: {
+  generation: Generation;
+  /** Width and height of a request's video. */
+  sizeOf: (request: WebTask['request']) => readonly [number, number] | undefined;
+  onRetry: () => void;
+  onDismiss: () => void;
+}) {
+  switch (generation.kind) {
+    case 'none':
+    case 'sending':
+      return null;
+    case 'lost':
+      return (
+        <ErrorState
+          title="No answer came"
+          error={withNote(generation.error, LOST)}
+          retry={onRetry}
+        />
+      );
+    case 'refused':
+      return <Refused error={generation.error} onDismiss={onDismiss} />;
+    case 'task':
+      return <Following {...generation} sizeOf={sizeOf} onDismiss={onDismiss} />;
+  }
+}
+
+const LOST =
+  'It is not known yet if the request has arrived. Try again: it is the same request, so nothing is made or charged twice.';
+
+function withNote(error: ApiFailure, note: string): ApiFailure {
+  return Object.assign(Object.create(error), { message: `${error.message} ${note}` });
+}
+
+function Refused({ error, onDismiss }: { error: ApiFailure; onDismiss: () => void }) {
+  const isShort = error.code === 'insufficient_credits';
+  return (
+    <div class="grid gap-3">
+      <ErrorState
+        title="Nothing was made"
+        error={withNote(error, 'You were not charged.')}
+        retry={undefined}
+      />
+      <div class="flex gap-2">
+        {isShort && (
+          <ButtonLink look="primary" icon="coins" href="/credits">
+            Add credits
+          </ButtonLink>
+        )}
+        <Button onClick={onDismiss}>Close</Button>
+      </div>
+    </div>
+  );
+}
+
+const STEPS = ['reserved', 'ingesting', 'submitting', 'generating', 'archiving', 'completed'];
+const STEP_WORDS: Record<string, string> = {
+  reserved: 'Queued',
+  ingesting: 'Copying',
+  submitting: 'Submitted',
+  generating: 'Generating',
+  archiving: 'Saving',
+  completed: 'Done',
+};
+
+function Following({
+  task,
+  readAt,
+  error,
+  sizeOf,
+  onDismiss,
+}: Extract<Generation, { kind: 'task' }> & {
+  sizeOf: (request: WebTask['request']) => readonly [number, number] | undefined;
+  onDismiss: () => void;
+}) {
+  const size = sizeOf(task.request);
+  const isLive = task.status === 'processing';
+  return (
+    <section aria-labelledby="result" class="grid gap-5">
+      <div class="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
+        <h2 id="result" class="text-heading">
+          Your video
+        </h2>
+        <div class="flex items-center gap-3">
+          {isLive ? <Badge tone="busy">{task.phase_label}</Badge> : <Status state={task.status} />}
+          <Elapsed task={task} readAt={readAt} />
+          {!isLive && <IconButton icon="cross" label="Close the result" onClick={onDismiss} />}
+        </div>
+      </div>
+      <p role="status" class="sr-only">
+        {task.phase_label}
+      </p>
+      {isLive && <Track task={task} size={size} />}
+      {error && isLive && (
+        <p class="text-sm text-dim">No connection. The video is being made; this page waits.</p>
+      )}
+      {task.held !== null && <p class="max-w-[60ch] text-dim">{task.held}</p>}
+      {task.video && (
+        <Player
+          id={task.id}
+          src={task.video.url}
+          width={size?.[0]}
+          height={size?.[1]}
+          label={task.request?.prompt ?? 'Video'}
+        />
+      )}
+      {task.error && (
+        <div role="alert" class="border border-line border-l-4 border-l-bad bg-sheet px-5 py-4">
+          <p class="font-medium">{task.error.message}</p>
+          <p class="mt-1.5 text-dim">{task.error.advice}</p>
+        </div>
+      )}
+      <div class="flex flex-wrap items-center gap-2.5">
+        {task.video && (
+          <ButtonLink icon="download" href={task.video.url} download={`${task.id}.mp4`}>
+            Download
+          </ButtonLink>
+        )}
+        <ButtonLink look="quiet" icon="arrow" href={`/videos/${task.id}`}>
+          All about this video
+        </ButtonLink>
+        <span class="text-sm text-dim">
+          <Credits value={task.credits} unit /> {PAYMENT_WORDS[task.payment]}
+        </span>
+      </div>
+    </section>
+  );
+}
+
+const PAYMENT_WORDS = {
+  reserved: 'reserved',
+  charged: 'charged',
+  refunded: 'returned: you were not charged',
+};
+
+/** The phases of a task as frames of a film. */
+function Track({ task, size }: { task: WebTask; size: readonly [number, number] | undefined }) {
+  const hasMedia = task.mode !== 'text-to-video';
+  const steps = STEPS.filter((step) => step !== 'ingesting' || hasMedia);
+  const at = steps.indexOf(task.phase);
+  return (
+    <div
+      class="cropped grid bg-well"
+      style={{ aspectRatio: size ? `${size[0]} / ${size[1]}` : '16 / 9', maxHeight: '72vh' }}
+    >
+      <ol class="flex flex-wrap content-center items-center justify-center gap-x-5 gap-y-2 p-5">
+        {steps.map((step, i) => (
+          <li
+            key={step}
+            aria-current={i === at ? 'step' : undefined}
+            class={`flex items-center gap-2 text-sm ${i === at ? 'font-medium text-ink' : 'text-dim'}`}
+          >
+            <span
+              aria-hidden="true"
+              class={`h-3.5 w-[5px] ${i < at ? 'bg-edge' : i === at ? 'animate-breathe bg-tungsten' : 'bg-line'}`}
+            />
+            {STEP_WORDS[step]}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+/** The time since the create, by the service's clock. */
+function Elapsed({ task, readAt }: { task: WebTask; readAt: number }) {
+  const isLive = task.status === 'processing';
+  const [, tick] = useState(0);
+  useEffect(() => {
+    if (!isLive) return;
+    const timer = setInterval(() => tick((count) => count + 1), 1000);
+    return () => clearInterval(timer);
+  }, [isLive]);
+  const until = isLive ? task.now : task.updated_at;
+  const since = isLive ? performance.now() - readAt : 0;
+  const seconds = Math.floor((Date.parse(until) - Date.parse(task.created_at) + since) / 1000);
+  const text = `${Math.floor(seconds / 60)}:${String(Math.max(0, seconds % 60)).padStart(2, '0')}`;
+  return <span class="figures text-sm text-dim">{text}</span>;
+}

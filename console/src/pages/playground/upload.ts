@@ -1,0 +1,34 @@
+import type { UploadView } from '../../../../server/src/site/playground/upload-view.ts';
+import { ApiFailure } from '../../api.ts';
+
+/**
+ * Uploads a file. `fetch` does not tell how much has been sent, so this is an XMLHttpRequest.
+ * @throws ApiFailure as `api` does
+ */
+export function uploadFile(
+  file: File,
+  { signal, onProgress }: { signal: AbortSignal; onProgress: (part: number) => void },
+): Promise<UploadView> {
+  const { promise, resolve, reject } = Promise.withResolvers<UploadView>();
+  const request = new XMLHttpRequest();
+  request.open('POST', '/console/api/uploads');
+  request.setRequestHeader('content-type', file.type || 'application/octet-stream');
+  request.responseType = 'json';
+  request.upload.onprogress = ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0);
+  request.onload = () => {
+    const { status, response } = request;
+    if (status === 201) return resolve(response);
+    const { error } = (response ?? {}) as { error?: { code: string; message: string } };
+    const message = error?.message ?? `The service answered ${status}.`;
+    const requestId = request.getResponseHeader('x-request-id') ?? undefined;
+    reject(new ApiFailure(message, { status, code: error?.code ?? 'internal_error', requestId }));
+  };
+  request.onerror = () => {
+    const message = 'The upload broke off. Check your connection, then try again.';
+    reject(new ApiFailure(message, { status: 0, code: 'offline' }));
+  };
+  request.onabort = () => reject(signal.reason);
+  signal.addEventListener('abort', () => request.abort());
+  request.send(file);
+  return promise;
+}

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { grant } from '../../server/src/ledger/ledger.ts';
+import { audit } from '../../server/src/operator/audit.ts';
+import { beginSession } from '../../server/src/sign-in/sessions.ts';
+import { makeCustomer } from '../../server/test/customer.ts';
+import { imageBytes } from '../../server/test/media/media-fixture.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
+import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import { NO_BROWSER } from './browser.ts';
+import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+
+const BROWSER = { skip: NO_BROWSER };
+/** Of a video of 4 seconds by the mini model in 480p. */
+const PRICE = 60;
+
+let site: Site;
+let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined;
+
+before(async () => {
+  if (NO_BROWSER) return;
+  folder = await temporaryFolder();
+  site = await openSite();
+});
+after(async () => {
+  if (!site) return;
+  const books = await audit(site.database.db);
+  await site.close();
+  await folder?.[Symbol.asyncDispose]();
+  assert.deepEqual(books, { ok: true, problems: [] });
+});
+
+/** A page of a new account with these credits. */
+async function signedIn(paid: number, promotional = 0): Promise<{ page: Page; accountId: string }> {
+  const { db } = site.database;
+  const { accountId } = await makeCustomer(db, paid);
+  const given = { accountId, kind: 'promotional', reference: accountId } as const;
+  if (promotional > 0) await grant(db, { ...given, credits: promotional });
+  const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
+  const token = await beginSession(db, accountId, from);
+  const page = await site.newPage();
+  await page.context().addCookies([{ name: 'framewright', value: token, url: site.url }]);
+  await page.goto('/playground');
+  await settled(page, 'Playground');
+  return { page, accountId };
+}
+
+async function fillIn(page: Page, prompt: string): Promise<void> {
+  await page.getByLabel('Prompt').fill(prompt);
+  await page.getByLabel('Model').selectOption('video-2.0-mini');
+  await page.getByText('480p', { exact: true }).click();
+  await page.getByLabel('Length').fill('4');
+  await page.getByRole('region', { name: 'This video costs' }).getByText('60').first().waitFor();
+}
+
+const generate = (page: Page) => page.getByRole('button', { name: 'Generate' });
+
+function tasksOf(accountId: string) {
+  return sql<{ id: string; credits: number; promotional_credits: number; request: object }>(
+    site.database.db,
+    'select id, credits, promotional_credits, request from tasks where account_id = $1',
+    [accountId],
+  );
+}
+
+async function isPlayable(page: Page): Promise<boolean> {
+  return page.evaluate(async () => {
+    const video = document.querySelector('video');
+    if (!video) return false;
+    video.muted = true;
+    await video.play();
+    await new Promise((resolve) => video.addEventListener('timeupdate', resolve));
+    return video.currentTime > 0;
+  });
+}
+
+test(
+  'a picture is uploaded, a video is made from it, and it plays, also after a reload',
+  BROWSER,
+  async () => {
+    const { page, accountId } = await signedIn(100, 40);
+    await page.getByText('Frames', { exact: true }).click();
+    const junk = path.join(folder?.path ?? '', 'notes.png');
+    await writeFile(junk, 'not a picture');
+    const file = page.locator('input[type=file]').first();
+    await file.setInputFiles(junk);
+    await page.getByRole('alert').getByText('not a still JPEG').waitFor();
+    const picture = path.join(folder?.path ?? '', 'first.png');
+    await writeFile(picture, await imageBytes('png', 96, 54));
+    await file.setInputFiles(picture);
+    await page.getByText('96 × 54').waitFor();
+    await fillIn(page, 'It begins to move');
+    const price = page.getByRole('region', { name: 'This video costs' });
+    await price.getByText('promotional').waitFor();
+    assert.match(await price.innerText(), /40 promotional, 20 paid\s+You have 140, then 80/);
+    const curl = page.getByRole('region', { name: 'Create this video, curl' });
+    assert.match(await curl.innerText(), /"image_url": "https:\/\/example.com\/first.png"/);
+    await expectNoViolations(page);
+    await generate(page).dblclick();
+    await page.getByText('Your video').waitFor();
+    await page.reload();
+    await page.locator('video').waitFor({ timeout: 60_000 });
+    assert.ok(await isPlayable(page));
+    await page.getByRole('status').getByText('Completed').waitFor({ state: 'attached' });
+    await expectNoViolations(page);
+    const [task, ...others] = await tasksOf(accountId);
+    assert.equal(others.length, 0, 'a double click makes one video');
+    assert.deepEqual([task?.credits, task?.promotional_credits], [PRICE, 40]);
+    await page.locator('header').getByText('80', { exact: true }).waitFor();
+    await page.goto(`/playground?from=${task?.id}`);
+    await page.getByText('96 × 54').waitFor();
+    assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
+  },
+);
+
+test(
+  'a request whose response was lost is sent again with its key, and paid once',
+  BROWSER,
+  async () => {
+    const { page, accountId } = await signedIn(1000);
+    await fillIn(page, 'A lighthouse at dawn');
+    await page.route('**/console/api/generations', async (route) => {
+      await route.fetch(); // it arrives, but its response does not
+      await route.abort();
+    });
+    await generate(page).click();
+    await page.getByText('No answer came').waitFor();
+    await page.unroute('**/console/api/generations');
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('No answer came').waitFor();
+    await page.context().setOffline(false);
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Your video').waitFor();
+    assert.equal((await tasksOf(accountId)).length, 1);
+  },
+);
+
+test('without enough credits the button leads to more of them', BROWSER, async () => {
+  const { page, accountId } = await signedIn(50);
+  await page.getByRole('link', { name: 'Add credits' }).waitFor();
+  await page.getByLabel('Prompt').fill('A lighthouse at dawn');
+  await expectNoViolations(page);
+  await page.getByRole('link', { name: 'Add credits' }).click();
+  await page.waitForURL('**/credits');
+  assert.equal((await tasksOf(accountId)).length, 0);
+});

@@ -81,11 +81,7 @@ function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['reques
     return rules.prices.frames[request.resolution][ratio];
   };
   return (
-    <form
-      noValidate
-      onSubmit={submit}
-      class="grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem]"
-    >
+    <form noValidate onSubmit={submit} class={COLUMNS}>
       <div class="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-8">
         <Result {...{ generation, sizeOf }} onRetry={() => void retry()} onDismiss={dismiss} />
         <Settings
@@ -101,6 +97,9 @@ function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['reques
   );
 }
 
+const COLUMNS =
+  'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem]';
+
 /** Which fields the service has refused, in its words. */
 function refusalsOf(generation: ReturnType<typeof useGeneration>['generation']) {
   if (generation.kind !== 'refused') return {};
@@ -108,7 +107,7 @@ function refusalsOf(generation: ReturnType<typeof useGeneration>['generation']) 
   return typeof field === 'string' ? { [field]: generation.error.message } : {};
 }
 
-/** Reads what is known of the uploads of an earlier request; those that have expired are dropped. */
+/** Reads the uploads of an earlier request; those that have expired are dropped. */
 async function describeUploads(
   form: Form,
   onMedia: (field: MediaField, change: (before: Medium[]) => Medium[]) => void,

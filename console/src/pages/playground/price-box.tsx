@@ -12,7 +12,7 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
       <h2 id="price" class="text-sm text-dim">
         This video costs
       </h2>
-      <output aria-live="polite" class={`block min-h-[7.4rem] ${isOld ? 'text-dim' : ''}`}>
+      <output aria-live="polite" class={`block min-h-[7rem] ${isOld ? 'text-dim' : ''}`}>
         <span class="block text-[2.75rem] leading-[1.15] tracking-tight">
           {quote ? <Credits value={quote.credits} /> : '–'}
         </span>
@@ -20,8 +20,10 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
           <span class="mt-1 grid gap-0.5 text-sm text-dim">
             {quote.promotional > 0 && (
               <span>
-                <Credits value={quote.promotional} /> promotional, <Credits value={quote.paid} />{' '}
-                paid
+                <Credits value={quote.promotional} /> promotional,{' '}
+                <span class="whitespace-nowrap">
+                  <Credits value={quote.paid} /> paid
+                </span>
               </span>
             )}
             <span>

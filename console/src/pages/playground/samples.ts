@@ -30,10 +30,12 @@ export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: $(uuidgen)" \\
   -d '${indented(json.replaceAll("'", String.raw`'\''`), 2)}'`,
-    TypeScript: `const response = await fetch('${url}', {
+    TypeScript: `import { env } from 'node:process';
+
+const response = await fetch('${url}', {
   method: 'POST',
   headers: {
-    Authorization: \`Bearer \${process.env.FRAMEWRIGHT_API_KEY}\`,
+    Authorization: \`Bearer \${env.FRAMEWRIGHT_API_KEY}\`,
     'Content-Type': 'application/json',
     // Keep it, and send it again if no response comes: nothing is made or paid twice.
     'Idempotency-Key': crypto.randomUUID(),

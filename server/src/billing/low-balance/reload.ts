@@ -21,12 +21,7 @@ export async function stopReload(tx: Transaction, accountId: string, why: string
 
 const LOCK = statement(
   'reload_lock',
-  `select b.reload_pack, b.reload_below, b.reload_limit,
-     exists (select from orders o
-       where o.account_id = $1 and o.kind = 'reload' and o.state = 'pending') as is_pending,
-     (select coalesce(sum(o.price), 0)::int8 from orders o
-      where o.account_id = $1 and o.kind = 'reload' and o.state in ('pending', 'paid')
-        and o.created_at >= date_trunc('month', clock_now(), 'UTC')) as spent
+  `select b.reload_pack, b.reload_below, b.reload_limit
    from billing_accounts b join accounts a on a.id = b.account_id
    where b.account_id = $1 and b.reload_pack is not null and b.reload_stopped is null
      and a.disabled_at is null
@@ -37,9 +32,16 @@ interface Settings {
   reload_pack: string;
   reload_below: number;
   reload_limit: number;
-  is_pending: boolean;
-  spent: number;
 }
+
+// A statement of its own, after the lock: it must see the order of whoever had the lock before.
+const ORDERS_OF_MONTH = statement(
+  'reload_orders',
+  `select coalesce(bool_or(state = 'pending'), false) as is_pending,
+     coalesce(sum(price) filter (where created_at >= date_trunc('month', clock_now(), 'UTC')),
+       0)::int8 as spent
+   from orders where account_id = $1 and kind = 'reload' and state in ('pending', 'paid')`,
+);
 
 /**
  * Orders the chosen pack if the account is short of credits. One order is open at a time, and the
@@ -50,13 +52,18 @@ interface Settings {
 export function orderReload(db: Database, accountId: string): Promise<string | undefined> {
   return db.transaction(async (tx) => {
     const [settings] = await tx.query<Settings>(LOCK, [accountId]);
-    if (!settings || settings.is_pending) return undefined;
+    if (!settings) return undefined;
+    const [orders] = await tx.query<{ is_pending: boolean; spent: number }>(ORDERS_OF_MONTH, [
+      accountId,
+    ]);
+    if (!orders || orders.is_pending) return undefined;
     const pack = await readOffer(tx, 'pack', settings.reload_pack);
     if (!pack?.active) {
       await stopReload(tx, accountId, 'the pack is not sold any more');
       return undefined;
     }
-    if (settings.spent + pack.price > settings.reload_limit) return undefined;
+    if (orders.spent + pack.price > settings.reload_limit) return undefined;
+    // Read after the orders: a paid one has its credits in the balance.
     const [balance] = await paidBalances(tx, [accountId]);
     if (!balance || balance.debt > 0 || balance.available >= settings.reload_below) {
       return undefined;

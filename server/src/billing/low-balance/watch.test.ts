@@ -68,7 +68,7 @@ const RELOAD = { pack_id: 'small', below: 500, monthly_limit: 2500 };
 test('a pack is bought once when the balance falls, within the limit of the month', async () => {
   const accountId = await customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);
-  await Promise.all([watch(), watch(), watch()]);
+  await Promise.all(Array.from({ length: 8 }, watch));
   assert.equal((await fixture.balance(accountId)).available, 1100);
   for (const expected of [1100, 100]) {
     await change(accountId, -1000);
@@ -76,6 +76,16 @@ test('a pack is bought once when the balance falls, within the limit of the mont
     assert.equal((await fixture.balance(accountId)).available, expected);
   }
   assert.equal((await ordersOf(fixture.deps.db, accountId, { limit: 10 })).length, 3);
+});
+
+test('processes that order for many accounts at once order once for each', async () => {
+  const accounts: string[] = [];
+  for (let n = 0; n < 5; n += 1) accounts.push(await customerWith(100));
+  for (const accountId of accounts) await setReload(fixture.deps, accountId, RELOAD);
+  await Promise.all(Array.from({ length: 8 }, watch));
+  for (const accountId of accounts) {
+    assert.equal((await fixture.balance(accountId)).available, 1100);
+  }
 });
 
 test('a lost response of the payment charges the card once', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { type SimulatedMail, startSimulatedMail } from '../../../simulators/mail/mail.ts';
 import { recordingLog } from '../../test/recording-log.ts';
+import { until } from '../../test/until.ts';
 import { type Mailer, openMailer } from './mailer.ts';
 
 const MAIL = { to: 'eve@example.org', subject: 'Hello', text: 'One line.\n\nAnother: 5 €.' };
@@ -68,6 +69,25 @@ test('a server that never responds, and none at all, end in false', async () => 
   const unreachable = openMailer({ settings, log, pausesMs: [0], timeoutMs: 200 });
   assert.equal(await unreachable.sendMail(MAIL), false);
   await unreachable.close();
+});
+
+test('a shutdown does not wait for a pause between two tries', async () => {
+  server.behave('busy');
+  const { log } = recordingLog();
+  const { port } = new URL(server.url);
+  const settings = { host: '127.0.0.1', port: Number(port), isTls: false, login: undefined };
+  const patient = openMailer({
+    ...{ settings: { ...settings, from: 'a@b' }, log, pausesMs: [0, 600_000], timeoutMs: 200 },
+  });
+  const before = server.tries();
+  const sent = patient.sendMail(MAIL);
+  await until(
+    async () => server.tries(),
+    (tries) => tries > before,
+    10,
+  );
+  await patient.close();
+  assert.equal(await sent, false);
 });
 
 test('without a server mails are printed, and the start says so', async () => {

@@ -30,7 +30,7 @@ export interface Mailer {
   sendMail: SendMail;
   /** Whether mails are printed in the log instead, since no server is configured. */
   isLogged: boolean;
-  /** Waits for the mails that are being sent. */
+  /** Waits a few seconds for the mails that are being sent, and gives up the others. */
   close(): Promise<void>;
 }
 
@@ -40,6 +40,8 @@ const CONNECTIONS = 4;
 /** How many mails may wait in a process. */
 const MAX_WAITING = 1000;
 const PAUSES_MS = [0, 2_000, 10_000];
+/** How long a shutdown waits for mails. */
+const CLOSE_MS = 3_000;
 
 /** @param settings undefined: mails are printed in the log, and a warning now */
 export function openMailer({
@@ -57,6 +59,8 @@ export function openMailer({
   if (!settings) return logMailer(log);
   const { send, close } = smtpTransport(settings, timeoutMs);
   const sending = new Set<Promise<boolean>>();
+  const closing = new AbortController();
+  const { signal } = closing;
   return {
     isLogged: false,
     sendMail: (mail) => {
@@ -64,12 +68,15 @@ export function openMailer({
         log.error({ waiting: sending.size }, 'a mail was dropped: too many wait for the server');
         return Promise.resolve(false);
       }
-      const sent = sendWithRetries(() => send(mail), { log, pausesMs });
+      const sent = sendWithRetries(() => send(mail), { log, pausesMs, signal });
       sending.add(sent);
       return sent.finally(() => sending.delete(sent));
     },
     async close() {
-      await Promise.all(sending);
+      closing.abort();
+      const waited = new AbortController();
+      const sent = Promise.all(sending).finally(() => waited.abort());
+      await Promise.race([sent, delay(CLOSE_MS, undefined, waited).catch(() => {})]);
       await close();
     },
   };
@@ -90,16 +97,17 @@ function logMailer(log: Log): Mailer {
 
 async function sendWithRetries(
   send: () => Promise<unknown>,
-  { log, pausesMs }: { log: Log; pausesMs: readonly number[] },
+  { log, pausesMs, signal }: { log: Log; pausesMs: readonly number[]; signal: AbortSignal },
 ): Promise<boolean> {
   for (const [i, pauseMs] of pausesMs.entries()) {
-    if (pauseMs > 0) await delay(pauseMs);
+    if (pauseMs > 0) await delay(pauseMs, undefined, { signal }).catch(() => {});
     try {
       await send();
       return true;
     } catch (error) {
       const { message, responseCode = 0 } = error as Error & { responseCode?: number };
-      const isLast = i === pausesMs.length - 1 || responseCode >= 500; // 5xx: refused for good
+      const isRefused = responseCode >= 500; // for good
+      const isLast = isRefused || signal.aborted || i === pausesMs.length - 1;
       const line = { err: message, again: !isLast };
       log.warn(line, isLast ? 'a mail could not be sent' : 'a mail could not be sent yet');
       if (isLast) return false;

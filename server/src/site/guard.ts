@@ -18,7 +18,7 @@ export interface GuardDeps {
 }
 
 /** The requests of one address on public routes, and those with a cookie that means nothing. */
-const REQUESTS_OF_ADDRESS: RateLimit = { max: 60, seconds: 60 };
+const REQUESTS_OF_ADDRESS: RateLimit = { max: 240, seconds: 60 };
 
 /**
  * Guards all routes of a scope before a body is read: a write must come from our own pages, the

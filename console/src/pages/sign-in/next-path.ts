@@ -9,5 +9,6 @@ export function nextPath(given: string | undefined): string {
   const url = URL.parse(given, location.origin);
   const isOurs = url?.origin === location.origin && given.startsWith('/');
   if (!url || !isOurs || url.pathname === '/sign-in') return FIRST;
+  if (url.pathname.startsWith('//')) return FIRST; // of /.//other.example
   return `${url.pathname}${url.search}`;
 }

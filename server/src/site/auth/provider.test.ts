@@ -210,4 +210,6 @@ test('a provider that is not configured has no address', async () => {
   const { body } = await website.stranger.get('/console/api/site');
   assert.deepEqual(body.sign_in, { passkeys: true, github: true, google: false, oidc: true });
   assert.equal(body.signup_credits, 70);
+  assert.equal(body.billing, false);
+  assert.equal(body.prices.standard['video-2.0']['480p'], 30);
 });

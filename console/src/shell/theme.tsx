@@ -2,44 +2,59 @@ import { useEffect, useState } from 'preact/hooks';
 import { IconButton } from '../ui/button.tsx';
 
 type Theme = 'light' | 'dark';
+/** `system`: what the system has, also when it changes. */
+export type ThemeChoice = Theme | 'system';
 
 const system = matchMedia('(prefers-color-scheme: dark)');
+const CHANGED = 'themechange';
 
-function shownTheme(): Theme {
+function chosenTheme(): ThemeChoice {
   const chosen = document.documentElement.dataset.theme;
-  if (chosen === 'light' || chosen === 'dark') return chosen;
-  return system.matches ? 'dark' : 'light';
+  return chosen === 'light' || chosen === 'dark' ? chosen : 'system';
+}
+
+function chooseTheme(choice: ThemeChoice): void {
+  if (choice === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = choice;
+  remember(choice);
+  document.dispatchEvent(new Event(CHANGED));
+}
+
+/** What is chosen, and what is shown; the third part chooses. */
+export function useTheme(): [ThemeChoice, Theme, (choice: ThemeChoice) => void] {
+  const [, update] = useState({});
+  useEffect(() => {
+    const onChange = () => update({});
+    system.addEventListener('change', onChange);
+    document.addEventListener(CHANGED, onChange);
+    return () => {
+      system.removeEventListener('change', onChange);
+      document.removeEventListener(CHANGED, onChange);
+    };
+  }, []);
+  const chosen = chosenTheme();
+  const shown = chosen === 'system' ? (system.matches ? 'dark' : 'light') : chosen;
+  return [chosen, shown, chooseTheme];
 }
 
 /** Switches between dark and light. Choosing what the system has follows the system again. */
 export function ThemeButton() {
-  const [theme, setTheme] = useState(shownTheme);
-  useEffect(() => {
-    const update = () => setTheme(shownTheme());
-    system.addEventListener('change', update);
-    return () => system.removeEventListener('change', update);
-  }, []);
+  const [, theme, choose] = useTheme();
   const next = theme === 'dark' ? 'light' : 'dark';
-  const choose = () => {
-    const isOfSystem = (next === 'dark') === system.matches;
-    if (isOfSystem) delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = next;
-    remember(isOfSystem ? undefined : next);
-    setTheme(next);
-  };
+  const isOfSystem = (next === 'dark') === system.matches;
   return (
     <IconButton
       icon={theme === 'dark' ? 'sun' : 'moon'}
       label={`Use the ${next} theme`}
-      onClick={choose}
+      onClick={() => choose(isOfSystem ? 'system' : next)}
     />
   );
 }
 
-function remember(theme: Theme | undefined): void {
+function remember(choice: ThemeChoice): void {
   try {
-    if (theme) localStorage.setItem('theme', theme);
-    else localStorage.removeItem('theme');
+    if (choice === 'system') localStorage.removeItem('theme');
+    else localStorage.setItem('theme', choice);
   } catch {
     // Storage is switched off: the choice lasts until the page is left.
   }

@@ -5,6 +5,14 @@ import { listPasskeys, removePasskey, renamePasskey } from '../../sign-in/passke
 import { NameSchema } from '../auth/passkey.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 
+/** A passkey of the account. Times are ISO 8601. */
+export interface PasskeyItem {
+  id: string;
+  name: string;
+  created_at: string;
+  used_at: string | null;
+}
+
 const ParamsSchema = Type.Object({
   id: Type.String({ maxLength: 1400, pattern: '^[\\w-]+$' }),
 });

@@ -4,6 +4,21 @@ import { ApiError } from '../../kernel/errors.ts';
 import { endSession, listSessions } from '../../sign-in/sessions.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 
+/** A place where the account is signed in. Times are ISO 8601. */
+export interface SessionItem {
+  id: string;
+  created_at: string;
+  /** To the hour. */
+  seen_at: string;
+  expires_at: string;
+  /** How the person signed in: code, passkey, github, google or oidc. */
+  method: string;
+  network: string | null;
+  browser: string | null;
+  /** Whether it is the session of this request. */
+  is_current: boolean;
+}
+
 export const getSessions = siteRoute({
   method: 'GET',
   url: '/console/api/sessions',

@@ -1,0 +1,122 @@
+import { useState } from 'preact/hooks';
+import type { PasskeyItem } from '../../../../server/src/site/account/passkeys.ts';
+import { api } from '../../api.ts';
+import { asFailure } from '../../load.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Field } from '../../ui/form/field.tsx';
+
+const MAX_NAME = 60;
+
+/** A dialog that asks for the name of a passkey. */
+function NameDialog({
+  title,
+  hint,
+  action,
+  initial,
+  onClose,
+  onName,
+}: {
+  title: string;
+  hint: string;
+  action: string;
+  initial: string;
+  onClose: () => void;
+  onName: (name: string) => Promise<void>;
+}) {
+  const [name, setName] = useState(initial);
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState('');
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    setFailure('');
+    await onName(name.trim()).then(onClose, (error) => setFailure(messageOf(error)));
+    setBusy(false);
+  };
+  return (
+    <Dialog open onClose={onClose} title={title}>
+      <form class="grid gap-5" onSubmit={(event) => void submit(event)}>
+        <Field
+          label="Name"
+          hint={hint}
+          value={name}
+          onInput={(event) => setName(event.currentTarget.value)}
+          error={failure || undefined}
+          required
+          maxLength={MAX_NAME}
+          autoComplete="off"
+        />
+        <div class="flex flex-wrap justify-end gap-2.5">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={isBusy}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What went wrong, also in the browser itself. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'NotAllowedError') return 'No passkey was made.';
+  if (error.name === 'InvalidStateError') return 'This device has a passkey for this account.';
+  return asFailure(error).message;
+}
+
+/** Makes a passkey on this device. The browser's part of the library is loaded when it is used. */
+async function add(name: string): Promise<void> {
+  const { startRegistration } = await import('@simplewebauthn/browser');
+  type Options = Parameters<typeof startRegistration>[0]['optionsJSON'];
+  const optionsJSON = await api<Options>('/auth/passkeys/options', { method: 'POST', body: {} });
+  const response = await startRegistration({ optionsJSON });
+  await api('/auth/passkeys', { method: 'POST', body: { name, response } });
+}
+
+/** The dialog that adds a passkey. */
+export function AddPasskey({
+  onClose,
+  onAdded,
+}: {
+  onClose: () => void;
+  onAdded: () => Promise<void>;
+}) {
+  return (
+    <NameDialog
+      title="Add a passkey"
+      hint="By which you know it, such as “laptop”. Then your browser asks where to keep it."
+      action="Continue"
+      initial=""
+      onClose={onClose}
+      onName={(name) => add(name).then(onAdded)}
+    />
+  );
+}
+
+/** The dialog that renames a passkey. */
+export function RenamePasskey({
+  passkey,
+  onClose,
+  onRenamed,
+}: {
+  passkey: PasskeyItem;
+  onClose: () => void;
+  onRenamed: () => Promise<void>;
+}) {
+  const rename = async (name: string) => {
+    await api(`/console/api/passkeys/${passkey.id}`, { method: 'PATCH', body: { name } });
+    await onRenamed();
+  };
+  return (
+    <NameDialog
+      title="Rename the passkey"
+      hint="By which you know it, such as “laptop”."
+      action="Save"
+      initial={passkey.name}
+      onClose={onClose}
+      onName={rename}
+    />
+  );
+}

@@ -1,0 +1,123 @@
+import { useState } from 'preact/hooks';
+import type { PasskeyItem } from '../../../../server/src/site/account/passkeys.ts';
+import { api } from '../../api.ts';
+import { type Part, useLoad } from '../../load.ts';
+import { useSiteInfo } from '../../site-info.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { AddPasskey, RenamePasskey } from './passkey-forms.tsx';
+
+/** What is open over the list. */
+type Open = { kind: 'add' } | { kind: 'rename' | 'remove'; passkey: PasskeyItem };
+
+/** The passkeys of the account. They are offered only where browsers can make them. */
+export function Passkeys() {
+  const about = useSiteInfo();
+  const list = useLoad<Part<PasskeyItem>>('/console/api/passkeys');
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const isOffered = about.data?.sign_in.passkeys === true && 'PublicKeyCredential' in window;
+  const changed = async (said: string) => {
+    toast(said);
+    await list.reload();
+  };
+  const remove = async ({ id }: PasskeyItem) => {
+    await api(`/console/api/passkeys/${id}`, { method: 'DELETE' });
+    await changed('The passkey is removed. Delete it on your device, too.');
+  };
+  const actions = isOffered && (
+    <Button icon="plus" onClick={() => setOpen({ kind: 'add' })}>
+      Add a passkey
+    </Button>
+  );
+  return (
+    <Card
+      title="Passkeys"
+      note="Sign in with the fingerprint, face or PIN of your device instead of a mailed code."
+      actions={actions}
+    >
+      <Load from={list} skeleton={<Skeleton lines={2} />}>
+        {({ items }) =>
+          items.length > 0 ? (
+            <Table
+              caption="Passkeys"
+              columns={columnsWith(setOpen)}
+              rows={items}
+              keyOf={(passkey) => passkey.id}
+            />
+          ) : (
+            <p class="text-dim">{about.data && !isOffered ? <NotOffered /> : 'None yet.'}</p>
+          )
+        }
+      </Load>
+      {open?.kind === 'add' && (
+        <AddPasskey onClose={close} onAdded={() => changed('The passkey is added.')} />
+      )}
+      {open?.kind === 'rename' && (
+        <RenamePasskey
+          passkey={open.passkey}
+          onClose={close}
+          onRenamed={() => changed('The passkey has its new name.')}
+        />
+      )}
+      {open?.kind === 'remove' && (
+        <Confirm
+          open
+          onClose={close}
+          title={`Remove “${open.passkey.name}”?`}
+          action="Remove the passkey"
+          onConfirm={() => remove(open.passkey)}
+        >
+          Nobody can sign in with it from then on. A mailed code still works.
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+function NotOffered() {
+  return (
+    <>
+      Passkeys need a browser that has them, and an address with a host name, not with an IP
+      address.
+    </>
+  );
+}
+
+function columnsWith(onOpen: (open: Open) => void): Column<PasskeyItem>[] {
+  return [
+    { title: 'Passkey', cell: ({ name }) => <span class="font-medium break-words">{name}</span> },
+    { title: 'Added', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
+    {
+      title: 'Last used',
+      cell: ({ used_at }) =>
+        used_at ? <RelativeTime at={used_at} /> : <span class="text-dim">not yet</span>,
+    },
+    {
+      title: '',
+      cell: (passkey) => (
+        <div class="flex gap-1.5 md:justify-end">
+          <Button
+            small
+            aria-label={`Rename ${passkey.name}`}
+            onClick={() => onOpen({ kind: 'rename', passkey })}
+          >
+            Rename
+          </Button>
+          <Button
+            small
+            aria-label={`Remove ${passkey.name}`}
+            onClick={() => onOpen({ kind: 'remove', passkey })}
+          >
+            Remove
+          </Button>
+        </div>
+      ),
+    },
+  ];
+}

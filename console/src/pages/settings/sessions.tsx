@@ -1,0 +1,120 @@
+import { useState } from 'preact/hooks';
+import type { SessionItem } from '../../../../server/src/site/account/sessions.ts';
+import { ApiFailure, api } from '../../api.ts';
+import { asFailure, type Part, useLoad } from '../../load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+const METHODS: Record<string, string> = {
+  code: 'by a mailed code',
+  passkey: 'by a passkey',
+  github: 'by GitHub',
+  google: 'by Google',
+  oidc: 'by single sign-on',
+};
+
+/** Ends a session; one that has ended already is fine. */
+async function end({ id }: SessionItem): Promise<void> {
+  await api(`/console/api/sessions/${id}`, { method: 'DELETE' }).catch((error) => {
+    if (!(error instanceof ApiFailure) || error.status !== 404) throw error;
+  });
+}
+
+/** Where the account is signed in. */
+export function Sessions() {
+  const list = useLoad<Part<SessionItem>>('/console/api/sessions');
+  const [busy, setBusy] = useState<string>();
+  const endAll = async (which: string, sessions: SessionItem[], said: string) => {
+    setBusy(which);
+    await Promise.all(sessions.map(end)).then(
+      () => toast(said),
+      (error) => toast(asFailure(error).message, 'bad'),
+    );
+    await list.reload();
+    setBusy(undefined);
+  };
+  const others = list.data?.items.filter((session) => !session.is_current) ?? [];
+  const actions = others.length > 0 && (
+    <Button
+      busy={busy === 'others'}
+      onClick={() => void endAll('others', others, 'You are signed in only here now.')}
+    >
+      Sign out everywhere else
+    </Button>
+  );
+  const columns: Column<SessionItem>[] = [
+    ...COLUMNS,
+    {
+      title: '',
+      cell: (session) =>
+        session.is_current ? (
+          <div class="flex md:justify-end">
+            <Badge tone="good">This browser</Badge>
+          </div>
+        ) : (
+          <div class="flex md:justify-end">
+            <Button
+              small
+              busy={busy === session.id}
+              aria-label={`Sign out ${session.browser ?? 'the unknown browser'}`}
+              onClick={() => void endAll(session.id, [session], 'Signed out there.')}
+            >
+              Sign out
+            </Button>
+          </div>
+        ),
+    },
+  ];
+  return (
+    <Card
+      title="Where you are signed in"
+      note="A sign-in ends 14 days after its last use. If you do not know one of these, sign it out."
+      actions={actions}
+    >
+      <Load from={list} skeleton={<Skeleton lines={3} />}>
+        {({ items }) => (
+          <Table
+            caption="Sessions"
+            columns={columns}
+            rows={currentFirst(items)}
+            keyOf={(session) => session.id}
+          />
+        )}
+      </Load>
+    </Card>
+  );
+}
+
+function currentFirst(items: SessionItem[]): SessionItem[] {
+  return items.toSorted((one, other) => Number(other.is_current) - Number(one.is_current));
+}
+
+const COLUMNS: Column<SessionItem>[] = [
+  {
+    title: 'Browser',
+    cell: (session) => (
+      <div>
+        <span class="font-medium">{session.browser ?? 'Unknown browser'}</span>
+        <span class="figures block text-sm text-dim">{session.network ?? 'unknown network'}</span>
+      </div>
+    ),
+  },
+  {
+    title: 'Signed in',
+    cell: (session) => (
+      <div>
+        <RelativeTime at={session.created_at} />
+        <span class="block text-sm text-dim">{METHODS[session.method] ?? session.method}</span>
+      </div>
+    ),
+  },
+  {
+    title: 'Last used',
+    cell: (session) => (session.is_current ? 'now' : <RelativeTime at={session.seen_at} />),
+  },
+];

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { beginSession } from '../../server/src/sign-in/sessions.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
+import { NO_BROWSER } from './browser.ts';
+import { signedInPage } from './signed-in.ts';
+import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+
+/** A device that makes passkeys and uses them without asking. */
+async function addAuthenticator(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
+      ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    },
+  });
+}
+
+let site: Site;
+
+before(async () => {
+  if (!NO_BROWSER) site = await openSite({ ROLES: 'api' });
+});
+after(() => site?.close());
+
+describe('ways to sign in', { skip: NO_BROWSER }, () => {
+  test('a passkey is added, renamed and removed', async () => {
+    const { page } = await signedInPage(site);
+    await addAuthenticator(page);
+    await page.goto('/settings');
+    await settled(page, 'Settings');
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('laptop <b>1</b>');
+    await expectNoViolations(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('table', { name: 'Passkeys' }).getByText('laptop <b>1</b>').waitFor();
+    await page.getByRole('button', { name: /^Rename/ }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Rename laptop' }).waitFor();
+    await page.getByRole('button', { name: 'Remove laptop' }).click();
+    await page.getByRole('button', { name: 'Remove the passkey' }).click();
+    await page.getByText('None yet.').waitFor();
+  });
+
+  test('a session that is ended elsewhere leads to the sign-in at its next action', async () => {
+    const { page, accountId } = await signedInPage(site);
+    const from = { method: 'github', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
+    const value = await beginSession(site.database.db, accountId, from);
+    const other = await site.newPage();
+    await other.context().addCookies([{ name: 'framewright', value, url: site.url }]);
+    await other.goto('/keys');
+    await settled(other, 'API keys');
+    await page.goto('/settings');
+    await settled(page, 'Settings');
+    await page.getByText('203.0.113.0/24').waitFor();
+    await page.getByRole('button', { name: 'Sign out Firefox on Linux' }).click();
+    await page.getByText('203.0.113.0/24').waitFor({ state: 'detached' });
+    await other.getByRole('button', { name: 'New key' }).first().click();
+    await other.getByRole('textbox', { name: 'Name' }).fill('too late');
+    await other.getByRole('button', { name: 'Create the key' }).click();
+    await other.waitForURL('**/sign-in?next=%2Fkeys');
+  });
+});
+
+describe('the settings', { skip: NO_BROWSER }, () => {
+  test('the theme is chosen, and stays', async () => {
+    const { page } = await signedInPage(site);
+    await page.goto('/settings');
+    await settled(page, 'Settings');
+    await page.getByText('Dark', { exact: true }).click();
+    await page.reload();
+    await settled(page, 'Settings');
+    assert.equal(await page.locator('html').getAttribute('data-theme'), 'dark');
+    assert.ok(await page.getByLabel('Dark').isChecked());
+  });
+
+  test('an account is deleted after its address was typed', async () => {
+    const email = 'leaving@example.org';
+    const { page, accountId } = await signedInPage(site, { email, credits: 5 });
+    await page.goto('/settings');
+    await settled(page, 'Settings');
+    await page.getByRole('button', { name: 'Delete the account' }).click();
+    const dialog = page.getByRole('dialog');
+    const action = dialog.getByRole('button', { name: 'Delete the account' });
+    await dialog.getByLabel('E-mail address').fill('another@example.org');
+    assert.ok(await action.isDisabled());
+    await expectNoViolations(page);
+    await dialog.getByLabel('E-mail address').fill(email);
+    await action.click();
+    await page.getByText('The account is deleted.').waitFor();
+    const [account] = await sql<{ is_disabled: boolean }>(
+      site.database.db,
+      'select disabled_at is not null as is_disabled from accounts where id = $1',
+      [accountId],
+    );
+    assert.equal(account?.is_disabled, true);
+    await page.goto('/settings');
+    await page.waitForURL('**/sign-in?next=%2Fsettings');
+  });
+});

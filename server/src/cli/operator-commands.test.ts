@@ -12,6 +12,8 @@ import {
 } from '../../test/task-fixtures.ts';
 import { readFigures } from '../operator/figures.ts';
 import { reconcile } from '../operator/reconcile.ts';
+import { closeAccount } from '../sign-in/deletion.ts';
+import { beginSession } from '../sign-in/sessions.ts';
 import { markReady } from '../storage/objects.ts';
 import { recordEvidence } from '../tasks/attempts/evidence.ts';
 import { recordOrphans } from '../tasks/attempts/orphans.ts';
@@ -186,4 +188,32 @@ test('a video is taken down by its task, and a file that a live task needs is no
 test('an ended task can not be woken', async () => {
   const { task } = await makeCompleted();
   await assert.rejects(does(`tasks wake ${task.id}`), /is completed: it has no next step/);
+});
+
+test('the sessions of an account are listed, and end by sign-out and by disable', async () => {
+  const { accountId } = await makeCustomer(fixture.db, 0);
+  const from = { method: 'code', network: '203.0.113.0/24', browser: 'Firefox on Linux' };
+  const begin = () => beginSession(fixture.db, accountId, from);
+  await begin();
+  await begin();
+  const { sessions } = await does(`accounts sessions ${accountId}`);
+  assert.equal(sessions.length, 2);
+  assert.partialDeepStrictEqual(sessions[0], from);
+  const ended = { account_id: accountId, ended_sessions: 2, changed: true };
+  assert.deepEqual(await does(`accounts sign-out ${accountId}`), ended);
+  assert.equal((await does(`accounts sign-out ${accountId}`)).changed, false);
+  await begin();
+  await does(`accounts disable ${accountId}`);
+  await does(`accounts enable ${accountId}`);
+  assert.deepEqual((await does(`accounts sessions ${accountId}`)).sessions, []);
+});
+
+test('an account that is enabled again is not erased', async () => {
+  const { accountId } = await makeCustomer(fixture.db, 0);
+  await fixture.db.transaction((tx) => closeAccount(tx, accountId));
+  await does(`accounts enable ${accountId}`);
+  const waiting = await sql(fixture.db, 'select from account_deletions where account_id = $1', [
+    accountId,
+  ]);
+  assert.equal(waiting.length, 0);
 });

@@ -54,6 +54,7 @@ export function redact(text: string): string {
     .replace(/fw_live_[0-9A-Za-z]+/g, 'fw_live_[redacted]')
     .replace(/\b((?:sk|rk)_(?:live|test)_|whsec_)[0-9A-Za-z]+/g, '$1[redacted]')
     .replace(/(signature=)[\w%.-]+/g, '$1[redacted]')
+    .replace(/([?&]code=)[\w%.~/+-]+/g, '$1[redacted]')
     .replace(/(\/callbacks\/)[\w./-]+/g, '$1[redacted]')
     .replace(/(postgres(?:ql)?:\/\/[^:@/\s"]*:)[^@\s"]*@/g, '$1[redacted]@');
 }

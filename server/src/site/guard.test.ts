@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
 import { assertError } from '../../test/envelope.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { openTestWebsite, type TestVisitor, type TestWebsite } from '../../test/website/website.ts';
+import { createApp } from '../http/app.ts';
 
 const ME = '/console/api/me';
 
@@ -73,3 +75,34 @@ test('a session ends with the account, by itself and when it is not used', async
   await ends(old);
   await setClock(0);
 });
+
+test('the address that a trusted proxy names is the one that is counted', async () => {
+  const send = (trusts: boolean, address: string) =>
+    openProxied(trusts).then(({ app }) =>
+      app.inject({ url: '/console/api/site', headers: { 'x-forwarded-for': address } }),
+    );
+  for (const trusts of [true, false]) {
+    await send(trusts, '198.51.100.7');
+    await send(trusts, 'invented, 198.51.100.8');
+  }
+  const rows = await sql<{ key_id: string }>(
+    website.database.db,
+    `select key_id from rate_windows where key_id like 'ip:%' order by key_id`,
+  );
+  const keys = rows.map(({ key_id }) => key_id);
+  assert.deepEqual(
+    keys.filter((key) => key.startsWith('ip:198')),
+    ['ip:198.51.100.7', 'ip:198.51.100.8'],
+  );
+});
+
+const proxied: FastifyInstance[] = [];
+after(() => Promise.all(proxied.map((app) => app.close())));
+
+/** The same website behind a proxy. */
+async function openProxied(isTrusted: boolean): Promise<{ app: FastifyInstance }> {
+  const trustedProxies = isTrusted ? '127.0.0.1' : undefined;
+  const app = await createApp({ ...website.deps, trustedProxies });
+  proxied.push(app);
+  return { app };
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
 import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
 
@@ -74,8 +75,14 @@ test('of more than fifty sessions the oldest end', async () => {
 
 test('the requests of one account are limited, over all its sessions', async () => {
   const visitor = await website.signIn();
-  const sent = await Promise.all(Array.from({ length: 245 }, () => visitor.get(SESSIONS)));
-  assert.equal(sent.filter(({ status }) => status === 200).length, 240);
+  await sql(
+    website.database.db,
+    `insert into rate_windows (key_id, hits)
+     select 'web:' || $1, array_agg(clock_now()) from generate_series(1, 236)`,
+    [visitor.accountId],
+  );
+  const sent = await Promise.all(Array.from({ length: 10 }, () => visitor.get(SESSIONS)));
+  assert.equal(sent.filter(({ status }) => status === 200).length, 4);
   for (const refused of sent.filter(({ status }) => status !== 200)) {
     assertError(refused, 'rate_limited');
   }

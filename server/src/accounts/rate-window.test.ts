@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { ApiError } from '../kernel/errors.ts';
+import { countRequest } from './rate-window.ts';
+
+let database: TestDatabase;
+
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.close());
+
+const LIMIT = { max: 3, seconds: 100 };
+
+/** Whether a request passes; a refused one says in how many seconds one will. */
+async function count(key: string): Promise<true | number | undefined> {
+  try {
+    await countRequest(database.db, key, LIMIT);
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof ApiError && error.code === 'rate_limited');
+    return error.retryAfterSeconds;
+  }
+}
+
+test('of many requests at once exactly as many pass as the window takes', async () => {
+  const results = await Promise.all(Array.from({ length: 20 }, () => count('burst')));
+  assert.equal(results.filter((result) => result === true).length, LIMIT.max);
+});
+
+test('a request passes when the time that was told is over, and a refused one adds nothing', async () => {
+  for (const seconds of [0, 40, 80]) {
+    await database.setClock(seconds);
+    assert.equal(await count('slides'), true);
+  }
+  for (let i = 0; i < 5; i += 1) assert.equal(await count('slides'), 20);
+  await database.setClock(99);
+  assert.notEqual(await count('slides'), true);
+  await database.setClock(101);
+  assert.equal(await count('slides'), true);
+  assert.equal(await count('slides'), 39);
+  await database.setClock(0);
+});
+
+test('each key has a window of its own', async () => {
+  for (const key of ['ip:a', 'ip:b', 'ip:a /auth/code']) assert.equal(await count(key), true);
+});

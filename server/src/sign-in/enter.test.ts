@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { createAccount } from '../accounts/accounts.ts';
+import { countRequest } from '../accounts/rate-window.ts';
+import { balances } from '../ledger/ledger.ts';
+import { enterByEmail } from './enter.ts';
+import { storeChallenge } from './passkeys/challenges.ts';
+import { storeStart } from './providers/starts.ts';
+import { deleteExpired } from './upkeep.ts';
+
+let database: TestDatabase;
+
+before(async () => {
+  database = await createTestDatabase();
+});
+after(() => database.close());
+
+const enterOnce = (email: string) => database.db.transaction((tx) => enterByEmail(tx, email, 250));
+
+test('first sign-ins of one person at once make one account with one grant', async () => {
+  const accounts = await Promise.all(Array.from({ length: 8 }, () => enterOnce('eve@example.org')));
+  assert.equal(new Set(accounts).size, 1);
+  const { promotional, paid } = await balances(database.db, accounts[0] ?? '');
+  assert.equal(promotional.available, 250);
+  assert.equal(paid.available, 0);
+});
+
+test('an account that an operator made gets no credits at the first sign-in', async () => {
+  const accountId = await createAccount(database.db, 'Grace@Example.org');
+  assert.equal(await enterOnce('grace@example.org'), accountId);
+  assert.equal((await balances(database.db, accountId)).promotional.available, 0);
+});
+
+test('what has expired is deleted, and what has not stays', async () => {
+  const { db, setClock } = database;
+  const counts = async () => {
+    const [row] = await sql<Record<string, number>>(
+      db,
+      `select (select count(*)::int from passkey_challenges) as challenges,
+         (select count(*)::int from sign_in_starts) as starts,
+         (select count(*)::int from rate_windows where key_id like 'ip:%') as windows`,
+    );
+    return row;
+  };
+  const make = async (name: string) => {
+    await storeChallenge(db, name, null);
+    await storeStart(db, 'github', '/');
+    await countRequest(db, `ip:${name}`, { max: 5, seconds: 60 });
+  };
+  await make('old');
+  await setClock(3 * 86_400);
+  await make('new');
+  await deleteExpired(db);
+  assert.deepEqual(await counts(), { challenges: 1, starts: 1, windows: 1 });
+  await setClock(0);
+});

@@ -41,7 +41,7 @@ export async function startSimulatedMail({ port = 0 } = {}): Promise<SimulatedMa
     closeTimeout: 100,
     onData(stream, session, done) {
       tries += 1;
-      void readText(stream).then((raw) => {
+      const take = (raw: string) => {
         if (behaviour === 'hang') return;
         if (behaviour !== 'take') {
           const responseCode = behaviour === 'busy' ? 451 : 550;
@@ -54,7 +54,8 @@ export async function startSimulatedMail({ port = 0 } = {}): Promise<SimulatedMa
         done();
         arrived.resolve();
         arrived = Promise.withResolvers();
-      });
+      };
+      readText(stream).then(take, () => {}); // the client has broken its connection
     },
   });
   server.on('error', () => {}); // a client that breaks its connection

@@ -64,6 +64,16 @@ test('a create answers at once with the task, and its credits by kind', async ()
   assert.deepEqual(me.body.credits, { paid: 850, promotional: 0, reserved: 250, owed: 0 });
 });
 
+test('the page of the task names the request that created it', async () => {
+  const visitor = await visitorWith(PRICE);
+  const key = crypto.randomUUID();
+  const created = await create(visitor, BODY, key);
+  assert.equal((await create(visitor, BODY, key)).status, 200);
+  const { body } = await visitor.get(`/console/api/tasks/${created.body.id}`);
+  assert.match(body.request_id, /^req_/);
+  assert.equal(body.request_id, created.headers['x-request-id']);
+});
+
 test('a repeated key returns the task; with another body it is a conflict', async () => {
   const visitor = await visitorWith(PRICE);
   const key = crypto.randomUUID();

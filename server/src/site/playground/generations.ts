@@ -69,7 +69,8 @@ function bindingOf(request: FastifyRequest): Binding {
   const { accountId } = sessionOf(request);
   const fingerprint = fingerprintOf(request.body as Json);
   const traceparent = spanOf(request)?.traceparent;
-  return { accountId, surface: WEB_SURFACE, idempotencyKey, fingerprint, traceparent };
+  const requestId = request.id;
+  return { accountId, surface: WEB_SURFACE, idempotencyKey, fingerprint, traceparent, requestId };
 }
 
 async function create(

@@ -68,7 +68,7 @@ export function OrdersPage() {
 
 const TONES: Record<string, 'good' | 'busy' | 'bad'> = {
   paid: 'good',
-  open: 'busy',
+  pending: 'busy',
   mismatched: 'bad',
   failed: 'bad',
 };

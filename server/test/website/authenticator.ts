@@ -9,11 +9,14 @@ export interface TestAuthenticator {
   signIn(challenge: string, counter?: number): { id: string };
 }
 
-/** @param origin of the page that asks; the passkey is bound to its host */
-export function createAuthenticator(origin: string): TestAuthenticator {
+/**
+ * @param origin of the page that asks; the passkey is bound to its host
+ * @param options.idBytes the length of its id
+ */
+export function createAuthenticator(origin: string, { idBytes = 16 } = {}): TestAuthenticator {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
-  const rawId = randomBytes(16);
+  const rawId = randomBytes(idBytes);
   const id = rawId.toString('base64url');
   const host = hash('sha256', new URL(origin).hostname, 'buffer');
   let used = 0;
@@ -32,7 +35,7 @@ export function createAuthenticator(origin: string): TestAuthenticator {
         Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21]),
         ...[coordinates[0] ?? Buffer.of(), Buffer.of(0x22), coordinates[1] ?? Buffer.of()],
       ]);
-      const length = Buffer.of(0, rawId.length);
+      const length = Buffer.of(rawId.length >> 8, rawId.length & 255);
       const attested = Buffer.concat([Buffer.alloc(16), length, rawId, key]);
       const authData = Buffer.concat([host, Buffer.of(USER | ATTESTED), Buffer.alloc(4), attested]);
       const attestation = Buffer.concat([
@@ -70,7 +73,9 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.of(0x60 + value.length), Buffer.from(value)]);
 }
 
-/** CBOR of at most 255 bytes. */
+/** CBOR of at most 65535 bytes. */
 function bytes(value: Buffer): Buffer {
-  return Buffer.concat([Buffer.of(0x58, value.length), value]);
+  const { length } = value;
+  const head = length < 256 ? Buffer.of(0x58, length) : Buffer.of(0x59, length >> 8, length & 255);
+  return Buffer.concat([head, value]);
 }

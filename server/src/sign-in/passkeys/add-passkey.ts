@@ -2,6 +2,7 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
+import { lockAccount } from '../../accounts/accounts.ts';
 import {
   type Database,
   isDatabaseUnavailable,
@@ -32,7 +33,7 @@ export async function passkeyOptions(
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
   const rpID = requireHost(publicUrl);
   const own = await db.query<{ id: string; transports: string[] }>(OF_ACCOUNT, [accountId]);
-  if (own.length >= MAX_PASSKEYS) throw refused(`An account has at most ${MAX_PASSKEYS} passkeys.`);
+  if (own.length >= MAX_PASSKEYS) throw tooMany();
   const { generateRegistrationOptions } = await import('@simplewebauthn/server');
   const options = await generateRegistrationOptions({
     ...{ rpName: 'Framewright', rpID, userName: email, userID: Buffer.from(accountId) },
@@ -44,6 +45,12 @@ export async function passkeyOptions(
   await storeChallenge(db, options.challenge, accountId);
   return options;
 }
+
+/** How long the id of a credential may be, in base64url: 1023 bytes (WebAuthn, section 4). */
+const MAX_ID = 1364;
+
+/** What an authenticator may say of itself (WebAuthn, section 5.8.4). */
+const TRANSPORTS = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'internal', 'cable'];
 
 const INSERT = namedStatement(
   'passkey_insert',
@@ -61,10 +68,19 @@ export async function addPasskey(
   { accountId, name, response }: { accountId: string; name: string; response: object },
 ): Promise<{ id: string }> {
   const verified = await verifyNew({ db, publicUrl }, accountId, response);
-  const { id, publicKey, counter, transports } = verified.credential;
-  const values = { id, accountId, publicKey: Buffer.from(publicKey), counter, name };
+  const { id, publicKey, counter, transports: named } = verified.credential;
+  if (id.length > MAX_ID) throw refused('The id of the passkey is too long.');
+  const transports = TRANSPORTS.filter(
+    (one) => Array.isArray(named) && (named as string[]).includes(one),
+  );
+  const values = { id, accountId, publicKey: Buffer.from(publicKey), counter, transports, name };
   try {
-    await db.query(INSERT, INSERT.values({ ...values, transports: transports ?? [] }));
+    await db.transaction(async (tx) => {
+      await lockAccount(tx, accountId); // so that parallel ones don't exceed the limit
+      const own = await tx.query(OF_ACCOUNT, [accountId]);
+      if (own.length >= MAX_PASSKEYS) throw tooMany();
+      await tx.query(INSERT, INSERT.values(values));
+    });
   } catch (error) {
     if (violatedConstraint(error) !== 'passkeys_pkey') throw error;
     throw refused('This passkey is known already.');
@@ -99,6 +115,10 @@ function requireHost(publicUrl: string): string {
   const host = passkeyHost(publicUrl);
   if (host === undefined) throw refused('Passkeys need an address with a host name.');
   return host;
+}
+
+function tooMany(): ApiError {
+  return refused(`An account has at most ${MAX_PASSKEYS} passkeys.`);
 }
 
 function refused(message: string, cause?: unknown): ApiError {

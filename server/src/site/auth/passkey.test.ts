@@ -153,3 +153,29 @@ test('browsers make no passkeys for an IP address, so none are offered', async (
   assertError(options, 'invalid_request');
   await local.close();
 });
+
+test('odd transports are left out, and an id that is too long is refused', async () => {
+  const visitor = await website.signIn();
+  for (const transports of ['usb', [{}], [['usb'], ['nfc', 'ble']], [null, 'usb'], 7]) {
+    const made = createAuthenticator(ORIGIN).register(await toAdd(visitor));
+    const response = { ...made, response: { ...Object(made).response, transports } };
+    const added = await visitor.write('/auth/passkeys', { name: 'Odd', response });
+    assert.equal(added.status, 200, JSON.stringify(added.body));
+  }
+  const long = createAuthenticator(ORIGIN, { idBytes: 9000 }).register(await toAdd(visitor));
+  const response = { ...long, id: 'short', rawId: 'short' };
+  const refused = await visitor.write('/auth/passkeys', { name: 'Long', response });
+  assertError(refused, 'invalid_request', { field: 'response' });
+});
+
+test('an account has twenty passkeys, however many were begun at a time', async () => {
+  const visitor = await website.signIn();
+  const begun = await Promise.all(Array.from({ length: 23 }, () => toAdd(visitor)));
+  const sent = begun.map((challenge) => {
+    const response = createAuthenticator(ORIGIN).register(challenge);
+    return visitor.write('/auth/passkeys', { name: 'One of many', response });
+  });
+  const statuses = (await Promise.all(sent)).map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 200).length, 20);
+  assert.equal(statuses.filter((status) => status === 400).length, 3);
+});

@@ -67,6 +67,8 @@ test('a picture is stored, shown again and used by a create', async () => {
   });
   assert.ok(file.rawPayload.equals(picture));
   assert.equal(file.headers['content-type'], 'image/png');
+  // Another account in this browser does not get it from the browser's cache.
+  assert.equal(file.headers.vary, 'cookie');
   const created = await createWith(visitor, url);
   assert.equal(created.status, 202);
   assert.equal(created.body.request.image_url, url);
@@ -78,6 +80,24 @@ test('a video comes with the seconds that were measured', async () => {
   const { body } = await upload(visitor, bytes, { 'content-type': 'video/mp4' });
   assert.equal(body.kind, 'video');
   assert.equal(Math.round(body.duration_seconds), 3);
+});
+
+test('a storage that fails is no fault of the client: try again', async () => {
+  const visitor = await website.signIn();
+  const { id } = (await upload(visitor, picture)).body;
+  const { storage } = website.deps;
+  const broken = async () => {
+    throw new Error('the bucket does not respond');
+  };
+  const working = { open: storage.open, put: storage.put };
+  Object.assign(storage, { open: broken, put: broken });
+  try {
+    assertError(await visitor.get(`${URL}/${id}/file`), 'service_busy');
+    assertError(await upload(visitor, picture), 'service_busy');
+  } finally {
+    Object.assign(storage, working);
+  }
+  assert.equal((await upload(visitor, picture)).status, 201);
 });
 
 test('what is no usable file is refused with the reasons of ingest, and nothing is kept', async () => {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
+import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { type ReceiveDeps, receiveUpload } from '../../tasks/uploads/receive.ts';
 import { readUpload, requireRoom, storedBytes } from '../../tasks/uploads/uploads.ts';
@@ -54,9 +55,10 @@ async function receive(
   try {
     return await receiveUpload(deps, { ...file, signal: gone.signal });
   } catch (cause) {
-    if (!gone.signal.aborted && !file.bytes.destroyed) throw cause;
-    if (cause instanceof ApiError) throw cause;
-    throw refuse('incomplete', 'The upload has ended early.', cause);
+    if (cause instanceof ApiError || isDatabaseUnavailable(cause)) throw cause;
+    const isIncomplete = gone.signal.aborted || file.bytes.errored;
+    if (isIncomplete) throw refuse('incomplete', 'The upload has ended early.', cause);
+    throw notNow('stored', cause); // a full disk, or a storage that does not respond
   }
 }
 
@@ -77,6 +79,11 @@ function announced(headers: FastifyRequest['headers']) {
 
 function refuse(reason: string, message: string, cause?: unknown): ApiError {
   return new ApiError('invalid_request', message, { details: { field: 'file', reason }, cause });
+}
+
+function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
+  const message = `The file can not be ${done} at the moment. Try again in a few seconds.`;
+  return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
 }
 
 /** Bounds how many uploads this process receives at a time. Others are refused, not queued. */
@@ -129,11 +136,15 @@ export const getUploadFile = siteRoute({
       accountId: sessionOf(request).accountId,
       id: params.id,
     });
+    const bytes = await deps.storage.open(id).catch((cause: unknown) => {
+      throw notNow('read', cause);
+    });
     reply.headers({
       'content-type': upload.media_type,
       'content-length': upload.size_bytes,
       'cache-control': 'private, max-age=3600',
+      vary: 'cookie',
     });
-    return deps.storage.open(id);
+    return bytes;
   },
 });

@@ -7,6 +7,7 @@ import type {
 } from 'fastify';
 import type { Static, TSchema } from 'typebox';
 import type { RateLimit } from '../accounts/rate-window.ts';
+import { storable } from '../database/json-text.ts';
 import type { Session } from '../sign-in/sessions.ts';
 
 /**
@@ -90,7 +91,7 @@ export function siteRoute<
         ...{ method, url, config, schema },
         handler: async (request, reply) => {
           const { body: sent, query: asked, params: named } = request;
-          const parts = { body: sent, query: asked, params: named };
+          const parts = { body: sent, query: storableTexts(asked), params: storableTexts(named) };
           // The schemas have checked them.
           const call = parts as Pick<
             Call<Static<Body>, Static<Query>, Static<Params>>,
@@ -101,6 +102,14 @@ export function siteRoute<
       });
     },
   };
+}
+
+/** The texts of a path or a query, without the characters that Postgres refuses. */
+function storableTexts(given: unknown): object {
+  const texts = Object.entries(Object(given)).map(([name, value]) => {
+    return [name, typeof value === 'string' ? storable(value) : value];
+  });
+  return Object.fromEntries(texts);
 }
 
 function closed(schema: TSchema): object {

@@ -1,4 +1,4 @@
-import type { InjectOptions } from 'fastify';
+import type { InjectOptions, RouteOptions } from 'fastify';
 import type { Database } from '../../src/database/database.ts';
 import { openRecentMinutes } from '../../src/http/operations/recent-minutes.ts';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
@@ -29,6 +29,8 @@ export interface TestVisitor {
 }
 
 export interface TestWebsite extends TestApp {
+  /** Every route of the website with its schema and access, without HEAD. */
+  routes: RouteOptions[];
   /** A visitor of the website who is not signed in. */
   stranger: TestVisitor;
   /** A new account that is signed in. An operator has an address of ADMIN_EMAILS. */
@@ -48,8 +50,12 @@ export async function openTestWebsite(
   const folder = await temporaryFolder();
   const scratch = openScratchDirectory(folder.path);
   const uploads = { scratch, measurer: createMeasurer({ scratch }) };
+  const routes: RouteOptions[] = [];
   const opened = await openTestApp({
     site: (deps) => async (app) => {
+      app.addHook('onRoute', (route) => {
+        if (route.method !== 'HEAD') routes.push(route);
+      });
       const given = typeof settings === 'function' ? await settings(deps.db) : settings;
       const recent = openRecentMinutes('/api/');
       return site(app, { ...deps, ...siteDeps, ...uploads, recent, adminEmails, ...given });
@@ -58,6 +64,7 @@ export async function openTestWebsite(
   const { db } = opened.database;
   return {
     ...opened,
+    routes,
     async close() {
       await opened.close();
       await folder[Symbol.asyncDispose]();

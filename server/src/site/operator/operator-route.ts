@@ -1,6 +1,5 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
-import { storable } from '../../database/json-text.ts';
 import type { RecentMinutes } from '../../http/operations/recent-minutes.ts';
 import { ApiError, UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -15,6 +14,7 @@ export interface OperatorDeps {
 }
 
 const PREFIX = '/console/api/operator';
+const ParamsSchema = Type.Record(Type.String(), Type.String());
 
 /** What a read gets. */
 interface Asked<Query> {
@@ -32,13 +32,9 @@ export function operatorRead<Query extends TProperties = Record<never, never>>(
   return siteRoute({
     ...{ method: 'GET', url: `${PREFIX}${url}`, access: 'operator' },
     query: Type.Object(query),
-    handle: (deps: OperatorDeps, { query: asked, request }) =>
-      explained(() =>
-        read(deps, {
-          query: textsOf(asked) as Static<TObject<Query>>,
-          params: textsOf(request.params),
-        }),
-      ),
+    params: ParamsSchema,
+    handle: (deps: OperatorDeps, { query: asked, params }) =>
+      explained(() => read(deps, { query: asked as Static<TObject<Query>>, params })),
   });
 }
 
@@ -69,22 +65,14 @@ export function operatorAction<Body extends TProperties = Record<never, never>>(
   return siteRoute({
     ...{ method: 'POST', url: `${PREFIX}${url}`, access: 'operator' },
     body: Type.Object({ ...body, reason: ReasonSchema }),
-    handle: (deps: OperatorDeps, { body: sent, request }) => {
+    params: ParamsSchema,
+    handle: (deps: OperatorDeps, { body: sent, params, request }) => {
       const { reason, ...rest } = sent as { reason: string };
       const action = { command, actor: sessionOf(request).email, reason: reason.trim() };
       const ordered = { body: rest as Static<TObject<Body>>, action };
-      return explained(() => run(deps, { ...ordered, params: textsOf(request.params) }));
+      return explained(() => run(deps, { ...ordered, params }));
     },
   });
-}
-
-/** The texts of a path or a query, without the characters that Postgres refuses. */
-function textsOf(given: unknown): Record<string, string> {
-  const texts = Object.entries(Object(given)).map(([name, value]) => [
-    name,
-    storable(String(value)),
-  ]);
-  return Object.fromEntries(texts);
 }
 
 /** What a command would print as a mistake becomes an error of the request. */

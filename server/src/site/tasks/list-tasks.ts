@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { MODELS } from '../../catalog/models.ts';
 import type { Database } from '../../database/database.ts';
-import { storable } from '../../database/json-text.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
@@ -33,11 +32,10 @@ export const listTasksOfAccount = siteRoute({
     { query, request },
   ): Promise<VideoList> => {
     const { accountId } = sessionOf(request);
-    const { from, to, cursor, limit, key, text, ...rest } = query;
+    const { from, to, cursor, limit, text, ...rest } = query;
     const filter = {
       ...rest,
-      key: key === undefined ? undefined : storable(key),
-      text: text === undefined || text.trim() === '' ? undefined : storable(text.trim()),
+      text: text === undefined || text.trim() === '' ? undefined : text.trim(),
       from: from === undefined ? undefined : startOfDay('from', from),
       until: to === undefined ? undefined : dayAfter('to', to),
     };

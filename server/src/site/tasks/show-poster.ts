@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
-import { storable } from '../../database/json-text.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
 import { accountPoster } from '../../tasks/gallery/account-poster.ts';
@@ -19,7 +18,7 @@ export const showPoster = siteRoute({
     { params, request, reply },
   ): Promise<void> => {
     const { accountId } = sessionOf(request);
-    const poster = await accountPoster(db, accountId, storable(params.id));
+    const poster = await accountPoster(db, accountId, params.id);
     if (!poster) throw noPoster();
     const etag = `"${poster.id}"`;
     reply.headers({ etag, vary: 'cookie', 'cache-control': 'private, max-age=3600' });

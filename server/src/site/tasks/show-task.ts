@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
-import { storable } from '../../database/json-text.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { taskMovements } from '../../ledger/task-movements.ts';
 import type { Links } from '../../storage/links.ts';
@@ -18,7 +17,7 @@ export const showTaskOfAccount = siteRoute({
     { params, request },
   ): Promise<ShownTask> => {
     const { accountId } = sessionOf(request);
-    const task = await readTaskRecord(db, accountId, storable(params.id));
+    const task = await readTaskRecord(db, accountId, params.id);
     if (!task) throw new ApiError('not_found', 'This account has no video with this id.');
     return shownTask(task, await taskMovements(db, accountId, task.id), links);
   },

@@ -1,4 +1,5 @@
 import { type Database, namedStatement } from '../../database/database.ts';
+import { readIsoTime } from '../../kernel/iso-time.ts';
 import type { Phase, Task } from '../task.ts';
 
 /** A task as the list of an account's tasks shows it. */
@@ -143,12 +144,12 @@ export interface Cursor {
   afterId: string;
 }
 
-const POSITION_SHAPE =
-  /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?[+-]\d\d(?::\d\d)?) (\w{1,120})$/;
+const POSITION_SHAPE = /^(\d{4}-\d\d-\d\d) ([\d:.]{8,15})([+-](?:0\d|1[0-5]))(:\d\d)? (\w{1,120})$/;
 
-/** Reads the position of a task; undefined if the text is none. */
+/** Reads the position of a task; undefined if the text is none, or its time is none in Postgres. */
 export function parseCursor(position: string): Cursor | undefined {
-  const [, afterAt = '', afterId = ''] = POSITION_SHAPE.exec(position) ?? [];
-  const isTime = !Number.isNaN(Date.parse(afterAt.replace(/([+-]\d\d)$/, '$1:00')));
+  const [, day, time, hours, minutes = ':00', afterId = ''] = POSITION_SHAPE.exec(position) ?? [];
+  const afterAt = `${day}T${time}${hours}${minutes}`;
+  const isTime = readIsoTime(afterAt) !== undefined && !afterAt.startsWith('0000');
   return isTime ? { afterAt, afterId } : undefined;
 }

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { InjectOptions } from 'fastify';
+import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
+import { setOffer } from '../../src/billing/offers.ts';
+import { openStripe } from '../../src/billing/stripe-client.ts';
+import { quiet } from '../database.ts';
+import { ORIGIN, openTestWebsite, type TestVisitor, type TestWebsite } from './website.ts';
+
+const SETTINGS = { secretKey: 'sk_test_1', webhookSecret: 'whsec_1' };
+
+let simulator: SimulatedStripe;
+let website: TestWebsite;
+
+before(async () => {
+  simulator = await startSimulatedStripe();
+  website = await openTestWebsite(async (db) => {
+    const stripe = await openStripe({ ...SETTINGS, baseUrl: simulator.url }, 0);
+    const { webhookSecret } = SETTINGS;
+    return { billing: { db, log: quiet, stripe, publicUrl: () => ORIGIN, webhookSecret } };
+  });
+  await setOffer(website.database.db, {
+    ...{ id: 'small', name: 'Small', credits: 1000, price: 1000, currency: 'usd' },
+    ...{ kind: 'pack', expires_days: null, period: null },
+  });
+});
+after(async () => {
+  await website.close();
+  await simulator.close();
+});
+
+/** Texts that no route expects. */
+const TEXTS = [
+  ...['', '\0', 'a\0b', '\ud800', '\u202e', '../../etc/passwd', "' or 1=1 --", '%', 'null'],
+  ...['NaN', '-1', '1e999', '9'.repeat(18), '9'.repeat(40), '0000-01-01', '9999-12-31'],
+  ...['275760-09-13', '2026-02-30', '0000-01-01T00:00:00+14:00', '9999-12-31T23:59:59-14:00'],
+  ...['2026-02-30 10:00:00+00 task_x', '0000-01-01 10:00:00+00 task_x'],
+  ...['2026-01-01 10:00:00+23:59 task_x', '2026-01-01 24:00:00+00 task_x', '__proto__'],
+  ...['upload:obj_\0', `obj_${'x'.repeat(90)}`, '=cmd()|x', '<script>alert(1)</script>'],
+];
+const VALUES = [
+  ...[null, true, 0, -1, 0.5, 1e308, 2 ** 53, [], {}, [null], [['\0']], { a: '\0' }],
+  ...TEXTS,
+];
+
+/** What a route takes, as far as its schema says. */
+interface Schema {
+  properties?: Record<string, Schema>;
+  const?: unknown;
+  enum?: unknown[];
+}
+
+/** Values that pass, so that a request gets past its schema with one value that should not. */
+const PLAUSIBLE: Record<string, unknown> = {
+  ...{ email: 'a@b.example', code: '12345678', name: 'A name', reason: 'ticket 1', id: 'abc' },
+  ...{ rawId: 'abc', type: 'public-key', response: {}, credits: 1, reference: 'r', kind: 'paid' },
+  ...{ pack_id: 'small', plan_id: 'small', below: 5, monthly_limit: 5000, provider: 'local' },
+  ...{ job_id: 'j', decision: 'failed', model: 'video-2.0', resolution: '720p', duration: 5 },
+  ...{ mode: 'text_to_video', prompt: 'A fox runs', reference_video_durations: [] },
+};
+
+function plausible(schema: Schema): Record<string, unknown> {
+  const names = Object.keys(schema.properties ?? {});
+  const known = names.filter((name) => name in PLAUSIBLE);
+  return Object.fromEntries(known.map((name) => [name, PLAUSIBLE[name]]));
+}
+
+type Sent = Pick<InjectOptions, 'payload' | 'headers'> & { url: string };
+
+/** The requests of a route with one hostile part each. */
+function* attacks(
+  url: string,
+  parts: { body?: Schema | undefined; query?: Schema | undefined },
+): Generator<Sent> {
+  const plain = url.replaceAll(/:\w+/g, 'abc');
+  for (const text of url.includes(':') ? TEXTS : []) {
+    yield { url: url.replaceAll(/:\w+/g, encodeURIComponent(text.toWellFormed())) };
+  }
+  for (const name of Object.keys(parts.query?.properties ?? {})) {
+    for (const text of TEXTS) {
+      yield { url: `${plain}?${name}=${encodeURIComponent(text.toWellFormed())}` };
+    }
+    yield { url: `${plain}?${name}=a&${name}=b` };
+    yield { url: `${plain}?${name}=%ed%a0%80&${name}[]=b` };
+  }
+  const json = { 'content-type': 'application/json' };
+  for (const payload of [
+    '',
+    '{',
+    'null',
+    '[]',
+    '"x"',
+    '['.repeat(30_000),
+    '{"__proto__":{"a":1}}',
+  ]) {
+    yield { url: plain, payload, headers: json };
+  }
+  const valid = plausible(parts.body ?? {});
+  for (const name of Object.keys(parts.body?.properties ?? {})) {
+    for (const value of VALUES) {
+      yield { url: plain, payload: JSON.stringify({ ...valid, [name]: value }), headers: json };
+    }
+  }
+}
+
+/** A visitor for one request, below the rate limit. */
+function visitors(isOperator: boolean) {
+  let sent = 0;
+  let visitor: TestVisitor | undefined;
+  return async (): Promise<TestVisitor> => {
+    if (!visitor || sent === 200) {
+      visitor = await website.signIn({ isOperator, credits: 1000 });
+      sent = 0;
+    }
+    sent += 1;
+    return visitor;
+  };
+}
+
+test('no hostile text, body or cursor makes a route fail', async () => {
+  const next = { session: visitors(false), operator: visitors(true) };
+  const failed = new Set<string>();
+  let requests = 0;
+  for (const { method, url, schema, config } of website.routes) {
+    const access = config?.access ?? 'session';
+    const { body, querystring: query } = (schema ?? {}) as { body?: Schema; querystring?: Schema };
+    for (const attack of attacks(url, { body, query })) {
+      const visitor = await next[access === 'operator' ? 'operator' : 'session']();
+      requests += 1;
+      const remoteAddress = `10.${requests >> 16}.${(requests >> 8) & 255}.${requests & 255}`;
+      const idempotency = { 'idempotency-key': `attack-${requests}` };
+      const { statusCode: status } = await website.app.inject({
+        ...{ method: method as 'GET', remoteAddress, ...attack },
+        headers: { origin: ORIGIN, cookie: visitor.cookie, ...idempotency, ...attack.headers },
+      });
+      const sent = `${method} ${attack.url} ${String(attack.payload).slice(0, 90)}`;
+      if (status >= 500) failed.add(`${status} ${sent}`);
+    }
+  }
+  assert.ok(requests > 4000, `only ${requests} requests`);
+  assert.deepEqual([...failed], []);
+});

@@ -20,7 +20,7 @@ export interface CrashFixture extends AsyncDisposable {
   env: Record<string, string>;
   host: MediaHost;
   /** How the host serves a picture. */
-  picture: Behaviour;
+  picture: Extract<Behaviour, { kind: 'bytes' }>;
   /** Moves the database's clock past all leases. */
   expireLeases(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
   const database = await createTestDatabase();
   const folder = await temporaryFolder();
   const host = await startMediaHost();
-  const picture: Behaviour = { kind: 'bytes', bytes: await imageBytes('png', 96, 54) };
+  const picture = { kind: 'bytes', bytes: await imageBytes('png', 96, 54) } as const;
   const imageUrl = host.serve('/frame.png', picture);
   const dataDir = path.join(folder.path, 'data');
   let clockSeconds = 0;

@@ -46,10 +46,14 @@ export async function assertOneVideo(db: Database, key: string, taskId: string):
   }
 }
 
-/** Asserts the balance of an account without live tasks, and that the audit finds no problem. */
+/**
+ * Asserts the paid credits of an account without live tasks, that it has no promotional ones, and
+ * that the audit finds no problem.
+ */
 export async function assertBalance(db: Database, accountId: string, available: number) {
-  const { paid } = await balances(db, accountId);
+  const { paid, promotional } = await balances(db, accountId);
   assert.deepEqual(paid, { available, reserved: 0 });
+  assert.deepEqual(promotional, { available: 0, reserved: 0 });
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
 }
 

@@ -40,6 +40,7 @@ export const CALLS: readonly Call[] = [
       email: textOf(params, 'email') ?? null,
       metadata: metadataOf(params),
       invoice_settings: { default_payment_method: null },
+      balance: 0,
     }),
   ),
   call('GET', 'customers/:id', [], (state, id) => state.get('customer', id)),
@@ -102,6 +103,7 @@ export const CALLS: readonly Call[] = [
       'features[subscription_update][enabled]',
       'features[subscription_update][default_allowed_updates][]',
       'features[subscription_update][proration_behavior]',
+      'features[subscription_update][schedule_at_period_end][conditions][][type]',
       `${PRODUCTS}[product]`,
       `${PRODUCTS}[prices][]`,
     ],
@@ -109,7 +111,9 @@ export const CALLS: readonly Call[] = [
       const update = membersOf(membersOf(params, 'features'), 'subscription_update');
       const prices = entriesOf(update, 'products').flatMap((entry) => textsOf(entry, 'prices'));
       for (const price of prices) state.get('price', price);
-      return state.add('billing_portal.configuration', { prices });
+      const scheduled = entriesOf(membersOf(update, 'schedule_at_period_end'), 'conditions');
+      const at_period_end = scheduled.map((entry) => required(entry, 'type'));
+      return state.add('billing_portal.configuration', { prices, at_period_end });
     },
   ),
   call(

@@ -13,6 +13,8 @@ interface Customer extends Base {
   email: string | null;
   metadata: Metadata;
   invoice_settings: { default_payment_method: string | null };
+  /** Below zero: what the next invoices take first. */
+  balance: number;
 }
 
 export interface PaymentMethod extends Base {
@@ -129,7 +131,10 @@ export interface Invoice extends Base {
   billing_reason: string;
   customer: string;
   currency: string;
+  /** Below zero: it is added to what the customer has with the seller. */
   total: number;
+  /** What is charged: the total less what the customer has. */
+  amount_due: number;
   hosted_invoice_url: string;
   parent: {
     type: 'subscription_details';
@@ -147,6 +152,8 @@ interface PortalConfiguration extends Base {
   object: 'billing_portal.configuration';
   /** Not of Stripe: the prices that a subscription may change to. */
   prices: string[];
+  /** Not of Stripe: which changes wait for the end of the period. */
+  at_period_end: string[];
 }
 
 interface PortalSession extends Base {

@@ -49,13 +49,11 @@ function invoice(
   { reason, lines }: { reason: string; lines: InvoiceLine[] },
 ): Invoice {
   const { customer, metadata } = subscription;
-  const total = Math.max(
-    0,
-    lines.reduce((sum, line) => sum + line.amount, 0),
-  );
+  const total = lines.reduce((sum, line) => sum + line.amount, 0);
   const { currency } = itemOf(subscription).price;
   const made = state.add('invoice', {
     ...{ status: 'open', billing_reason: reason, customer, currency, total },
+    amount_due: takeFromBalance(state, customer, total),
     hosted_invoice_url: '',
     parent: {
       type: 'subscription_details',
@@ -69,9 +67,17 @@ function invoice(
   return made;
 }
 
+/** Takes what the customer has from a total, or adds to it. @returns what is left to charge */
+function takeFromBalance(state: State, customerId: string, total: number): number {
+  const customer = state.get('customer', customerId);
+  const sum = total + customer.balance;
+  customer.balance = Math.min(0, sum);
+  return Math.max(0, sum);
+}
+
 /** Charges the customer's card for an open invoice. */
 function payInvoice(state: State, made: Invoice): void {
-  if (made.total > 0 && !chargeInvoice(state, made)) {
+  if (made.amount_due > 0 && !chargeInvoice(state, made)) {
     setStatus(state, made, 'past_due');
     state.emit('invoice.payment_failed', made);
     return;
@@ -85,7 +91,12 @@ function chargeInvoice(state: State, { payments, ...made }: Invoice): boolean {
   const [first] = payments.data;
   const method = cardOf(state, made.customer);
   const succeeds = !(method?.declines ?? true);
-  const details = { amount: made.total, currency: made.currency, customer: made.customer, method };
+  const details = {
+    amount: made.amount_due,
+    currency: made.currency,
+    customer: made.customer,
+    method,
+  };
   if (first) {
     const intent = state.get('payment_intent', first.payment.payment_intent);
     return completePayment(state, intent, succeeds).status === 'succeeded';

@@ -95,7 +95,7 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
     ...charge,
     state: invoice.status === 'paid' ? 'paid' : 'failed',
     asked: { price: invoice.total, currency: invoice.currency },
-    amount: invoice.total,
+    amount: invoice.amount_due, // the rest came from a balance, and no credits with it
     stripeId: invoice.id,
     receiptUrl: invoice.hosted_invoice_url ?? charge.receiptUrl,
   };

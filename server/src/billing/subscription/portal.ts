@@ -1,3 +1,4 @@
+import type Stripe from 'stripe';
 import { type Queryable, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { knownCustomer } from '../customers.ts';
@@ -41,27 +42,38 @@ async function configuration(deps: { db: Queryable; stripe: StripeClient }): Pro
     product: price.stripe_product,
     prices: [price.stripe_price],
   }));
-  const key = digest(JSON.stringify(products));
+  const features = featuresFor(products);
+  const key = digest(JSON.stringify(features));
   const [known] = await deps.db.query<{ stripe_configuration: string }>(READ, [key]);
   if (known) return known.stripe_configuration;
   const created = await deps.stripe.billingPortal.configurations.create(
-    {
-      features: {
-        invoice_history: { enabled: true },
-        payment_method_update: { enabled: true },
-        subscription_cancel: { enabled: true, mode: 'at_period_end' },
-        // The difference is invoiced at once: an upgrade brings its credits with the payment.
-        subscription_update:
-          products.length === 0
-            ? { enabled: false }
-            : {
-                ...{ enabled: true, default_allowed_updates: ['price'], products },
-                proration_behavior: 'always_invoice',
-              },
-      },
-    },
+    { features },
     { idempotencyKey: `portal:${key}` },
   );
   await deps.db.query(SAVE, [key, created.id]);
   return created.id;
+}
+
+/**
+ * What customers may do. An upgrade is invoiced at once, so its credits come with the payment; a
+ * cheaper plan begins with the next period, since the credits of this one are theirs already.
+ */
+function featuresFor(
+  products: Array<{ product: string; prices: string[] }>,
+): Stripe.BillingPortal.ConfigurationCreateParams.Features {
+  return {
+    invoice_history: { enabled: true },
+    payment_method_update: { enabled: true },
+    subscription_cancel: { enabled: true, mode: 'at_period_end' },
+    subscription_update:
+      products.length === 0
+        ? { enabled: false }
+        : {
+            ...{ enabled: true, default_allowed_updates: ['price'], products },
+            proration_behavior: 'always_invoice',
+            schedule_at_period_end: {
+              conditions: [{ type: 'decreasing_item_amount' }, { type: 'shortening_interval' }],
+            },
+          },
+  };
 }

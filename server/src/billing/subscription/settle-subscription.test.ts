@@ -104,6 +104,43 @@ test('an upgrade in the portal brings the difference for the rest of the period'
   assert.equal((await fixture.balance(accountId)).available, 9000);
 });
 
+test('plans that are changed back and forth bring no credits that were not paid for', async () => {
+  const { accountId, stripe } = await subscribed();
+  const { state } = fixture.simulator;
+  await openPortal(fixture.deps, accountId);
+  const [hobby, studio] = ['hobby', 'studio'].map((plan) => {
+    return state.all('price').find(({ metadata }) => metadata.plan === plan);
+  });
+  assert.ok(hobby && studio);
+  for (const price of [studio, hobby, studio, hobby, studio]) {
+    changePrice(state, stripe, price);
+    await fixture.settled();
+  }
+  assert.equal((await fixture.balance(accountId)).available, 9000);
+  changePrice(state, stripe, hobby); // 30.00 are left for the next periods of 20.00
+  renew(state, stripe);
+  renew(state, stripe);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 9000 + 1500);
+  const { customer } = state.get('subscription', stripe);
+  const payments = state.all('payment_intent').filter((one) => one.customer === customer);
+  assert.deepEqual(
+    payments.map(({ amount }) => amount),
+    [1000, 3000, 2000],
+  );
+  refund(state, payments[0]?.id ?? '', 500);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 9000 + 750);
+});
+
+test('the portal changes to a cheaper plan at the end of the period only', async () => {
+  const { accountId } = await subscribed();
+  await openPortal(fixture.deps, accountId);
+  const { state } = fixture.simulator;
+  const [made] = state.all('billing_portal.configuration');
+  assert.deepEqual(made?.at_period_end, ['decreasing_item_amount', 'shortening_interval']);
+});
+
 test('a cancelled subscription says when it ends, and then ends', async () => {
   const { accountId, id, stripe } = await subscribed();
   cancelAtEnd(fixture.simulator.state, stripe, true);

@@ -112,6 +112,8 @@ function priceOfLine(line: Stripe.InvoiceLineItem): string {
 /**
  * The credits of an invoice: each line brings those of its price, in the proportion of its amount
  * to the price. So an upgrade within a period brings the difference for the rest of the period.
+ * What was paid from the customer's balance at Stripe brings none: that is money of an earlier
+ * invoice, which has brought its credits.
  */
 function worthOf(
   invoice: Stripe.Invoice,
@@ -122,12 +124,19 @@ function worthOf(
     if (!price || price.currency !== invoice.currency) return [];
     return [{ price, credits: Math.round((price.credits * line.amount) / price.price) }];
   });
-  const credits = known.reduce((sum, line) => sum + line.credits, 0);
+  const sum = known.reduce((before, line) => before + line.credits, 0);
+  const credits = Math.floor(sum * paidShare(invoice));
   const dearest = known.toSorted((one, other) => other.credits - one.credits)[0]?.price;
   if (credits <= 0 || !dearest) return [];
   const { plan_id: planId, expires_days: expiresDays } = dearest;
   const { id, total, currency } = invoice;
   return [{ invoice: id, planId, credits, price: Math.max(0, total), currency, expiresDays }];
+}
+
+/** The share of an invoice that was paid with new money. With a discount of 100 %, all of it. */
+function paidShare({ total, amount_due: due, lines }: Stripe.Invoice): number {
+  if (total > 0) return Math.min(1, due / total);
+  return total === 0 && lines.data.every(({ amount }) => amount >= 0) ? 1 : 0;
 }
 
 const CHANGE = namedStatement(

@@ -12,6 +12,7 @@ import {
   refund,
 } from '../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { reserve, settle } from '../ledger/ledger.ts';
 import { audit } from '../operator/audit.ts';
@@ -116,6 +117,31 @@ test('another amount than that of the order is not booked', async () => {
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
   completeSession(fixture.simulator.state, session ?? '', 'now').amount_subtotal = 1;
+  await fixture.settled();
+  assert.equal((await fixture.order(id)).state, 'mismatched');
+  assert.equal((await fixture.balance(accountId)).available, 0);
+});
+
+test('a paid order stays booked when a response says that it was never paid', async () => {
+  const { accountId, id } = await buyPaid();
+  const session = fixture.simulator.state.get(
+    'checkout.session',
+    (await fixture.order(id)).stripe_id ?? '',
+  );
+  const { status, payment_status } = session;
+  for (const garbage of [{ status: 'open' }, { status: 'expired' }, { payment_status: 'unpaid' }]) {
+    Object.assign(session, { status, payment_status }, garbage);
+    if ('payment_status' in garbage) session.payment_intent = null;
+    await assertRejectsWith(settleOrder(fixture.deps, id), 'service_busy');
+  }
+  assert.deepEqual(await fixture.balance(accountId), { available: 1000, debt: 0 });
+});
+
+test('a payment without an amount is not booked', async () => {
+  const accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
+  Object.assign(paid, { amount_subtotal: null, amount_total: null });
   await fixture.settled();
   assert.equal((await fixture.order(id)).state, 'mismatched');
   assert.equal((await fixture.balance(accountId)).available, 0);

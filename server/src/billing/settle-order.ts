@@ -1,4 +1,5 @@
 import { namedStatement, statement, type Transaction } from '../database/database.ts';
+import { ApiError } from '../kernel/errors.ts';
 import { takeBackUpTo } from '../ledger/debts.ts';
 import { grantPayment } from '../ledger/payments.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
@@ -11,7 +12,8 @@ import { isDisputeOpen, readCheckoutOrder, readInvoiceOrder, type Truth, worth }
  * at any time, in several processes at once: what Stripe says is read between transactions, and the
  * difference to what is booked is booked only if nobody else changed the order meanwhile.
  * @returns the order as it is now
- * @throws Error if there is no such order; Stripe's error if it can't be asked
+ * @throws Error if there is no such order; Stripe's error if it can't be asked; ApiError
+ *   `service_busy` if its response can't be true
  */
 export async function settleOrder(deps: BillingDeps, id: string): Promise<CreditOrder> {
   for (;;) {
@@ -32,11 +34,20 @@ function readTruth({ stripe }: BillingDeps, order: CreditOrder): Promise<Truth> 
 
 type Compared = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
 
-/** Only what was sold, for its price and in its currency, is worth credits. */
+/**
+ * Only what was sold, for its price and in its currency, is worth credits.
+ * @throws ApiError `service_busy` if a paid order is not paid any more: money that went back is a
+ *   refund or a dispute, so the response is garbage
+ */
 function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Truth | Compared {
   const { asked, state } = truth;
-  if (state !== 'paid' || asked === null) return truth;
-  if (asked.price === order.price && asked.currency === order.currency) return truth;
+  if (order.state === 'paid' && state !== 'paid') {
+    log.error({ order: order.id, state }, 'Stripe does not know that an order was paid');
+    const message = 'The payment provider contradicts itself. Nothing was changed.';
+    throw new ApiError('service_busy', message, { retryAfterSeconds: 60 });
+  }
+  if (state !== 'paid') return truth;
+  if (asked?.price === order.price && asked.currency === order.currency) return truth;
   log.error({ order: order.id, asked }, 'an order was paid with another amount: nothing is booked');
   return { ...truth, state: 'mismatched' };
 }

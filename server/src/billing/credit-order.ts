@@ -42,15 +42,17 @@ export interface CreditOrder {
   created_at: Date;
   age_seconds: number;
   stripe_customer: string | null;
+  /** Whether the account is disabled. */
+  is_disabled: boolean;
 }
 
 const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_name,
      o.subscription_id, o.credits, o.price, o.currency, o.expires_days, o.stripe_id,
      o.checkout_url, o.state, o.stripe_payment, o.amount, o.refunded, o.disputed, o.dispute,
      o.receipt_url, o.failure, o.booked, o.movements, o.expires_at, o.revision, o.paid_at,
-     o.settled_at, o.created_at, b.stripe_customer,
+     o.settled_at, o.created_at, b.stripe_customer, a.disabled_at is not null as is_disabled,
      extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
-   from orders o join offers f on f.id = o.offer_id
+   from orders o join offers f on f.id = o.offer_id join accounts a on a.id = o.account_id
      left join billing_accounts b on b.account_id = o.account_id`;
 
 const READ = statement('order_read', `${ORDERS} where o.id = $1`);

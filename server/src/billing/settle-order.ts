@@ -143,9 +143,14 @@ const WATCHED_DAYS = 180;
  * When Stripe is asked again without an event, in seconds; null: never. The pauses grow with the
  * age of the order, so a lost event only delays what it says.
  */
-function nextLook(order: CreditOrder, truth: Pick<Compared, 'state' | 'dispute'>): number | null {
+function nextLook(
+  order: CreditOrder,
+  truth: Pick<Compared, 'state' | 'dispute' | 'stripeId'>,
+): number | null {
   const age = Math.max(order.age_seconds, MINUTE);
   if (truth.state === 'pending') return Math.min(age, HOUR);
+  // Looked for once more, by its order: the response that refused it may have been wrong.
+  if (truth.state === 'failed' && truth.stripeId === null) return age > DAY ? null : DAY;
   if (truth.state !== 'paid') return null;
   if (isDisputeOpen(truth.dispute)) return Math.min(age, DAY);
   return age > WATCHED_DAYS * DAY ? null : Math.min(age, 7 * DAY);

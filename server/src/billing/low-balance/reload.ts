@@ -79,7 +79,8 @@ const KEY_SECONDS = 20 * 3600;
 
 /**
  * What Stripe says of an automatic purchase. Charges the saved card if that was not done yet: the
- * Idempotency-Key is the order's id, so it is charged once, however often this runs.
+ * Idempotency-Key is the order's id, so it is charged once, however often this runs. The card of an
+ * account that is disabled is not charged any more, and none for an order that has failed.
  */
 export async function readReload(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   if (order.stripe_id !== null) {
@@ -91,9 +92,11 @@ export async function readReload(stripe: StripeClient, order: CreditOrder): Prom
   }
   const customer = order.stripe_customer;
   if (customer === null) return failedTruth('no card is saved', null);
-  if (order.age_seconds < KEY_SECONDS) return charge(stripe, order, customer);
+  const mayCharge = order.state === 'pending' && !order.is_disabled;
+  if (mayCharge && order.age_seconds < KEY_SECONDS) return charge(stripe, order, customer);
   const lost = await findPayment(stripe, order, customer);
-  return lost ? truthOfPayment(stripe, lost) : failedTruth('the payment was not made', null);
+  if (lost) return truthOfPayment(stripe, lost);
+  return failedTruth(order.failure ?? 'the payment was not made', null);
 }
 
 async function charge(stripe: StripeClient, order: CreditOrder, customer: string): Promise<Truth> {
@@ -124,12 +127,19 @@ async function failureOf(
   { order, customer }: { order: CreditOrder; customer: string },
   error: unknown,
 ): Promise<Truth> {
-  const { type, payment_intent: made } = Object(error) as Partial<Stripe.errors.StripeError>;
+  const {
+    type,
+    statusCode,
+    payment_intent: made,
+  } = Object(error) as Partial<Stripe.errors.StripeError>;
   if (type === 'StripeIdempotencyError') {
     const first = await findPayment(stripe, order, customer); // sent with another card then
     if (first) return truthOfPayment(stripe, first);
   }
-  if (type === 'StripeInvalidRequestError') return failedTruth('the payment was refused', null);
+  // 409: the call of another process with the same key is not answered yet.
+  if (type === 'StripeInvalidRequestError' && statusCode !== 409) {
+    return failedTruth('the payment was refused', null);
+  }
   if (type !== 'StripeCardError' || !made) throw error;
   await stripe.paymentIntents.cancel(made.id).catch(() => undefined);
   const expand = ['latest_charge'];

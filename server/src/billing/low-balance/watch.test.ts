@@ -4,9 +4,13 @@ import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { cardOf, openDispute } from '../../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
+import { disableAccount } from '../../accounts/accounts.ts';
 import { adjust } from '../../ledger/ledger.ts';
-import { ordersOf } from '../credit-order.ts';
+import { type CreditOrder, ordersOf } from '../credit-order.ts';
 import { knownCustomer } from '../customers.ts';
+import { settleOrder } from '../settle-order.ts';
+import type { BillingDeps } from '../stripe-client.ts';
+import { orderReload } from './reload.ts';
 import { readLowBalance, setAlert, setReload } from './settings.ts';
 import { watchBalances } from './watch.ts';
 
@@ -138,6 +142,77 @@ test('a card that is declined stops it, and the customer is told once', async ()
   await setReload(fixture.deps, accountId, RELOAD);
   await watch();
   assert.equal((await fixture.balance(accountId)).available, 1100);
+});
+
+function paymentsOf(order: CreditOrder): number {
+  const payments = fixture.simulator.state.all('payment_intent');
+  return payments.filter(({ metadata }) => metadata.order === order.id).length;
+}
+
+/** An order that is not paid yet of an account with a card, and how to settle it. */
+async function reloadOrdered() {
+  const accountId = await customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  const id = (await orderReload(fixture.deps.db, accountId)) ?? '';
+  return { accountId, id, settle: () => settleOrder(fixture.deps, id) };
+}
+
+test('the card of an account that was closed meanwhile is not charged', async () => {
+  const { accountId, settle } = await reloadOrdered();
+  await disableAccount(fixture.deps.db, accountId);
+  const order = await settle();
+  assert.deepEqual([order.state, paymentsOf(order)], ['failed', 0]);
+});
+
+test('an order that has failed is not paid later, with another card', async () => {
+  const { accountId, settle } = await reloadOrdered();
+  const customer = (await knownCustomer(fixture.deps.db, accountId)) ?? '';
+  const { state } = fixture.simulator;
+  const shown = state.get('customer', customer).invoice_settings;
+  const card = shown.default_payment_method ?? '';
+  shown.default_payment_method = null;
+  Object.assign(state.get('payment_method', card), { customer: '' });
+  assert.equal((await settle()).failure, 'no card is saved');
+  shown.default_payment_method = card;
+  const order = await settle();
+  assert.deepEqual(
+    [order.state, order.failure, paymentsOf(order)],
+    ['failed', 'no card is saved', 0],
+  );
+});
+
+/** Stripe, whose next charges fail like this; `isMade`: although the card was charged. */
+function failing(failure: object, isMade: boolean): BillingDeps {
+  const { stripe } = fixture.deps;
+  const create: typeof stripe.paymentIntents.create = async (...given) => {
+    if (isMade) await stripe.paymentIntents.create(...given);
+    throw Object.assign(new Error('simulated'), failure);
+  };
+  const paymentIntents = Object.create(stripe.paymentIntents, { create: { value: create } });
+  const broken = Object.create(stripe, { paymentIntents: { value: paymentIntents } });
+  return { ...fixture.deps, stripe: broken };
+}
+
+test('a charge that another process is making now does not fail the order', async () => {
+  const { id, settle } = await reloadOrdered();
+  const inUse = { type: 'StripeInvalidRequestError', statusCode: 409 };
+  await assert.rejects(settleOrder(failing(inUse, false), id), inUse);
+  assert.equal((await fixture.order(id)).state, 'pending');
+  assert.equal((await settle()).booked, 1000);
+});
+
+test('a payment that Stripe says it refused is found a day later, if it was made', async () => {
+  const { id } = await reloadOrdered();
+  const { webhooks } = fixture.simulator;
+  webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
+  const refused = { type: 'StripeInvalidRequestError', statusCode: 400 };
+  assert.equal((await settleOrder(failing(refused, true), id)).state, 'failed');
+  webhooks.delivery = { lost: 0, twice: 0, lateMs: 0 };
+  await fixture.database.setClock(86_460);
+  await fixture.settled();
+  await fixture.database.setClock(0);
+  const order = await fixture.order(id);
+  assert.deepEqual([order.state, order.booked, paymentsOf(order)], ['paid', 1000, 1]);
 });
 
 test('a dispute stops it', async () => {

@@ -11,11 +11,12 @@ import {
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { sql } from '../../../test/task-fixtures.ts';
+import { until } from '../../../test/until.ts';
 import { ordersOf } from '../credit-order.ts';
 import { CLOSE_BILLING } from '../low-balance/settings.ts';
 import { openPortal } from './portal.ts';
 import { subscribe } from './subscribe.ts';
-import { readSubscription } from './subscription.ts';
+import { readSubscription, subscriptionOf } from './subscription.ts';
 
 let fixture: BillingFixture;
 
@@ -173,6 +174,37 @@ test('an account has one subscription; a Checkout that was left leads on, or is 
   completeSession(fixture.simulator.state, second.session, 'now');
   await fixture.settled();
   assert.equal((await fixture.balance(other)).available, 9000);
+});
+
+test('two windows that open a Checkout at once leave one that can be paid', async () => {
+  const accountId = await fixture.customer();
+  const { stripe } = fixture.deps;
+  const { promise: secondIsOpen, resolve: goOn } = Promise.withResolvers<void>();
+  const create: typeof stripe.checkout.sessions.create = async (...given) => {
+    await secondIsOpen;
+    return stripe.checkout.sessions.create(...given);
+  };
+  const sessions = Object.create(stripe.checkout.sessions, { create: { value: create } });
+  const checkout = Object.create(stripe.checkout, { sessions: { value: sessions } });
+  const slow = Object.create(stripe, { checkout: { value: checkout } });
+  const first = subscribe({ ...fixture.deps, stripe: slow }, { accountId, planId: 'hobby' });
+  const isMade = async () => (await subscriptionOf(fixture.deps.db, accountId))?.state;
+  await until(isMade, (state) => state === 'opening');
+  const second = await fixture.subscribe(accountId, 'hobby');
+  goOn();
+  await assertRejectsWith(first, 'invalid_request');
+  const { state } = fixture.simulator;
+  const { customer } = state.get('checkout.session', second.session);
+  const open = state
+    .all('checkout.session')
+    .filter((one) => one.customer === customer && one.status === 'open');
+  assert.deepEqual(
+    open.map(({ id }) => id),
+    [second.session],
+  );
+  completeSession(state, second.session, 'now');
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 3000);
 });
 
 test('the subscription of an erased account is cancelled at Stripe', async () => {

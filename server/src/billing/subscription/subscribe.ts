@@ -16,7 +16,8 @@ const INSERT = statement(
 const OPENED = statement(
   'subscription_opened',
   `update subscriptions set stripe_checkout = $2, checkout_url = $3, revision = revision + 1
-   where id = $1 and stripe_checkout is null`,
+   where id = $1 and state = 'opening' and (stripe_checkout is null or stripe_checkout = $2)
+   returning id`,
 );
 
 /**
@@ -87,6 +88,9 @@ async function openCheckout(
     { idempotencyKey: id },
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);
-  await db.query(OPENED, [id, session.id, session.url]);
-  return session.url;
+  const opened = await db.query(OPENED, [id, session.id, session.url]);
+  if (opened.length > 0) return session.url;
+  // Another window has given this Checkout up for lost: if both were paid, two plans would run.
+  await stripe.checkout.sessions.expire(session.id);
+  throw subscribedAlready();
 }

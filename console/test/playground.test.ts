@@ -10,6 +10,7 @@ import { makeCustomer } from '../../server/test/customer.ts';
 import { imageBytes } from '../../server/test/media/media-fixture.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
+import { until } from '../../server/test/until.ts';
 import { NO_BROWSER } from './browser.ts';
 import { expectNoViolations, openSite, type Site, settled } from './site.ts';
 
@@ -139,6 +140,32 @@ test(
     assert.equal((await tasksOf(accountId)).length, 1);
   },
 );
+
+test('a long address of a file does not widen the page on a phone', BROWSER, async () => {
+  const { page } = await signedIn(0);
+  await page.setViewportSize({ width: 375, height: 760 });
+  await page.getByText('References', { exact: true }).click();
+  const address = page.getByLabel('Reference video: its https address');
+  await address.fill(`https://media.example.com/${'a'.repeat(200)}.mp4`);
+  await address.press('Enter');
+  await page.getByLabel('Its length in whole seconds').waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
+});
+
+test('what is missing, and what became of the request, comes into sight', BROWSER, async () => {
+  const { page } = await signedIn(100);
+  await page.setViewportSize({ width: 375, height: 760 });
+  const prompt = page.getByLabel('Prompt');
+  await generate(page).click();
+  await page.getByText('Describe the video in').waitFor();
+  assert.ok(await prompt.evaluate((field) => field === document.activeElement));
+  await fillIn(page, 'A lighthouse at dawn');
+  await generate(page).click();
+  const result = page.getByRole('heading', { name: 'Your video' });
+  await result.waitFor();
+  const top = () => result.evaluate((heading) => heading.getBoundingClientRect().top);
+  await until(top, (at) => at >= 0 && at < 760);
+});
 
 test('without enough credits the button leads to more of them', BROWSER, async () => {
   const { page, accountId } = await signedIn(50);

@@ -7,6 +7,7 @@ import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { NO_BROWSER } from './browser.ts';
 import { fillCredits } from './filled-credits.ts';
 import { fillGallery } from './filled-gallery.ts';
+import { PLAYGROUND_STATES } from './playground-states.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
 import { signedInPage } from './signed-in.ts';
 import { screenshots, settled } from './site.ts';
@@ -18,7 +19,7 @@ interface Shot {
   path: string | ((filled: Filled) => string);
   isSignedIn?: boolean;
   /** What is done on the page before the picture. */
-  prepare?(page: Page, site: SellingSite): Promise<void>;
+  prepare?(page: Page, site: SellingSite, gallery: () => Promise<Filled>): Promise<void>;
 }
 
 type Filled = Awaited<ReturnType<typeof fillGallery>>;
@@ -65,6 +66,10 @@ const SHOTS: Shot[] = [
   { name: 'video-failed', path: ({ failed }) => `/videos/${failed}`, isSignedIn: true },
   { name: 'video-live', path: ({ live }) => `/videos/${live}`, isSignedIn: true },
   { name: 'video-held', path: ({ held }) => `/videos/${held}`, isSignedIn: true },
+  ...PLAYGROUND_STATES.map(({ name, prepare }) => ({
+    ...{ name: `playground-${name}`, path: '/playground', isSignedIn: true },
+    prepare: (page: Page, _: SellingSite, gallery: () => Promise<Filled>) => prepare(page, gallery),
+  })),
 ];
 
 async function openMenu(page: Page): Promise<void> {
@@ -90,8 +95,11 @@ interface Taking {
 async function take(shot: Shot, { site, page, folder, gallery }: Taking): Promise<void> {
   await page.goto(typeof shot.path === 'string' ? shot.path : shot.path(await gallery()));
   await settled(page);
-  await shot.prepare?.(page, site);
+  await shot.prepare?.(page, site, gallery);
   await screenshots(page, folder, shot.name);
+  await page.unrouteAll();
+  await page.context().setOffline(false);
+  await page.evaluate(() => sessionStorage.clear());
   process.stdout.write(`${shot.name}\n`);
 }
 

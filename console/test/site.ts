@@ -145,8 +145,10 @@ const WIDTHS = [1280, 375];
 export async function screenshots(page: Page, folder: string, name: string): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: width > 500 ? 800 : 760 });
+    await page.mouse.move(0, 0); // nothing is under it
     for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme });
+      await page.evaluate(() => scrollTo(0, 0)); // what sticks to the top is drawn there
       await page.screenshot({
         path: `${folder}/${name}-${colorScheme}-${width}.png`,
         fullPage: true,

@@ -46,8 +46,10 @@ export interface Medium {
   upload?: UploadView;
   /** Of a reference video, in whole seconds. */
   seconds: number;
-  /** While it is uploaded: its name, and which part has arrived, 0 to 1. */
-  progress?: { name: string; part: number };
+  /** Of the uploaded file. */
+  name?: string;
+  /** While it is uploaded: which part has arrived, 0 to 1. */
+  progress?: { part: number };
   /** Why the upload was refused. */
   error?: string;
 }
@@ -152,7 +154,7 @@ export function missingIn(form: Form, { schema, prices }: Rules): Record<string,
   const missing: Record<string, string> = {};
   const { length } = form.prompt.trim();
   if (length < minLength || length > maxLength) {
-    missing.prompt = `Write ${minLength} to ${maxLength} characters.`;
+    missing.prompt = `Describe the video in ${minLength} to ${maxLength} characters.`;
   }
   const requires = prices.modes[form.mode]?.requires ?? [];
   const given = mediaOf(form, prices).filter(([, list]) => list.length > 0);

@@ -27,7 +27,7 @@ export function MediaFields({
   const fields = MEDIA_FIELDS.filter((field) => accepted.includes(field));
   if (fields.length === 0) return null;
   return (
-    <div class="grid gap-5 sm:grid-cols-2">
+    <div class="grid grid-cols-[minmax(0,1fr)] gap-5 sm:grid-cols-[repeat(2,minmax(0,1fr))]">
       {fields.map((field) => (
         <MediaList
           key={field}
@@ -73,7 +73,7 @@ function MediaList({
   const filled = media.filter(({ url, progress }) => url !== '' || progress);
   const failed = media.find((one) => one.error !== undefined);
   return (
-    <div class="grid content-start gap-2" role="group" aria-label={label}>
+    <div class="grid grid-cols-[minmax(0,1fr)] content-start gap-2" role="group" aria-label={label}>
       <p class="flex items-baseline justify-between gap-4 font-medium">
         {label}
         {most > 1 && (

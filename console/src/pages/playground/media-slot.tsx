@@ -27,11 +27,11 @@ const running = new Map<string, AbortController>();
 export function MediaSlot(props: SlotProps) {
   const { medium, onChange, onRemove } = props;
   const begin = async (file: File) => {
-    const base = newMedium({ progress: { name: file.name, part: 0 } });
+    const base = newMedium({ name: file.name, progress: { part: 0 } });
     const stop = new AbortController();
     running.set(base.key, stop);
     onChange(base);
-    const onProgress = (part: number) => onChange({ ...base, progress: { name: file.name, part } });
+    const onProgress = (part: number) => onChange({ ...base, progress: { part } });
     try {
       if (file.size > props.maxBytes) throw new Error(tooLarge(props.maxBytes));
       const upload = await uploadFile(file, { signal: stop.signal, onProgress });
@@ -52,21 +52,23 @@ export function MediaSlot(props: SlotProps) {
     onRemove(medium.key);
   };
   return (
-    <div class="grid gap-2 border border-edge bg-sheet p-3">
+    <div class="grid grid-cols-[minmax(0,1fr)] gap-2 border border-edge bg-sheet p-3">
       <div class="flex items-center gap-3">
         <Preview medium={medium} />
         <div class="min-w-0 flex-1 text-sm">
-          <p class="truncate">{medium.progress?.name ?? nameOf(medium)}</p>
+          <p class="truncate" title={nameOf(medium)}>
+            {nameOf(medium)}
+          </p>
           <p class="figures text-dim">{factsOf(medium)}</p>
         </div>
         <IconButton icon="cross" label={`Remove: ${props.label}`} onClick={remove} />
       </div>
       {medium.progress && (
         <progress
-          class="h-1 w-full accent-tungsten"
+          class="h-1 w-full appearance-none bg-line [&::-moz-progress-bar]:bg-tungsten [&::-webkit-progress-bar]:bg-line [&::-webkit-progress-value]:bg-tungsten"
           value={medium.progress.part}
           max={1}
-          aria-label={`Uploading ${medium.progress.name}`}
+          aria-label={`Uploading ${medium.name}`}
         />
       )}
       {props.seconds && !medium.progress && (
@@ -80,8 +82,8 @@ function tooLarge(bytes: number): string {
   return `A file may have at most ${bytes / MEGABYTE} MB.`;
 }
 
-function nameOf({ url, upload }: Medium): string {
-  return upload ? `Uploaded ${upload.kind}` : url;
+function nameOf({ url, upload, name }: Medium): string {
+  return name ?? (upload ? `Uploaded ${upload.kind}` : url);
 }
 
 function factsOf({ upload, progress }: Medium): string {
@@ -89,14 +91,19 @@ function factsOf({ upload, progress }: Medium): string {
   if (!upload) return 'copied when you generate';
   const { width, height, size_bytes, duration_seconds } = upload;
   const seconds = duration_seconds === null ? '' : ` · ${duration_seconds.toFixed(1)} s`;
-  return `${width} × ${height} · ${(size_bytes / MEGABYTE).toFixed(1)} MB${seconds}`;
+  return `${width} × ${height} · ${sizeText(size_bytes)}${seconds}`;
 }
 
-function Preview({ medium: { upload } }: { medium: Medium }) {
+function sizeText(bytes: number): string {
+  if (bytes < MEGABYTE / 10) return `${Math.ceil(bytes / 1024)} KB`;
+  return `${(bytes / MEGABYTE).toFixed(1)} MB`;
+}
+
+function Preview({ medium: { upload, progress } }: { medium: Medium }) {
   if (!upload || upload.kind === 'video') {
     return (
       <span class="grid size-12 flex-none place-items-center bg-well text-dim">
-        <Icon name={upload ? 'frames' : 'external'} />
+        <Icon name={upload ? 'frames' : progress ? 'upload' : 'external'} />
       </span>
     );
   }
@@ -154,7 +161,7 @@ function EmptySlot({
     <div
       role="group"
       aria-label={`Add: ${label}`}
-      class={`grid gap-3 border border-dashed p-3 ${isOver ? 'border-tungsten bg-well' : 'border-edge'}`}
+      class={`grid grid-cols-[minmax(0,1fr)] gap-3 border border-dashed p-3 ${isOver ? 'border-tungsten bg-well' : 'border-edge'}`}
       onDragOver={(event) => {
         event.preventDefault();
         setOver(true);
@@ -173,7 +180,8 @@ function EmptySlot({
         </span>
         <span>
           <span class="block font-medium">
-            {label}: drop {kind === 'image' ? 'an image' : 'a video'} or choose one
+            <span class="sr-only">{label}: </span>
+            {kind === 'image' ? 'Drop an image or choose one' : 'Drop a video or choose one'}
           </span>
           <span class="text-dim">
             {kind === 'image' ? 'JPEG, PNG or WebP' : 'MP4, MOV, WebM or MKV, 2 to 15 s'}

@@ -1,4 +1,5 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { Prices } from '../../../../server/src/site/playground/prices.ts';
 import type { UploadView } from '../../../../server/src/site/playground/upload-view.ts';
@@ -59,7 +60,9 @@ function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['reques
   const [form, setForm] = useState<Form>(() =>
     earlier ? formOf({ ...earlier }, rules.schema) : emptyForm(rules.schema),
   );
-  const [isTried, setTried] = useState(false);
+  const [tries, setTries] = useState(0);
+  const settings = useRef<HTMLDivElement>(null);
+  const result = useRef<HTMLDivElement>(null);
   const { generation, generate, retry, dismiss } = useGeneration();
   const me = useMe();
   const live = useQuote(form, rules.prices, me.credits.paid + me.credits.promotional);
@@ -68,11 +71,13 @@ function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['reques
       return { ...before, media: { ...before.media, [field]: change(before.media[field]) } };
     });
   useEffect(() => void describeUploads(form, onMedia), []);
+  useEffect(() => showFirstError(settings.current), [tries]);
+  useShown(result, generation.kind);
   const missing = missingIn(form, rules);
-  const errors = { ...(isTried ? missing : {}), ...refusalsOf(generation) };
+  const errors = { ...(tries > 0 ? missing : {}), ...refusalsOf(generation) };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    setTried(true);
+    setTries(tries + 1);
     if (Object.keys(missing).length === 0) void generate(bodyOf(form, rules.prices));
   };
   const sizeOf = (request: WebTask['request']) => {
@@ -83,11 +88,15 @@ function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['reques
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
       <div class="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-8">
-        <Result {...{ generation, sizeOf }} onRetry={() => void retry()} onDismiss={dismiss} />
-        <Settings
-          {...{ form, rules, errors, onMedia }}
-          onChange={(change) => setForm((before) => ({ ...before, ...change }))}
-        />
+        <div ref={result} class="scroll-mt-24 empty:hidden">
+          <Result {...{ generation, sizeOf }} onRetry={() => void retry()} onDismiss={dismiss} />
+        </div>
+        <div ref={settings}>
+          <Settings
+            {...{ form, rules, errors, onMedia }}
+            onChange={(change) => setForm((before) => ({ ...before, ...change }))}
+          />
+        </div>
       </div>
       <div class="lg:sticky lg:top-24 lg:row-span-2">
         <PriceBox live={live} isBusy={generation.kind === 'sending'} />
@@ -99,6 +108,25 @@ function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['reques
 
 const COLUMNS =
   'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem]';
+
+/** Goes to the first field with an error, which may be out of sight. */
+function showFirstError(settings: HTMLElement | null): void {
+  const first = settings?.querySelector<HTMLElement>('[aria-invalid="true"], [role="alert"]');
+  first?.scrollIntoView({ block: 'center' });
+  first?.focus();
+}
+
+/** Brings what became of a request into sight: on a phone the button is far below it. */
+function useShown(result: RefObject<HTMLElement | null>, kind: string): void {
+  const before = useRef(kind);
+  useEffect(() => {
+    const isAnswer = before.current === 'sending' && kind !== 'sending';
+    before.current = kind;
+    if (!isAnswer || !result.current) return;
+    const { top } = result.current.getBoundingClientRect();
+    if (top < 0 || top > innerHeight / 2) result.current.scrollIntoView();
+  }, [kind]);
+}
 
 /** Which fields the service has refused, in its words. */
 function refusalsOf(generation: ReturnType<typeof useGeneration>['generation']) {

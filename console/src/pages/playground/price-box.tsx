@@ -12,13 +12,13 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
       <h2 id="price" class="text-sm text-dim">
         This video costs
       </h2>
-      <output aria-live="polite" class={`block min-h-[7rem] ${isOld ? 'text-dim' : ''}`}>
+      <output aria-live="polite" class={`block min-h-[6.5rem] ${isOld ? 'text-dim' : ''}`}>
         <span class="block text-[2.75rem] leading-[1.15] tracking-tight">
           {quote ? <Credits value={quote.credits} /> : '–'}
         </span>
         {quote && (
           <span class="mt-1 grid gap-0.5 text-sm text-dim">
-            {quote.promotional > 0 && (
+            {quote.promotional > 0 && !isShort && (
               <span>
                 <Credits value={quote.promotional} /> promotional,{' '}
                 <span class="whitespace-nowrap">
@@ -29,7 +29,8 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
             <span>
               {isShort ? (
                 <>
-                  You have <Credits value={all} />, <Credits value={quote.credits - all} /> too few
+                  You have <Credits value={all} /> and need <Credits value={quote.credits - all} />{' '}
+                  more
                 </>
               ) : (
                 <>

@@ -50,21 +50,20 @@ function withNote(error: ApiFailure, note: string): ApiFailure {
 function Refused({ error, onDismiss }: { error: ApiFailure; onDismiss: () => void }) {
   const isShort = error.code === 'insufficient_credits';
   return (
-    <div class="grid gap-3">
-      <ErrorState
-        title="Nothing was made"
-        error={withNote(error, 'You were not charged.')}
-        retry={undefined}
-      />
-      <div class="flex gap-2">
-        {isShort && (
-          <ButtonLink look="primary" icon="coins" href="/credits">
-            Add credits
-          </ButtonLink>
-        )}
-        <Button onClick={onDismiss}>Close</Button>
-      </div>
-    </div>
+    <ErrorState
+      title="Nothing was made"
+      error={withNote(error, 'You were not charged.')}
+      actions={
+        <>
+          {isShort && (
+            <ButtonLink look="primary" icon="coins" href="/credits">
+              Add credits
+            </ButtonLink>
+          )}
+          <Button onClick={onDismiss}>Close</Button>
+        </>
+      }
+    />
   );
 }
 
@@ -105,11 +104,15 @@ function Following({
       <p role="status" class="sr-only">
         {task.phase_label}
       </p>
-      {isLive && <Track task={task} size={size} />}
+      {isLive && task.held === null && <Track task={task} size={size} />}
       {error && isLive && (
         <p class="text-sm text-dim">No connection. The video is being made; this page waits.</p>
       )}
-      {task.held !== null && <p class="max-w-[60ch] text-dim">{task.held}</p>}
+      {task.held !== null && (
+        <p class="border border-line border-l-4 border-l-tungsten bg-sheet px-5 py-4 text-dim">
+          {task.held}
+        </p>
+      )}
       {task.video && (
         <Player
           id={task.id}
@@ -131,7 +134,7 @@ function Following({
             Download
           </ButtonLink>
         )}
-        <ButtonLink look="quiet" icon="arrow" href={`/videos/${task.id}`}>
+        <ButtonLink icon="arrow" href={`/videos/${task.id}`}>
           All about this video
         </ButtonLink>
         <span class="text-sm text-dim">
@@ -189,6 +192,13 @@ function Elapsed({ task, readAt }: { task: WebTask; readAt: number }) {
   const until = isLive ? task.now : task.updated_at;
   const since = isLive ? performance.now() - readAt : 0;
   const seconds = Math.floor((Date.parse(until) - Date.parse(task.created_at) + since) / 1000);
-  const text = `${Math.floor(seconds / 60)}:${String(Math.max(0, seconds % 60)).padStart(2, '0')}`;
-  return <span class="figures text-sm text-dim">{text}</span>;
+  return <span class="figures text-sm text-dim">{clockText(Math.max(0, seconds))}</span>;
+}
+
+/** Seconds as `4:05`, or as `1:04:05`. */
+function clockText(seconds: number): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const before = hours > 0 ? `${hours}:${two(minutes)}` : minutes;
+  return `${before}:${two(seconds % 60)}`;
 }

@@ -1,0 +1,124 @@
+import type { Page } from 'playwright-core';
+import { imageBytes, videoBytes } from '../../server/test/media/media-fixture.ts';
+import type { fillGallery } from './filled-gallery.ts';
+import { settled } from './site.ts';
+
+type Filled = Awaited<ReturnType<typeof fillGallery>>;
+
+interface State {
+  name: string;
+  /** Brings the open playground into this state. */
+  prepare(page: Page, gallery: () => Promise<Filled>): Promise<void>;
+}
+
+/** The states of the playground that a test can't judge. */
+export const PLAYGROUND_STATES: State[] = [
+  { name: 'incomplete', prepare: (page) => generate(page) },
+  { name: 'text', prepare: (page) => fillIn(page) },
+  { name: 'frames', prepare: fillFrames },
+  { name: 'references', prepare: fillReferences },
+  { name: 'uploading', prepare: beginUpload },
+  { name: 'upload-refused', prepare: refuseUpload },
+  { name: 'running', prepare: async (page, gallery) => follow(page, (await gallery()).live) },
+  {
+    name: 'completed',
+    prepare: async (page, gallery) => follow(page, (await gallery()).completed),
+  },
+  { name: 'failed', prepare: async (page, gallery) => follow(page, (await gallery()).failed) },
+  { name: 'held', prepare: async (page, gallery) => follow(page, (await gallery()).held) },
+  { name: 'split', prepare: (page) => quote(page, { promotional: 40, paid: 60 }) },
+  { name: 'short', prepare: (page) => quote(page, { promotional: 40, paid: 12 }) },
+  { name: 'refused', prepare: refuse },
+  { name: 'offline', prepare: loseConnection },
+];
+
+const generate = (page: Page) => page.getByRole('button', { name: 'Generate' }).click();
+
+async function fillIn(page: Page): Promise<void> {
+  const text = 'A lighthouse at dawn, waves breaking over black rocks, slow aerial shot';
+  await page.getByLabel('Prompt').fill(text);
+}
+
+async function mode(page: Page, name: string): Promise<void> {
+  await page.getByText(name, { exact: true }).click();
+  await fillIn(page);
+}
+
+/** Chooses a file in one of the form's empty places. */
+async function choose(page: Page, place: string, name: string, buffer: Buffer): Promise<void> {
+  const mimeType = name.endsWith('png') ? 'image/png' : 'video/mp4';
+  const input = page.getByRole('group', { name: `Add: ${place}` }).locator('input[type=file]');
+  await input.setInputFiles({ name, mimeType, buffer });
+}
+
+async function fillFrames(page: Page): Promise<void> {
+  await mode(page, 'Frames');
+  await choose(page, 'Opening frame', 'first.png', await imageBytes('png', 640, 360));
+  await page.getByText('640 × 360').waitFor();
+}
+
+async function fillReferences(page: Page): Promise<void> {
+  await mode(page, 'References');
+  for (const [i, width] of [480, 640].entries()) {
+    await choose(page, 'Reference image', `${i}.png`, await imageBytes('png', width, 360));
+    await page.getByText(`${width} × 360`).waitFor();
+  }
+  const clip = await videoBytes({ width: 854, height: 480, seconds: 3 });
+  await choose(page, 'Reference video', 'clip.mp4', clip);
+  await page.getByText('854 × 480').waitFor();
+  const address = page.getByLabel('Reference video: its https address');
+  await address.fill('https://media.example.com/a-long-folder/walk-through-the-market.mp4');
+  await address.press('Enter');
+}
+
+async function beginUpload(page: Page): Promise<void> {
+  await mode(page, 'Frames');
+  await page.route('**/console/api/uploads', () => {}); // it never gets a response
+  await choose(page, 'Opening frame', 'lighthouse-at-dawn.png', await imageBytes('png', 640, 360));
+  await page.getByRole('progressbar').waitFor();
+}
+
+async function refuseUpload(page: Page): Promise<void> {
+  await mode(page, 'Frames');
+  await choose(page, 'Opening frame', 'notes.png', Buffer.from('not a picture'));
+  await page.getByRole('alert').waitFor();
+}
+
+/** As after a reload of the page that has created the task. */
+async function follow(page: Page, taskId: string): Promise<void> {
+  const submission = JSON.stringify({ key: 'shown', body: {}, taskId });
+  await page.evaluate((text) => sessionStorage.setItem('framewright.generation', text), submission);
+  await page.reload();
+  await settled(page);
+  await page.getByText('Your video').waitFor();
+  await fillIn(page);
+}
+
+/** A price of 60 credits for an account with these. */
+async function quote(page: Page, available: { promotional: number; paid: number }): Promise<void> {
+  const promotional = Math.min(60, available.promotional);
+  const is_affordable = available.promotional + available.paid >= 60;
+  const shown = { credits: 60, promotional, paid: 60 - promotional, is_affordable, available };
+  await page.route('**/console/api/price', (route) => route.fulfill({ json: shown }));
+  await fillIn(page);
+  await page.getByLabel('Length').fill('4');
+  await page.getByRole('region', { name: 'This video costs' }).getByText('60').first().waitFor();
+}
+
+async function refuse(page: Page): Promise<void> {
+  const message = 'The service takes no new videos at the moment. Try again in 30 seconds.';
+  const error = { code: 'service_busy', message, details: { reason: 'not_taken' } };
+  await page.route('**/console/api/generations', (route) => {
+    return route.fulfill({ status: 503, json: { error } });
+  });
+  await fillIn(page);
+  await generate(page);
+  await page.getByText('Nothing was made').waitFor();
+}
+
+async function loseConnection(page: Page): Promise<void> {
+  await fillIn(page);
+  await page.context().setOffline(true);
+  await generate(page);
+  await page.getByText('No answer came').waitFor();
+}

@@ -147,6 +147,19 @@ test('a payment without an amount is not booked', async () => {
   assert.equal((await fixture.balance(accountId)).available, 0);
 });
 
+test('a payment page that was opened for another order is not booked', async () => {
+  const { db } = fixture.database;
+  const bought = await Promise.all([fixture.customer(), fixture.customer()]);
+  const [own, other] = [await fixture.buy(bought[0]), await fixture.buy(bought[1])];
+  await sql(db, 'update orders set stripe_id = null where account_id = any($1)', [bought]);
+  const session = fixture.simulator.state.get('checkout.session', other.stripe_id ?? '');
+  session.metadata.order = own.id;
+  completeSession(fixture.simulator.state, session.id, 'now');
+  await fixture.settled();
+  assert.equal((await fixture.order(own.id)).state, 'mismatched');
+  assert.equal((await fixture.balance(bought[0])).available, 0);
+});
+
 test('what a pack costs is what it cost when Checkout was opened', async () => {
   const accountId = await fixture.customer();
   const order = await fixture.buy(accountId);

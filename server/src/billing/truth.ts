@@ -5,7 +5,7 @@ import { expanded, idOf, type StripeClient } from './stripe-client.ts';
 /** What Stripe says of an order now. Amounts are in minor units. */
 export interface Truth {
   state: 'pending' | 'paid' | 'failed' | 'expired';
-  /** What was asked for, without taxes; null: not known yet. */
+  /** What was asked for, without taxes; null: nothing of this order. */
   asked: { price: number; currency: string } | null;
   /** What was paid, with taxes. */
   amount: number;
@@ -39,10 +39,12 @@ export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder
   });
   const payment = expanded<Stripe.PaymentIntent>(session.payment_intent);
   const { amount_subtotal: price, amount_total: amount, currency } = session;
+  // Metadata can be edited at Stripe, this reference can't.
+  const isOwn = session.client_reference_id === order.id;
   return {
     ...(await readCharge(stripe, payment)),
     state: stateOfSession(session, payment),
-    asked: price === null || currency === null ? null : { price, currency },
+    asked: !isOwn || price === null || currency === null ? null : { price, currency },
     amount: amount ?? 0,
     stripeId: session.id,
   };

@@ -45,6 +45,52 @@ test('an order that has booked something else is found', async () => {
   await sql(db, 'update orders set booked = 600 where id = $1', [orderId]);
 });
 
+/** The problems that the audit finds while the order is changed like this. */
+async function problemsWith(change: string): Promise<string[]> {
+  const { db } = fixture.deps;
+  const columns = 'state, credits, amount, refunded, stripe_payment';
+  const [before] = await sql(db, `select ${columns} from orders where id = $1`, [orderId]);
+  await sql(db, `update orders set ${change} where id = $1`, [orderId]);
+  const { problems } = await audit(db);
+  await sql(
+    db,
+    `update orders o set (${columns}) = (select ${columns} from jsonb_populate_record(o, $2))
+     where id = $1`,
+    [orderId, JSON.stringify(before)],
+  );
+  return problems;
+}
+
+test('an order that is worth more, or was never paid, is found', async () => {
+  const worth = (credits: number) => [
+    `${orderId}: 600 credits are booked, but it is worth ${credits}`,
+  ];
+  assert.deepEqual(await problemsWith('credits = 10000'), worth(6000));
+  assert.deepEqual(await problemsWith('refunded = 0'), worth(1000));
+  assert.deepEqual(await problemsWith('amount = 2000'), worth(800));
+  for (const state of ['pending', 'failed', 'expired']) {
+    assert.deepEqual(await problemsWith(`state = '${state}'`), [
+      `${orderId}: 600 credits are booked, but it is ${state}`,
+    ]);
+  }
+  assert.deepEqual((await audit(fixture.deps.db)).problems, []);
+});
+
+test('a payment that was booked for two orders is found', async () => {
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  const { payment_intent: payment } = completeSession(
+    fixture.simulator.state,
+    session ?? '',
+    'now',
+  );
+  await fixture.settled();
+  const twice = 'its payment was booked for another order too';
+  assert.deepEqual(
+    await problemsWith(`stripe_payment = '${payment}'`),
+    [id, orderId].toSorted().map((one) => `${one}: ${twice}`),
+  );
+});
+
 test('a transfer that no order knows of is found', async () => {
   const { db } = fixture.deps;
   const other = await fixture.customer();

@@ -1,7 +1,7 @@
 import { movementNames } from '../../billing/credit-order.ts';
 import { type Database, type Queryable, statement } from '../../database/database.ts';
 import { ordersOfTransfers, paymentSums } from '../../ledger/payments.ts';
-import type { Report } from '../../ledger/run-check.ts';
+import { type Report, runCheck } from '../../ledger/run-check.ts';
 
 const PAGE = statement(
   'audit_order_page',
@@ -15,14 +15,34 @@ interface AuditedOrder {
   movements: number;
 }
 
+// What has expired can't be taken back, so an order may have booked more than it is worth.
+const WORTH = statement(
+  'audit_order_worth',
+  `select id || ': ' || booked || ' credits are booked, but it is '
+     || case state when 'paid' then 'worth ' || worth else state end as problem
+   from orders, lateral (select case coalesce(amount, 0) when 0 then credits
+     else div(credits::numeric * greatest(amount - refunded - disputed, 0), amount) end as worth) w
+   where id = any($1) and case when state = 'paid' then booked < worth
+     else state <> 'mismatched' and booked > 0 end order by id`,
+);
+
+const PAID_TWICE = statement(
+  'audit_order_payment',
+  `select o.id || ': its payment was booked for another order too' as problem
+   from orders o where o.id = any($1) and o.booked > 0 and exists (select from orders other
+     where other.stripe_payment = o.stripe_payment and other.id <> o.id and other.booked > 0)
+   order by o.id`,
+);
+
 const MOVEMENTS = statement(
   'audit_order_movements',
   'select id, movements from orders where id = any($1)',
 );
 
 /**
- * Checks that each order has booked what its transfers add up to, for its account; and that each
- * transfer that names an order is one of its movements.
+ * Checks that each order has booked what its transfers add up to, for its account, and what it is
+ * worth; that no payment was booked for two orders; and that each transfer that names an order is
+ * one of its movements.
  */
 export async function auditOrders(
   db: Pick<Database, 'snapshot'>,
@@ -33,6 +53,8 @@ export async function auditOrders(
     const page = await db.snapshot(async (tx) => {
       const rows = await tx.query<AuditedOrder>(PAGE, [after, orders]);
       await checkSums(tx, rows, report);
+      const values = [rows.map(({ id }) => id)];
+      for (const check of [WORTH, PAID_TWICE]) await runCheck(tx, check, { values, report });
       return rows;
     });
     if (page.length < orders) break;

@@ -1,0 +1,106 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { followKeyUsage } from './accounts/key-usage.ts';
+import type { Config } from './config/config.ts';
+import { isReady } from './database/readiness.ts';
+import { createApp } from './http/app.ts';
+import { listen } from './http/listen.ts';
+import { followFigures } from './http/operations/recent-minutes.ts';
+import { startInterval } from './kernel/interval.ts';
+import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
+import { createMeasurer } from './media/measure.ts';
+import type { Closers, ServiceParts } from './service-parts.ts';
+import { createIdentityProviders } from './sign-in/providers/configured-providers.ts';
+import { builtPages } from './site/pages/built-pages.ts';
+import type { PageOrigins } from './site/pages/headers.ts';
+import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
+import { site } from './site/site.ts';
+import { linkOrigin } from './storage/open-storage.ts';
+import { createWaiting } from './tasks/create/waiting.ts';
+
+const MAINTAIN_SECONDS = 60;
+
+export async function listenForClients(
+  config: Config,
+  parts: ServiceParts,
+  closers: Closers,
+): Promise<string> {
+  const { db, wakeUps, storage, links, log, scratch, metrics, providers } = parts;
+  const waiting = createWaiting({ db, log });
+  const keyUsage = followKeyUsage({ db, log });
+  closers.push(() => keyUsage.stop());
+  const watching = new AbortController();
+  closers.push(async () => watching.abort());
+  if (config.website.adminEmails.size > 0) {
+    followFigures(metrics.recent, { db, log, signal: watching.signal });
+  }
+  const draining = new AbortController();
+  const trustedProxies = config.website.trustedProxies;
+  const folder = await builtPages(log);
+  const served = {
+    ...{ db, wakeUps, storage, links, log, clientHosts: config.clientHosts },
+    ...{ providerName: config.provider, createWaitSeconds: config.createWaitSeconds },
+  };
+  const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
+  const upkeep = { name: 'scratch directory upkeep', log, signal: draining.signal };
+  startInterval(MAINTAIN_SECONDS, upkeep, () => scratch.maintain());
+  const app = await createApp({
+    trustedProxies,
+    site: async (scope) => {
+      const playground = { ...served, scratch, measurer };
+      await site(scope, { ...siteDeps(config, parts), ...playground });
+      if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
+    },
+    isPageRequest: folder ? isPageRequest : undefined,
+    ...{ ...served, providers, waiting },
+    deliveryMode: config.deliveryMode,
+    isReady: async () => !draining.signal.aborted && (await isReady(db)),
+    isDraining: () => draining.signal.aborted,
+    onResponse: metrics.countResponse,
+    onCallback: metrics.countCallback,
+    onAdmitted: keyUsage.note,
+  });
+  const listening = await listen(app, { host: config.host, port: config.port, variable: 'PORT' });
+  closers.push(async () => {
+    draining.abort();
+    waiting.stop(); // ends all waits: the tasks are announced, and the clients get 202
+    await delay(config.drainSeconds * 1000);
+    await closeWithin(config.shutdownSeconds, app);
+  });
+  log.info({ url: listening }, 'the API is listening');
+  return listening;
+}
+
+/** What the website needs beside what the public API needs. */
+function siteDeps(
+  { website }: Config,
+  { db, log, publicUrl, mailer, billing, metrics }: ServiceParts,
+) {
+  const { adminEmails, signupCredits } = website;
+  const identityProviders = createIdentityProviders(website.identityProviders);
+  const { sendMail, isLogged: isMailLogged } = mailer;
+  return {
+    ...{ db, log, publicUrl, adminEmails, signupCredits, identityProviders },
+    ...{ sendMail, isMailLogged, billing, recent: metrics.recent },
+  };
+}
+
+/** Where the pages load videos from, apart from their own origin. */
+function pageOrigins({ publicUrl, storage, deliveryMode }: Config): PageOrigins {
+  const ofStorage = deliveryMode === 'redirect' ? linkOrigin(storage) : undefined;
+  const media = [publicUrl && new URL(publicUrl).origin, ofStorage];
+  return {
+    media: media.filter((origin) => origin !== undefined),
+    isSecure: publicUrl?.startsWith('https:') ?? false,
+  };
+}
+
+/**
+ * Responds to the requests in flight, then closes. Idle connections do not delay it, and after the
+ * given time it closes all connections.
+ */
+async function closeWithin(seconds: number, app: FastifyInstance): Promise<void> {
+  app.server.keepAliveTimeout = 1; // milliseconds, after the last response of a connection
+  const timer = setTimeout(() => app.server.closeAllConnections(), seconds * 1000);
+  await app.close().finally(() => clearTimeout(timer));
+}

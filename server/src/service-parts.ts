@@ -1,0 +1,37 @@
+import type { Billing } from './billing/stripe-client.ts';
+import type { Database } from './database/database.ts';
+import type { Metrics } from './http/operations/metrics.ts';
+import type { Log } from './kernel/log.ts';
+import type { ScratchDirectory } from './kernel/scratch-directory.ts';
+import type { Mailer } from './mail/mailer.ts';
+import type { GuardedFetch } from './outbound/guarded-fetch.ts';
+import type { Closures } from './providers/host/closures.ts';
+import type { Provider } from './providers/provider.ts';
+import type { Links } from './storage/links.ts';
+import type { Storage } from './storage/storage.ts';
+import type { WakeUps } from './wake-ups/wake-ups.ts';
+
+/** What is called at the stop, in reverse order. */
+export type Closers = Array<() => Promise<unknown>>;
+
+/** The parts of the service that both roles use. */
+export interface ServiceParts {
+  db: Database;
+  wakeUps: WakeUps;
+  storage: Storage;
+  links: Links;
+  log: Log;
+  scratch: ScratchDirectory;
+  /** For the files of clients. */
+  inputFetch: GuardedFetch;
+  /** For the results of providers. */
+  resultFetch: GuardedFetch;
+  metrics: Metrics;
+  closures: Closures;
+  mailer: Mailer;
+  /** undefined: nothing is sold. */
+  billing: Billing | undefined;
+  /** The address that clients and browsers reach, without a slash at its end. */
+  publicUrl(): string;
+  providers: Map<string, Provider>;
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { forgetFutureRequests } from './accounts/admission.ts';
+import { startBillingJobs } from './billing/jobs.ts';
+import type { Config } from './config/config.ts';
+import { rememberMark } from './database/remembered-mark.ts';
+import { startInterval } from './kernel/interval.ts';
+import { bringDueUpToDate } from './ledger/upkeep.ts';
+import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
+import { createMeasurer } from './media/measure.ts';
+import { createPosterMaker } from './media/poster/poster.ts';
+import { eraseClosedAccounts } from './operator/erasure/erase-closed.ts';
+import type { Closers, ServiceParts } from './service-parts.ts';
+import { deleteExpired } from './sign-in/upkeep.ts';
+import { deleteMarked, markExpired } from './storage/objects.ts';
+import { askForCancels } from './tasks/attempts/cancel-requests.ts';
+import { createFirstSeen } from './tasks/attempts/first-seen.ts';
+import { checkOrphans } from './tasks/attempts/orphan-check.ts';
+import { repairClockJump } from './tasks/clock-jump.ts';
+import { drawPosters } from './tasks/gallery/draw-posters.ts';
+import { instrumentedSteps } from './tasks/steps/instrumented-steps.ts';
+import { createSteps, providerFor } from './tasks/steps/steps.ts';
+import { createWorker, type Worker } from './tasks/worker.ts';
+
+/** Milliseconds of a clock that never goes back. */
+const monotonic = () => performance.now();
+
+const CLOCK_SECONDS = 5;
+const DELETE_SECONDS = 2;
+const POSTER_SECONDS = 2;
+const EXPIRE_SECONDS = 5;
+const MAINTAIN_SECONDS = 60;
+const CANCEL_SECONDS = 1;
+const FORGET_SECONDS = 600;
+const ERASE_SECONDS = 60;
+
+/** @returns a worker; its start also starts the providers and the periodic jobs of the worker */
+export function buildWorker(
+  config: Config,
+  parts: ServiceParts,
+  closers: Closers,
+): Pick<Worker, 'start' | 'stopClaiming'> {
+  const { db, storage, log, scratch, providers } = parts;
+  const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
+  const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
+  const steps = createSteps({
+    ...{ db, storage, log, scratch, links: parts.links, guardedFetch: parts.inputFetch },
+    ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
+    ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
+    measurer: instrumentedMeasurer(createMeasurer({ scratch })),
+    outputMeasurer: instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 })),
+    providerOf: (task) => providerFor(providers, task),
+    closures: parts.closures,
+    monotonic,
+    wallClock: () => Date.now(),
+    firstSeen: createFirstSeen(monotonic),
+    pause: (seconds) => delay(seconds * 1000),
+  });
+  const worker = createWorker({
+    ...{ db, wakeUps: parts.wakeUps, log, providers },
+    steps: instrumentedSteps(steps),
+  });
+  closers.push(() => worker.stop(config.shutdownSeconds));
+  const upkeep = new AbortController();
+  const { signal } = upkeep;
+  closers.push(async () => upkeep.abort());
+  return {
+    stopClaiming: () => worker.stopClaiming(),
+    async start() {
+      await scratch.maintain();
+      const compareMark = rememberMark({ db, log, dataDir, trustsPromotion });
+      await compareMark();
+      for (const provider of providers.values()) provider.start?.();
+      await worker.start();
+      const jobs = periodicJobs(config, parts, signal);
+      jobs.push(['database mark', CLOCK_SECONDS, compareMark]);
+      for (const [name, seconds, work] of jobs) startInterval(seconds, { name, log, signal }, work);
+      const { billing, publicUrl, mailer } = parts;
+      startBillingJobs({ db, log, signal, billing, publicUrl, sendMail: mailer.sendMail });
+    },
+  };
+}
+
+/** Its name, the seconds from one run to the next, and what it does. */
+type PeriodicJob = [name: string, seconds: number, work: () => Promise<unknown>];
+
+function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal): PeriodicJob[] {
+  const { db, storage, log, scratch, providers } = parts;
+  const markAllExpired = async () => {
+    for (let marked = 1; marked > 0 && !signal.aborted; ) marked = await markExpired(db);
+  };
+  const jobs: PeriodicJob[] = [
+    [
+      'database clock',
+      CLOCK_SECONDS,
+      () => repairClockJump({ db, log, forgetFuture: forgetFutureRequests }),
+    ],
+    ['expiry', EXPIRE_SECONDS, markAllExpired],
+    ['deleting', DELETE_SECONDS, () => deleteMarked({ db, storage })],
+    ['expiring credits', EXPIRE_SECONDS, () => bringDueUpToDate({ db, log })],
+    ['scratch directory upkeep', MAINTAIN_SECONDS, () => scratch.maintain()],
+    ['forgetting', FORGET_SECONDS, () => deleteExpired(db)],
+    ['erasing', ERASE_SECONDS, () => eraseClosedAccounts({ db, log })],
+    ['cancels', CANCEL_SECONDS, () => askForCancels({ db, log, providers })],
+    ['orphan check', config.reconcileSeconds, () => checkOrphans({ db, log, providers })],
+  ];
+  if (config.drawsPosters) {
+    const posterMaker = createPosterMaker({ scratch });
+    const draw = () => drawPosters({ db, storage, scratch, posterMaker, log, signal });
+    jobs.push(['posters', POSTER_SECONDS, draw]);
+  }
+  return jobs;
+}

@@ -29,11 +29,13 @@ export async function listenForClients(
   const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
-  const watching = new AbortController();
-  closers.push(async () => watching.abort());
-  if (config.website.adminEmails.size > 0) {
-    followFigures(metrics.recent, { db, log, signal: watching.signal });
-  }
+  const upkeep = new AbortController(); // ends also when the port is taken
+  closers.push(async () => upkeep.abort());
+  const { signal } = upkeep;
+  if (config.website.adminEmails.size > 0) followFigures(metrics.recent, { db, log, signal });
+  startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
+    scratch.maintain(),
+  );
   const draining = new AbortController();
   const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);
@@ -42,8 +44,6 @@ export async function listenForClients(
     ...{ providerName: config.provider, createWaitSeconds: config.createWaitSeconds },
   };
   const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
-  const upkeep = { name: 'scratch directory upkeep', log, signal: draining.signal };
-  startInterval(MAINTAIN_SECONDS, upkeep, () => scratch.maintain());
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {

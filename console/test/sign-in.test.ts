@@ -75,7 +75,12 @@ test('the sign-in leads to no other site', options, async () => {
   await page.getByLabel('The code of eight digits').fill(code);
   await settled(page, 'Playground');
   assert.equal(page.url(), `${site.url}/playground`);
-  for (const next of ['/\\evil.example', 'https://evil.example', 'javascript:alert(1)']) {
+  for (const next of [
+    '/\\evil.example',
+    '/.//evil.example',
+    'https://evil.example',
+    'javascript:alert(1)',
+  ]) {
     await page.goto(`/sign-in?next=${encodeURIComponent(next)}`);
     await settled(page, 'Playground');
     assert.equal(page.url(), `${site.url}/playground`, next);

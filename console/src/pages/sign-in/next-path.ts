@@ -8,7 +8,9 @@ export function nextPath(given: string | undefined): string {
   if (given === undefined) return FIRST;
   const url = URL.parse(given, location.origin);
   const isOurs = url?.origin === location.origin && given.startsWith('/');
-  if (!url || !isOurs || url.pathname === '/sign-in') return FIRST;
+  // What is left of /.//other.example would be another site's address.
+  if (!url || !isOurs || url.pathname.startsWith('//')) return FIRST;
+  if (url.pathname === '/sign-in') return FIRST;
   if (url.pathname.startsWith('//')) return FIRST; // of /.//other.example
   return `${url.pathname}${url.search}`;
 }

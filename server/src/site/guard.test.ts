@@ -3,7 +3,12 @@ import { after, before, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { assertError } from '../../test/envelope.ts';
 import { sql } from '../../test/task-fixtures.ts';
-import { openTestWebsite, type TestVisitor, type TestWebsite } from '../../test/website/website.ts';
+import {
+  ORIGIN,
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../test/website/website.ts';
 import { createApp } from '../http/app.ts';
 
 const ME = '/console/api/me';
@@ -105,4 +110,44 @@ async function openProxied(isTrusted: boolean): Promise<{ app: FastifyInstance }
   const app = await createApp({ ...website.deps, trustedProxies });
   proxied.push(app);
   return { app };
+}
+
+/** What costs the database, the disk or the payment provider much, and how often it may be done. */
+const COSTLY: Array<['GET' | 'POST' | 'PUT', string, number]> = [
+  ['POST', '/console/api/keys', 100],
+  ['GET', '/console/api/usage', 30],
+  ['GET', '/console/api/usage.csv', 30],
+  ['GET', '/console/api/statement', 60],
+  ['GET', '/console/api/statement.csv', 10],
+  ['POST', '/console/api/orders', 30],
+  ['POST', '/console/api/subscription', 20],
+  ['POST', '/console/api/subscription/settle', 20],
+  ['POST', '/console/api/portal', 20],
+  ['PUT', '/console/api/auto-reload', 20],
+  ['PUT', '/console/api/low-balance', 20],
+];
+
+test('what costs much has a limit for each account, beside the one for all requests', async () => {
+  const other = await website.signIn();
+  for (const [method, url, max] of COSTLY) {
+    const busy = await website.signIn();
+    const send = (visitor: TestVisitor) => statusOf(visitor, { method, url });
+    const sent = await Promise.all(Array.from({ length: max + 1 }, () => send(busy)));
+    assert.equal(sent.filter((status) => status === 429).length, 1, url);
+    assert.equal((await busy.get(ME)).status, 200);
+    assert.notEqual(await send(other), 429);
+  }
+});
+
+async function statusOf(
+  { cookie }: TestVisitor,
+  request: { method: 'GET' | 'POST' | 'PUT'; url: string },
+) {
+  const json = { 'content-type': 'application/json' };
+  const { statusCode } = await website.app.inject({
+    ...request,
+    headers: { cookie, origin: ORIGIN, ...(request.method !== 'GET' && json) },
+    ...(request.method !== 'GET' && { payload: '{}' }),
+  });
+  return statusCode;
 }

@@ -23,7 +23,7 @@ const REQUESTS_OF_ADDRESS: RateLimit = { max: 240, seconds: 60 };
 /**
  * Guards all routes of a scope before a body is read: a write must come from our own pages, the
  * sender must have the route's access, and the rates are limited. Public routes are counted for
- * each address, all others for each account.
+ * each address, all others for each account. A route may have a limit of its own beside these.
  */
 export function guard(scope: FastifyInstance, deps: GuardDeps): void {
   scope.decorateRequest('signedIn');
@@ -31,8 +31,11 @@ export function guard(scope: FastifyInstance, deps: GuardDeps): void {
     requireOwnOrigin(request, deps.publicUrl());
     const { access = 'session', rate } = request.routeOptions.config;
     if (access === 'public') return countAddress(deps, request, rate);
-    request.signedIn = await requireSession(deps, request);
-    if (access === 'operator' && !request.signedIn.isOperator) throw noSuchPath();
+    const signedIn = await requireSession(deps, request);
+    if (access === 'operator' && !signedIn.isOperator) throw noSuchPath();
+    request.signedIn = signedIn;
+    if (!rate) return;
+    await countRequest(deps.db, `${signedIn.accountId} ${request.routeOptions.url}`, rate);
   });
 }
 

@@ -25,7 +25,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Of a route of the website. The default is `session`. */
     access?: Access;
-    /** A limit of its own for each address, beside the one for all public routes. */
+    /** A limit of its own for each address or account, beside the one for all routes. */
     rate?: RateLimit | undefined;
   }
   interface FastifyRequest {

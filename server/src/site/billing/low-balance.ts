@@ -3,12 +3,16 @@ import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/s
 import { sessionOf, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
 
+/** The one may lead to a mail, the other asks Stripe. */
+const CHANGES = { max: 20, seconds: 600 };
+
 const CREDITS = Type.Integer({ minimum: 1, maximum: 1_000_000_000 });
 
 /** Sends a mail when fewer paid credits are available; null: never. */
 export const putLowBalance = siteRoute({
   method: 'PUT',
   url: '/console/api/low-balance',
+  rate: CHANGES,
   body: Type.Object({ below: Type.Union([CREDITS, Type.Null()]) }),
   handle: async ({ db }: BillingSiteDeps, { request, body }) => {
     const { accountId } = sessionOf(request);
@@ -21,6 +25,7 @@ export const putLowBalance = siteRoute({
 export const putAutoReload = siteRoute({
   method: 'PUT',
   url: '/console/api/auto-reload',
+  rate: CHANGES,
   body: Type.Object({
     auto_reload: Type.Union([
       Type.Object(

@@ -46,6 +46,7 @@ function stateOf({ state, disputed, refunded, amount }: CreditOrder): OrderShown
 export const postOrder = siteRoute({
   method: 'POST',
   url: '/console/api/orders',
+  rate: { max: 30, seconds: 600 },
   body: Type.Object({
     pack_id: Type.String({ maxLength: 40 }),
     /** Whether the card may be charged again later, for auto-reload. */

@@ -51,6 +51,7 @@ const PERIOD = {
 export const getStatement = siteRoute({
   method: 'GET',
   url: '/console/api/statement',
+  rate: { max: 60, seconds: 60 },
   query: Type.Object({
     ...PERIOD,
     group: Type.Optional(GROUP),
@@ -110,6 +111,7 @@ const CSV_COLUMNS = [
 export const getStatementCsv = siteRoute({
   method: 'GET',
   url: '/console/api/statement.csv',
+  rate: { max: 10, seconds: 60 },
   query: Type.Object(PERIOD),
   handle: async ({ db }: { db: Database }, { request, query, reply }) => {
     const { kinds, from, until } = periodOf(query);

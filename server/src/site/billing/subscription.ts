@@ -6,6 +6,9 @@ import { type Subscription, subscriptionOf } from '../../billing/subscription/su
 import { sessionOf, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
 
+/** Each asks Stripe, which limits the calls of all accounts together. */
+const CHANGES = { max: 20, seconds: 60 };
+
 /** The plan of the account. */
 export interface SubscriptionShown {
   plan_id: string;
@@ -37,6 +40,7 @@ export const getSubscription = siteRoute({
 export const postSubscription = siteRoute({
   method: 'POST',
   url: '/console/api/subscription',
+  rate: CHANGES,
   body: Type.Object({ plan_id: Type.String({ maxLength: 40 }) }),
   handle: async (deps: BillingSiteDeps, { request, body }) => {
     const wanted = { accountId: sessionOf(request).accountId, planId: body.plan_id };
@@ -49,7 +53,7 @@ export const postSubscription = siteRoute({
 export const postSettleSubscription = siteRoute({
   method: 'POST',
   url: '/console/api/subscription/settle',
-  rate: { max: 20, seconds: 60 },
+  rate: CHANGES,
   handle: async (deps: BillingSiteDeps, { request }) => {
     const found = await subscriptionOf(deps.db, sessionOf(request).accountId);
     if (!found) return { subscription: null };
@@ -61,6 +65,7 @@ export const postSettleSubscription = siteRoute({
 export const postPortal = siteRoute({
   method: 'POST',
   url: '/console/api/portal',
+  rate: CHANGES,
   handle: async (deps: BillingSiteDeps, { request }) => {
     const { accountId } = sessionOf(request);
     return { url: await withStripe(deps, (billing) => openPortal(billing, accountId)) };

@@ -15,6 +15,8 @@ interface KeyDeps {
 
 /** How many valid keys an account may have at a time. */
 const MAX_KEYS = 50;
+/** A revoked key stays listed, and a new one has a rate window of its own. */
+const CREATES = { max: 100, seconds: 86_400 };
 const MAX_CAP = 1_000_000_000;
 /** How many days of requests a page shows of one key. */
 const DAYS = 90;
@@ -41,6 +43,7 @@ export const listOwnKeys = siteRoute({
 export const createOwnKey = siteRoute({
   method: 'POST',
   url: '/console/api/keys',
+  rate: CREATES,
   body: Type.Object({
     name: NameSchema,
     expires_at: Type.Optional(Type.String({ maxLength: 40 })),

@@ -22,6 +22,8 @@ export interface Usage {
 
 const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
+/** A year of a large account takes the database half a second. */
+const READS = { max: 30, seconds: 60 };
 const DAY_MS = 86_400_000;
 
 const Query = Type.Object({
@@ -33,6 +35,7 @@ const Query = Type.Object({
 export const readUsage = siteRoute({
   method: 'GET',
   url: '/console/api/usage',
+  rate: READS,
   query: Query,
   handle: ({ db }: { db: Database }, { query, request }): Promise<Usage> =>
     usageOf(db, sessionOf(request).accountId, query),
@@ -45,6 +48,7 @@ const COUNTS = ['tasks', 'videos', 'failed', 'credits'] as const;
 export const downloadUsage = siteRoute({
   method: 'GET',
   url: '/console/api/usage.csv',
+  rate: READS,
   query: Query,
   handle: async ({ db }: { db: Database }, { query, request, reply }): Promise<void> => {
     const { from, to, rows } = await usageOf(db, sessionOf(request).accountId, query);

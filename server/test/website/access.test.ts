@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { InjectOptions } from 'fastify';
+import { insertOrder } from '../../src/billing/credit-order.ts';
+import { readOffer, setOffer } from '../../src/billing/offers.ts';
+import { assertError } from '../envelope.ts';
+import { imageBytes } from '../media/media-fixture.ts';
+import { createAuthenticator } from './authenticator.ts';
+import { taskMaker } from './own-tasks.ts';
+import { ORIGIN, openTestWebsite, type TestVisitor, type TestWebsite } from './website.ts';
+
+let website: TestWebsite;
+
+before(async () => {
+  website = await openTestWebsite();
+});
+after(() => website.close());
+
+/** Every route with its access; each `:id` is replaced. */
+function routes(id = 'abc') {
+  return website.routes.map(({ method, url, config }) => ({
+    method: method as 'GET' | 'POST',
+    isWrite: method !== 'GET',
+    url: url.replaceAll(/:\w+/g, id),
+    path: url,
+    access: config?.access ?? 'session',
+  }));
+}
+
+/** Sends a request that would be valid but for who sends it. */
+function send(
+  { method, url }: { method: 'GET' | 'POST'; url: string },
+  headers: Record<string, string>,
+) {
+  const body = { reason: 'a test', name: 'A name', email: 'a@b.example' };
+  const request: InjectOptions = { method, url, headers };
+  return website.stranger.send(
+    method === 'GET'
+      ? request
+      : {
+          ...{ ...request, payload: JSON.stringify(body) },
+          headers: { 'content-type': 'application/json', ...headers },
+        },
+  );
+}
+
+test('no route but the public ones takes a stranger, an API key or a forged cookie', async () => {
+  const customer = await website.customer(10);
+  const forged = { cookie: `framewright=${'A'.repeat(43)}` };
+  let closed = 0;
+  for (const route of routes()) {
+    if (route.access === 'public') continue;
+    closed += 1;
+    const remoteAddress = `10.0.0.${closed}`;
+    assertError(await send(route, {}), 'unauthorized');
+    const authorization = await customer.authorization();
+    assertError(await send(route, { authorization }), 'unauthorized');
+    const { method, url } = route;
+    const headers = { ...forged, authorization };
+    assertError(
+      await website.stranger.send({ method, url, remoteAddress, headers }),
+      'unauthorized',
+    );
+  }
+  assert.ok(closed >= 50, `only ${closed} routes`);
+});
+
+test('only public routes are public, and these', () => {
+  const open = routes().filter(({ access }) => access === 'public');
+  assert.deepEqual(open.map(({ method, path }) => `${method} ${path}`).sort(), [
+    ...['GET /auth/return/:provider', 'GET /auth/start/:provider', 'GET /console/api/prices'],
+    ...['GET /console/api/site', 'POST /auth/code', 'POST /auth/code/verify'],
+    ...['POST /auth/passkey', 'POST /auth/passkey/options'],
+  ]);
+});
+
+test('no route that changes something takes a request of another site', async () => {
+  const visitor = await website.signIn({ isOperator: true });
+  const foreign = [
+    { origin: 'null' },
+    { origin: '' },
+    { origin: `${ORIGIN}.evil.example` },
+    { origin: ORIGIN.replace('http:', 'https:') },
+    { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' },
+  ];
+  for (const route of routes().filter(({ isWrite }) => isWrite)) {
+    for (const headers of foreign) {
+      const response = await send(route, { cookie: visitor.cookie, ...headers });
+      assertError(response, 'cross_site');
+    }
+  }
+  for (const site of ['cross-site', 'same-site', 'none', undefined]) {
+    const headers = { cookie: visitor.cookie, ...(site && { 'sec-fetch-site': site }) };
+    const url = '/auth/sign-out';
+    const { statusCode } = await website.app.inject({ method: 'POST', url, headers });
+    assert.equal(statusCode, 403, String(site));
+  }
+});
+
+/** An account that has one of everything. @returns the ids */
+async function everything(owner: TestVisitor): Promise<string[]> {
+  const { db } = website.database;
+  const challenge = (await owner.write('/auth/passkeys/options')).body.challenge;
+  const response = createAuthenticator(ORIGIN).register(challenge);
+  const passkey = (await owner.write('/auth/passkeys', { name: 'Mine', response })).body.id;
+  const session = (await owner.get('/console/api/sessions')).body.items[0].id;
+  const key = (await owner.get('/console/api/keys')).body.items[0].id;
+  const upload = await owner.send({
+    ...{ method: 'POST', url: '/console/api/uploads', headers: { 'content-type': 'image/png' } },
+    payload: await imageBytes('png', 96, 54),
+  });
+  const make = taskMaker(website.deps);
+  const video = { video: Buffer.from('a video'), poster: Buffer.from('a poster') };
+  const task = await make(owner.accountId, { ended: 'completed', ...video });
+  const terms = { kind: 'pack' as const, expires_days: null, period: null };
+  await setOffer(db, {
+    id: 'small',
+    name: 'Small',
+    credits: 9,
+    price: 9,
+    currency: 'usd',
+    ...terms,
+  });
+  const offer = await readOffer(db, 'pack', 'small');
+  assert.ok(offer);
+  const order = 'ord_of_somebody';
+  await insertOrder(db, { id: order, accountId: owner.accountId, kind: 'pack', offer });
+  return [passkey, session, key, upload.body.id, task, order].map(String);
+}
+
+test('what belongs to an account does not exist for another one, on any route', async () => {
+  const owner = await website.signIn({ credits: 1000 });
+  const ids = await everything(owner);
+  const found = async (visitor: TestVisitor, onlyReads: boolean) => {
+    const paths = new Set<string>();
+    for (const id of ids) {
+      for (const route of routes(id)) {
+        if (!route.path.includes(':') || route.path.startsWith('/auth/')) continue;
+        if (route.access === 'operator' || (onlyReads && route.isWrite)) continue;
+        const { cookie } = visitor;
+        const headers = { origin: ORIGIN, cookie };
+        const payload = JSON.stringify(route.path.includes('keys') ? { name: 'Stolen' } : {});
+        const json = { ...headers, 'content-type': 'application/json' };
+        const { statusCode: status, body } = await website.app.inject({
+          ...{ method: route.method, url: route.url, headers: route.isWrite ? json : headers },
+          ...(route.isWrite && { payload }),
+        });
+        const isMissing = status === 404 || (status === 400 && /"id"|"body"|"name"/.test(body));
+        if (!isMissing) paths.add(`${route.method} ${route.path} ${status}`);
+      }
+    }
+    return [...paths].sort();
+  };
+  const other = await website.signIn({ credits: 1000 });
+  assert.deepEqual(await found(other, false), []);
+  const own = await found(owner, true);
+  assert.deepEqual(own, [
+    'GET /console/api/generations/:id 200',
+    'GET /console/api/keys/:id/requests 200',
+    'GET /console/api/orders/:id 200',
+    'GET /console/api/tasks/:id 200',
+    'GET /console/api/tasks/:id/poster 200',
+    'GET /console/api/uploads/:id 200',
+    'GET /console/api/uploads/:id/file 200',
+  ]);
+  for (const list of ['tasks', 'task-filters', 'keys', 'orders', 'statement', 'sessions']) {
+    const text = JSON.stringify((await other.get(`/console/api/${list}`)).body);
+    assert.ok(!ids.some((id) => text.includes(id)), list);
+  }
+});

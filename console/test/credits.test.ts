@@ -22,7 +22,7 @@ describe('credits', { skip: NO_BROWSER }, () => {
     const { page } = await signedInPage(site);
     await page.goto('/credits');
     await settled(page, 'Credits');
-    await page.getByText('No movement yet').waitFor();
+    await page.getByText('No entries yet').waitFor();
     await page.getByRole('button', { name: 'Buy for $10.00: Small' }).click();
     await page.getByRole('button', { name: 'Fail' }).click();
     await page.getByText('Your card was declined.').waitFor();
@@ -71,7 +71,7 @@ describe('credits', { skip: NO_BROWSER }, () => {
     await page.getByRole('button', { name: 'Return' }).click();
     await page.getByText(/^It ends on/).waitFor();
     await page.getByRole('switch', { name: 'Auto-reload' }).check();
-    await page.getByRole('switch', { name: 'Send me a mail' }).check();
+    await page.getByRole('switch', { name: 'Send me an e-mail' }).check();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Save auto-reload' }).click();
     await page.getByText('Auto-reload is on.').waitFor(); // the card of the subscription is saved

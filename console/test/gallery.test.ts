@@ -102,7 +102,7 @@ test('filters are in the address, and find what they name', BROWSER, async () =>
   await page.getByLabel('Text in the prompt').fill('LIGHTHOUSE');
   await page.waitForURL('**/videos?text=LIGHTHOUSE');
   await card(HOSTILE).waitFor({ state: 'detached' });
-  await page.getByLabel('State', { exact: true }).selectOption('failed');
+  await page.getByLabel('Status', { exact: true }).selectOption('failed');
   await page.getByText('No video matches').waitFor();
   await page.reload();
   await page.getByText('No video matches').waitFor();

@@ -22,7 +22,7 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     const { page } = await signedInPage(site, { credits: 700 });
     await page.goto('/keys');
     await settled(page, 'API keys');
-    await page.getByText('No key yet').waitFor();
+    await page.getByText('No API key yet').waitFor();
     await expectNoViolations(page);
 
     await page.getByRole('button', { name: 'New key' }).click();
@@ -71,6 +71,6 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     await expectNoViolations(page);
     await page.unroute('**/console/api/keys');
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('No key yet').waitFor();
+    await page.getByText('No API key yet').waitFor();
   });
 });

@@ -79,10 +79,10 @@ describe('the operator’s console', { skip: NO_BROWSER }, () => {
   test('to others there is no such page', async () => {
     const { page } = await signedInPage(site);
     await page.goto('/operator');
-    await settled(page, 'There is no such page');
+    await settled(page, 'Page not found');
     await expectNoViolations(page);
     await page.goto('/operator/tasks');
-    await settled(page, 'There is no such page');
+    await settled(page, 'Page not found');
   });
 });
 

@@ -96,7 +96,10 @@ test(
     await fillIn(page, 'It begins to move');
     const price = page.getByRole('region', { name: 'This video costs' });
     await price.getByText('promotional').waitFor();
-    assert.match(await price.innerText(), /40 promotional, 20 paid\s+You have 140, then 80/);
+    assert.match(
+      await price.innerText(),
+      /40 promotional, 20 paid\s+You have 140, 80 will be left/,
+    );
     const curl = page.getByRole('region', { name: 'Create this video, curl' });
     assert.match(await curl.innerText(), /"image_url": "https:\/\/example.com\/first.png"/);
     await expectNoViolations(page);
@@ -128,11 +131,11 @@ test(
       await route.abort();
     });
     await generate(page).click();
-    await page.getByText('No answer came').waitFor();
+    await page.getByText('No response').waitFor();
     await page.unroute('**/console/api/generations');
     await page.context().setOffline(true);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('No answer came').waitFor();
+    await page.getByText('No response').waitFor();
     await page.context().setOffline(false);
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Try again' }).click();

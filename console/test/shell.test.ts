@@ -17,7 +17,7 @@ describe('the shell', { skip: NO_BROWSER }, () => {
     const page = await site.newPage();
     const response = await page.goto('/no/such/page');
     assert.equal(response?.status(), 404);
-    await settled(page, 'There is no such page');
+    await settled(page, 'Page not found');
     await expectNoViolations(page);
   });
 
@@ -34,7 +34,7 @@ describe('the shell', { skip: NO_BROWSER }, () => {
     await page.goto('/settings');
     await settled(page, 'Settings');
     await page.getByRole('link', { name: /12.840.*credits available/ }).waitFor();
-    const menu = page.getByLabel('Account');
+    const menu = page.locator('summary[aria-label="Account"]');
     await menu.focus();
     await page.keyboard.press('Enter');
     await page.getByText('ada@example.com').waitFor();
@@ -49,7 +49,7 @@ describe('the shell', { skip: NO_BROWSER }, () => {
     const other = await page.context().newPage();
     for (const window of [page, other]) await window.goto('/usage');
     await settled(page, 'Usage');
-    await page.getByLabel('Account').click();
+    await page.locator('summary[aria-label="Account"]').click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await settled(page, 'Pay for the video');
     await other.reload();
@@ -60,7 +60,7 @@ describe('the shell', { skip: NO_BROWSER }, () => {
   test('who is no operator is told that there is no such page', async () => {
     const { page } = await signedInPage(site);
     await page.goto('/operator');
-    await settled(page, 'There is no such page');
+    await settled(page, 'Page not found');
   });
 
   test('a session that can not be read shows the error, its request, and a retry', async () => {

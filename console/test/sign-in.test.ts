@@ -19,7 +19,7 @@ async function askForCode(page: Page, email: string): Promise<string> {
   const before = site.service.output().length;
   await page.getByLabel('E-mail address').fill(email);
   await page.getByRole('button', { name: 'Send the code' }).click();
-  await settled(page, 'Read your mail');
+  await settled(page, 'Enter your code');
   return codeFromLog(site, before);
 }
 
@@ -34,7 +34,7 @@ test('a stranger signs in by a code, and goes where they wanted to', options, as
   await expectNoViolations(page);
   const code = await askForCode(page, 'grace@example.com');
   await expectNoViolations(page);
-  await page.getByLabel('The code of eight digits').fill(`${code.slice(0, 4)} ${code.slice(4)}`);
+  await page.getByLabel('Code of eight digits').fill(`${code.slice(0, 4)} ${code.slice(4)}`);
   await settled(page, 'Usage');
   await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
   await page.goto('/');
@@ -45,7 +45,7 @@ test('a wrong code says so, five of them end the code', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in');
   const code = await askForCode(page, 'linus@example.com');
-  const field = page.getByLabel('The code of eight digits');
+  const field = page.getByLabel('Code of eight digits');
   for (let tries = 0; tries < 5; tries += 1) {
     await field.fill(otherThan(code));
     await page.getByRole('alert').getByText('This code is wrong').waitFor();
@@ -63,7 +63,7 @@ test('an expired code says so', options, async () => {
   await page.goto('/sign-in');
   const code = await askForCode(page, 'late@example.com');
   await site.database.setClock(11 * 60);
-  await page.getByLabel('The code of eight digits').fill(code);
+  await page.getByLabel('Code of eight digits').fill(code);
   await page.getByRole('alert').getByText('expired').waitFor();
   await site.database.setClock(0);
 });
@@ -72,7 +72,7 @@ test('the sign-in leads to no other site', options, async () => {
   const page = await site.newPage();
   await page.goto(`/sign-in?next=${encodeURIComponent('//evil.example/x')}`);
   const code = await askForCode(page, 'next@example.com');
-  await page.getByLabel('The code of eight digits').fill(code);
+  await page.getByLabel('Code of eight digits').fill(code);
   await settled(page, 'Playground');
   assert.equal(page.url(), `${site.url}/playground`);
   for (const next of [
@@ -142,7 +142,7 @@ test('a passkey signs in, and without one the page says so', options, async () =
   await button.click();
   await page.getByRole('alert').getByText('No passkey was chosen').waitFor();
   const code = await askForCode(page, 'key@example.com');
-  await page.getByLabel('The code of eight digits').fill(code);
+  await page.getByLabel('Code of eight digits').fill(code);
   await settled(page, 'Usage');
   await addPasskey(page);
   await signOut();

@@ -46,6 +46,8 @@ export function AccountMenu({ me }: { me: Me }) {
   const leave = () => signOut().catch((error) => toast(asFailure(error).message, 'bad'));
   const links: { href: string; title: string; icon: IconName }[] = [
     { href: '/settings', title: 'Settings', icon: 'person' },
+    { href: '/pricing', title: 'Prices', icon: 'coins' },
+    { href: '/openapi.json', title: 'API reference (OpenAPI)', icon: 'external' },
     ...(me.is_operator
       ? [{ href: '/operator', title: 'Operator’s console', icon: 'operator' as const }]
       : []),

@@ -16,7 +16,7 @@ export function OfflineBanner() {
     <div role="status">
       {!isOnline && (
         <p class="bg-tungsten px-4 py-2 text-center text-sm font-medium text-on-tungsten">
-          You are offline. What you see may be out of date; nothing is sent until you are back.
+          You are offline. This page may be out of date, and nothing can be sent.
         </p>
       )}
     </div>

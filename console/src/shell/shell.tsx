@@ -75,7 +75,7 @@ function Footer() {
     <footer class="mt-10">
       <div class="ruler" />
       <div class="mx-auto flex max-w-[76rem] flex-wrap justify-between gap-x-10 gap-y-3 px-4 py-9 text-sm text-dim sm:px-8">
-        <p>Framewright: video generation that you can account for.</p>
+        <p>Framewright: video generation with prepaid credits.</p>
         <ul class="flex gap-6">
           <li>
             <a href="/pricing" class="hover:text-ink">

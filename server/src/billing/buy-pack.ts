@@ -62,7 +62,7 @@ export async function buyPack(
 async function requireFewUnpaid({ db }: BillingDeps, accountId: string): Promise<void> {
   const [recent] = await db.query<{ orders: number }>(RECENT, [accountId]);
   if ((recent?.orders ?? 0) < MAX_UNPAID) return;
-  throw new ApiError('rate_limited', 'Too many orders were opened. Try again in an hour.', {
+  throw new ApiError('rate_limited', 'Too many purchases were started. Try again in an hour.', {
     retryAfterSeconds: 3600,
   });
 }

@@ -16,11 +16,11 @@ export function orderIdOf({ reference }: Pick<Described, 'reference'>): string |
 
 const WORDS: Record<Exclude<Reason, 'grant' | 'clawback'>, string> = {
   adjust: 'Corrected by the operator',
-  reserve: 'Set aside for a video',
-  capture: 'Paid for a video',
-  refund: 'Returned: the video failed',
+  reserve: 'Reserved for a video',
+  capture: 'Charged for a video',
+  refund: 'Refunded: the video failed',
   expire: 'Expired',
-  repay: 'Paid what was owed',
+  repay: 'Paid off what you owed',
 };
 
 /**
@@ -32,12 +32,12 @@ export function describeMovement(movement: Described, offers: Map<string, string
   const order = orderIdOf(movement);
   const name = (order !== null && offers.get(order)) || 'credits';
   if (reason === 'grant') {
-    if (order === null) return 'Given by the operator';
-    return /:1$/.test(movement.reference) ? `Bought: ${name}` : `Given back: ${name}`;
+    if (order === null) return 'Granted by the operator';
+    return /:1$/.test(movement.reference) ? `Bought: ${name}` : `Restored: ${name}`;
   }
   if (reason !== 'clawback') return WORDS[reason];
-  const why = order === null ? 'Payment taken back' : `Payment taken back: ${name}`;
-  return from === 'debt' ? `${why} (used already, so it is owed)` : why;
+  const why = order === null ? 'Payment reversed' : `Payment refunded or disputed: ${name}`;
+  return from === 'debt' ? `${why} (credits already used: you owe them)` : why;
 }
 
 const NAMES = statement(

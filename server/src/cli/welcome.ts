@@ -7,6 +7,13 @@ import { grant } from '../ledger/ledger.ts';
 const FIRST_ACCOUNT = 'you@localhost';
 const FIRST_CREDITS = 10_000;
 
+/** Where the code to sign in is found. */
+function codeText({ website: { mail } }: Config): string {
+  return mail
+    ? 'The code is sent by SMTP_URL.'
+    : 'The code is printed in this log, since there is no mail server.';
+}
+
 /**
  * On the first start with the embedded database and the local renderer, creates an account with
  * credits and prints its API key once, on standard output. In this set-up, no video costs money.
@@ -25,7 +32,8 @@ An account ${FIRST_ACCOUNT} with ${FIRST_CREDITS} credits was created. Its API k
   ${secret}
 
 The website: ${url}
-There you sign in by a code that this service writes to its log, because it has no mail server.
+Sign in there as ${FIRST_ACCOUNT}. ${codeText(config)}
+If you start with ADMIN_EMAILS=${FIRST_ACCOUNT}, this account also sees the operator's console.
 
 Or try the API:
 

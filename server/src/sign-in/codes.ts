@@ -97,6 +97,6 @@ export async function enterByCode(
 }
 
 function wrongCode(): ApiError {
-  const message = 'This code is wrong, used or expired. After five tries ask for a new one.';
+  const message = 'This code is wrong, used or expired. After five wrong tries, ask for a new one.';
   return new ApiError('sign_in_failed', message);
 }

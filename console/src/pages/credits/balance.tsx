@@ -15,18 +15,18 @@ export function Balance({ credits }: { credits: CreditsOf }) {
         <Part
           name="Promotional"
           value={promotional.available}
-          note="For this website only; used first."
+          note="For this website only, and used first."
         />
         <Part
-          name="Set aside"
+          name="Reserved"
           value={reserved}
-          note="For videos that are being made. Comes back if one fails."
+          note="For videos that are being made. Refunded if one fails."
         />
         {owed > 0 && (
           <Part
             name="Owed"
             value={owed}
-            note="From a payment that was taken back after its credits were used. The next purchase pays it first."
+            note="Credits of a refunded or disputed payment that you had already used. Your next purchase pays them first."
           />
         )}
       </div>

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
 import { Credits, formatMoney, formatNumber, Money } from '../../ui/format.tsx';
+import { Empty } from '../../ui/states.tsx';
 import { isOver } from './subscription.tsx';
 
 type Pack = OnSale['packs'][number];
@@ -23,7 +24,13 @@ export function Choice({
   const { packs, plans } = offers;
   const [way, setWay] = useState<'packs' | 'plans'>(packs.length > 0 ? 'packs' : 'plans');
   const [keepsCard, setKeepsCard] = useState(false);
-  if (packs.length + plans.length === 0) return null;
+  if (packs.length + plans.length === 0) {
+    return (
+      <Empty title="No credits are sold here">
+        Ask the operator of this service when you need more credits.
+      </Empty>
+    );
+  }
   const isSubscribed = subscription !== null && !isOver(subscription);
   const shown: Array<Pack | Plan> = way === 'packs' ? packs : plans;
   const buy = (offer: Pack | Plan) =>
@@ -37,7 +44,7 @@ export function Choice({
   return (
     <Card
       title="Buy credits"
-      note="You pay on the page of Stripe, our payment provider, and come back here."
+      note="You pay on a page of Stripe, the payment provider, and then return here."
     >
       {packs.length > 0 && plans.length > 0 && (
         <div class="mb-7">
@@ -70,8 +77,8 @@ export function Choice({
       {way === 'packs' && (
         <div class="mt-8">
           <Switch
-            label="Keep this card"
-            hint="Only needed for auto-reload: the card is saved at Stripe, not here."
+            label="Save this card"
+            hint="Needed for auto-reload only. The card is saved at Stripe, not here."
             checked={keepsCard}
             onChange={setKeepsCard}
           />
@@ -159,7 +166,7 @@ function Offer({
 
 function expiryOf({ expires_days: days }: Pack): string {
   if (days === null) return 'They do not expire.';
-  return `They can be used for ${days} ${days === 1 ? 'day' : 'days'}.`;
+  return `They expire after ${days} ${days === 1 ? 'day' : 'days'}.`;
 }
 
 export function BlankChoice() {

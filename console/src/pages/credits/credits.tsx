@@ -27,7 +27,7 @@ export default function CreditsPage() {
   return (
     <Page
       title="Credits"
-      lead="One balance for this website and the API. Each movement is listed below, with its reason."
+      lead="One balance for this website and the API. The statement below lists every change."
     >
       <ReturnNotice onSettled={reload} />
       <Load from={credits} skeleton={<BlankBalance />}>

@@ -22,7 +22,11 @@ export function LowBalance(props: Props) {
   return (
     <Card
       title="When credits run low"
-      note="A request that costs more than your balance is refused. Be told before, or let a pack be bought."
+      note={
+        canReload
+          ? 'A request that costs more than your balance is refused. Get an e-mail before that happens, or buy a pack automatically.'
+          : 'A request that costs more than your balance is refused. Get an e-mail before that happens.'
+      }
     >
       <div class="grid gap-x-16 gap-y-9 lg:grid-cols-2">
         <Alert {...props} />
@@ -70,16 +74,16 @@ function Alert({ credits, onChange }: Props) {
       class="grid content-start gap-5"
       onSubmit={(event) => {
         event.preventDefault();
-        void put(Number(below), 'You get a mail when your balance is low.');
+        void put(Number(below), 'You will get an e-mail when your balance is low.');
       }}
     >
       <Switch
-        label="Send me a mail"
-        hint="Once each time that the balance falls below the number."
+        label="Send me an e-mail"
+        hint="Once each time your paid credits fall below a number that you choose."
         checked={isOn}
         onChange={(on) => {
           setOn(on);
-          if (!on && credits.alert_below !== null) void put(null, 'No more mails.');
+          if (!on && credits.alert_below !== null) void put(null, 'Low-balance e-mails are off.');
         }}
       />
       {isOn && (
@@ -96,7 +100,7 @@ function Alert({ credits, onChange }: Props) {
           />
           <div>
             <Button type="submit" busy={isBusy}>
-              Save mail
+              Save alert
             </Button>
           </div>
         </>
@@ -141,7 +145,7 @@ function Reload({ credits, packs, onChange }: Props) {
     >
       <Switch
         label="Auto-reload"
-        hint="Buys a pack with your saved card when the balance falls, up to a limit each month."
+        hint="Buys a pack with your saved card when your paid credits fall below a number, up to a limit each month."
         checked={isOn}
         onChange={(on) => {
           setOn(on);
@@ -150,7 +154,8 @@ function Reload({ credits, packs, onChange }: Props) {
       />
       {known?.stopped && (
         <p role="alert" class="border-l-4 border-l-bad pl-4">
-          It has stopped: {known.stopped.replaceAll('_', ' ')}. Check your card, then save again.
+          Auto-reload has stopped: {known.stopped.replaceAll('_', ' ')}. Check your card, then save
+          again.
         </p>
       )}
       {isOn && (
@@ -166,7 +171,7 @@ function Reload({ credits, packs, onChange }: Props) {
           />
           <div class="grid gap-5 sm:grid-cols-2">
             <Field
-              label="Below how many credits?"
+              label="Below how many paid credits?"
               type="number"
               min={1}
               max={1_000_000_000}

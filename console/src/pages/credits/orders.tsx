@@ -12,7 +12,7 @@ const STATES: Record<OrderShown['state'], { tone: Tone; word: string }> = {
   pending: { tone: 'busy', word: 'Not paid yet' },
   paid: { tone: 'good', word: 'Paid' },
   failed: { tone: 'bad', word: 'Payment failed' },
-  expired: { tone: 'neutral', word: 'Not paid' },
+  expired: { tone: 'neutral', word: 'Expired, not paid' },
   mismatched: { tone: 'busy', word: 'Being checked' },
   refunded: { tone: 'neutral', word: 'Refunded' },
   part_refunded: { tone: 'neutral', word: 'Partly refunded' },
@@ -26,10 +26,10 @@ const KINDS: Record<OrderShown['kind'], string> = {
 };
 
 const COLUMNS: Column<OrderShown>[] = [
-  { title: 'When', cell: ({ created_at: at }) => <RelativeTime at={at} /> },
-  { title: 'What', cell: ({ name, kind }) => name + KINDS[kind] },
+  { title: 'Time', cell: ({ created_at: at }) => <RelativeTime at={at} /> },
+  { title: 'Purchase', cell: ({ name, kind }) => name + KINDS[kind] },
   {
-    title: 'State',
+    title: 'Status',
     cell: ({ state }) => <Badge tone={STATES[state].tone}>{STATES[state].word}</Badge>,
   },
   { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },

@@ -108,8 +108,8 @@ function words(notice: Exclude<Notice, { kind: 'managed' }>) {
     case 'later':
       return (
         <p>
-          Stripe has not confirmed the payment yet. Some ways to pay take a few days: the credits
-          are added as soon as the money is there.
+          Stripe has not confirmed the payment yet. Some payment methods take a few days: the
+          credits are added when the payment arrives.
         </p>
       );
     case 'failed':

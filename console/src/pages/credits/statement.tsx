@@ -18,7 +18,7 @@ const GROUPS = [
 
 const COLUMNS: Column<StatementLine>[] = [
   { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
-  { title: 'What', cell: (line) => <What line={line} /> },
+  { title: 'Description', cell: (line) => <What line={line} /> },
   { title: 'Kind', cell: ({ kind }) => (kind === 'paid' ? 'Paid' : 'Promotional') },
   { title: 'Change', kind: 'number', cell: (line) => <Change line={line} /> },
   {
@@ -37,7 +37,7 @@ function What({ line: { what, note, task_id: task } }: { line: StatementLine }) 
   );
 }
 
-/** What was set aside before and is paid now changes nothing of what is available. */
+/** A charge changes nothing of what is available: its credits were reserved before. */
 function Change({ line: { change, credits } }: { line: StatementLine }) {
   if (change !== 0) return <Credits value={change} signed />;
   return (
@@ -47,17 +47,25 @@ function Change({ line: { change, credits } }: { line: StatementLine }) {
   );
 }
 
-/** Every movement of credits, the newest first. */
+const DAY_MS = 86_400_000;
+
+/** The API’s periods end before their `to`; the page’s include that day. */
+function dayAfter(day: string): string {
+  return new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);
+}
+
+/** Every change of the credits, the newest first. */
 export function Statement() {
   const [filter, setFilter] = useState({ group: '', from: '', to: '' });
-  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== ''));
+  const asked = { ...filter, to: filter.to && dayAfter(filter.to) };
+  const query = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== ''));
   const period = new URLSearchParams(query);
   period.delete('group');
   const list = useList<StatementLine>(`/console/api/statement?${query}`);
   return (
     <Card
       title="Statement"
-      note="Every movement of your credits. What is paid for a video was set aside before: its amount is in brackets."
+      note="Every change of your credits. The credits of a charge were reserved before, so its amount is in brackets."
       actions={
         <ButtonLink
           icon="download"
@@ -77,13 +85,13 @@ export function Statement() {
         />
         <div class="flex flex-wrap gap-4">
           <Field
-            label="From"
+            label="From (UTC)"
             type="date"
             value={filter.from}
             onChange={(event) => setFilter({ ...filter, from: event.currentTarget.value })}
           />
           <Field
-            label="Before"
+            label="To (UTC)"
             type="date"
             value={filter.to}
             onChange={(event) => setFilter({ ...filter, to: event.currentTarget.value })}
@@ -114,17 +122,17 @@ function Lines({
   }
   if (list.items.length === 0) {
     return isFiltered ? (
-      <Empty title="No movement matches">Choose another period, or show all.</Empty>
+      <Empty title="No entry matches">Choose another period, or show all.</Empty>
     ) : (
-      <Empty title="No movement yet">
-        Purchases, and every video that you pay for, are listed here.
+      <Empty title="No entries yet">
+        Purchases, and the credits of every video, will be listed here.
       </Empty>
     );
   }
   return (
     <>
       <Table
-        caption="Movements of credits, the newest first"
+        caption="Changes of credits, the newest first"
         columns={COLUMNS}
         rows={list.items}
         keyOf={({ id }) => id}

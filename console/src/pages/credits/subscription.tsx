@@ -34,7 +34,7 @@ export function SubscriptionCard({ subscription }: { subscription: SubscriptionS
         <span class="text-dim">
           {endsAt && (
             <>
-              It ends on <DateTime at={endsAt} />. Credits that you have stay yours.
+              It ends on <DateTime at={endsAt} />. You keep the credits that you have.
             </>
           )}
           {!endsAt && renewsAt && tone !== 'bad' && (

@@ -4,7 +4,7 @@ import type { ApiKey, ApiKeyList, NewApiKey } from '../../../../server/src/site/
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
@@ -35,13 +35,18 @@ export default function KeysPage() {
   );
   const revoke = async (key: ApiKey) => {
     await api(`/console/api/keys/${key.id}`, { method: 'DELETE' });
-    toast('The key is revoked. Its next request gets 401.');
+    toast('The API key is revoked.');
     await list.reload();
   };
   return (
     <Page
       title="API keys"
-      lead="Your server sends a key with each request to the API. Give every program its own, so that you can revoke one without the others."
+      lead={
+        <>
+          Your server sends a key with each request to the <Link href="/openapi.json">API</Link>.
+          Give each program its own key, so that you can revoke one without the others.
+        </>
+      }
       actions={list.data && list.data.items.length > 0 && create}
     >
       <Load from={list} skeleton={<Skeleton lines={6} />}>
@@ -74,8 +79,8 @@ export default function KeysPage() {
           action="Revoke the key"
           onConfirm={() => revoke(open.key)}
         >
-          Every request with it gets 401 from then on. Videos under way are finished. This can’t be
-          undone.
+          Every request with it will get an error (401). Videos that are being made will be
+          finished. This can’t be undone.
         </Confirm>
       )}
     </Page>
@@ -97,8 +102,8 @@ function ValidKeys({
 }) {
   if (keys.length === 0) {
     return (
-      <Empty title="No key yet" action={create}>
-        Make one to call the API from your own program. It costs nothing; a video is paid with your
+      <Empty title="No API key yet" action={create}>
+        Create one to call the API from your own program. A key is free; videos are paid with your
         credits.
       </Empty>
     );

@@ -41,13 +41,13 @@ function Opening() {
       </h1>
       <div class="mt-9 grid gap-x-16 gap-y-8 sm:mt-12 lg:grid-cols-[1fr_auto] lg:items-end">
         <p class="max-w-[46ch] text-lg leading-relaxed text-dim">
-          An API for generated video, with prepaid credits. You send a text, pictures or clips, and
-          get a finished file. Its credits are reserved first, and taken only when the file is
-          stored for you.
+          An API for generated video, with prepaid credits. You send a text, images or clips, and
+          get a finished video file. Its credits are reserved first, and charged only when the file
+          is stored for you.
         </p>
         <div class="flex flex-wrap gap-2.5">
           <ButtonLink href="/sign-in" look="primary">
-            Sign in and make one
+            Sign in and make a video
           </ButtonLink>
           <ButtonLink href="/pricing">See the prices</ButtonLink>
         </div>
@@ -61,7 +61,7 @@ function Prices({ site }: { site: Loaded<About> }) {
   return (
     <Part
       mark="00:03"
-      title="A price before, and the same price after."
+      title="The price is known before you send."
       text="Credits per second of video. The price is fixed when the request is accepted; nothing is added later."
     >
       <RateTable from={site} kind="standard" />
@@ -83,11 +83,10 @@ function Prices({ site }: { site: Loaded<About> }) {
 function Closing() {
   return (
     <section class="mx-auto max-w-[76rem] px-4 pt-24 pb-14 sm:px-8 sm:pt-36">
-      <h2 class="max-w-[18ch] text-title sm:text-[3.5rem]">
-        Your first video is a mail address away.
-      </h2>
+      <h2 class="max-w-[18ch] text-title sm:text-[3.5rem]">All you need is an e-mail address.</h2>
       <p class="mt-5 max-w-[52ch] text-lg text-dim">
-        No password. You get a code by mail, an account, and as many API keys as you need.
+        No password. Sign in with a code sent by e-mail. You get an account, and as many API keys as
+        you need.
       </p>
       <p class="mt-8">
         <ButtonLink href="/sign-in" look="primary">

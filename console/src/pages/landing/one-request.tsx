@@ -52,8 +52,8 @@ export function OneRequest({
   return (
     <Part
       mark="00:02"
-      title="One request. Send it again if you like."
-      text="The connection breaks, your program restarts, the clock runs out: send the same request with the same key. It is neither made nor paid for a second time."
+      title="One request. Safe to send again."
+      text="After a lost connection, a restart or a timeout, send the same request with the same Idempotency-Key. The video is not made or charged a second time."
     >
       <CodeTabs label="Create a video" samples={samples(apiUrl)} />
     </Part>

@@ -46,7 +46,7 @@ export function Screening() {
       <figcaption class="edge-print mt-2 flex flex-wrap items-center justify-between gap-x-8">
         <span>A lighthouse at dawn, waves below · 4 s · 21:9</span>
         <span class="inline-flex items-center gap-2">
-          a test pattern of the local renderer, not an AI model
+          test pattern of the local renderer, not an AI model
           <IconButton
             icon={isPlaying ? 'pause' : 'play'}
             label={isPlaying ? 'Pause the sample' : 'Play the sample'}

@@ -17,27 +17,27 @@ const LOOKS = {
 const TRACKS: { title: string; text: string; clips: Clip[] }[] = [
   {
     title: 'The video is stored',
-    text: 'Only then are the credits taken.',
+    text: 'Only then are the credits charged.',
     clips: [
       { words: '250 reserved', span: 'col-span-9', look: 'reserved' },
-      { words: '250 taken', span: 'col-span-3', look: 'captured' },
+      { words: '250 charged', span: 'col-span-3', look: 'captured' },
     ],
   },
   {
     title: 'It fails, at any point',
-    text: 'All of them come back, without a mail to anybody.',
+    text: 'All credits are refunded, automatically.',
     clips: [
       { words: '250 reserved', span: 'col-span-6', look: 'reserved' },
-      { words: '250 back', span: 'col-span-3', look: 'refunded' },
+      { words: '250 refunded', span: 'col-span-3', look: 'refunded' },
     ],
   },
   {
-    title: 'Nobody can tell yet',
-    text: 'A lost answer is looked into. The job is never paid for twice.',
+    title: 'The connection to the provider breaks',
+    text: 'The credits stay reserved until it is known what happened. Nothing is generated or charged twice.',
     clips: [
       { words: '250 reserved', span: 'col-span-4', look: 'reserved' },
       { words: 'being checked', span: 'col-span-5', look: 'held' },
-      { words: 'decided', span: 'col-span-3', look: 'refunded' },
+      { words: 'charged or refunded', span: 'col-span-3', look: 'refunded' },
     ],
   },
 ];
@@ -49,8 +49,8 @@ export function Tracks() {
   return (
     <Part
       mark="00:01"
-      title="Every credit has a place on the timeline."
-      text="A request that is accepted has its credits. What happens next to them is written down, line by line, in a statement that always adds up."
+      title="You always see where your credits are."
+      text="An accepted request reserves its credits. Your statement lists each reserve, charge and refund."
     >
       <div class="hidden grid-cols-4 text-sm text-dim sm:grid" aria-hidden="true">
         {MOMENTS.map((moment) => (

@@ -3,10 +3,10 @@ import { Page } from '../../ui/page.tsx';
 
 export function NotFound() {
   return (
-    <Page title="There is no such page" lead="The address is wrong, or what was here is gone.">
+    <Page title="Page not found" lead="The address is wrong, or the page does not exist any more.">
       <div>
         <ButtonLink href="/" look="primary">
-          To the first page
+          Go to the start page
         </ButtonLink>
       </div>
     </Page>

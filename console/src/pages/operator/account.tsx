@@ -45,12 +45,12 @@ export function AccountPage({ id }: { id: string }) {
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
         {(account) => <Details account={account} />}
       </Load>
-      <Card title="Statement" note="Every movement of credits, the newest first.">
+      <Card title="Statement" note="Every transfer of credits, the newest first.">
         <Load from={{ ...statement, data: statement.items }}>
           {(movements) => (
             <>
               <Table
-                caption="Movements"
+                caption="Transfers"
                 columns={MOVEMENTS}
                 rows={movements}
                 keyOf={(row) => row.id}
@@ -104,7 +104,7 @@ function AccountButtons({
     action: 'Erase it',
     isDangerous: true,
     explanation:
-      'Its address, prompts, videos and the names of its keys are removed for good. Its books stay. This can’t be undone.',
+      'Its address, prompts, videos and the names of its keys are removed for good. Its transfers of credits stay. This can’t be undone.',
   };
   return (
     <>
@@ -141,7 +141,7 @@ function Details({ account }: { account: OperatorAccount }) {
             },
             {
               name: 'Orders',
-              value: <Link href={`/operator/orders?account=${id}`}>What it bought</Link>,
+              value: <Link href={`/operator/orders?account=${id}`}>Orders of this account</Link>,
             },
             ...account.lots.map(({ lot, kind, available, expires_at }) => ({
               name: 'Expiring credits',
@@ -203,7 +203,7 @@ const MOVEMENTS: Column<OperatorMovement>[] = [
     cell: (row) => <Credits value={row.available_after} />,
   },
   {
-    title: 'Of',
+    title: 'Task or reference',
     cell: ({ task_id: task, reference, note }) =>
       task ? (
         <Id href={`/operator/tasks/${task}`} id={task} />

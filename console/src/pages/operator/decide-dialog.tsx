@@ -12,7 +12,8 @@ const DECISIONS = [
   {
     value: 'not_accepted',
     words: 'There is certainly no job',
-    effect: 'As if the provider had refused it: submitted again if its time allows, else refunded.',
+    effect:
+      'Treated as refused by the provider: submitted again while there is time, otherwise refunded.',
   },
   {
     value: 'failed',
@@ -41,8 +42,8 @@ export function DecideDialog({
     action: 'Decide',
     isDangerous: decision === 'failed',
     explanation: isHeld
-      ? 'Look into the provider’s own console first. A wrong decision makes a customer pay for nothing, or you for a video that nobody gets.'
-      : 'The task is not held. It can be ended only.',
+      ? 'Look at the provider’s own console first. After a wrong decision a customer pays for no video, or you pay for a video that nobody gets.'
+      : 'The task is not held: it can only be ended.',
   };
   return (
     <OrderDialog

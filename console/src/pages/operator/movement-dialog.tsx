@@ -11,12 +11,12 @@ const KINDS = [
 const WORDS = {
   grant: {
     title: 'Grant credits',
-    explanation: 'A debt of the account is paid from them first.',
+    explanation: 'If the account owes credits, these are paid first.',
     hint: 'A whole number above zero.',
   },
   adjust: {
     title: 'Adjust the credits',
-    explanation: 'Corrects the balance up or down. The reason becomes the note of the movement.',
+    explanation: 'Corrects the balance up or down. The reason becomes the note of the transfer.',
     hint: 'A whole number; below zero takes credits back.',
   },
 };

@@ -36,7 +36,7 @@ export function OrdersPage() {
       <Load from={{ ...list, data: list.items }}>
         {(orders) =>
           orders.length === 0 ? (
-            <Empty title={disputed ? 'No order is disputed' : 'Nothing was bought yet'} />
+            <Empty title={disputed ? 'No order is disputed' : 'No orders yet'} />
           ) : (
             <Card>
               <Table
@@ -56,7 +56,7 @@ export function OrdersPage() {
             title: 'Settle the order',
             path: `/orders/${settling.order_id}/settle`,
             action: 'Settle it',
-            explanation: 'A worker asks Stripe about it now, and books the difference.',
+            explanation: 'A worker asks Stripe about it now, and books what has changed.',
           }}
           onClose={() => setSettling(undefined)}
           onDone={() => void list.reload()}

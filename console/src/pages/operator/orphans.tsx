@@ -27,7 +27,7 @@ export function OrphansPage() {
     { title: 'State', cell: ({ state }) => state },
     { title: 'Found', cell: (orphan) => <RelativeTime at={orphan.found_at} /> },
     {
-      title: 'Of the task',
+      title: 'Task',
       cell: ({ task_id: task }) => <Id href={`/operator/tasks/${task}`} id={task} />,
     },
     { title: 'The provider says', cell: ({ status }) => <Json value={status} /> },
@@ -54,7 +54,7 @@ export function OrphansPage() {
       title="Orphan jobs"
       lead="Jobs at a provider that no task uses. You may be charged for them."
     >
-      <Switch label="Also acknowledged ones" checked={all} onChange={setAll} />
+      <Switch label="Show acknowledged ones too" checked={all} onChange={setAll} />
       <Load from={{ ...list, data: list.items }}>
         {(orphans) =>
           orphans.length === 0 ? (
@@ -78,7 +78,7 @@ export function OrphansPage() {
             title: 'Acknowledge the orphan job',
             path: '/orphans/acknowledge',
             action: 'Acknowledge',
-            explanation: 'You have dealt with it: lists and metrics leave it out from now on.',
+            explanation: 'You have dealt with it. Lists and metrics leave it out from now on.',
           }}
           body={{ provider: chosen.provider, job_id: chosen.job_id }}
           onClose={() => setChosen(undefined)}

@@ -20,7 +20,7 @@ export function OverviewPage() {
     return () => clearInterval(timer);
   }, [reload]);
   return (
-    <OperatorPage title="Operator" lead="What the service is doing, and what waits for you.">
+    <OperatorPage title="Operator" lead="What the service is doing, and what needs your decision.">
       <Load from={figures} skeleton={<Skeleton lines={12} />}>
         {({ now, minutes }) => (
           <>
@@ -125,7 +125,7 @@ const OF_PROCESS: Plot[] = [
     ],
   },
   {
-    title: 'Time of creates, with their wait',
+    title: 'Time of creates, including their wait',
     unit: 'milliseconds, p95',
     series: [{ label: 'p95', of: (minute) => minute.create_p95 }],
   },
@@ -160,7 +160,7 @@ function Charts({ minutes }: { minutes: Minute[] }) {
   return (
     <Card
       title="The last two hours"
-      note="Tasks are of the whole database. All else is of the process that answers you, since its start; with several processes, use the metrics."
+      note="Tasks are counted in the whole database. Everything else is counted by the process that answers you, since its start. With several processes, use the metrics."
     >
       <div class="grid gap-x-10 gap-y-9 lg:grid-cols-2">
         {[OF_DATABASE, ...OF_PROCESS].map((plot) => (

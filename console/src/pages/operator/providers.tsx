@@ -21,7 +21,7 @@ export function ProvidersPage() {
   return (
     <OperatorPage
       title="Providers"
-      lead="Where tasks are submitted. A paused provider gets no new jobs; those that it has go on."
+      lead="Where tasks are submitted. A paused provider gets no new jobs; its running jobs go on."
     >
       <Load from={loaded} skeleton={<Skeleton lines={8} />}>
         {(providers) => (
@@ -122,7 +122,7 @@ const RESUME_CREATES: Order = {
   title: 'Resume creates',
   path: '/creates/resume',
   action: 'Resume creates',
-  explanation: 'Creates are taken again.',
+  explanation: 'Creates are accepted again.',
 };
 
 function Creates({
@@ -142,7 +142,7 @@ function Creates({
         </Button>
       }
     >
-      <Badge tone={isOpen ? 'good' : 'bad'}>{isOpen ? 'taken' : 'paused'}</Badge>
+      <Badge tone={isOpen ? 'good' : 'bad'}>{isOpen ? 'accepted' : 'paused'}</Badge>
       {providers.since && (
         <p class="mt-2 text-dim">
           <RelativeTime at={providers.since} />: {providers.reason}

@@ -181,12 +181,12 @@ function Attempt({ attempt }: { attempt: OperatorAttempt }) {
               , job <span class="figures break-all">{attempt.job_id}</span>
             </>
           )}
-          {attempt.outcome_by && `, known from: ${attempt.outcome_by}`}
+          {attempt.outcome_by && `, outcome from: ${attempt.outcome_by}`}
         </>
       }
     >
       {attempt.evidence.length === 0 ? (
-        <p class="text-dim">Nothing was observed about it yet.</p>
+        <p class="text-dim">No evidence is recorded.</p>
       ) : (
         <Table
           caption="Evidence"

@@ -3,8 +3,8 @@ import { type Form, MEDIA_FIELDS, type MediaField, type Medium, type Rules } fro
 import { MediaSlot } from './media-slot.tsx';
 
 const WORDS: Record<MediaField, { label: string; kind: 'image' | 'video' }> = {
-  image_url: { label: 'Opening frame', kind: 'image' },
-  end_image_url: { label: 'Closing frame (optional)', kind: 'image' },
+  image_url: { label: 'First frame', kind: 'image' },
+  end_image_url: { label: 'Last frame (optional)', kind: 'image' },
   reference_image_urls: { label: 'Reference image', kind: 'image' },
   reference_video_urls: { label: 'Reference video', kind: 'video' },
 };

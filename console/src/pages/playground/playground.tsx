@@ -7,6 +7,7 @@ import type { WebTask } from '../../../../server/src/site/playground/web-task.ts
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { useMe } from '../../session.tsx';
+import { Link } from '../../ui/button.tsx';
 import { CodeTabs } from '../../ui/code.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
@@ -165,12 +166,12 @@ function Request({ form, rules }: { form: Form; rules: Rules }) {
   return (
     <section aria-labelledby="request" class="grid grid-cols-[minmax(0,1fr)] gap-3">
       <h2 id="request" class="text-heading">
-        As a request
+        The same request to the API
       </h2>
       <p class="max-w-[60ch] text-dim">
-        The API makes the same video with an API key. It spends paid credits only.
+        Send it with an <Link href="/keys">API key</Link>. The API spends paid credits only.
         {hasPlaceholders &&
-          ' It takes no uploads: replace the example.com addresses by your own public ones.'}
+          ' It takes no uploads: replace the example.com addresses with public ones of your own.'}
       </p>
       <CodeTabs label="Create this video" samples={samples} />
     </section>

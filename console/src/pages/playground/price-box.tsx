@@ -34,7 +34,8 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
                 </>
               ) : (
                 <>
-                  You have <Credits value={all} />, then <Credits value={all - quote.credits} />
+                  You have <Credits value={all} />, <Credits value={all - quote.credits} /> will be
+                  left
                 </>
               )}
             </span>
@@ -52,7 +53,7 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
             {isBusy ? 'Sending' : 'Generate'}
           </Button>
         )}
-        <p class="text-sm text-dim">If it fails, all of it is returned.</p>
+        <p class="text-sm text-dim">If it fails, all credits are refunded.</p>
       </div>
     </section>
   );

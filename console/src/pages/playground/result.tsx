@@ -27,11 +27,7 @@ export function Result({
       return null;
     case 'lost':
       return (
-        <ErrorState
-          title="No answer came"
-          error={withNote(generation.error, LOST)}
-          retry={onRetry}
-        />
+        <ErrorState title="No response" error={withNote(generation.error, LOST)} retry={onRetry} />
       );
     case 'refused':
       return <Refused error={generation.error} onDismiss={onDismiss} />;
@@ -41,7 +37,7 @@ export function Result({
 }
 
 const LOST =
-  'It is not known yet if the request has arrived. Try again: it is the same request, so nothing is made or charged twice.';
+  'It is not known yet whether the request has arrived. Try again: the same request is sent, so nothing is made or charged twice.';
 
 function withNote(error: ApiFailure, note: string): ApiFailure {
   return Object.assign(Object.create(error), { message: `${error.message} ${note}` });
@@ -106,7 +102,10 @@ function Following({
       </p>
       {isLive && task.held === null && <Track task={task} size={size} />}
       {error && isLive && (
-        <p class="text-sm text-dim">No connection. The video is being made; this page waits.</p>
+        <p class="text-sm text-dim">
+          No connection. The video is still being made. This page continues when the connection is
+          back.
+        </p>
       )}
       {task.held !== null && (
         <p class="border border-line border-l-4 border-l-tungsten bg-sheet px-5 py-4 text-dim">
@@ -135,7 +134,7 @@ function Following({
           </ButtonLink>
         )}
         <ButtonLink icon="arrow" href={`/videos/${task.id}`}>
-          All about this video
+          Details of this video
         </ButtonLink>
         <span class="text-sm text-dim">
           <Credits value={task.credits} unit /> {PAYMENT_WORDS[task.payment]}
@@ -148,7 +147,7 @@ function Following({
 const PAYMENT_WORDS = {
   reserved: 'reserved',
   charged: 'charged',
-  refunded: 'returned: you were not charged',
+  refunded: 'refunded',
 };
 
 /** The phases of a task as frames of a film. */

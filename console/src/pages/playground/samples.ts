@@ -26,7 +26,7 @@ export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
   const json = JSON.stringify(body, null, 2);
   return {
     curl: `curl ${url} \\
-  -H "Authorization: Bearer $FRAMEWRIGHT_API_KEY" \\
+  -H "Authorization: Bearer $FRAMEWRIGHT_KEY" \\
   -H "Content-Type: application/json" \\
   -H "Idempotency-Key: $(uuidgen)" \\
   -d '${indented(json.replaceAll("'", String.raw`'\''`), 2)}'`,
@@ -35,9 +35,9 @@ export function samplesOf(apiUrl: string, body: Body): Record<string, string> {
 const response = await fetch('${url}', {
   method: 'POST',
   headers: {
-    Authorization: \`Bearer \${env.FRAMEWRIGHT_API_KEY}\`,
+    Authorization: \`Bearer \${env.FRAMEWRIGHT_KEY}\`,
     'Content-Type': 'application/json',
-    // Keep it, and send it again if no response comes: nothing is made or paid twice.
+    // Keep it, and send it again if no response comes: nothing is made or charged twice.
     'Idempotency-Key': crypto.randomUUID(),
   },
   body: JSON.stringify(${indented(json, 2)}),
@@ -48,8 +48,8 @@ console.log(await response.json());`,
 response = httpx.post(
     "${url}",
     headers={
-        "Authorization": f"Bearer {os.environ['FRAMEWRIGHT_API_KEY']}",
-        # Keep it, and send it again if no response comes: nothing is made or paid twice.
+        "Authorization": f"Bearer {os.environ['FRAMEWRIGHT_KEY']}",
+        # Keep it, and send it again if no response comes: nothing is made or charged twice.
         "Idempotency-Key": str(uuid.uuid4()),
     },
     json=${indented(pythonText(body), 4)},

@@ -45,7 +45,7 @@ export function Settings({
     <Card>
       <div class="grid gap-7">
         <Segments
-          label="Made from"
+          label="Mode"
           value={form.mode}
           choices={valuesOf('mode').map((value) => ({ value, label: MODES[value] ?? value }))}
           onChange={(mode) => onChange({ mode })}

@@ -7,20 +7,20 @@ import { RateTable } from './rate-table.tsx';
 
 const RULES = [
   {
-    title: 'Reserved, then taken',
-    text: 'A request that is accepted reserves its whole price. It is taken when the finished file is stored for you.',
+    title: 'Reserved, then charged',
+    text: 'A request that is accepted reserves its whole price. It is charged when the finished file is stored for you.',
   },
   {
     title: 'A failure costs nothing',
-    text: 'Whatever fails, at the provider or at us, gives all of its credits back at once.',
+    text: 'If a video fails, for whatever reason, all of its credits are refunded at once.',
   },
   {
     title: 'The price is fixed first',
-    text: 'A request keeps the price that it was accepted with, also if the table changes while it runs.',
+    text: 'A request keeps the price that it was accepted with, even if prices change while it runs.',
   },
   {
     title: 'Sending again is free',
-    text: 'The same request with the same Idempotency-Key is one video, and is paid once.',
+    text: 'The same request with the same Idempotency-Key is one video, and is charged once.',
   },
 ];
 
@@ -30,13 +30,13 @@ export default function PricingPage() {
   return (
     <Page
       title="Prices"
-      lead="Credits per second of video. The same on this website and by the API, from one balance."
+      lead="Credits per second of video. The prices are the same on this website and through the API."
     >
       <div class="grid gap-x-16 grid-cols-[minmax(0,1fr)] gap-y-12 lg:grid-cols-[minmax(0,8fr)_minmax(0,5fr)]">
         <div class="grid grid-cols-[minmax(0,1fr)] content-start gap-12">
           <section aria-labelledby="standard">
             <h2 id="standard" class="mb-4 text-heading">
-              From text and pictures
+              From text and images
             </h2>
             <RateTable from={site} kind="standard" />
           </section>
@@ -45,7 +45,7 @@ export default function PricingPage() {
               With reference videos
             </h2>
             <p class="mt-1.5 mb-4 max-w-[60ch] text-dim">
-              A lower rate, for the seconds of the result and of the reference videos together.
+              A lower rate, but the seconds of the reference videos count too.
             </p>
             <RateTable from={site} kind="referenced" />
           </section>

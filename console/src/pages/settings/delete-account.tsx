@@ -15,7 +15,7 @@ export function DeleteAccount({ email }: { email: string }) {
   return (
     <Card
       title="Delete the account"
-      note="You can’t use it any more from then on, and its credits are lost. Videos under way are finished and paid; then your videos, prompts and address are erased. The books of credits stay, without your name."
+      note="You can’t sign in to it any more, and its credits are lost. Videos that are being made are finished and charged. Then your videos, prompts and e-mail address are erased. The records of credits stay, without your e-mail address."
     >
       <Button look="danger" onClick={() => setOpen(true)}>
         Delete the account
@@ -50,7 +50,7 @@ function DeleteForm({ email, onClose }: { email: string; onClose: () => void }) 
   return (
     <form class="grid gap-5" onSubmit={(event) => void send(event)}>
       <p class="text-dim">
-        All API keys stop working at once. This can’t be undone. To go on, type{' '}
+        All API keys stop working at once. This can’t be undone. To continue, type{' '}
         <span class="break-all text-ink">{email}</span>.
       </p>
       <Field

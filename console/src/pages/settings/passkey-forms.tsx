@@ -86,7 +86,7 @@ export function AddPasskey({
   return (
     <NameDialog
       title="Add a passkey"
-      hint="By which you know it, such as “laptop”. Then your browser asks where to keep it."
+      hint="To recognize it, such as “laptop”. Then your browser asks where to save the passkey."
       action="Continue"
       initial=""
       onClose={onClose}
@@ -112,7 +112,7 @@ export function RenamePasskey({
   return (
     <NameDialog
       title="Rename the passkey"
-      hint="By which you know it, such as “laptop”."
+      hint="To recognize it, such as “laptop”."
       action="Save"
       initial={passkey.name}
       onClose={onClose}

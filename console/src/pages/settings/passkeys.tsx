@@ -38,7 +38,7 @@ export function Passkeys() {
   return (
     <Card
       title="Passkeys"
-      note="Sign in with the fingerprint, face or PIN of your device instead of a mailed code."
+      note="Sign in with the fingerprint, face or PIN of your device instead of a code."
       actions={actions}
     >
       <Load from={list} skeleton={<Skeleton lines={2} />}>
@@ -62,7 +62,7 @@ export function Passkeys() {
         <RenamePasskey
           passkey={open.passkey}
           onClose={close}
-          onRenamed={() => changed('The passkey has its new name.')}
+          onRenamed={() => changed('The passkey is renamed.')}
         />
       )}
       {open?.kind === 'remove' && (
@@ -73,7 +73,7 @@ export function Passkeys() {
           action="Remove the passkey"
           onConfirm={() => remove(open.passkey)}
         >
-          Nobody can sign in with it from then on. A mailed code still works.
+          It can no longer be used to sign in. You can still sign in with a code sent by e-mail.
         </Confirm>
       )}
     </Card>
@@ -83,7 +83,7 @@ export function Passkeys() {
 function NotOffered() {
   return (
     <>
-      Passkeys need a browser that has them, and an address with a host name, not with an IP
+      Passkeys need a browser that supports them, and an address with a host name, not with an IP
       address.
     </>
   );

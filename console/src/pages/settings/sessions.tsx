@@ -11,11 +11,11 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 const METHODS: Record<string, string> = {
-  code: 'by a mailed code',
-  passkey: 'by a passkey',
-  github: 'by GitHub',
-  google: 'by Google',
-  oidc: 'by single sign-on',
+  code: 'with a code',
+  passkey: 'with a passkey',
+  github: 'with GitHub',
+  google: 'with Google',
+  oidc: 'with single sign-on',
 };
 
 /** Ends a session; one that has ended already is fine. */
@@ -42,7 +42,7 @@ export function Sessions() {
   const actions = others.length > 0 && (
     <Button
       busy={busy === 'others'}
-      onClick={() => void endAll('others', others, 'You are signed in only here now.')}
+      onClick={() => void endAll('others', others, 'You are now signed in only here.')}
     >
       Sign out everywhere else
     </Button>
@@ -73,7 +73,7 @@ export function Sessions() {
   return (
     <Card
       title="Where you are signed in"
-      note="A sign-in ends 14 days after its last use. If you do not know one of these, sign it out."
+      note="You are signed out 14 days after the last use. If you do not recognize one of these, sign it out."
       actions={actions}
     >
       <Load from={list} skeleton={<Skeleton lines={3} />}>

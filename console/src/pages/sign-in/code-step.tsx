@@ -52,10 +52,12 @@ export function CodeStep({
       }}
     >
       <p class="text-lg text-dim">
-        A code is on its way to <span class="break-all text-ink">{email.trim()}</span>.
-        {isLogged && ' This installation has no mail server: read it in the log of the service.'}
+        {isLogged
+          ? 'This service has no mail server. Read the code in its log, in the mail to '
+          : 'An e-mail with a code was sent to '}
+        <span class="break-all text-ink">{email.trim()}</span>.
       </p>
-      <FieldFrame label="The code of eight digits" error={failure?.message}>
+      <FieldFrame label="Code of eight digits" error={failure?.message}>
         {(control) => (
           <input
             {...control}
@@ -76,7 +78,7 @@ export function CodeStep({
       <div class="flex flex-wrap gap-2.5">
         <SendAgain email={email} onSent={() => change('')} />
         <Button look="quiet" small onClick={onBack}>
-          Another address
+          Use another address
         </Button>
       </div>
     </form>

@@ -30,7 +30,7 @@ export function EmailStep({
     <form class="mt-8 grid gap-5" onSubmit={(event) => void send(event)}>
       <Field
         label="E-mail address"
-        hint="You get a code of eight digits. There is no password."
+        hint="You get a code by e-mail. There is no password."
         type="email"
         name="email"
         autoComplete="username webauthn"

@@ -44,8 +44,8 @@ export function OtherWays({
 /** Why somebody is back from another service. */
 const REASONS = new Map([
   ['denied', 'You did not allow the other service to sign you in here.'],
-  ['disabled', 'This account is disabled. Write to who runs this installation.'],
-  ['expired', 'That took too long, or began in another browser. Try it again.'],
+  ['disabled', 'This account is disabled. Ask the operator of this service.'],
+  ['expired', 'That took too long, or was started in another browser. Try again.'],
   ['failed', 'The other service did not sign you in. Try again, or use a code.'],
   ['unavailable', 'The other service can’t be reached. Try again later, or use a code.'],
   ['unverified', 'The other service has not verified your e-mail address. Use a code instead.'],

@@ -27,7 +27,7 @@ export default function SignInPage() {
     <div class="mx-auto grid w-full max-w-[76rem] gap-x-20 gap-y-12 px-4 pt-12 pb-16 sm:px-8 sm:pt-20 lg:grid-cols-[minmax(0,27rem)_1fr]">
       <div>
         <h1 tabIndex={-1} class="text-title">
-          {isSent ? 'Read your mail' : 'Sign in'}
+          {isSent ? 'Enter your code' : 'Sign in'}
         </h1>
         {isSent ? (
           <CodeStep {...{ email, isLogged }} onDone={refresh} onBack={() => setSent(false)} />
@@ -44,9 +44,9 @@ export default function SignInPage() {
 }
 
 const POINTS = [
-  'The first sign-in makes the account.',
+  'Your first sign-in creates your account.',
   'API keys are free, as many as you need.',
-  'Every movement of every credit is in your statement.',
+  'Your statement lists every change of your credits.',
 ];
 
 /** A still in its frame, and what the reader gets. */

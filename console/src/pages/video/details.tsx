@@ -12,7 +12,7 @@ export function VideoDetails({ task }: { task: ShownTask }) {
       <Card title="What happened">
         <Timeline task={task} />
       </Card>
-      <Card title="Credits of this video">
+      <Card title="Credits">
         <Movements task={task} />
       </Card>
       {task.inputs.length > 0 && (
@@ -33,7 +33,7 @@ export function VideoDetails({ task }: { task: ShownTask }) {
         </Card>
       )}
       <div class={task.video ? 'grid' : 'lg:col-span-2'}>
-        <Card title="Ids" note="Name these when you ask about this video.">
+        <Card title="IDs" note="Quote these when you ask about this video.">
           <Ids task={task} />
         </Card>
       </div>
@@ -62,22 +62,22 @@ function Timeline({ task: { timeline } }: { task: ShownTask }) {
 const MOVEMENTS: Record<string, string> = {
   reserve: 'Reserved',
   capture: 'Charged',
-  refund: 'Came back',
+  refund: 'Refunded',
 };
 
 type Movement = ShownTask['movements'][number];
 
 const MOVEMENT_COLUMNS: Column<Movement>[] = [
-  { title: 'What', cell: ({ reason }) => MOVEMENTS[reason] ?? reason },
+  { title: 'Change', cell: ({ reason }) => MOVEMENTS[reason] ?? reason },
   { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
-  { title: 'Kind', cell: ({ kind }) => kind },
-  { title: 'When', cell: ({ at }) => <DateTime at={at} /> },
+  { title: 'Kind', cell: ({ kind }) => (kind === 'paid' ? 'Paid' : 'Promotional') },
+  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
 ];
 
 function Movements({ task: { movements } }: { task: ShownTask }) {
   return (
     <Table
-      caption="Movements of the credits of this video"
+      caption="Changes of credits for this video"
       columns={MOVEMENT_COLUMNS}
       rows={movements}
       keyOf={({ kind, reason }) => `${kind} ${reason}`}
@@ -99,7 +99,7 @@ const INPUT_COLUMNS: Column<ShownInput>[] = [
     cell: ({ field, entry }) => (entry === null ? field : `${field}[${entry}]`),
   },
   {
-    title: 'Verdict',
+    title: 'Check',
     cell: ({ verdict, reason }) => (
       <span class="grid gap-1">
         <Badge tone={VERDICTS[verdict].tone}>{VERDICTS[verdict].word}</Badge>
@@ -169,7 +169,7 @@ function File({ video }: { video: NonNullable<ShownTask['video']> }) {
   );
 }
 
-const SURFACES: Record<string, string> = { web: 'On the website', api: 'By the API' };
+const SURFACES: Record<string, string> = { web: 'Website', api: 'API' };
 
 function Ids({ task }: { task: ShownTask }) {
   const id = (name: string, text: string | null) =>
@@ -177,11 +177,11 @@ function Ids({ task }: { task: ShownTask }) {
   return (
     <Facts
       facts={[
-        ...id('Video', task.id),
-        ...id('Request', task.request_id),
+        ...id('Task ID', task.id),
+        ...id('Request ID', task.request_id),
         ...id('Idempotency-Key', task.idempotency_key),
-        ...id('API key', task.api_key_id),
-        { name: 'Made', value: SURFACES[task.surface] ?? task.surface },
+        ...id('API key ID', task.api_key_id),
+        { name: 'Created through', value: SURFACES[task.surface] ?? task.surface },
         { name: 'Seed', value: String(task.seed), mono: true },
       ]}
     />

@@ -41,8 +41,8 @@ function Screen({ task }: { task: ShownTask }) {
   if (video) {
     return (
       <Notice title="The video was deleted" icon="trash">
-        Its time here is over, or the operator of this service has removed it. What it cost stays
-        charged. You can run the same request again.
+        It was kept for a limited time, or the operator of this service has removed it. Its credits
+        stay charged. You can run the same request again.
       </Notice>
     );
   }
@@ -102,7 +102,7 @@ function Progress({ label }: { label: string }) {
 function Charge({ task }: { task: ShownTask }) {
   const credits = <Credits value={task.credits_used} unit={true} />;
   if (task.charge === 'charged') return <>Charged {credits}.</>;
-  if (task.charge === 'refunded') return <>Nothing was charged: {credits} came back.</>;
+  if (task.charge === 'refunded') return <>Nothing was charged: {credits} were refunded.</>;
   return <>{credits} are reserved. They are charged only if the video is made.</>;
 }
 
@@ -110,7 +110,7 @@ function Expiry({ task: { video } }: { task: ShownTask }) {
   if (video?.state !== 'ready' || video.deletes_at === null) return null;
   return (
     <p class="text-dim">
-      Kept until <DateTime at={video.deletes_at} />. Download it before.
+      Kept until <DateTime at={video.deletes_at} />. Download it before then.
     </p>
   );
 }

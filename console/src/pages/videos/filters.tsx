@@ -22,7 +22,7 @@ export function queryOf(filters: Filters): string {
 }
 
 const STATES = [
-  { value: '', label: 'Any state' },
+  { value: '', label: 'Any status' },
   { value: 'processing', label: 'Processing' },
   { value: 'completed', label: 'Completed' },
   { value: 'failed', label: 'Failed' },
@@ -48,7 +48,7 @@ export function FilterBar({ filters, onChange }: FilterProps) {
       <div class="grid items-end gap-4 sm:grid-cols-[1fr_14rem]">
         <SearchField text={filters.text ?? ''} onChange={set('text')} />
         <Select
-          label="State"
+          label="Status"
           value={filters.state ?? ''}
           choices={STATES}
           onChange={set('state')}
@@ -89,9 +89,9 @@ function SearchField({ text, onChange }: { text: string; onChange: (text: string
 const RARE = ['model', 'key', 'surface', 'from', 'to'] as const;
 
 const SURFACES = [
-  { value: '', label: 'Anywhere' },
-  { value: 'web', label: 'On the website' },
-  { value: 'api', label: 'By the API' },
+  { value: '', label: 'Website or API' },
+  { value: 'web', label: 'Website' },
+  { value: 'api', label: 'API' },
 ];
 
 function RareFilters({
@@ -125,17 +125,17 @@ function RareFilters({
         <Select
           label="API key"
           value={filters.key ?? ''}
-          choices={[{ value: '', label: 'Any key' }, ...keys]}
+          choices={[{ value: '', label: 'Any API key' }, ...keys]}
           onChange={set('key')}
         />
         <Select
-          label="Made"
+          label="Created through"
           value={filters.surface ?? ''}
           choices={SURFACES}
           onChange={set('surface')}
         />
-        {day('from', 'From day (UTC)')}
-        {day('to', 'To day (UTC)')}
+        {day('from', 'From (UTC)')}
+        {day('to', 'To (UTC)')}
       </div>
     </details>
   );

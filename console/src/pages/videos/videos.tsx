@@ -20,7 +20,7 @@ export default function VideosPage() {
   return (
     <Page
       title="Videos"
-      lead="Every video of your account, made here or by the API."
+      lead="Every video of your account, created on this website or through the API."
       actions={
         !isNew && (
           <ButtonLink look="primary" icon="plus" href="/playground">
@@ -83,7 +83,7 @@ function NoMatch({ hasMore, clear }: { hasMore: boolean; clear: () => void }) {
       action={<Button onClick={clear}>Clear filters</Button>}
     >
       {hasMore
-        ? 'The search has not reached the oldest videos yet: “Show more” goes on.'
+        ? 'The search has not reached the oldest videos yet: “Show more” continues it.'
         : 'Change the filters, or clear them to see all videos.'}
     </Empty>
   );
@@ -105,7 +105,7 @@ function FirstSteps() {
       }
     >
       Write a prompt in the playground, or send a request to the API. Every video appears here with
-      its price, its request and what became of it.
+      its status, its price and its request.
     </Empty>
   );
 }

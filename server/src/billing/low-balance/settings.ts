@@ -95,7 +95,7 @@ export async function setReload(
   }
   const customer = await knownCustomer(db, accountId);
   if (customer === null || (await savedMethod(stripe, customer)) === null) {
-    throw refused('card', 'No card is saved. Buy a pack with “keep this card” first.');
+    throw refused('card', 'No card is saved. Buy a pack with “Save this card” first.');
   }
   await db.query(SET_RELOAD, SET_RELOAD.values({ accountId, packId, below, limit }));
 }

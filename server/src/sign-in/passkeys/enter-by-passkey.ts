@@ -94,6 +94,6 @@ async function verify(
 }
 
 function failed(cause?: unknown): ApiError {
-  const message = 'This passkey is not known here. Sign in in another way.';
+  const message = 'This passkey is not known here. Use another passkey, or a code.';
   return new ApiError('sign_in_failed', message, { cause });
 }

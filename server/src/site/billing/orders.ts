@@ -105,5 +105,5 @@ export const postSettle = siteRoute({
 async function requireOwn(db: Database, accountId: string, id: string): Promise<CreditOrder> {
   const order = await readOrder(db, id);
   if (order?.account_id === accountId) return order;
-  throw new ApiError('not_found', 'There is no such order.');
+  throw new ApiError('not_found', 'This account has no such purchase.');
 }

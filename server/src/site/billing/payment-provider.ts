@@ -16,7 +16,7 @@ export async function withStripe<Result>(
   { billing }: BillingSiteDeps,
   work: (billing: Billing) => Promise<Result>,
 ): Promise<Result> {
-  if (!billing) throw new ApiError('not_found', 'Nothing is sold here.');
+  if (!billing) throw new ApiError('not_found', 'This service sells no credits.');
   try {
     return await work(billing);
   } catch (error) {

@@ -57,7 +57,7 @@ async function receive(
   } catch (cause) {
     if (cause instanceof ApiError || isDatabaseUnavailable(cause)) throw cause;
     const isIncomplete = gone.signal.aborted || file.bytes.errored;
-    if (isIncomplete) throw refuse('incomplete', 'The upload has ended early.', cause);
+    if (isIncomplete) throw refuse('incomplete', 'The upload broke off. Try again.', cause);
     throw notNow('stored', cause); // a full disk, or a storage that does not respond
   }
 }
@@ -67,7 +67,8 @@ function announced(headers: FastifyRequest['headers']) {
   const kind = /^(image|video)\//.exec(headers['content-type'] ?? '')?.[1];
   if (kind === undefined) throw refuse('not_media', 'Upload an image or a video.');
   const sizeBytes = Number(headers['content-length'] ?? 0);
-  if (sizeBytes === 0) throw refuse('length_required', 'The size of the file must be announced.');
+  if (sizeBytes === 0)
+    throw refuse('length_required', 'The request must have a Content-Length above zero.');
   if (sizeBytes > MAX_UPLOAD_BYTES) {
     const message = `The file has more than ${MAX_UPLOAD_BYTES / 2 ** 20} MB.`;
     throw new ApiError('payload_too_large', message, {

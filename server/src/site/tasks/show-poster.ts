@@ -28,7 +28,7 @@ export const showPoster = siteRoute({
     }
     const bytes = await storage.open(poster.id).catch((cause: unknown) => {
       if (cause instanceof ObjectMissing) throw noPoster();
-      const message = 'The picture can not be read at the moment. Try again in a few seconds.';
+      const message = 'The picture can’t be read at the moment. Try again in a few seconds.';
       throw new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
     });
     reply.headers({ 'content-type': 'image/webp', 'content-length': poster.size_bytes });

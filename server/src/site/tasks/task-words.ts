@@ -13,18 +13,18 @@ export const PHASE_LABELS: Record<Phase, string> = {
 };
 
 const HELD_END =
-  'Until it is known, nothing is sent again and the credits stay reserved. Then the task ends ' +
-  'like any other: completed, or failed and refunded. This may take long. If you run the request ' +
-  'again meanwhile, you may pay for two videos.';
+  'Until it is known, nothing is sent again and the credits stay reserved. Then the video is ' +
+  'completed, or it fails and is refunded. This may take hours. If you run the request again ' +
+  'meanwhile, you may pay for two videos.';
 
 /** What it means for the customer that a task is held. */
 export const HELD_WORDS: Record<NonNullable<Task['held_cause']>, string> = {
   acceptance:
-    'The connection broke while the task was submitted, so it is not known yet whether the ' +
-    `generator has taken it. ${HELD_END}`,
+    'The connection broke while the request was sent to the provider, so it is not known yet ' +
+    `whether the provider accepted it. ${HELD_END}`,
   outcome:
-    'The generator has taken the task, but it is not known yet what became of it. ' +
-    `The result is read again from time to time. ${HELD_END}`,
+    'The provider accepted the request, but it is not known yet what became of it. ' +
+    `The provider is asked again from time to time. ${HELD_END}`,
 };
 
 const SAME = 'You can run the same request again.';
@@ -35,8 +35,9 @@ const ADVICE: Record<FailureCode, string> = {
   invalid_media:
     'Run it again with another file, or with the same one if its host was only down for a while.',
   content_refused:
-    'The generator refused the content. Run it again with another prompt or other files.',
-  invalid_request: 'The generator can’t do this combination. Run it again with other settings.',
+    'The provider refused the content. Run it again with another prompt or other files.',
+  invalid_request:
+    'The provider does not support this combination. Run it again with other settings.',
   provider_unavailable: LATER,
   not_accepted: SAME,
   provider_failed: SAME,

@@ -30,7 +30,7 @@ describe('credits', { skip: NO_BROWSER }, () => {
     await page.getByText('were added to your balance').waitFor();
     await balance(page).getByText('1\u2009000').waitFor();
     await page
-      .getByRole('table', { name: /^Movements/ })
+      .getByRole('table', { name: /^Changes of credits/ })
       .getByText('Bought: Small')
       .waitFor();
     await page

@@ -37,10 +37,10 @@ describe('the shell', { skip: NO_BROWSER }, () => {
     const menu = page.locator('summary[aria-label="Account"]');
     await menu.focus();
     await page.keyboard.press('Enter');
-    await page.getByText('ada@example.com').waitFor();
+    await page.getByRole('banner').getByText('ada@example.com').waitFor();
     await expectNoViolations(page);
     await page.keyboard.press('Escape');
-    await page.getByText('ada@example.com').waitFor({ state: 'hidden' });
+    await page.getByRole('banner').getByText('ada@example.com').waitFor({ state: 'hidden' });
     assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
   });
 

@@ -28,13 +28,13 @@ export class ByteBudget {
   }
 
   /**
-   * Checks the length that a host announces, before the first byte arrives. Does not count it.
+   * Checks the length of a file, as it is known before the first byte arrives. Does not count it.
    * @throws OutboundError too_large when this many more bytes would exceed the limit
    */
   requireRemaining(bytes: number): void {
     if (bytes <= this.remainingBytes) return;
     const limit = `all files together may have at most ${this.limitBytes} bytes`;
-    throw this.#exceeded(`The host announces ${bytes} bytes, but ${limit}`);
+    throw this.#exceeded(`The file has ${bytes} bytes, but ${limit}`);
   }
 
   #exceeded(message: string): OutboundError {

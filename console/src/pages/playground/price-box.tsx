@@ -6,6 +6,7 @@ import type { LiveQuote } from './use-quote.ts';
 export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean }) {
   const { quote, isOld, error } = live;
   const all = quote ? quote.available.promotional + quote.available.paid : 0;
+  const missing = quote ? quote.credits - all : 0;
   const isShort = quote !== undefined && !quote.is_affordable;
   return (
     <section aria-labelledby="price" class="border border-edge bg-sheet p-5 sm:p-6">
@@ -29,8 +30,7 @@ export function PriceBox({ live, isBusy }: { live: LiveQuote; isBusy: boolean })
             <span>
               {isShort ? (
                 <>
-                  You have <Credits value={all} /> and need <Credits value={quote.credits - all} />{' '}
-                  more
+                  You have <Credits value={all} /> and need <Credits value={missing} /> more
                 </>
               ) : (
                 <>

@@ -143,7 +143,9 @@ async function failureOf(
   if (type !== 'StripeCardError' || !made) throw error;
   await stripe.paymentIntents.cancel(made.id).catch(() => undefined);
   const expand = ['latest_charge'];
-  return truthOfPayment(stripe, await stripe.paymentIntents.retrieve(made.id, { expand }));
+  const payment = await stripe.paymentIntents.retrieve(made.id, { expand });
+  if (payment.status === 'requires_action') throw error; // not canceled: tried again later
+  return truthOfPayment(stripe, payment);
 }
 
 /** The payment of an order whose response was lost. */

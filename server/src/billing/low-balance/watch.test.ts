@@ -193,6 +193,23 @@ function failing(failure: object, isMade: boolean): BillingDeps {
   return { ...fixture.deps, stripe: broken };
 }
 
+test('a payment that waits for the absent customer stays pending until it is canceled', async () => {
+  const { accountId, id, settle } = await reloadOrdered();
+  const { state } = fixture.simulator;
+  const card = cardOf(state, (await knownCustomer(fixture.deps.db, accountId)) ?? '');
+  if (card) card.declines = true;
+  const { stripe } = fixture.deps;
+  const cancel: typeof stripe.paymentIntents.cancel = async (payment) => {
+    Object.assign(state.get('payment_intent', payment), { status: 'requires_action' });
+    throw new Error('Stripe is down');
+  };
+  const paymentIntents = Object.create(stripe.paymentIntents, { cancel: { value: cancel } });
+  const broken = Object.create(stripe, { paymentIntents: { value: paymentIntents } });
+  await assert.rejects(settleOrder({ ...fixture.deps, stripe: broken }, id));
+  assert.equal((await fixture.order(id)).stripe_id, null);
+  assert.equal((await settle()).state, 'failed');
+});
+
 test('a charge that another process is making now does not fail the order', async () => {
   const { id, settle } = await reloadOrdered();
   const inUse = { type: 'StripeInvalidRequestError', statusCode: 409 };

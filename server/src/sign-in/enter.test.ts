@@ -27,6 +27,27 @@ test('first sign-ins of one person at once make one account with one grant', asy
   assert.equal(paid.available, 0);
 });
 
+test('an address gets its credits once, also if the account is deleted in between', async () => {
+  const { db } = database;
+  const promotional = async (email: string) => {
+    return (await balances(db, await enterOnce(email))).promotional.available;
+  };
+  assert.equal(await promotional('mallory@example.org'), 250);
+  const erased = `update accounts set email = 'erased:' || id where email = 'mallory@example.org'`;
+  await sql(db, erased);
+  assert.equal(await promotional('mallory@example.org'), 0);
+  const tags = Array.from({ length: 4 }, (_, n) => `mallory+${n}@example.org`);
+  assert.deepEqual(await Promise.all(tags.map(promotional)), [0, 0, 0, 0]);
+  const others = ['trudy+1@example.org', 'trudy+2@example.org', 'trudy@example.org'];
+  const given = await Promise.all(others.map(promotional));
+  assert.deepEqual(given.toSorted(), [0, 0, 250]);
+  await database.setClock(366 * 86_400);
+  await deleteExpired(db);
+  await database.setClock(0);
+  const kept = await sql(db, 'select from signup_grants');
+  assert.equal(kept.length, 0);
+});
+
 test('an account that an operator made gets no credits at the first sign-in', async () => {
   const accountId = await createAccount(database.db, 'Grace@Example.org');
   assert.equal(await enterOnce('grace@example.org'), accountId);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { accountOfEmail } from '../accounts/accounts.ts';
 import type { Transaction } from '../database/database.ts';
 import { statement } from '../database/database.ts';
@@ -17,8 +18,25 @@ export async function enterByEmail(
 ): Promise<string> {
   const { accountId, isNew, isDisabled } = await accountOfEmail(tx, email);
   if (isDisabled) throw accountDisabled();
-  if (isNew && signupCredits > 0) await giveSignupCredits(tx, accountId, signupCredits);
+  if (isNew && signupCredits > 0 && (await isFirstGrant(tx, email))) {
+    await giveSignupCredits(tx, accountId, signupCredits);
+  }
   return accountId;
+}
+
+const NOTE = statement(
+  'signup_grant_note',
+  `insert into signup_grants (address_hash) values ($1) on conflict do nothing
+   returning address_hash`,
+);
+
+/**
+ * Whether a mailbox has had no promotional credits yet, also for an account that was deleted since.
+ * What follows a plus sign in the address does not count: it names no other mailbox.
+ */
+async function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
+  const mailbox = email.toLowerCase().replace(/\+[^@]*@/, '@');
+  return (await tx.query(NOTE, [hash('sha256', mailbox, 'buffer')])).length > 0;
 }
 
 async function giveSignupCredits(tx: Transaction, accountId: string, credits: number) {

@@ -10,8 +10,14 @@ const EXPIRED = ['sessions', 'sign_in_codes', 'passkey_challenges', 'sign_in_sta
   ),
 );
 
+const GRANTS = statement(
+  'expired_signup_grants',
+  `delete from signup_grants where granted_at < clock_now() - interval '1 year'`,
+);
+
 /** Deletes what has expired: sessions, codes, challenges, starts and idle rate windows. */
 export async function deleteExpired(db: Database): Promise<void> {
   for (const expired of EXPIRED) await db.query(expired);
+  await db.query(GRANTS);
   await forgetIdleWindows(db);
 }

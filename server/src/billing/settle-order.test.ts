@@ -160,6 +160,19 @@ test('a payment page that was opened for another order is not booked', async () 
   assert.equal((await fixture.balance(bought[0])).available, 0);
 });
 
+test('orders that can not be settled do not hold up the others', async () => {
+  const { db } = fixture.database;
+  for (let n = 0; n < 9; n += 1) {
+    const { id } = await fixture.buy(await fixture.customer());
+    const broken = `update orders set stripe_id = 'cs_gone' || id,
+      due_at = clock_now() - interval '1 hour' where id = $1`;
+    await sql(db, broken, [id]);
+  }
+  const { accountId } = await buyPaid();
+  assert.equal((await fixture.balance(accountId)).available, 1000);
+  await sql(db, `update orders set due_at = null where stripe_id like 'cs_gone%'`);
+});
+
 test('what a pack costs is what it cost when Checkout was opened', async () => {
   const accountId = await fixture.customer();
   const order = await fixture.buy(accountId);

@@ -54,25 +54,29 @@ const SET = namedStatement(
   `insert into offers (id, kind, name, credits, price, currency, period, expires_days)
    values (:id, :kind, :name, :credits, :price, :currency, :period, :expiresDays)
    on conflict (id) do update set name = excluded.name, credits = excluded.credits,
-     price = excluded.price, currency = excluded.currency, period = excluded.period,
+     price = excluded.price, period = excluded.period,
      expires_days = excluded.expires_days, active = true
-   where offers.kind = excluded.kind and (not offers.active
-     or (offers.name, offers.credits, offers.price, offers.currency, offers.period,
-       offers.expires_days) is distinct from (excluded.name, excluded.credits, excluded.price,
-       excluded.currency, excluded.period, excluded.expires_days))
+   where offers.kind = excluded.kind and offers.currency = excluded.currency and (not offers.active
+     or (offers.name, offers.credits, offers.price, offers.period, offers.expires_days)
+       is distinct from (excluded.name, excluded.credits, excluded.price, excluded.period,
+       excluded.expires_days))
    returning id`,
 );
 
 /**
- * Creates a pack or plan, or changes it. Orders and subscriptions that exist keep their terms.
+ * Creates a pack or plan, or changes it. Orders and subscriptions that exist keep their terms. The
+ * currency does not change: customers have set the limits of their automatic purchases in it.
  * @returns false if it was exactly so before
- * @throws UsageError if a value is not possible, or the other kind has this id
+ * @throws UsageError if a value is not possible, the currency is another one, or the other kind has
+ *   this id
  */
 export async function setOffer(db: Queryable, offer: Omit<Offer, 'active'>): Promise<boolean> {
   check(offer);
   const { expires_days: expiresDays, ...rest } = offer;
   if ((await db.query(SET, SET.values({ ...rest, expiresDays }))).length > 0) return true;
-  if (await readOffer(db, offer.kind, offer.id)) return false;
+  const found = await readOffer(db, offer.kind, offer.id);
+  if (found?.currency === offer.currency) return false;
+  if (found) throw new UsageError(`${offer.id} is sold in ${found.currency}: use another ID`);
   throw new UsageError(`${offer.id} is the id of a ${offer.kind === 'pack' ? 'plan' : 'pack'}`);
 }
 

@@ -61,6 +61,13 @@ test('a plan has a period, and an id of its own', async () => {
   await assert.rejects(does('plans', 'set', 'x', ...PACK, '--period', 'week', ...WHY), /--period/);
 });
 
+test('a pack keeps its currency, in which customers have set limits', async () => {
+  const terms = ['--name', 'Small', '--credits', '1000', '--price', '1000', '--currency'];
+  await assert.rejects(does('packs', 'set', 'small', ...terms, 'KRW', ...WHY), /sold in usd/);
+  const small = (await does('packs', 'list')).find(({ id }: { id: string }) => id === 'small');
+  assert.equal(small.currency, 'usd');
+});
+
 test('values that can not be sold are refused', async () => {
   const wrong = [
     ['packs', 'set', 'Big', ...PACK],

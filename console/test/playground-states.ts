@@ -37,6 +37,8 @@ const generate = (page: Page) => page.getByRole('button', { name: 'Generate' }).
 async function fillIn(page: Page): Promise<void> {
   const text = 'A lighthouse at dawn, waves breaking over black rocks, slow aerial shot';
   await page.getByLabel('Prompt').fill(text);
+  const price = page.getByRole('region', { name: 'This video costs' });
+  await price.getByText(/^You have/).waitFor();
 }
 
 async function mode(page: Page, name: string): Promise<void> {
@@ -102,7 +104,6 @@ async function quote(page: Page, available: { promotional: number; paid: number 
   await page.route('**/console/api/price', (route) => route.fulfill({ json: shown }));
   await fillIn(page);
   await page.getByLabel('Length').fill('4');
-  await page.getByRole('region', { name: 'This video costs' }).getByText('60').first().waitFor();
 }
 
 async function refuse(page: Page): Promise<void> {
@@ -120,5 +121,5 @@ async function loseConnection(page: Page): Promise<void> {
   await fillIn(page);
   await page.context().setOffline(true);
   await generate(page);
-  await page.getByText('No answer came').waitFor();
+  await page.getByText('No response').waitFor();
 }

@@ -136,7 +136,11 @@ test(
     await page.context().setOffline(true);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No response').waitFor();
+    await page.getByLabel('Length').fill('5');
+    const price = page.getByRole('region', { name: 'This video costs' });
+    await price.getByText('reached').waitFor();
     await page.context().setOffline(false);
+    await price.getByText('75').first().waitFor();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Your video').waitFor();

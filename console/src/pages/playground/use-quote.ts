@@ -24,6 +24,12 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
   const seconds = videos.map((video) => video.seconds);
   const body = { model, resolution, duration, reference_video_durations: seconds };
   const text = JSON.stringify(body);
+  const [returns, setReturns] = useState(0);
+  useEffect(() => {
+    const onOnline = () => setReturns((count) => count + 1);
+    addEventListener('online', onOnline);
+    return () => removeEventListener('online', onOnline);
+  }, []);
   useEffect(() => {
     const stop = new AbortController();
     const timer = setTimeout(async () => {
@@ -38,7 +44,7 @@ export function useQuote(form: Form, prices: Prices, balance: number): LiveQuote
       clearTimeout(timer);
       stop.abort();
     };
-  }, [text, balance]);
+  }, [text, balance, returns]);
   const { of, ...last } = shown;
   return { ...last, isOld: of !== text };
 }

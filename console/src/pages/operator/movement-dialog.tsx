@@ -16,7 +16,8 @@ const WORDS = {
   },
   adjust: {
     title: 'Adjust the credits',
-    explanation: 'Corrects the balance up or down. The reason becomes the note of the transfer.',
+    explanation:
+      'Corrects the balance up or down. The customer reads the reason in their statement.',
     hint: 'A whole number; below zero takes credits back.',
   },
 };

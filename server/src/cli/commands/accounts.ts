@@ -1,14 +1,9 @@
-import {
-  createAccount,
-  disableAccount,
-  enableAccount,
-  findAccount,
-} from '../../accounts/accounts.ts';
+import { createAccount, findAccount } from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
 import { listAccounts, showAccount } from '../../operator/account-listing.ts';
 import { performAction, recordAction } from '../../operator/actions.ts';
+import { disableByOperator, enableByOperator } from '../../operator/disabling.ts';
 import { eraseAccount } from '../../operator/erasure/erase.ts';
-import { withdrawDeletion } from '../../sign-in/deletion.ts';
 import { endSessions, listSessions } from '../../sign-in/sessions.ts';
 import type { Command } from '../command.ts';
 
@@ -28,28 +23,14 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
     summary: 'Respond 401 to all keys and sessions of an account from now on; its tasks continue',
     options: [],
     reason: 'optional',
-    run: async (db, { words: [account = ''], action }) => {
-      const target = await findAccount(db, account);
-      return performAction(db, action, { target }, async (tx) => {
-        const changed = await disableAccount(tx, target);
-        await endSessions(tx, target);
-        return { account_id: target, disabled: true, changed };
-      });
-    },
+    run: (db, { words: [account = ''], action }) => disableByOperator(db, action, account),
   },
   {
     usage: 'accounts enable ACCOUNT --reason TEXT',
     summary: 'Accept the keys of a disabled account again, except revoked and expired ones',
     options: [],
     reason: 'required',
-    run: async (db, { words: [account = ''], action }) => {
-      const target = await findAccount(db, account);
-      return performAction(db, action, { target }, async (tx) => {
-        const changed = await enableAccount(tx, target);
-        await withdrawDeletion(tx, target);
-        return { account_id: target, disabled: false, changed };
-      });
-    },
+    run: (db, { words: [account = ''], action }) => enableByOperator(db, action, account),
   },
   {
     usage: 'accounts sessions ACCOUNT',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { disableAccount, enableAccount, findAccount } from '../../accounts/accounts.ts';
+import { findAccount } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
@@ -7,7 +7,8 @@ import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statements/movement-page.ts';
 import { listAccounts, showAccount } from '../../operator/account-listing.ts';
-import { type Action, listActions, performAction, recordAction } from '../../operator/actions.ts';
+import { type Action, listActions, recordAction } from '../../operator/actions.ts';
+import { disableByOperator, enableByOperator } from '../../operator/disabling.ts';
 import { eraseAccount } from '../../operator/erasure/erase.ts';
 import { operatorAction, operatorRead, PAGE, PAGE_ROWS, pageOf } from './operator-route.ts';
 
@@ -67,18 +68,12 @@ export const OPERATOR_ACCOUNTS = [
       return pageOf(rows, ({ id }) => String(id));
     },
   ),
-  operatorAction('accounts disable', '/accounts/:id/disable', {}, async ({ db }, order) => {
-    const target = await findAccount(db, order.params.id ?? '');
-    return performAction(db, order.action, { target }, async (tx) => ({
-      changed: await disableAccount(tx, target),
-    }));
-  }),
-  operatorAction('accounts enable', '/accounts/:id/enable', {}, async ({ db }, order) => {
-    const target = await findAccount(db, order.params.id ?? '');
-    return performAction(db, order.action, { target }, async (tx) => ({
-      changed: await enableAccount(tx, target),
-    }));
-  }),
+  operatorAction('accounts disable', '/accounts/:id/disable', {}, ({ db }, { params, action }) =>
+    disableByOperator(db, action, params.id ?? ''),
+  ),
+  operatorAction('accounts enable', '/accounts/:id/enable', {}, ({ db }, { params, action }) =>
+    enableByOperator(db, action, params.id ?? ''),
+  ),
   operatorAction('accounts erase', '/accounts/:id/erase', {}, async ({ db }, { params, action }) =>
     eraseAccount(db, action, await findAccount(db, params.id ?? '')),
   ),

@@ -11,6 +11,7 @@ import {
   type TestWebsite,
 } from '../../../test/website/website.ts';
 import { listActions } from '../../operator/actions.ts';
+import { dueDeletions } from '../../sign-in/deletion.ts';
 import { openWakeUps } from '../../wake-ups/wake-ups.ts';
 import type { OperatorDeps } from './operator-route.ts';
 import { OPERATOR_ROUTES } from './operator-routes.ts';
@@ -156,6 +157,8 @@ test('an account is found, gets credits once per reference, is disabled and enab
   await changed(operator, `${at}/disable`);
   assertError(await customer.get('/console/api/me'), 'unauthorized');
   await changed(operator, `${at}/enable`);
+  // A session that was stolen before does not live again.
+  assertError(await customer.get('/console/api/me'), 'unauthorized');
   assertError(await operator.write(`${API}${at}/erase`, { reason }), 'invalid_request');
   assert.deepEqual(
     (await recorded(customer.accountId)).map(([command]) => command),
@@ -163,6 +166,17 @@ test('an account is found, gets credits once per reference, is disabled and enab
   );
   const listed = (await operator.get(`${API}/actions?target=${customer.accountId}`)).body;
   assert.equal(listed.items.length, 4);
+});
+
+test('an account that its owner closed and an operator enables keeps its data', async () => {
+  const customer = await website.signIn();
+  const at = `/accounts/${customer.accountId}`;
+  await customer.write('/console/api/account/delete', { email: customer.email });
+  await changed(operator, `${at}/enable`);
+  await changed(operator, `${at}/disable`);
+  await website.database.setClock(120);
+  assert.ok(!(await dueDeletions(website.database.db)).includes(customer.accountId));
+  await website.database.setClock(0);
 });
 
 test('an audit runs in the background and shows its result', async () => {

@@ -119,6 +119,7 @@ const COSTLY: Array<['GET' | 'POST' | 'PUT', string, number]> = [
   ['GET', '/console/api/usage.csv', 30],
   ['GET', '/console/api/statement', 60],
   ['GET', '/console/api/statement.csv', 10],
+  ['GET', '/console/api/uploads/obj_1/file', 60],
   ['POST', '/console/api/orders', 30],
   ['POST', '/console/api/subscription', 20],
   ['POST', '/console/api/subscription/settle', 20],

@@ -56,6 +56,10 @@ test('no route but the public ones takes a stranger, an API key or a forged cook
     const authorization = await customer.authorization();
     assertError(await send(route, { authorization }), 'unauthorized');
     const { method, url } = route;
+    if (method === 'GET') {
+      const { statusCode } = await website.app.inject({ method: 'HEAD', url, headers: {} });
+      assert.equal(statusCode, 401, `HEAD ${url}`);
+    }
     const headers = { ...forged, authorization };
     assertError(
       await website.stranger.send({ method, url, remoteAddress, headers }),

@@ -12,6 +12,9 @@ import { type UploadView, uploadView } from './upload-view.ts';
 
 export type UploadDeps = ReceiveDeps;
 
+/** Each sends up to 100 MB, which the storage may charge for. */
+const DOWNLOADS = { max: 60, seconds: 60 };
+
 /** Uploads that an account may begin. */
 const UPLOADS = { max: 60, seconds: 600 };
 
@@ -131,6 +134,7 @@ export const getUpload = siteRoute({
 export const getUploadFile = siteRoute({
   method: 'GET',
   url: '/console/api/uploads/:id/file',
+  rate: DOWNLOADS,
   params: IdSchema,
   handle: async (deps: UploadDeps, { params, request, reply }) => {
     const { id, ...upload } = await existing(deps, {

@@ -36,6 +36,11 @@ export default function VideoPage() {
         )
       }
     >
+      {loaded.error?.status === 404 && (
+        <div>
+          <ButtonLink href="/videos">All videos</ButtonLink>
+        </div>
+      )}
       <Load from={loaded} skeleton={<Blank />}>
         {(task) => (
           <>

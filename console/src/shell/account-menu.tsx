@@ -7,7 +7,7 @@ import { Credits } from '../ui/format.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import { toast } from '../ui/toast.tsx';
 
-/** The credits that can be spent; always in sight, and the way to more of them. */
+/** The available credits; a link to the page of credits. */
 export function Balance({ me }: { me: Me }) {
   const { paid, promotional } = me.credits;
   return (

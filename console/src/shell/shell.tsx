@@ -10,7 +10,7 @@ import { DESTINATIONS, PhoneNavigation, TopNavigation } from './navigation.tsx';
 import { OfflineBanner } from './offline.tsx';
 import { ThemeButton } from './theme.tsx';
 
-/** The pages of a stranger. */
+/** The pages for visitors who are not signed in. */
 const PUBLIC = [{ href: '/pricing', title: 'Prices' }];
 
 /**

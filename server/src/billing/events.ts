@@ -25,7 +25,7 @@ const WAKE_SUBSCRIPTIONS = namedStatement(
 );
 
 /**
- * Notes an event of Stripe, and wakes what it is about. It is not believed: the order or the
+ * Notes an event of Stripe, and wakes what it is about. Its content is not used: the order or the
  * subscription asks Stripe. The same event does nothing the second time.
  * @returns false if it was noted before
  */
@@ -53,7 +53,7 @@ interface Subject {
   subscription: Ids<typeof NO_SUBSCRIPTION>;
 }
 
-/** The ids by which our rows are found. */
+/** The ids by which orders and subscriptions are found. */
 function subjectOf(event: Stripe.Event): Subject {
   const nothing = { order: NO_ORDER, subscription: NO_SUBSCRIPTION };
   switch (event.type) {

@@ -5,7 +5,7 @@ import { expanded, idOf, type StripeClient } from './stripe-client.ts';
 /** What Stripe says of an order now. Amounts are in minor units. */
 export interface Truth {
   state: 'pending' | 'paid' | 'failed' | 'expired';
-  /** What was asked for, without taxes; null: nothing of this order. */
+  /** The price at Stripe, without taxes; null: nothing of it is for this order. */
   asked: { price: number; currency: string } | null;
   /** What was paid, with taxes. */
   amount: number;

@@ -9,7 +9,7 @@ interface Mail {
   text: string;
 }
 
-/** The SMTP server that takes our mail. */
+/** The SMTP server that mail is sent to. */
 export interface MailSettings {
   host: string;
   port: number;
@@ -82,7 +82,7 @@ export function openMailer({
   };
 }
 
-/** For a trial without a mail server: whoever reads the log can sign in as anybody. */
+/** For a trial without a mail server: a reader of the log can sign in to any account. */
 function logMailer(log: Log): Mailer {
   log.warn('SMTP_URL is not set: mails are printed in this log, also the codes to sign in with');
   return {

@@ -11,7 +11,7 @@ const CODE_MINUTES = 10;
 /** How often a code may be tried. */
 const MAX_TRIES = 5;
 
-/** Codes for one e-mail address, whoever asks for them. */
+/** Codes for one e-mail address, from all senders of requests together. */
 const CODES_OF_EMAIL = [
   { max: 5, seconds: 15 * 60 },
   { max: 20, seconds: 24 * 3600 },
@@ -76,7 +76,7 @@ const USE = statement(
 );
 
 /**
- * Signs in whoever has received the code. The account is made if there is none.
+ * Signs a person in by the code from a mail. Creates the account if there is none.
  * @returns the token for the cookie
  * @throws ApiError `sign_in_failed`, `account_disabled`
  */

@@ -12,7 +12,7 @@ import { Part } from './part.tsx';
 import { Screening } from './screening.tsx';
 import { Tracks } from './tracks.tsx';
 
-/** The first page of a stranger. Who is signed in goes on to the playground. */
+/** The first page for visitors. A signed-in person is sent to the playground. */
 export default function LandingPage() {
   const { state } = useSession();
   const { route } = useLocation();

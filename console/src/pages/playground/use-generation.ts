@@ -119,7 +119,7 @@ async function readTask(id: string, before?: WebTask): Promise<Generation> {
   }
 }
 
-/** Reads a live task again and again, while the page is in sight. */
+/** Reads a live task again and again, while the page is visible. */
 function useFollow(task: WebTask | undefined, onRead: (next: Generation) => void): void {
   const read = useRef(onRead);
   read.current = onRead;

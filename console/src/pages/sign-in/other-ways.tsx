@@ -41,7 +41,7 @@ export function OtherWays({
   );
 }
 
-/** Why somebody is back from another service. */
+/** Why a sign-in at another service failed. */
 const REASONS = new Map([
   ['denied', 'You did not allow the other service to sign you in here.'],
   ['disabled', 'This account is disabled. Ask the operator of this service.'],

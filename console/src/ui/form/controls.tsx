@@ -52,7 +52,7 @@ export function Select({ label, hint, error, value, choices, onChange, disabled 
   );
 }
 
-/** One of a few values, all in sight. They are radio buttons: arrow keys move between them. */
+/** One of a few values, all of them shown. They are radio buttons: arrow keys move between them. */
 export function Segments({ label, hint, error, value, choices, onChange, disabled }: ChoiceProps) {
   const id = useId();
   return (

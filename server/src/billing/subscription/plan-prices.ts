@@ -73,7 +73,7 @@ const BY_PRICE = statement(
   `select ${COLUMNS} from plan_prices where stripe_price = any($1)`,
 );
 
-/** The terms behind prices at Stripe, without those that are not ours. */
+/** The terms behind prices at Stripe, without those that no plan has. */
 export async function planPrices(
   db: Queryable,
   stripePrices: string[],

@@ -6,7 +6,7 @@ const STORE = statement(
    values ($1, $2, clock_now() + interval '5 minutes')`,
 );
 
-/** @param accountId who adds a passkey; null: somebody signs in */
+/** @param accountId the account that adds a passkey; null for a sign-in */
 export async function storeChallenge(
   db: Queryable,
   challenge: string,

@@ -51,7 +51,7 @@ const USED = statement(
 );
 
 /**
- * Signs in whoever has a passkey.
+ * Signs a person in by a passkey.
  * @returns the token for the cookie
  * @throws ApiError `sign_in_failed`, `account_disabled`
  */

@@ -21,7 +21,7 @@ export class EmailNotVerified extends Error {
 }
 
 /**
- * Signs in somebody whom a provider has confirmed. An identity that is new here joins the account
+ * Signs in a person whom a provider has confirmed. An identity that is new here joins the account
  * of its e-mail address, which is made if there is none, but only if the address is verified.
  * @returns the token for the cookie
  * @throws EmailNotVerified; ApiError `account_disabled`

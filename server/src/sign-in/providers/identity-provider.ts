@@ -8,7 +8,7 @@ export interface SignInStart {
   redirectUri: string;
 }
 
-/** Who a provider says somebody is. */
+/** The person whom a provider has confirmed. */
 export interface OutsideIdentity {
   /** Never changes, unlike the e-mail address. */
   subject: string;
@@ -21,7 +21,7 @@ export interface IdentityProvider {
   /** Names the provider in the table of identities. */
   issuer: string;
   /**
-   * Where to send somebody who wants to sign in.
+   * The address of the provider where the person signs in.
    * @throws Error if the provider does not respond
    */
   authorizationUrl(start: SignInStart): Promise<string>;
@@ -33,10 +33,10 @@ export interface IdentityProvider {
   identify(parameters: URLSearchParams, start: SignInStart): Promise<OutsideIdentity>;
 }
 
-/** The names of the providers that can be configured, as they are in our addresses. */
+/** The names of the providers that can be configured, as they are in the paths of the website. */
 export type ProviderName = 'github' | 'google' | 'oidc';
 
-/** The provider has confirmed nobody. */
+/** The provider did not confirm the person. */
 export class IdentityRefused extends Error {
   override name = 'IdentityRefused';
   /** Whether the person has said no. */

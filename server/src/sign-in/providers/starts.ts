@@ -2,7 +2,7 @@ import { namedStatement, type Queryable, statement } from '../../database/databa
 import { hashToken, newToken } from '../sessions.ts';
 import type { ProviderName, SignInStart } from './identity-provider.ts';
 
-/** How long somebody may stay at the provider. */
+/** How long a sign-in at the provider may take. */
 export const START_SECONDS = 600;
 
 /** A sign-in that continues at a provider; `next` is where the person goes afterwards. */

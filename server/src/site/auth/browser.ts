@@ -22,7 +22,7 @@ const SYSTEMS: Array<[RegExp, string]> = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-/** Such as `Firefox on Linux`; null if neither is known. It is made of our own words only. */
+/** Such as `Firefox on Linux`; null if neither is known. No text of the request is in it. */
 export function browserName(userAgent = ''): string | null {
   const find = (names: Array<[RegExp, string]>) =>
     names.find(([pattern]) => pattern.test(userAgent))?.[1];

@@ -1,5 +1,5 @@
 /**
- * Where somebody goes after the sign-in: a path of ours, whatever was asked for. The text is read
+ * The page after the sign-in: a path of this website, whatever the request says. The text is read
  * as a browser would read it, so that no other site can be meant.
  */
 export function nextPath(asked: string | undefined): string {

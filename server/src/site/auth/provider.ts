@@ -29,7 +29,7 @@ export interface IdentityDeps {
 const START_COOKIE = 'framewright-start';
 const ParamsSchema = Type.Object({ provider: Type.String({ maxLength: 20 }) });
 
-/** Why somebody is back on the sign-in page: the `error` of its address. */
+/** Why a sign-in failed: the `error` in the address of the sign-in page. */
 type ProviderFailure = 'denied' | 'disabled' | 'expired' | 'failed' | 'unavailable' | 'unverified';
 
 function providerNamed(deps: IdentityDeps, text: string): [ProviderName, IdentityProvider] {
@@ -95,7 +95,7 @@ function signInPage(failure: ProviderFailure, next: string): string {
   return `/sign-in?${new URLSearchParams({ error: failure, ...(next !== '/' && { next }) })}`;
 }
 
-/** Back to the sign-in page: the person is in a browser, where an envelope would help nobody. */
+/** Redirects to the sign-in page: a browser would show the error envelope as JSON. */
 function giveUp(
   { log }: IdentityDeps,
   failed: {

@@ -19,7 +19,7 @@ export const PAGE_PATHS = [
 const APIS =
   /^\/(api|auth|console|callbacks|media|webhooks|assets|healthz|readyz|openapi\.json)(\/|$)/;
 
-/** Whether an unknown path gets the page that says so: somebody has opened it in a browser. */
+/** Whether an unknown path gets the page for 404: a browser opened it. */
 export function isPageNavigation({
   method,
   url,

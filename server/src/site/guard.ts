@@ -23,7 +23,8 @@ const REQUESTS_OF_ADDRESS: RateLimit = { max: 240, seconds: 60 };
 /**
  * Guards all routes of a scope before a body is read: a write must come from a page of this
  * website, the sender must have the route's access, and the rates are limited. Public routes are
- * counted for each address, all others for each account.
+ * counted for each address, all others for each account. A route may have a limit of its own
+ * beside these.
  */
 export function guard(scope: FastifyInstance, deps: GuardDeps): void {
   scope.decorateRequest('signedIn');

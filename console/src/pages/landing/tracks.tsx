@@ -36,8 +36,8 @@ const TRACKS: { title: string; text: string; clips: Clip[] }[] = [
     text: 'The credits stay reserved until it is known what happened. Nothing is generated or charged twice.',
     clips: [
       { words: '250 reserved', span: 'col-span-4', look: 'reserved' },
-      { words: 'being checked', span: 'col-span-5', look: 'held' },
-      { words: 'charged or refunded', span: 'col-span-3', look: 'refunded' },
+      { words: 'being checked', span: 'col-span-4', look: 'held' },
+      { words: 'charged or refunded', span: 'col-span-4', look: 'refunded' },
     ],
   },
 ];

@@ -15,7 +15,7 @@ export function DeleteAccount({ email }: { email: string }) {
   return (
     <Card
       title="Delete the account"
-      note="You can’t sign in to it any more, and its credits are lost. Videos that are being made are finished and charged. Then your videos, prompts and e-mail address are erased. The records of credits stay, without your e-mail address."
+      note="You can’t sign in to it any more, and its credits are lost. Videos that are being made are finished and charged. Then your videos, prompts and address are erased. The records of credits stay, without your address."
     >
       <Button look="danger" onClick={() => setOpen(true)}>
         Delete the account

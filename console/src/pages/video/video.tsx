@@ -36,11 +36,6 @@ export default function VideoPage() {
         )
       }
     >
-      {loaded.error?.status === 404 && (
-        <div>
-          <ButtonLink href="/videos">All videos</ButtonLink>
-        </div>
-      )}
       <Load from={loaded} skeleton={<Blank />}>
         {(task) => (
           <>
@@ -49,6 +44,11 @@ export default function VideoPage() {
           </>
         )}
       </Load>
+      {loaded.error?.status === 404 && (
+        <div>
+          <ButtonLink href="/videos">All videos</ButtonLink>
+        </div>
+      )}
     </Page>
   );
 }

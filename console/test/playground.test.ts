@@ -160,7 +160,7 @@ test('a long address of a file does not widen the page on a phone', BROWSER, asy
 });
 
 test('what is missing, and what became of the request, comes into sight', BROWSER, async () => {
-  const { page } = await signedIn(100);
+  const { page } = await signedIn(1000);
   await page.setViewportSize({ width: 375, height: 760 });
   const prompt = page.getByLabel('Prompt');
   await generate(page).click();

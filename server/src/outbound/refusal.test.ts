@@ -77,7 +77,7 @@ const NOT_HTTP: Expected = [UNREACHED, /valid HTTP/];
 const UNDECODED: Expected = [UNREACHED, /could not be decoded/];
 const OVER: Expected = ['too_large', /more than 1000000 bytes/, { limit_bytes: MEGABYTE }];
 const ANNOUNCED: Expected = [
-  ...(['too_large', /announces 1000001 bytes.*at most 1000000 bytes/] as const),
+  ...(['too_large', /has 1000001 bytes.*at most 1000000 bytes/] as const),
   { limit_bytes: MEGABYTE },
 ];
 

@@ -55,7 +55,7 @@ async function choose(page: Page, place: string, name: string, buffer: Buffer): 
 
 async function fillFrames(page: Page): Promise<void> {
   await mode(page, 'Frames');
-  await choose(page, 'Opening frame', 'first.png', await imageBytes('png', 640, 360));
+  await choose(page, 'First frame', 'first.png', await imageBytes('png', 640, 360));
   await page.getByText('640 × 360').waitFor();
 }
 
@@ -76,13 +76,13 @@ async function fillReferences(page: Page): Promise<void> {
 async function beginUpload(page: Page): Promise<void> {
   await mode(page, 'Frames');
   await page.route('**/console/api/uploads', () => {}); // it never gets a response
-  await choose(page, 'Opening frame', 'lighthouse-at-dawn.png', await imageBytes('png', 640, 360));
+  await choose(page, 'First frame', 'lighthouse-at-dawn.png', await imageBytes('png', 640, 360));
   await page.getByRole('progressbar').waitFor();
 }
 
 async function refuseUpload(page: Page): Promise<void> {
   await mode(page, 'Frames');
-  await choose(page, 'Opening frame', 'notes.png', Buffer.from('not a picture'));
+  await choose(page, 'First frame', 'notes.png', Buffer.from('not a picture'));
   await page.getByRole('alert').waitFor();
 }
 

@@ -17,6 +17,7 @@ import { settleDue } from '../../src/billing/sweep.ts';
 import { auditLedger } from '../../src/ledger/audit.ts';
 import { reserve, settle } from '../../src/ledger/ledger.ts';
 import { paymentSums } from '../../src/ledger/payments.ts';
+import { auditOrders } from '../../src/operator/billing/audit-orders.ts';
 import { createRandom, type Random, shuffled } from '../random.ts';
 import { replayCommand } from '../replay.ts';
 import { type BillingFixture, openBillingFixture } from './billing-fixture.ts';
@@ -157,7 +158,9 @@ async function spend(
 async function compare(fixture: BillingFixture, spent: Spent) {
   const { db } = fixture.deps;
   const problems: string[] = [];
-  await auditLedger(db, { report: (problem) => problems.push(problem) });
+  const report = (problem: string) => void problems.push(problem);
+  await auditLedger(db, { report });
+  await auditOrders(db, { orders: 100, transfers: 1000 }, report);
   assert.deepEqual(problems, []);
   const sessions = fixture.simulator.state.all('checkout.session');
   let movements = 0;

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
@@ -36,77 +37,108 @@ export function LowBalance(props: Props) {
   );
 }
 
-/** A form that is sent by one function: whether it works, and what went wrong. */
-function useSaving(onChange: Props['onChange']) {
+interface SettingProps {
+  label: string;
+  hint: string;
+  /** Whether it is on at the server. */
+  isSet: boolean;
+  /** Where both are sent; `done` is what the customer then reads. */
+  path: string;
+  on: { body: object; done: string };
+  off: { body: object; done: string };
+  saveLabel: string;
+  /** Shown above the fields, also while it is off. */
+  notice?: ComponentChildren;
+  /** The fields that it needs. */
+  children: ComponentChildren;
+  onChange: Props['onChange'];
+}
+
+/** A switch with a form: switching it on shows the form, switching it off is saved at once. */
+function Setting({ label, hint, isSet, path, on, off, ...rest }: SettingProps) {
+  const [isOn, setOn] = useState(isSet);
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
-  const save = async (path: string, body: object, done: string) => {
+  const save = async ({ body, done }: { body: object; done: string }) => {
     setBusy(true);
     setFailure('');
     try {
       await api(path, { method: 'PUT', body });
-      await onChange();
+      await rest.onChange();
       toast(done);
     } catch (error) {
       setFailure(asFailure(error).message);
     }
     setBusy(false);
   };
-  return { isBusy, failure, save };
-}
-
-function Failure({ text }: { text: string }) {
-  return (
-    <p role="alert" class="text-sm text-bad empty:hidden">
-      {text}
-    </p>
-  );
-}
-
-function Alert({ credits, onChange }: Props) {
-  const [below, setBelow] = useState(String(credits.alert_below ?? 500));
-  const [isOn, setOn] = useState(credits.alert_below !== null);
-  const { isBusy, failure, save } = useSaving(onChange);
-  const put = (value: number | null, done: string) =>
-    save('/console/api/low-balance', { below: value }, done);
   return (
     <form
       class="grid content-start gap-5"
       onSubmit={(event) => {
         event.preventDefault();
-        void put(Number(below), 'You will get an e-mail when your balance is low.');
+        void save(on);
       }}
     >
       <Switch
-        label="Send me an e-mail"
-        hint="Once each time your paid credits fall below a number that you choose."
+        label={label}
+        hint={hint}
         checked={isOn}
-        onChange={(on) => {
-          setOn(on);
-          if (!on && credits.alert_below !== null) void put(null, 'Low-balance e-mails are off.');
+        onChange={(wanted) => {
+          setOn(wanted);
+          if (!wanted && isSet) void save(off);
         }}
       />
+      {rest.notice}
       {isOn && (
         <>
-          <Field
-            label="Below how many paid credits?"
-            type="number"
-            min={1}
-            max={1_000_000_000}
-            step={1}
-            required
-            value={below}
-            onInput={(event) => setBelow(event.currentTarget.value)}
-          />
+          {rest.children}
           <div>
             <Button type="submit" busy={isBusy}>
-              Save alert
+              {rest.saveLabel}
             </Button>
           </div>
         </>
       )}
-      <Failure text={failure} />
+      <p role="alert" class="text-sm text-bad empty:hidden">
+        {failure}
+      </p>
     </form>
+  );
+}
+
+function BelowField({ value, onInput }: { value: string; onInput: (value: string) => void }) {
+  return (
+    <Field
+      label="Below how many paid credits?"
+      type="number"
+      min={1}
+      max={1_000_000_000}
+      step={1}
+      required
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  );
+}
+
+function Alert({ credits, onChange }: Props) {
+  const [below, setBelow] = useState(String(credits.alert_below ?? 500));
+  return (
+    <Setting
+      label="Send me an e-mail"
+      hint="Once each time your paid credits fall below a number that you choose."
+      isSet={credits.alert_below !== null}
+      path="/console/api/low-balance"
+      on={{
+        body: { below: Number(below) },
+        done: 'You will get an e-mail when your balance is low.',
+      }}
+      off={{ body: { below: null }, done: 'Low-balance e-mails are off.' }}
+      saveLabel="Save alert"
+      onChange={onChange}
+    >
+      <BelowField value={below} onInput={setBelow} />
+    </Setting>
   );
 }
 
@@ -118,7 +150,6 @@ function unitsOf(currency: string): number {
 
 function Reload({ credits, packs, onChange }: Props) {
   const known = credits.auto_reload;
-  const [isOn, setOn] = useState(known !== null);
   const [packId, setPackId] = useState(known?.pack_id ?? packs[0]?.id ?? '');
   const pack = packs.find(({ id }) => id === packId) ?? packs[0];
   const [below, setBelow] = useState(String(known?.below ?? 500));
@@ -126,78 +157,50 @@ function Reload({ credits, packs, onChange }: Props) {
   const [limit, setLimit] = useState(
     String((known?.monthly_limit ?? (pack?.price ?? 0) * 3) / units),
   );
-  const { isBusy, failure, save } = useSaving(onChange);
-  const put = (body: object | null, done: string) =>
-    save('/console/api/auto-reload', { auto_reload: body }, done);
   if (!pack) return null;
-  const submit = () => {
-    const monthly_limit = Math.round(Number(limit) * units);
-    const wanted = { pack_id: pack.id, below: Number(below), monthly_limit };
-    void put(wanted, 'Auto-reload is on.');
-  };
+  const monthly_limit = Math.round(Number(limit) * units);
+  const wanted = { pack_id: pack.id, below: Number(below), monthly_limit };
   return (
-    <form
-      class="grid content-start gap-5"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit();
-      }}
+    <Setting
+      label="Auto-reload"
+      hint="Buys a pack with your saved card when your paid credits fall below a number, up to a limit each month."
+      isSet={known !== null}
+      path="/console/api/auto-reload"
+      on={{ body: { auto_reload: wanted }, done: 'Auto-reload is on.' }}
+      off={{ body: { auto_reload: null }, done: 'Auto-reload is off.' }}
+      saveLabel="Save auto-reload"
+      notice={known?.stopped && <Stopped why={known.stopped} />}
+      onChange={onChange}
     >
-      <Switch
-        label="Auto-reload"
-        hint="Buys a pack with your saved card when your paid credits fall below a number, up to a limit each month."
-        checked={isOn}
-        onChange={(on) => {
-          setOn(on);
-          if (!on && known !== null) void put(null, 'Auto-reload is off.');
-        }}
+      <Select
+        label="Buy this pack"
+        value={pack.id}
+        choices={packs.map((one) => ({
+          value: one.id,
+          label: `${one.name}: ${formatNumber(one.credits)} credits, ${formatMoney(one.price, one.currency)}`,
+        }))}
+        onChange={setPackId}
       />
-      {known?.stopped && (
-        <p role="alert" class="border-l-4 border-l-bad pl-4">
-          Auto-reload has stopped: {known.stopped.replaceAll('_', ' ')}. Check your card, then save
-          again.
-        </p>
-      )}
-      {isOn && (
-        <>
-          <Select
-            label="Buy this pack"
-            value={pack.id}
-            choices={packs.map((one) => ({
-              value: one.id,
-              label: `${one.name}: ${formatNumber(one.credits)} credits, ${formatMoney(one.price, one.currency)}`,
-            }))}
-            onChange={setPackId}
-          />
-          <div class="grid gap-5 sm:grid-cols-2">
-            <Field
-              label="Below how many paid credits?"
-              type="number"
-              min={1}
-              max={1_000_000_000}
-              step={1}
-              required
-              value={below}
-              onInput={(event) => setBelow(event.currentTarget.value)}
-            />
-            <Field
-              label={`At most each month, ${pack.currency.toUpperCase()}`}
-              type="number"
-              min={pack.price / units}
-              step={1 / units}
-              required
-              value={limit}
-              onInput={(event) => setLimit(event.currentTarget.value)}
-            />
-          </div>
-          <div>
-            <Button type="submit" busy={isBusy}>
-              Save auto-reload
-            </Button>
-          </div>
-        </>
-      )}
-      <Failure text={failure} />
-    </form>
+      <div class="grid gap-5 sm:grid-cols-2">
+        <BelowField value={below} onInput={setBelow} />
+        <Field
+          label={`At most each month, ${pack.currency.toUpperCase()}`}
+          type="number"
+          min={pack.price / units}
+          step={1 / units}
+          required
+          value={limit}
+          onInput={(event) => setLimit(event.currentTarget.value)}
+        />
+      </div>
+    </Setting>
+  );
+}
+
+function Stopped({ why }: { why: string }) {
+  return (
+    <p role="alert" class="border-l-4 border-l-bad pl-4">
+      Auto-reload has stopped: {why.replaceAll('_', ' ')}. Check your card, then save again.
+    </p>
   );
 }

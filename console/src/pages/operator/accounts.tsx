@@ -1,44 +1,30 @@
-import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OperatorAccountRow } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/form/field.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, Id, OperatorPage } from './frame.tsx';
+import { apiPath, FindForm, Id, OperatorPage } from './frame.tsx';
 
 /** Accounts, the newest first; `?find=` shows those with a text in their address. */
 export function AccountsPage() {
   const { query, route } = useLocation();
   const find = query.find ?? '';
-  const [text, setText] = useState(find);
   const list = useList<OperatorAccountRow>(apiPath('/accounts', { find }));
   return (
     <OperatorPage
       title="Accounts"
       actions={
-        <form
-          class="flex items-end gap-2"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const next = new URLSearchParams({ find: text.trim() });
-            route(text.trim() ? `/operator/accounts?${next}` : '/operator/accounts');
-          }}
-        >
-          <Field
-            label="E-mail address or id"
-            type="search"
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-          <Button type="submit" icon="search">
-            Find
-          </Button>
-        </form>
+        <FindForm
+          field={{ label: 'E-mail address or id', type: 'search' }}
+          initial={find}
+          button="Find"
+          onFind={(text) =>
+            route(`/operator/accounts${text && `?${new URLSearchParams({ find: text })}`}`)
+          }
+        />
       }
     >
       <Load from={{ ...list, data: list.items }}>

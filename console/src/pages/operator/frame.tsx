@@ -1,5 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { Button } from '../../ui/button.tsx';
+import { Field } from '../../ui/form/field.tsx';
 import { Page } from '../../ui/page.tsx';
 
 const PAGES = [
@@ -57,6 +60,35 @@ export function apiPath(path: string, query: Record<string, string | undefined> 
   const given = Object.entries(query).filter(([, value]) => value);
   const text = new URLSearchParams(given as [string, string][]).toString();
   return `${API}${path}${text && `?${text}`}`;
+}
+
+/** A search: one text, without spaces around it. */
+export function FindForm({
+  field,
+  initial = '',
+  button,
+  onFind,
+}: {
+  field: { label: string; type?: 'search'; placeholder?: string };
+  initial?: string;
+  button: string;
+  onFind: (text: string) => void;
+}) {
+  const [text, setText] = useState(initial);
+  return (
+    <form
+      class="flex items-end gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onFind(text.trim());
+      }}
+    >
+      <Field {...field} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <Button type="submit" icon="search">
+        {button}
+      </Button>
+    </form>
+  );
 }
 
 /** A link to a task, an account or what else has a page. */

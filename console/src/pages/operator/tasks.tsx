@@ -1,15 +1,13 @@
-import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OperatorTaskRow } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
-import { Field } from '../../ui/form/field.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, Id, OperatorPage } from './frame.tsx';
+import { apiPath, FindForm, Id, OperatorPage } from './frame.tsx';
 
 const VIEWS = [
   { id: 'held', title: 'Held', query: { phase: 'held' } },
@@ -31,7 +29,17 @@ export function TasksPage() {
     route(`/operator/tasks?${next}`);
   };
   return (
-    <OperatorPage title="Tasks" lead={account && `Of ${account}`} actions={<FindTask />}>
+    <OperatorPage
+      title="Tasks"
+      lead={account && `Of ${account}`}
+      actions={
+        <FindForm
+          field={{ label: 'Task', placeholder: 'task_…' }}
+          button="Open"
+          onFind={(id) => id && route(`/operator/tasks/${encodeURIComponent(id)}`)}
+        />
+      }
+    >
       <fieldset class="flex flex-wrap gap-2">
         <legend class="sr-only">Which tasks</legend>
         {VIEWS.filter(({ id }) => id !== 'due' || account === '').map(({ id, title }) => (
@@ -87,27 +95,3 @@ const COLUMNS: Column<OperatorTaskRow>[] = [
     ),
   },
 ];
-
-function FindTask() {
-  const { route } = useLocation();
-  const [id, setId] = useState('');
-  return (
-    <form
-      class="flex items-end gap-2"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (id.trim()) route(`/operator/tasks/${encodeURIComponent(id.trim())}`);
-      }}
-    >
-      <Field
-        label="Task"
-        placeholder="task_…"
-        value={id}
-        onInput={(event) => setId(event.currentTarget.value)}
-      />
-      <Button type="submit" icon="search">
-        Open
-      </Button>
-    </form>
-  );
-}

@@ -6,7 +6,6 @@ import { isReady } from './database/readiness.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { followFigures } from './http/operations/recent-minutes.ts';
-import { startInterval } from './kernel/interval.ts';
 import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
@@ -17,8 +16,6 @@ import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
 import { site } from './site/site.ts';
 import { linkOrigin } from './storage/open-storage.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
-
-const MAINTAIN_SECONDS = 60;
 
 export async function listenForClients(
   config: Config,
@@ -33,9 +30,6 @@ export async function listenForClients(
   closers.push(async () => upkeep.abort());
   const { signal } = upkeep;
   if (config.website.adminEmails.size > 0) followFigures(metrics.recent, { db, log, signal });
-  startInterval(MAINTAIN_SECONDS, { name: 'scratch directory upkeep', log, signal }, () =>
-    scratch.maintain(),
-  );
   const draining = new AbortController();
   const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);

@@ -27,6 +27,9 @@ import { openStorage } from './storage/open-storage.ts';
 import { openWakeUps } from './wake-ups/wake-ups.ts';
 import { buildWorker } from './worker-role.ts';
 
+/** How often the scratch directory is maintained. */
+const MAINTAIN_SECONDS = 60;
+
 export interface Service {
   /** The address that the API listens on; undefined without the api role. */
   url: string | undefined;
@@ -93,11 +96,14 @@ async function startRoles(
     ...{ db, deliverySeconds, publicUrl: () => publicUrl },
     ...(config.presignsInputs && { presign: storage.presign }),
   });
-  const following = new AbortController();
-  closers.push(async () => following.abort());
-  const reading = { name: 'reading the delivery secrets', log, signal: following.signal };
+  const upkeep = new AbortController();
+  closers.push(async () => upkeep.abort());
+  const { signal } = upkeep;
+  const reading = { name: 'reading the delivery secrets', log, signal };
   startInterval(SECRETS_SECONDS, reading, () => links.refresh());
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
+  const maintaining = { name: 'scratch directory upkeep', log, signal };
+  startInterval(MAINTAIN_SECONDS, maintaining, () => scratch.maintain());
   const { dnsServers, clientHosts, providerHosts } = config;
   const fetchFrom = (hosts: HostRules) => {
     const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });

@@ -28,7 +28,6 @@ const CLOCK_SECONDS = 5;
 const DELETE_SECONDS = 2;
 const POSTER_SECONDS = 2;
 const EXPIRE_SECONDS = 5;
-const MAINTAIN_SECONDS = 60;
 const CANCEL_SECONDS = 1;
 const FORGET_SECONDS = 600;
 const ERASE_SECONDS = 60;
@@ -97,7 +96,6 @@ function periodicJobs(config: Config, parts: ServiceParts, signal: AbortSignal):
     ['expiry', EXPIRE_SECONDS, markAllExpired],
     ['deleting', DELETE_SECONDS, () => deleteMarked({ db, storage })],
     ['expiring credits', EXPIRE_SECONDS, () => bringDueUpToDate({ db, log })],
-    ['scratch directory upkeep', MAINTAIN_SECONDS, () => scratch.maintain()],
     ['forgetting', FORGET_SECONDS, () => deleteExpired(db)],
     ['erasing', ERASE_SECONDS, () => eraseClosedAccounts({ db, log })],
     ['cancels', CANCEL_SECONDS, () => askForCancels({ db, log, providers })],

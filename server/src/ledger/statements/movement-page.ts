@@ -1,20 +1,10 @@
 import { type Database, namedStatement } from '../../database/database.ts';
-import type { BalanceName, CreditKind, Reason } from '../transfer.ts';
+import type { CreditKind, Reason } from '../transfer.ts';
+import type { Movement } from './account-statement.ts';
 
 /** A transfer in a list of the newest, with its number, by which the list continues. */
-export interface PagedMovement {
+export interface PagedMovement extends Omit<Movement, 'reserved_after' | 'debt_after'> {
   id: number;
-  at: Date;
-  kind: CreditKind;
-  reason: Reason;
-  credits: number;
-  from: BalanceName;
-  to: BalanceName;
-  task_id: string | null;
-  reference: string;
-  note: string | null;
-  expires_at: Date | null;
-  available_after: number;
 }
 
 // Each kind has an order of its own in the index.

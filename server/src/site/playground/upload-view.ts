@@ -1,17 +1,9 @@
 import type { Upload } from '../../tasks/uploads/uploads.ts';
 
 /** An upload as the pages show it. */
-export interface UploadView {
+export interface UploadView extends Omit<Upload, 'expires_at' | 'now_seconds'> {
   /** For the media fields of a generation on the website. */
   url: string;
-  id: string;
-  kind: 'image' | 'video';
-  media_type: string;
-  size_bytes: number;
-  width: number;
-  height: number;
-  /** Of a video; `reference_video_durations` takes it rounded. */
-  duration_seconds: number | null;
   expires_at: string;
 }
 

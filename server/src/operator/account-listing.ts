@@ -2,7 +2,7 @@ import { type Database, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { readBalances } from '../ledger/overview.ts';
 
-interface AccountListing {
+export interface AccountListing {
   account_id: string;
   email: string;
   created_at: Date;

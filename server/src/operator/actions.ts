@@ -63,7 +63,7 @@ export function performAction<Result extends { changed: boolean }>(
   });
 }
 
-interface ActionListing extends Action {
+export interface ActionListing extends Action {
   id: number;
   at: Date;
   target: string;

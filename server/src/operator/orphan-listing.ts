@@ -3,7 +3,7 @@ import { UsageError } from '../kernel/errors.ts';
 import type { OrphanState } from '../tasks/attempts/orphans.ts';
 import { type Action, performAction } from './actions.ts';
 
-interface OrphanListing {
+export interface OrphanListing {
   provider: string;
   job_id: string;
   task_id: string;

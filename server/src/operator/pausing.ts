@@ -74,7 +74,7 @@ const WAITING = statement(
 );
 
 /** What `providers status` shows. */
-interface ProviderListing {
+export interface ProviderListing {
   provider: string;
   /** `trying`: the time of an outage is over, and one submit at a time is made. */
   state: 'open' | 'paused' | 'closed' | 'trying';

@@ -2,7 +2,7 @@ import { type Database, type Queryable, statement } from '../database/database.t
 import { UsageError } from '../kernel/errors.ts';
 import { FREE, NOW } from '../tasks/lease.ts';
 
-interface TaskListing {
+export interface TaskListing {
   id: string;
   account_id: string;
   phase: string;

@@ -1,17 +1,55 @@
-// What the routes of the operator's console send, as their JSON: times are ISO 8601.
+import type { listKeys } from '../../accounts/api-keys.ts';
+import type { RecentMinute } from '../../http/operations/recent-minutes.ts';
+import type { CreditOverview } from '../../ledger/overview.ts';
+import type { PagedMovement } from '../../ledger/statements/movement-page.ts';
+import type { AccountListing, showAccount } from '../../operator/account-listing.ts';
+import type { ActionListing } from '../../operator/actions.ts';
+import type { AuditRun } from '../../operator/audit-runs/audit-runs.ts';
+import type { OrderListing } from '../../operator/billing/order-listing.ts';
+import type { Figures } from '../../operator/figures.ts';
+import type { OrphanListing } from '../../operator/orphan-listing.ts';
+import type { ProviderListing } from '../../operator/pausing.ts';
+import type { TaskListing } from '../../operator/task-listing.ts';
 
-export interface OperatorTaskRow {
-  id: string;
-  account_id: string;
-  phase: string;
-  held_cause: string | null;
-  provider: string;
-  model: string;
-  credits: number;
-  created_at: string;
-  updated_at: string;
-  held_since?: string;
-  due_at?: string;
+// What the routes of the operator's console send, as their JSON.
+
+/** A value as its JSON: times become texts in ISO 8601. */
+type Json<Value> = Value extends Date
+  ? string
+  : Value extends object
+    ? { [Name in keyof Value]: Json<Value[Name]> }
+    : Value;
+
+export type OperatorTaskRow = Json<TaskListing> & { due_at?: string };
+export type OperatorAccountRow = Json<AccountListing>;
+export type OperatorActionRow = Json<ActionListing>;
+export type OperatorOrphan = Json<OrphanListing>;
+export type OperatorAudit = Json<AuditRun>;
+export type OperatorMovement = Json<PagedMovement>;
+/** Amounts are in the smallest unit of the currency. */
+export type OperatorOrder = Json<OrderListing>;
+
+export interface OperatorProviders {
+  items: Json<ProviderListing>[];
+  /** Whether creates of all accounts are paused. */
+  creates: 'open' | 'paused';
+  since: string | null;
+  reason: string | null;
+}
+
+export type OperatorAccount = Json<
+  Awaited<ReturnType<typeof showAccount>> & {
+    lots: CreditOverview['lots'];
+    keys: Awaited<ReturnType<typeof listKeys>>;
+    actions: ActionListing[];
+  }
+>;
+
+export interface OperatorFigures {
+  /** Of the whole database, now. */
+  now: Omit<Figures, 'reconciled' | 'unserved' | 'deleting'>;
+  /** Of the process that answered, the oldest first. */
+  minutes: RecentMinute[];
 }
 
 interface OperatorEvidence {
@@ -62,143 +100,4 @@ export interface OperatorTask {
     taken_down_at: string | null;
   }[];
   orphan_jobs: { provider: string; job_id: string; state: string }[];
-}
-
-export interface OperatorProviders {
-  items: {
-    provider: string;
-    state: 'open' | 'paused' | 'closed' | 'trying';
-    since: string | null;
-    until: string | null;
-    reason: string | Record<string, unknown> | null;
-    waiting_tasks: number;
-  }[];
-  /** Whether creates of all accounts are paused. */
-  creates: 'open' | 'paused';
-  since: string | null;
-  reason: string | null;
-}
-
-export interface OperatorAccountRow {
-  account_id: string;
-  email: string;
-  created_at: string;
-  disabled_at: string | null;
-  erased_at: string | null;
-}
-
-interface KindBalance {
-  available: number;
-  reserved: number;
-  debt: number;
-}
-
-export interface OperatorActionRow {
-  id: number;
-  at: string;
-  actor: string;
-  command: string;
-  target: string;
-  reason: string | null;
-  details: Record<string, unknown> | null;
-}
-
-export interface OperatorAccount extends OperatorAccountRow {
-  valid_keys: number;
-  paid: KindBalance;
-  promotional: KindBalance;
-  tasks: { phase: string; tasks: number }[];
-  archived_tasks: number;
-  lots: { kind: string; lot: string; available: number; reserved: number; expires_at: string }[];
-  keys: {
-    key_id: string;
-    name: string | null;
-    created_at: string;
-    expires_at: string | null;
-    revoked_at: string | null;
-    monthly_cap: number | null;
-    last_used_at: string | null;
-    last_used_address: string | null;
-  }[];
-  actions: OperatorActionRow[];
-}
-
-export interface OperatorOrphan {
-  provider: string;
-  job_id: string;
-  task_id: string;
-  state: string;
-  source: string;
-  status: unknown;
-  found_at: string;
-  acknowledged_at: string | null;
-}
-
-export interface OperatorAudit {
-  id: number;
-  actor: string;
-  started_at: string;
-  ended_at: string | null;
-  found: number | null;
-  problems: string[] | null;
-  failure: string | null;
-}
-
-export interface OperatorFigures {
-  /** Of the whole database, now. */
-  now: {
-    live: { phase: string; tasks: number; credits: number; oldest_seconds: number }[];
-    held: { cause: string; tasks: number; credits: number; oldest_seconds: number }[];
-    orphans: { provider: string; state: string; jobs: number }[];
-    losses: { provider: string; tasks: number; credits: number }[];
-    closed: { subject: string; cause: string; seconds: number }[];
-    due: { pool: string; tasks: number; oldest_seconds: number }[];
-    workers: { provider: string; workers: number }[];
-  };
-  /** Of the process that answered, the oldest first. `at`: seconds since 1970; times in ms. */
-  minutes: {
-    at: number;
-    responses: number;
-    errors: number;
-    limited: number;
-    read_p50: number | null;
-    read_p95: number | null;
-    create_p95: number | null;
-    calls: number;
-    failed_calls: number;
-    live: number | null;
-    held: number | null;
-    due: number | null;
-  }[];
-}
-
-export interface OperatorMovement {
-  id: number;
-  at: string;
-  kind: string;
-  reason: string;
-  credits: number;
-  from: string;
-  to: string;
-  task_id: string | null;
-  reference: string;
-  note: string | null;
-  available_after: number;
-}
-
-/** Amounts are in the smallest unit of the currency. */
-export interface OperatorOrder {
-  order_id: string;
-  account_id: string;
-  created_at: string;
-  kind: string;
-  offer: string;
-  state: string;
-  credits: number;
-  booked: number;
-  price: number;
-  currency: string;
-  refunded: number;
-  disputed: number;
-  dispute: string | null;
 }

@@ -22,6 +22,8 @@ export interface CallerRead {
   joins: string;
   /** The values of `$4` and the ones after it. */
   values?: readonly unknown[];
+  /** Whether the route responds with what was read. A create goes on to share a transaction. */
+  isResponse?: boolean;
 }
 
 /** The account, API key and surface (C20) of an admitted request. */
@@ -52,7 +54,7 @@ export interface AdmissionRequest {
 /** How many requests may share a statement. */
 const MAX_REQUESTS = 64;
 /** How many statements a route may run at once in a process. */
-const MAX_STATEMENTS = 3;
+const MAX_STATEMENTS = 2;
 /** How many requests of a route may wait for a statement in a process. */
 const MAX_WAITING = 5000;
 const BUSY =
@@ -84,6 +86,7 @@ export function openAdmission<Row extends object>(
     name,
     maxItems: MAX_REQUESTS,
     concurrency: MAX_STATEMENTS,
+    inHalves: read?.isResponse,
     maxWaiting: MAX_WAITING,
     tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
     keyOf: ({ secretHash }: Batched) => secretHash.toString('latin1'),

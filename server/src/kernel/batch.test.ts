@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { batch } from './batch.ts';
 
 /** Batches that end when the test calls `end` or `fail`. */
-function controlled(options: { maxItems: number; concurrency: number; maxWaiting?: number }) {
+function controlled(options: {
+  maxItems: number;
+  concurrency: number;
+  maxWaiting?: number;
+  inHalves?: boolean;
+}) {
   const batches: Array<{ items: string[]; end: () => void; fail: (error: Error) => void }> = [];
   const call = batch({
     maxWaiting: 99,
@@ -59,6 +64,23 @@ test('no more batches run at a time than allowed, and no batch is larger than al
   assert.deepEqual(batches.at(-1)?.items, ['e']);
   for (const one of batches) one.end();
   await results;
+});
+
+test('many calls are divided into halves, few calls are not', async () => {
+  const { call, batches, tick } = controlled({ maxItems: 64, concurrency: 2, inHalves: true });
+  const sizes = async (calls: number): Promise<number[]> => {
+    const first = batches.length;
+    const results = Promise.all(Array.from({ length: calls }, (_, i) => call(`${i}`)));
+    await tick();
+    await tick();
+    const begun = batches.slice(first);
+    for (const { end } of begun) end();
+    await results;
+    return begun.map(({ items }) => items.length);
+  };
+  assert.deepEqual(await sizes(40), [20, 20]);
+  assert.deepEqual(await sizes(20), [16, 4]);
+  assert.deepEqual(await sizes(16), [16]);
 });
 
 test('a failed batch fails only its own calls, and the next batch runs', async () => {

@@ -15,6 +15,11 @@ interface BatchOptions<Item, Result> {
   maxItems: number;
   /** How many batches may run at a time. */
   concurrency: number;
+  /**
+   * Whether a batch takes half of the items that wait or run, if they are many: while the database
+   * works on one half, the process works on the results of the other.
+   */
+  inHalves?: boolean | undefined;
   /** How many items may wait for a batch. */
   maxWaiting: number;
   /** The error of an item that finds so many waiting. */
@@ -24,6 +29,9 @@ interface BatchOptions<Item, Result> {
   /** Does the work of one batch and returns the results in the order of the items. */
   work(items: Item[]): Promise<Result[]>;
 }
+
+/** Smaller halves would cost more than they gain. */
+const MIN_HALF = 16;
 
 /**
  * Makes single calls share their work: calls that arrive in one tick, or while `concurrency`
@@ -35,17 +43,25 @@ export function batch<Item, Result>(
 ): (item: Item) => Promise<Result> {
   let waiting: Call<Item, Result>[] = [];
   let running = 0;
+  let runningItems = 0;
   let scheduled = false;
 
+  const itemsOfNext = () => {
+    if (!options.inHalves) return options.maxItems;
+    const half = Math.ceil((waiting.length + runningItems) / 2);
+    return Math.min(options.maxItems, Math.max(MIN_HALF, half));
+  };
   const runNext = async () => {
     scheduled = false;
     if (waiting.length === 0 || running === options.concurrency) return;
-    const { next, rest } = divide(waiting, options.maxItems);
+    const { next, rest } = divide(waiting, itemsOfNext());
     waiting = rest;
     running += 1;
+    runningItems += next.length;
     if (rest.length > 0) schedule();
     await settle(next, options);
     running -= 1;
+    runningItems -= next.length;
     schedule();
   };
   const schedule = () => {

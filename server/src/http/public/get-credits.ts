@@ -24,7 +24,8 @@ export const getCredits: Endpoint<{ gate: KeyGate; db: Database }> = {
     },
   },
   serve(api, { gate, db }) {
-    const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', PAID_BALANCE_OF_CALLER);
+    const read = { ...PAID_BALANCE_OF_CALLER, isResponse: true };
+    const { admit, rowOf } = fusedRead<Balance>(gate, 'admit_credits', read);
     api.route({
       ...getCredits.description,
       config: { admit },

@@ -57,7 +57,7 @@ export const getTask: Endpoint<{ gate: KeyGate; links: Links }> = {
     },
   },
   serve(api, { gate, links }) {
-    const read = { ...TASK_OF_CALLER, argumentOf: idOf };
+    const read = { ...TASK_OF_CALLER, argumentOf: idOf, isResponse: true };
     const { admit, rowOf } = fusedRead<Row>(gate, 'admit_task', read);
     api.route<PublicRoute>({
       ...getTask.description,

@@ -15,7 +15,8 @@ interface Use {
   requests: number;
   /** Of the last request, in milliseconds of `now`. */
   usedAt: number;
-  address: string | null;
+  /** From which it came; only its network is written. */
+  address: string;
 }
 
 /** How many keys share a statement. */
@@ -60,8 +61,7 @@ export function openKeyUsage(db: Queryable, now = () => performance.now()): KeyU
     for (const [keyId, use] of newer) add(keyId, use);
   };
   return {
-    note: (keyId, address) =>
-      add(keyId, { requests: 1, usedAt: now(), address: networkOf(address) }),
+    note: (keyId, address) => add(keyId, { requests: 1, usedAt: now(), address }),
     async flush() {
       const noted = [...uses];
       uses = new Map();
@@ -97,7 +97,7 @@ async function write(db: Queryable, uses: [string, Use][], now: number): Promise
     keyIds: uses.map(([keyId]) => keyId),
     requests: uses.map(([, { requests }]) => requests),
     secondsAgo: uses.map(([, { usedAt }]) => (now - usedAt) / 1000),
-    addresses: uses.map(([, { address }]) => address),
+    addresses: uses.map(([, { address }]) => networkOf(address)),
   });
   await db.query(WRITE, values);
 }

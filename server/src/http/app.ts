@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import swagger from '@fastify/swagger';
@@ -69,23 +70,25 @@ function setResponseHeaders(
   app: FastifyInstance,
   { log, onResponse, isDraining = () => false }: AppDeps,
 ): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     traceRequest(request, reply);
     reply
       .header('x-request-id', request.id)
       .header('cache-control', 'no-store')
       .header('x-content-type-options', 'nosniff');
     if (isDraining()) reply.header('connection', 'close');
+    done();
   });
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { method, url, id } = request;
     const seconds = reply.elapsedTime / 1000;
     const route = request.routeOptions.url ?? 'unknown';
     onResponse?.({ route, status: reply.statusCode, seconds });
-    if (!log.isLevelEnabled('debug')) return;
-    const status = reply.statusCode;
-    const line = { request: id, method, url: redact(url), status, seconds };
-    inRequest(request, () => log.debug(line, 'response sent'));
+    if (log.isLevelEnabled('debug')) {
+      const line = { request: id, method, url: redact(url), status: reply.statusCode, seconds };
+      inRequest(request, () => log.debug(line, 'response sent'));
+    }
+    done();
   });
 }
 
@@ -95,9 +98,10 @@ function setResponseHeaders(
  * those with an unknown expectation, and CONNECT.
  */
 function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }: AppDeps): void {
-  app.addHook('onRequest', async (request) => {
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw malformed();
-    if (request.is404 && !isPageRequest(request)) throw noSuchPath();
+  app.addHook('onRequest', (request, _reply, done) => {
+    const lacksHost = request.headers.host === undefined && request.raw.httpVersion === '1.1';
+    if (lacksHost) return done(malformed());
+    done(request.is404 && !isPageRequest(request) ? noSuchPath() : undefined);
   });
   app.server.on('checkExpectation', (request, response) => {
     app.server.emit('request', request, response); // an expectation does not change the response
@@ -118,16 +122,12 @@ function wellFormed(url: string): string {
   }
 }
 
-/** The newest request of each connection: whether all of it was received, and its response sent. */
-const newest = new WeakMap<Socket, { received(): boolean; responded: boolean }>();
+/** The newest request of each connection, and its response. */
+const newest = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>();
 
 function trackRequests(app: FastifyInstance): void {
   app.server.on('request', (request, response) => {
-    const state = { received: () => request.complete, responded: false };
-    newest.set(request.socket, state);
-    response.once('close', () => {
-      state.responded = true;
-    });
+    newest.set(request.socket, { request, response });
   });
 }
 
@@ -137,8 +137,8 @@ function trackRequests(app: FastifyInstance): void {
  * this case the connection is closed without a response.
  */
 function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
-  const state = newest.get(socket);
-  const isAwaited = state?.received() === true && !state.responded;
+  const last = newest.get(socket);
+  const isAwaited = last?.request.complete === true && !last.response.destroyed;
   if (error.code === 'ECONNRESET' || !socket.writable || isAwaited) {
     socket.destroy();
     return;

@@ -14,8 +14,9 @@ export interface BodyReading {
  */
 export function readBodiesAsBytes(app: FastifyInstance, { limitBytes, parse }: BodyReading): void {
   app.removeAllContentTypeParsers();
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     if (!request.mediaType) delete request.raw.headers['content-type'];
+    done();
   });
   app.addContentTypeParser(
     '*',

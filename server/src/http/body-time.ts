@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** How long a client may take to send a request. */
 const BODY_SECONDS = 60;
@@ -20,17 +20,27 @@ declare module 'fastify' {
  * @param refuse responds on the connection and closes it
  */
 export function limitBodyTime(app: FastifyInstance, refuse: (socket: Duplex) => void): void {
-  app.addHook('onRequest', async (request, reply) => {
-    const { raw, headers } = request;
-    const hasBody = Number(headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in headers;
-    if (!hasBody) return;
-    const { bodySeconds = BODY_SECONDS } = request.routeOptions.config;
-    const timer = setTimeout(() => {
-      if (!raw.complete) refuse(raw.socket);
-      raw.destroy();
-    }, bodySeconds * 1000);
-    const stop = () => clearTimeout(timer);
-    raw.once('end', stop).once('close', stop);
-    reply.raw.once('finish', stop).once('close', stop);
+  app.addHook('onRequest', (request, reply, done) => {
+    if (hasBody(request)) limitTime(request, reply, refuse);
+    done();
   });
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in headers;
+}
+
+function limitTime(
+  { raw, routeOptions }: FastifyRequest,
+  reply: FastifyReply,
+  refuse: (socket: Duplex) => void,
+): void {
+  const { bodySeconds = BODY_SECONDS } = routeOptions.config;
+  const timer = setTimeout(() => {
+    if (!raw.complete) refuse(raw.socket);
+    raw.destroy();
+  }, bodySeconds * 1000);
+  const stop = () => clearTimeout(timer);
+  raw.once('end', stop).once('close', stop);
+  reply.raw.once('finish', stop).once('close', stop);
 }

@@ -3,7 +3,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { performAction } from '../../operator/actions.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
-import { SESSION_COOKIE, setCookie } from '../cookies.ts';
+import { takeSession } from '../auth/browser.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 
 interface DeleteDeps {
@@ -27,8 +27,7 @@ export const postDelete = siteRoute({
     }
     const action = { command: 'account delete', actor: 'its owner', reason: null };
     await performAction(db, action, { target: accountId }, (tx) => closeAccount(tx, accountId));
-    const deleted = { name: SESSION_COOKIE, value: '', seconds: 0 };
-    reply.header('set-cookie', setCookie(publicUrl(), deleted));
+    takeSession(reply, publicUrl());
     return {};
   },
 });

@@ -49,3 +49,8 @@ export function giveSession(reply: FastifyReply, publicUrl: string, token: strin
   const cookie = { name: SESSION_COOKIE, value: token, seconds: SESSION_DAYS * 86_400 };
   reply.header('set-cookie', setCookie(publicUrl, cookie));
 }
+
+/** Makes the browser forget the cookie of its session. */
+export function takeSession(reply: FastifyReply, publicUrl: string): void {
+  reply.header('set-cookie', setCookie(publicUrl, { name: SESSION_COOKIE, value: '', seconds: 0 }));
+}

@@ -1,7 +1,7 @@
 import type { Database } from '../../database/database.ts';
 import { endSession } from '../../sign-in/sessions.ts';
-import { SESSION_COOKIE, setCookie } from '../cookies.ts';
 import { sessionOf, siteRoute } from '../route.ts';
+import { takeSession } from './browser.ts';
 
 interface SignOutDeps {
   db: Database;
@@ -14,8 +14,7 @@ export const signOut = siteRoute({
   url: '/auth/sign-out',
   handle: async ({ db, publicUrl }: SignOutDeps, { request, reply }) => {
     await endSession(db, sessionOf(request));
-    const deleted = { name: SESSION_COOKIE, value: '', seconds: 0 };
-    reply.header('set-cookie', setCookie(publicUrl(), deleted));
+    takeSession(reply, publicUrl());
     return {};
   },
 });

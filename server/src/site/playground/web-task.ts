@@ -2,7 +2,7 @@ import type { Mode, Model } from '../../catalog/models.ts';
 import type { GenerationRequest } from '../../catalog/request.ts';
 import type { Links } from '../../storage/links.ts';
 import type { Phase, Task } from '../../tasks/task.ts';
-import { adviceFor, HELD_WORDS, PHASE_LABELS } from '../tasks/task-words.ts';
+import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS, statusOf } from '../tasks/task-words.ts';
 
 /** A task as its own account sees it on the website, of any surface. */
 export interface WebTask {
@@ -38,11 +38,9 @@ export interface WebTask {
   now: string;
 }
 
-const PAYMENTS = { processing: 'reserved', completed: 'charged', failed: 'refunded' } as const;
-
 export function webTask(task: Task, links: Pick<Links, 'linkTo'>): WebTask {
   const { phase, request } = task;
-  const status = phase === 'completed' || phase === 'failed' ? phase : 'processing';
+  const status = statusOf(phase);
   const { error_code: code, error_message: message, error_details: details } = task;
   return {
     ...{ id: task.id, surface: task.surface, status },
@@ -51,7 +49,7 @@ export function webTask(task: Task, links: Pick<Links, 'linkTo'>): WebTask {
     ...{ model: request.model, mode: request.mode },
     request: 'erased' in request ? null : request,
     ...{ credits: task.credits, promotional_credits: task.promotional_credits },
-    payment: PAYMENTS[status],
+    payment: CHARGES[status],
     video: videoOf(task, links),
     error:
       code === null ? null : { code, message: message ?? '', details, advice: adviceFor(code) },

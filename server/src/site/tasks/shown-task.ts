@@ -2,7 +2,7 @@ import { inputsOf, type RequestedInput } from '../../catalog/request.ts';
 import type { TaskMovement } from '../../ledger/task-movements.ts';
 import type { Links } from '../../storage/links.ts';
 import type { TaskRecord } from '../../tasks/gallery/task-record.ts';
-import { adviceFor, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
+import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS } from './task-words.ts';
 import { type VideoItem, videoItem } from './video-item.ts';
 
 /** A file that the request names, and what became of it. */
@@ -57,8 +57,6 @@ export interface ShownTask extends VideoItem {
   video: ShownVideo | null;
 }
 
-const CHARGES = { processing: 'reserved', completed: 'charged', failed: 'refunded' } as const;
-
 /** What the account may see of a task: nothing of its provider, its attempts and their evidence. */
 export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Links): ShownTask {
   const output = task.files.find(({ id }) => id === task.output_object_id);
@@ -84,7 +82,7 @@ export function shownTask(task: TaskRecord, movements: TaskMovement[], links: Li
     held: task.held_cause === null ? null : HELD_WORDS[task.held_cause],
     failure: code === null ? null : { code, message: message ?? '', advice: adviceFor(code) },
     inputs: inputsOf(task.request).map((input) => shownInput(task, input)),
-    video: videoOf(task),
+    video: videoOf(task, output),
   };
 }
 
@@ -125,10 +123,11 @@ function shownInput(task: TaskRecord, input: RequestedInput): ShownInput {
   };
 }
 
-function videoOf(task: TaskRecord): ShownVideo | null {
-  const { output_facts: facts, output_object_id: objectId, files } = task;
-  if (task.phase !== 'completed' || !facts) return null;
-  const output = files.find(({ id }) => id === objectId);
+function videoOf(
+  { phase, output_facts: facts }: TaskRecord,
+  output: TaskRecord['files'][number] | undefined,
+): ShownVideo | null {
+  if (phase !== 'completed' || !facts) return null;
   const deletes = output?.delete_after ?? null;
   return {
     state: output?.state === 'ready' ? 'ready' : 'deleted',

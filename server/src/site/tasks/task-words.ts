@@ -12,6 +12,18 @@ export const PHASE_LABELS: Record<Phase, string> = {
   failed: 'Failed',
 };
 
+/** What became of the credits of a task, by its status. */
+export const CHARGES = {
+  processing: 'reserved',
+  completed: 'charged',
+  failed: 'refunded',
+} as const;
+
+/** The status of a task, as clients of the API see it. */
+export function statusOf(phase: Phase): keyof typeof CHARGES {
+  return phase === 'completed' || phase === 'failed' ? phase : 'processing';
+}
+
 const HELD_END =
   'Until it is known, nothing is sent again and the credits stay reserved. Then the video is ' +
   'completed, or it fails and is refunded. This may take hours. If you run the request again ' +

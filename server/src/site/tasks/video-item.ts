@@ -1,6 +1,6 @@
 import type { Links } from '../../storage/links.ts';
 import type { ListedTask } from '../../tasks/gallery/listed-tasks.ts';
-import { PHASE_LABELS } from './task-words.ts';
+import { PHASE_LABELS, statusOf } from './task-words.ts';
 
 /** A task in the gallery. Times are ISO 8601. */
 export interface VideoItem {
@@ -42,11 +42,10 @@ type Listed = Omit<ListedTask, 'position'>;
 
 export function videoItem(task: Listed, links: Links): VideoItem {
   const { request, phase, output_facts: facts, output_object_id: objectId } = task;
-  const isEnded = phase === 'completed' || phase === 'failed';
   const hasVideo = task.has_video && phase === 'completed' && objectId !== null;
   return {
     id: task.id,
-    status: isEnded ? phase : 'processing',
+    status: statusOf(phase),
     is_held: phase === 'held',
     label: PHASE_LABELS[phase],
     prompt: request.prompt,

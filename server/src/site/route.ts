@@ -5,7 +5,7 @@ import type {
   FastifyRequest,
   HTTPMethods,
 } from 'fastify';
-import type { Static, TSchema } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import type { RateLimit } from '../accounts/rate-window.ts';
 import { storable } from '../database/json-text.ts';
 import type { Session } from '../sign-in/sessions.ts';
@@ -42,6 +42,9 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
   if (!signedIn) throw new Error('nobody is known to be signed in on this route');
   return signedIn;
 }
+
+/** Of a query: how many entries of a list to send, from 1 to 100. */
+export const LimitSchema = Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' }));
 
 /** What a handler gets: the checked parts of the request, and the request itself. */
 interface Call<Body, Query, Params> {

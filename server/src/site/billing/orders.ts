@@ -4,7 +4,7 @@ import { type CreditOrder, ordersOf, readOrder } from '../../billing/credit-orde
 import { settleOrder } from '../../billing/settle-order.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
 import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
 
 /** A purchase as its customer sees it. Amounts are in minor units of the currency. */
@@ -65,7 +65,7 @@ export const listOwnOrders = siteRoute({
   url: '/console/api/orders',
   query: Type.Object({
     cursor: Type.Optional(Type.String({ maxLength: 40 })),
-    limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' })),
+    limit: LimitSchema,
   }),
   handle: async ({ db }: BillingSiteDeps, { request, query }) => {
     const { accountId } = sessionOf(request);

@@ -8,7 +8,7 @@ import { readIsoTime } from '../../kernel/iso-time.ts';
 import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
 import { movementPage } from '../../ledger/statements/movement-page.ts';
 import type { BalanceName, CreditKind, Reason } from '../../ledger/transfer.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
 
 /** One movement of credits in a statement. */
 export interface StatementLine {
@@ -56,7 +56,7 @@ export const getStatement = siteRoute({
     ...PERIOD,
     group: Type.Optional(GROUP),
     cursor: Type.Optional(Type.String({ pattern: '^\\d{1,18}$' })),
-    limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' })),
+    limit: LimitSchema,
   }),
   handle: async ({ db }: { db: Database }, { request, query }) => {
     const limit = Number(query.limit ?? 50);

@@ -4,7 +4,7 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
 import { dayAfter, startOfDay } from './days.ts';
 import { type VideoList, videoItem } from './video-item.ts';
 
@@ -19,7 +19,7 @@ const Query = Type.Object({
   to: Type.Optional(Type.String()),
   text: Type.Optional(Type.String({ maxLength: 200 })),
   cursor: Type.Optional(Type.String({ maxLength: 200 })),
-  limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' })),
+  limit: LimitSchema,
 });
 
 /** Lists all tasks of the account. Days are UTC; `to` is the last day that counts. */

@@ -1,6 +1,6 @@
 import { ApiError } from '../../kernel/errors.ts';
 
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 const SHAPE = /^\d{4}-\d\d-\d\d$/;
 
 /**

@@ -5,7 +5,7 @@ import { csvLine } from '../../kernel/csv.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { accountUsage, type UsageRow } from '../../tasks/gallery/usage.ts';
 import { sessionOf, siteRoute } from '../route.ts';
-import { dayAfter, daysBefore, startOfDay } from './days.ts';
+import { DAY_MS, dayAfter, daysBefore, startOfDay } from './days.ts';
 
 /** What was used on a day, with one model and one API key. */
 export interface UsageEntry extends UsageRow {
@@ -24,7 +24,6 @@ const DEFAULT_DAYS = 30;
 const MAX_DAYS = 366;
 /** A year of a large account takes the database half a second. */
 const READS = { max: 30, seconds: 60 };
-const DAY_MS = 86_400_000;
 
 const Query = Type.Object({
   from: Type.Optional(Type.String()),

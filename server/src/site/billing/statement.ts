@@ -6,8 +6,8 @@ import { csvLine } from '../../kernel/csv.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
 import { type Movement, openStatement } from '../../ledger/statements/account-statement.ts';
-import { movementPage } from '../../ledger/statements/movement-page.ts';
-import type { BalanceName, CreditKind, Reason } from '../../ledger/transfer.ts';
+import { movementPage, type PagedMovement } from '../../ledger/statements/movement-page.ts';
+import type { CreditKind, Reason } from '../../ledger/transfer.ts';
 import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
 
 /** One movement of credits in a statement. */
@@ -67,19 +67,24 @@ export const getStatement = siteRoute({
       limit,
     });
     const offers = await offersOf(db, rows);
-    const items = rows.map(({ id, at, available_after, expires_at: _, from, to, ...row }) => ({
-      ...{ id: String(id), at: at.toISOString(), kind: row.kind, reason: row.reason },
-      what: describeMovement({ ...row, from }, offers),
-      ...{ note: row.note, change: changeOf({ ...row, from, to }), credits: row.credits },
-      balance_after: available_after,
-      ...{ task_id: row.task_id, order_id: orderIdOf(row) },
-    })) satisfies StatementLine[];
+    const items = rows.map((row) => lineOf(row, offers));
     return { items, next: rows.length < limit ? null : String(rows.at(-1)?.id) };
   },
 });
 
-function changeOf({ from, to, credits }: { from: BalanceName; to: BalanceName; credits: number }) {
-  return credits * (Number(to === 'available') - Number(from === 'available')) + 0;
+function lineOf(row: PagedMovement, offers: Map<string, string>): StatementLine {
+  const { id, at, kind, reason, note, credits, task_id } = row;
+  return {
+    ...{ id: String(id), at: at.toISOString(), kind, reason },
+    what: describeMovement(row, offers),
+    ...{ note, change: changeOf(row), credits, balance_after: row.available_after },
+    ...{ task_id, order_id: orderIdOf(row) },
+  };
+}
+
+function changeOf({ from, to, credits }: Pick<PagedMovement, 'from' | 'to' | 'credits'>): number {
+  if (to === 'available') return credits;
+  return from === 'available' ? -credits : 0;
 }
 
 interface Asked {

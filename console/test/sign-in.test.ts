@@ -36,7 +36,8 @@ test('a stranger signs in by a code, and goes where they wanted to', options, as
   await expectNoViolations(page);
   await page.getByLabel('Code of eight digits').fill(`${code.slice(0, 4)} ${code.slice(4)}`);
   await settled(page, 'Usage');
-  await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
+  await page.getByRole('link', { name: /500.*credits available/ }).click();
+  await page.getByRole('cell', { name: 'Sign-up credits' }).waitFor();
   await page.goto('/');
   await settled(page, 'Playground');
 });

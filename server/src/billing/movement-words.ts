@@ -14,6 +14,9 @@ export function orderIdOf({ reference }: Pick<Described, 'reference'>): string |
   return /^(?:grant|clawback|debt):order:(ord_[0-9A-Za-z]{24}):\d+$/.exec(reference)?.[1] ?? null;
 }
 
+/** What a new account gets (SIGNUP_CREDITS). */
+const SIGN_UP = /^grant:signup:/;
+
 const WORDS: Record<Exclude<Reason, 'grant' | 'clawback'>, string> = {
   adjust: 'Corrected by the operator',
   reserve: 'Reserved for a video',
@@ -32,6 +35,7 @@ export function describeMovement(movement: Described, offers: Map<string, string
   const order = orderIdOf(movement);
   const name = (order !== null && offers.get(order)) || 'credits';
   if (reason === 'grant') {
+    if (SIGN_UP.test(movement.reference)) return 'Sign-up credits';
     if (order === null) return 'Granted by the operator';
     return /:1$/.test(movement.reference) ? `Bought: ${name}` : `Restored: ${name}`;
   }
@@ -54,4 +58,25 @@ export async function offersOf(
   if (ids.length === 0) return new Map();
   const rows = await db.query<{ id: string; name: string }>(NAMES, [[...new Set(ids)]]);
   return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
+// From then on operators are told that the customer reads the reason of an adjustment.
+const SINCE = statement(
+  'public_notes_since',
+  `select ran_at as at from migrations where name = '0044_billing.sql'`,
+);
+
+/**
+ * Which note of a movement the customer reads: what the service wrote about an order, and why an
+ * operator corrected the balance. All others are the operators' own, also the reasons of
+ * adjustments from before customers had a statement.
+ */
+export async function publicNotes(
+  db: Queryable,
+): Promise<(movement: Described & { at: Date }) => string | null> {
+  const [since] = await db.query<{ at: Date }>(SINCE);
+  return (movement) => {
+    const isTold = movement.reason === 'adjust' && since !== undefined && movement.at >= since.at;
+    return isTold || orderIdOf(movement) !== null ? movement.note : null;
+  };
 }

@@ -13,12 +13,13 @@ const WORDS = {
     title: 'Grant credits',
     explanation: 'If the account owes credits, these are paid first.',
     hint: 'A whole number above zero.',
+    reasonHint: undefined,
   },
   adjust: {
     title: 'Adjust the credits',
-    explanation:
-      'Corrects the balance up or down. The customer reads the reason in their statement.',
+    explanation: 'Corrects the balance up or down.',
     hint: 'A whole number; below zero takes credits back.',
+    reasonHint: 'The customer sees this in their statement. It is recorded with your name.',
   },
 };
 
@@ -43,7 +44,7 @@ export function MovementDialog({
   const [credits, setCredits] = useState('');
   const [reference, setReference] = useState(newReference);
   const [expires, setExpires] = useState('');
-  const { title, explanation, hint } = WORDS[movement];
+  const { title, explanation, hint, reasonHint } = WORDS[movement];
   const isGrant = movement === 'grant';
   const body = {
     ...{ kind, credits: Number(credits), reference },
@@ -51,7 +52,7 @@ export function MovementDialog({
   };
   return (
     <OrderDialog
-      order={{ title, explanation, path: `${path}/${movement}`, action: title }}
+      order={{ title, explanation, reasonHint, path: `${path}/${movement}`, action: title }}
       body={body}
       onClose={onClose}
       onDone={onDone}

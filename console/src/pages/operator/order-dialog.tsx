@@ -17,6 +17,8 @@ export interface Order {
   action: string;
   /** What it does, and what can't be undone. */
   explanation: ComponentChildren;
+  /** Who reads the reason, if not operators only. */
+  reasonHint?: string | undefined;
   isDangerous?: boolean;
 }
 
@@ -61,7 +63,9 @@ export function OrderDialog({
         {fields}
         <Field
           label="Reason"
-          hint="It is recorded with your name, such as the number of a ticket."
+          hint={
+            order.reasonHint ?? 'It is recorded with your name, such as the number of a ticket.'
+          }
           value={reason}
           onInput={(event) => setReason(event.currentTarget.value)}
           required

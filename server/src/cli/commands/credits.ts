@@ -25,7 +25,7 @@ export const CREDIT_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'credits adjust ACCOUNT ±CREDITS --kind KIND --reference REF --reason TEXT',
-    summary: 'Correct a balance up or down, once per reference',
+    summary: 'Correct a balance up or down, once per reference; the customer sees the reason',
     options: ['kind', 'reference'],
     reason: 'required',
     run: async (db, args) => {

@@ -8,6 +8,7 @@ import {
 } from '../../../../simulators/stripe/stripe.ts';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
 import {
   openTestWebsite,
   type TestVisitor,
@@ -16,6 +17,9 @@ import {
 import { knownCustomer } from '../../billing/customers.ts';
 import { setOffer } from '../../billing/offers.ts';
 import { openStripe } from '../../billing/stripe-client.ts';
+import { clawBack } from '../../ledger/debts.ts';
+import { adjust, grant } from '../../ledger/ledger.ts';
+import type { StatementLine } from './statement.ts';
 
 const PACK = { id: 'small', name: 'Small', credits: 1000, price: 1000, currency: 'usd' };
 const SETTINGS = { secretKey: 'sk_test_1', webhookSecret: 'whsec_1' };
@@ -72,6 +76,11 @@ test('a customer buys a pack, comes back, and sees the credits and where they ca
     [line.what, line.change, line.balance_after, line.order_id],
     ['Bought: Small', 1000, 1000, orderId],
   );
+  const operator = await website.signIn({ isOperator: true });
+  const { body: shown } = await operator.get(
+    `/console/api/operator/accounts/${visitor.accountId}/statement`,
+  );
+  assert.deepEqual([shown.items[0].what, shown.items[0].order_id], ['Bought: Small', orderId]);
   const csv = await website.app.inject({
     url: '/console/api/statement.csv',
     headers: { cookie: visitor.cookie },
@@ -87,6 +96,39 @@ test('a customer buys a pack, comes back, and sees the credits and where they ca
 
 test('a second click leads to the same Checkout', async () => {
   assert.deepEqual(await buy(), await buy());
+});
+
+test('a statement has the notes that are meant for the customer, and no others', async () => {
+  const { db } = website.database;
+  const customer = await website.signIn();
+  const { accountId } = customer;
+  const of = (credits: number, name: string) => {
+    return { accountId, credits, kind: 'paid', reference: `${name}:${accountId}` } as const;
+  };
+  await grant(db, of(500, 'signup'));
+  await adjust(db, { ...of(-20, 'old'), note: 'abuse, see ticket 7' });
+  await sql(db, `update migrations set ran_at = clock_now() where name = '0044_billing.sql'`);
+  await adjust(db, { ...of(-30, 'new'), note: 'booked twice' });
+  const payment = `signup:${accountId}`;
+  const back = { ...of(50, 'back'), payment, note: 'chargeback of a thief' };
+  await clawBack(db, back, async () => {});
+  const { body } = await customer.get('/console/api/statement');
+  assert.deepEqual(
+    body.items.map(({ what, note }: StatementLine) => [what, note]),
+    [
+      ['Payment reversed', null],
+      ['Corrected by the operator', 'booked twice'],
+      ['Corrected by the operator', null],
+      ['Sign-up credits', null],
+    ],
+  );
+  const csv = await website.app.inject({
+    url: '/console/api/statement.csv',
+    headers: { cookie: customer.cookie },
+  });
+  assert.match(csv.body, /Sign-up credits/);
+  assert.match(csv.body, /booked twice/);
+  assert.doesNotMatch(csv.body, /ticket 7|thief/);
 });
 
 test('a statement continues behind its cursor and shows what was asked for', async () => {

@@ -1,6 +1,11 @@
 import { Readable } from 'node:stream';
 import { type Static, Type } from 'typebox';
-import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
+import {
+  describeMovement,
+  offersOf,
+  orderIdOf,
+  publicNotes,
+} from '../../billing/movement-words.ts';
 import type { Database } from '../../database/database.ts';
 import { csvLine } from '../../kernel/csv.ts';
 import { ApiError } from '../../kernel/errors.ts';
@@ -18,6 +23,7 @@ export interface StatementLine {
   reason: Reason;
   /** What happened, in plain words. */
   what: string;
+  /** Only what is meant for the customer. */
   note: string | null;
   /** What it changed of the available credits. */
   change: number;
@@ -66,18 +72,18 @@ export const getStatement = siteRoute({
       before: query.cursor === undefined ? null : Number(query.cursor),
       limit,
     });
-    const offers = await offersOf(db, rows);
-    const items = rows.map((row) => lineOf(row, offers));
+    const [offers, noteOf] = [await offersOf(db, rows), await publicNotes(db)];
+    const items = rows.map((row) => ({ ...lineOf(row, offers), note: noteOf(row) }));
     return { items, next: rows.length < limit ? null : String(rows.at(-1)?.id) };
   },
 });
 
-function lineOf(row: PagedMovement, offers: Map<string, string>): StatementLine {
-  const { id, at, kind, reason, note, credits, task_id } = row;
+function lineOf(row: PagedMovement, offers: Map<string, string>): Omit<StatementLine, 'note'> {
+  const { id, at, kind, reason, credits, task_id } = row;
   return {
     ...{ id: String(id), at: at.toISOString(), kind, reason },
     what: describeMovement(row, offers),
-    ...{ note, change: changeOf(row), credits, balance_after: row.available_after },
+    ...{ change: changeOf(row), credits, balance_after: row.available_after },
     ...{ task_id, order_id: orderIdOf(row) },
   };
 }
@@ -144,12 +150,12 @@ async function* csv(db: Database, movements: AsyncIterable<Movement>): AsyncGene
 }
 
 async function csvText(db: Database, rows: Movement[]): Promise<string> {
-  const offers = await offersOf(db, rows);
+  const [offers, noteOf] = [await offersOf(db, rows), await publicNotes(db)];
   return rows
     .map((row) =>
       csvLine([
         ...[row.at, row.kind, describeMovement(row, offers), changeOf(row), row.credits],
-        ...[row.from, row.to, row.task_id, orderIdOf(row), row.note, row.expires_at],
+        ...[row.from, row.to, row.task_id, orderIdOf(row), noteOf(row), row.expires_at],
         ...[row.available_after, row.reserved_after, row.debt_after],
       ]),
     )

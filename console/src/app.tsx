@@ -36,6 +36,8 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
 
 /** Tells the shell that another page is shown, so that it moves the focus to its title. */
 function Pages({ onShown }: { onShown: () => void }) {
+  const { path } = useLocation();
+  if (!isDecodable(path)) return <NotFound />;
   return (
     <Router onRouteChange={onShown}>
       {PAGES.map((page) => (
@@ -44,6 +46,15 @@ function Pages({ onShown }: { onShown: () => void }) {
       <Route default component={NotFound} />
     </Router>
   );
+}
+
+/** Whether its percent signs can be decoded, which the router does. */
+function isDecodable(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== '';
+  } catch {
+    return false;
+  }
 }
 
 /** Links that the router follows; the browser follows the others: downloads, other sign-ins. */

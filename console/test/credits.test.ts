@@ -9,17 +9,29 @@ import { expectNoViolations, type Site, settled } from './site.ts';
 const balance = (page: Page) => page.getByRole('region', { name: 'Balance' });
 const pay = (page: Page) => page.getByRole('button', { name: 'Pay', exact: true }).click();
 
+const OPERATOR = 'operator@example.com';
+
+/** The purchase in the operator's statement leads to its order. */
+async function operatorSees(site: Site, accountId: string): Promise<void> {
+  const { page } = await signedInPage(site, { email: OPERATOR });
+  await page.goto(`/operator/accounts/${accountId}`);
+  await page.getByRole('row').filter({ hasText: 'Bought: Small' }).getByRole('link').click();
+  await settled(page, 'Order');
+  await page.getByRole('table', { name: 'Movements of its credits' }).waitFor();
+  await expectNoViolations(page);
+}
+
 describe('credits', { skip: NO_BROWSER }, () => {
   let site: Site;
 
   before(async () => {
-    site = await openSellingSite();
+    site = await openSellingSite({ ADMIN_EMAILS: OPERATOR });
   });
 
   after(() => site?.close());
 
   test('a pack is bought at the payment page, and its credits are there at once', async () => {
-    const { page } = await signedInPage(site);
+    const { page, accountId } = await signedInPage(site);
     await page.goto('/credits');
     await settled(page, 'Credits');
     await page.getByText('No entries yet').waitFor();
@@ -29,6 +41,7 @@ describe('credits', { skip: NO_BROWSER }, () => {
     await pay(page);
     await page.getByText('were added to your balance').waitFor();
     await balance(page).getByText('1\u2009000').waitFor();
+    await operatorSees(site, accountId);
     await page
       .getByRole('table', { name: /^Changes of credits/ })
       .getByText('Bought: Small')

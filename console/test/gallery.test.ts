@@ -64,7 +64,11 @@ test('without videos it says what to do first', BROWSER, async () => {
   await stranger.getByRole('link', { name: 'Make your first video' }).waitFor();
   await expectNoViolations(stranger);
   await stranger.goto(`/videos/${videoId}`);
-  await stranger.getByText('This account has no video with this id').waitFor();
+  await settled(stranger, 'Video not found');
+  assert.equal(await stranger.getByRole('button', { name: 'Try again' }).count(), 0);
+  await expectNoViolations(stranger);
+  await stranger.getByRole('link', { name: 'All videos' }).click();
+  await settled(stranger, 'Videos');
   await stranger.goto('/usage');
   await stranger.getByText('Nothing was used in this period').waitFor();
   await expectNoViolations(stranger);

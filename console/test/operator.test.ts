@@ -76,6 +76,10 @@ describe('the operator’s console', { skip: NO_BROWSER }, () => {
     await runAudit(admin);
   });
 
+  test('what does not exist is said to be missing, without a retry', async () => {
+    await expectNothingAt((await signedInPage(site, { email: OPERATOR })).page);
+  });
+
   test('to others there is no such page', async () => {
     const { page } = await signedInPage(site);
     await page.goto('/operator');
@@ -103,4 +107,21 @@ async function runAudit(admin: Page): Promise<void> {
   await admin.getByLabel('Reason').fill('after the gift');
   await admin.getByRole('dialog').getByRole('button', { name: 'Run it' }).click();
   await admin.getByText('everything agrees').waitFor();
+}
+
+async function expectNothingAt(admin: Page): Promise<void> {
+  for (const [path, title, list] of [
+    ['/operator/accounts/acc_x', 'Account not found', 'All accounts'],
+    ['/operator/tasks/task_x', 'Task not found', 'All tasks'],
+    ['/operator/orders/ord_x', 'Order not found', 'All orders'],
+    ['/operator/nothing', 'Page not found', 'Go to the start page'],
+    ['/operator/%', 'Page not found', 'Go to the start page'],
+    ['/videos/%E0%A4%A', 'Page not found', 'Go to the start page'],
+  ] as const) {
+    await admin.goto(path);
+    await settled(admin, title);
+    await admin.getByRole('link', { name: list }).waitFor();
+    assert.equal(await admin.getByRole('button', { name: 'Try again' }).count(), 0);
+  }
+  await expectNoViolations(admin);
 }

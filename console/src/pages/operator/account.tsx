@@ -9,6 +9,7 @@ import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
+import { NotFound } from '../not-found/not-found.tsx';
 import { AccountState } from './accounts.tsx';
 import { ActionTable } from './actions.tsx';
 import { apiPath, Id, OperatorPage } from './frame.tsx';
@@ -26,6 +27,16 @@ export function AccountPage({ id }: { id: string }) {
     void loaded.reload();
     void statement.reload();
   };
+  if (!loaded.data && loaded.error?.status === 404) {
+    return (
+      <NotFound
+        title="Account not found"
+        lead={`There is no account with the id ${id}.`}
+        href="/operator/accounts"
+        action="All accounts"
+      />
+    );
+  }
   return (
     <OperatorPage
       title="Account"
@@ -195,23 +206,38 @@ const KEYS: Column<OperatorAccount['keys'][number]>[] = [
 const MOVEMENTS: Column<OperatorMovement>[] = [
   { title: 'At', cell: ({ at }) => <DateTime at={at} /> },
   { title: 'Kind', cell: ({ kind }) => kind },
-  { title: 'Reason', cell: ({ reason, from, to }) => `${reason}: ${from} → ${to}` },
+  {
+    title: 'What the customer reads',
+    cell: ({ what, reason, from, to }) => (
+      <div>
+        {what}
+        <span class="block text-sm text-dim">
+          {reason}: {from} → {to}
+        </span>
+      </div>
+    ),
+  },
   { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
   {
     title: 'Available after',
     kind: 'number',
     cell: (row) => <Credits value={row.available_after} />,
   },
-  {
-    title: 'Task or reference',
-    cell: ({ task_id: task, reference, note }) =>
-      task ? (
-        <Id href={`/operator/tasks/${task}`} id={task} />
-      ) : (
-        <div>
-          <span class="figures text-sm break-all">{reference}</span>
-          {note && <span class="block text-sm text-dim">{note}</span>}
-        </div>
-      ),
-  },
+  { title: 'Belongs to', cell: (row) => <BelongsTo movement={row} /> },
 ];
+
+/** The task or the order of a movement; of another one, what operators named it by. */
+function BelongsTo({ movement }: { movement: OperatorMovement }) {
+  const { task_id: task, order_id: order, reference, note } = movement;
+  if (task) return <Id href={`/operator/tasks/${task}`} id={task} />;
+  return (
+    <div>
+      {order ? (
+        <Id href={`/operator/orders/${order}`} id={order} />
+      ) : (
+        <span class="figures text-sm break-all">{reference}</span>
+      )}
+      {note && <span class="block text-sm text-dim">{note}</span>}
+    </div>
+  );
+}

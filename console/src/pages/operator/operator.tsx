@@ -1,10 +1,11 @@
 import { useLocation } from 'preact-iso';
 import { NotFound } from '../not-found/not-found.tsx';
+import { OrderPage } from '../operator-orders/order.tsx';
+import { OrdersPage } from '../operator-orders/orders.tsx';
 import { AccountPage } from './account.tsx';
 import { AccountsPage } from './accounts.tsx';
 import { ActionsPage } from './actions.tsx';
 import { AuditPage } from './audit.tsx';
-import { OrdersPage } from './orders.tsx';
 import { OrphansPage } from './orphans.tsx';
 import { OverviewPage } from './overview.tsx';
 import { ProvidersPage } from './providers.tsx';
@@ -25,7 +26,7 @@ export default function OperatorPages() {
     case 'accounts':
       return id === '' ? <AccountsPage /> : <AccountPage id={id} key={id} />;
     case 'orders':
-      return <OrdersPage />;
+      return id === '' ? <OrdersPage /> : <OrderPage id={id} key={id} />;
     case 'orphans':
       return <OrphansPage />;
     case 'audit':

@@ -6,6 +6,7 @@ import { useSession } from '../../session.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
+import { NotFound } from '../not-found/not-found.tsx';
 import { VideoDetails } from './details.tsx';
 import { Stage } from './stage.tsx';
 
@@ -18,6 +19,16 @@ export default function VideoPage() {
   const loaded = useLoad<ShownTask>(`/console/api/tasks/${encodeURIComponent(id)}`);
   useReloads(loaded.data, loaded.reload);
   const { data } = loaded;
+  if (!data && loaded.error?.status === 404) {
+    return (
+      <NotFound
+        title="Video not found"
+        lead="This account has no video with this id."
+        href="/videos"
+        action="All videos"
+      />
+    );
+  }
   return (
     <Page
       title={data ? titleOf(data) : 'Video'}
@@ -44,11 +55,6 @@ export default function VideoPage() {
           </>
         )}
       </Load>
-      {loaded.error?.status === 404 && (
-        <div>
-          <ButtonLink href="/videos">All videos</ButtonLink>
-        </div>
-      )}
     </Page>
   );
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { findAccount } from '../../accounts/accounts.ts';
 import { listKeys } from '../../accounts/api-keys.ts';
+import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-words.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
 import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
@@ -65,7 +66,12 @@ export const OPERATOR_ACCOUNTS = [
       const before = cursor === undefined ? null : Number(cursor);
       const page = { ...ALL_MOVEMENTS, before, limit: PAGE_ROWS };
       const rows = await movementPage(db, await findAccount(db, params.id ?? ''), page);
-      return pageOf(rows, ({ id }) => String(id));
+      const offers = await offersOf(db, rows);
+      const lines = rows.map((row) => ({
+        ...row,
+        ...{ what: describeMovement(row, offers), order_id: orderIdOf(row) },
+      }));
+      return pageOf(lines, ({ id }) => String(id));
     },
   ),
   operatorAction('accounts disable', '/accounts/:id/disable', {}, ({ db }, { params, action }) =>

@@ -29,12 +29,13 @@ export function operatorRead<Query extends TProperties = Record<never, never>>(
   query: Query,
   read: (deps: OperatorDeps, asked: Asked<Static<TObject<Query>>>) => Promise<unknown>,
 ): SiteRoute<OperatorDeps> {
+  const isOfOne = url.includes('/:id');
   return siteRoute({
     ...{ method: 'GET', url: `${PREFIX}${url}`, access: 'operator' },
     query: Type.Object(query),
     params: ParamsSchema,
     handle: (deps: OperatorDeps, { query: asked, params }) =>
-      explained(() => read(deps, { query: asked as Static<TObject<Query>>, params })),
+      explained(() => read(deps, { query: asked as Static<TObject<Query>>, params }), isOfOne),
   });
 }
 
@@ -75,13 +76,17 @@ export function operatorAction<Body extends TProperties = Record<never, never>>(
   });
 }
 
-/** What a command would print as a mistake becomes an error of the request. */
-async function explained<Result>(work: () => Promise<Result>): Promise<Result> {
+/**
+ * What a command would print as a mistake becomes an error of the request. The only mistake of a
+ * read of one thing is an id that nothing has.
+ */
+async function explained<Result>(work: () => Promise<Result>, isReadOfOne = false) {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     const sentence = error.message.charAt(0).toUpperCase() + error.message.slice(1);
+    if (isReadOfOne) throw new ApiError('not_found', `${sentence}.`, { cause: error });
     throw new ApiError('invalid_request', `${sentence}.`, {
       details: { field: 'request', reason: 'refused' },
       cause: error,

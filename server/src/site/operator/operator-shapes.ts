@@ -5,7 +5,7 @@ import type { PagedMovement } from '../../ledger/statements/movement-page.ts';
 import type { AccountListing, showAccount } from '../../operator/account-listing.ts';
 import type { ActionListing } from '../../operator/actions.ts';
 import type { AuditRun } from '../../operator/audit-runs/audit-runs.ts';
-import type { OrderListing } from '../../operator/billing/order-listing.ts';
+import type { OrderListing, showOrder } from '../../operator/billing/order-listing.ts';
 import type { Figures } from '../../operator/figures.ts';
 import type { OrphanListing } from '../../operator/orphan-listing.ts';
 import type { ProviderListing } from '../../operator/pausing.ts';
@@ -25,9 +25,11 @@ export type OperatorAccountRow = Json<AccountListing>;
 export type OperatorActionRow = Json<ActionListing>;
 export type OperatorOrphan = Json<OrphanListing>;
 export type OperatorAudit = Json<AuditRun>;
-export type OperatorMovement = Json<PagedMovement>;
+/** `what`: in the words that the customer reads. */
+export type OperatorMovement = Json<PagedMovement & { what: string; order_id: string | null }>;
 /** Amounts are in the smallest unit of the currency. */
 export type OperatorOrder = Json<OrderListing>;
+export type OperatorOrderDetails = Json<Awaited<ReturnType<typeof showOrder>>>;
 
 export interface OperatorProviders {
   items: Json<ProviderListing>[];

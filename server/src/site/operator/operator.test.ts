@@ -114,7 +114,15 @@ test('due tasks are listed, woken and cancelled', async () => {
   await changed(operator, `/tasks/${task.id}/cancel`);
   assert.deepEqual(await recorded(task.id), [['tasks cancel', operator.email, reason]]);
   assertError(await operator.write(`${API}/tasks/task_x/wake`, { reason }), 'invalid_request');
-  assertError(await operator.get(`${API}/tasks/task_%00x`), 'invalid_request');
+  for (const gone of [
+    'tasks/task_%00x',
+    'accounts/acc_x',
+    'accounts/acc_x/statement',
+    'orders/x',
+  ]) {
+    assertError(await operator.get(`${API}/${gone}`), 'not_found');
+  }
+  assertError(await operator.get(`${API}/tasks?account=acc_x`), 'invalid_request');
 });
 
 test('providers and creates are paused and resumed', async () => {

@@ -2,15 +2,15 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { OperatorOrder } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, Id, OperatorPage } from './frame.tsx';
-import { OrderDialog } from './order-dialog.tsx';
+import { apiPath, Id, OperatorPage } from '../operator/frame.tsx';
+import { OrderDialog } from '../operator/order-dialog.tsx';
+import { OrderState, settleOf } from './order.tsx';
 
 /** What customers bought; `?account=` shows one account's. */
 export function OrdersPage() {
@@ -52,12 +52,7 @@ export function OrdersPage() {
       </Load>
       {settling && (
         <OrderDialog
-          order={{
-            title: 'Settle the order',
-            path: `/orders/${settling.order_id}/settle`,
-            action: 'Settle it',
-            explanation: 'A worker asks Stripe about it now, and books what has changed.',
-          }}
+          order={settleOf(settling.order_id)}
           onClose={() => setSettling(undefined)}
           onDone={() => void list.reload()}
         />
@@ -66,31 +61,22 @@ export function OrdersPage() {
   );
 }
 
-const TONES: Record<string, 'good' | 'busy' | 'bad'> = {
-  paid: 'good',
-  pending: 'busy',
-  mismatched: 'bad',
-  failed: 'bad',
-};
-
 const COLUMNS: Column<OperatorOrder>[] = [
   {
     title: 'Order',
     cell: ({ order_id: id, offer }) => (
       <div>
-        {offer} <span class="figures block text-sm break-all text-dim">{id}</span>
+        {offer}{' '}
+        <span class="block text-sm">
+          <Id href={`/operator/orders/${id}`} id={id} />
+        </span>
       </div>
     ),
   },
   { title: 'At', cell: (order) => <RelativeTime at={order.created_at} /> },
   {
     title: 'State',
-    cell: ({ state, dispute }) => (
-      <div>
-        <Badge tone={TONES[state] ?? 'neutral'}>{state}</Badge>
-        {dispute && <span class="block text-sm text-bad">dispute: {dispute}</span>}
-      </div>
-    ),
+    cell: (order) => <OrderState order={order} />,
   },
   {
     title: 'Price',

@@ -1,0 +1,120 @@
+import { useState } from 'preact/hooks';
+import type {
+  OperatorOrder,
+  OperatorOrderDetails,
+} from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useLoad } from '../../load.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button, Link } from '../../ui/button.tsx';
+import { Card, Facts } from '../../ui/card.tsx';
+import { Credits, DateTime, Money } from '../../ui/format.tsx';
+import { Load, Skeleton } from '../../ui/states.tsx';
+import { Table } from '../../ui/table.tsx';
+import { NotFound } from '../not-found/not-found.tsx';
+import { apiPath, Id, OperatorPage } from '../operator/frame.tsx';
+import { type Order, OrderDialog } from '../operator/order-dialog.tsx';
+
+/** What asks Stripe about an order again. */
+export function settleOf(id: string): Order {
+  return {
+    title: 'Settle the order',
+    path: `/orders/${id}/settle`,
+    action: 'Settle it',
+    explanation: 'A worker asks Stripe about it now, and books what has changed.',
+  };
+}
+
+/** One order, and the movements of its credits. */
+export function OrderPage({ id }: { id: string }) {
+  const loaded = useLoad<OperatorOrderDetails>(apiPath(`/orders/${encodeURIComponent(id)}`));
+  const [isSettling, setSettling] = useState(false);
+  if (!loaded.data && loaded.error?.status === 404) {
+    return (
+      <NotFound
+        title="Order not found"
+        lead={`There is no order with the id ${id}.`}
+        href="/operator/orders"
+        action="All orders"
+      />
+    );
+  }
+  return (
+    <OperatorPage
+      title="Order"
+      lead={<span class="figures text-base break-all">{id}</span>}
+      actions={loaded.data && <Button onClick={() => setSettling(true)}>Settle</Button>}
+    >
+      <Load from={loaded} skeleton={<Skeleton lines={12} />}>
+        {(order) => <Details order={order} />}
+      </Load>
+      {isSettling && (
+        <OrderDialog
+          order={settleOf(id)}
+          onClose={() => setSettling(false)}
+          onDone={() => void loaded.reload()}
+        />
+      )}
+    </OperatorPage>
+  );
+}
+
+function Details({ order }: { order: OperatorOrderDetails }) {
+  const { account_id: account, price, amount, currency, refunded, receipt_url: receipt } = order;
+  const money = (minor: number) => <Money minor={minor} currency={currency} />;
+  const facts = [
+    { name: 'State', value: <OrderState order={order} /> },
+    { name: 'Sold', value: `${order.offer} (${order.kind})` },
+    { name: 'Account', value: <Id href={`/operator/accounts/${account}`} id={account} /> },
+    { name: 'Price', value: money(price) },
+    { name: 'Paid, with taxes', value: amount === null ? 'nothing' : money(amount) },
+    ...(refunded > 0 ? [{ name: 'Refunded', value: money(refunded) }] : []),
+    { name: 'Credits', value: <Credits value={order.credits} /> },
+    { name: 'Credits booked', value: <Credits value={order.booked} /> },
+    { name: 'Created', value: <DateTime at={order.created_at} /> },
+    { name: 'Settled', value: order.settled_at ? <DateTime at={order.settled_at} /> : 'not yet' },
+    ...(order.failure ? [{ name: 'Failure', value: order.failure }] : []),
+    { name: 'At Stripe', value: order.stripe_id ?? 'not opened', mono: true },
+    ...(receipt ? [{ name: 'Receipt', value: <Link href={receipt}>Receipt</Link> }] : []),
+  ];
+  return (
+    <>
+      <Card title="Order">
+        <Facts facts={facts} />
+      </Card>
+      {order.movements.length > 0 && (
+        <Card title="Credits">
+          <Table
+            caption="Movements of its credits"
+            rows={order.movements}
+            keyOf={({ reference }) => reference}
+            columns={[
+              { title: 'Reference', kind: 'mono', cell: ({ reference }) => reference },
+              {
+                title: 'Credits',
+                kind: 'number',
+                cell: ({ credits }) => <Credits value={credits} signed />,
+              },
+            ]}
+          />
+        </Card>
+      )}
+    </>
+  );
+}
+
+const TONES: Record<string, 'good' | 'busy' | 'bad'> = {
+  paid: 'good',
+  pending: 'busy',
+  mismatched: 'bad',
+  failed: 'bad',
+};
+
+export function OrderState({ order }: { order: Pick<OperatorOrder, 'state' | 'dispute'> }) {
+  const { state, dispute } = order;
+  return (
+    <div>
+      <Badge tone={TONES[state] ?? 'neutral'}>{state}</Badge>
+      {dispute && <span class="block text-sm text-bad">dispute: {dispute}</span>}
+    </div>
+  );
+}

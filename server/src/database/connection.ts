@@ -111,18 +111,17 @@ export async function withinSeconds<T>(
   client: Pick<pg.Client, 'connection'>,
   response: Promise<T>,
 ): Promise<T> {
-  const error = new NoResponse(`the database did not respond within ${seconds} s`);
-  let late = false;
+  let late: NoResponse | undefined;
   const giveUp = () => {
-    late = true;
-    client.connection.stream.destroy(error);
+    late = new NoResponse(`the database did not respond within ${seconds} s`);
+    client.connection.stream.destroy(late);
   };
   // A process that was suspended reads first what has arrived in the meantime.
   const timer = setTimeout(() => setTimeout(giveUp, 50), seconds * 1000);
   try {
     return await response;
   } catch (failure) {
-    throw late ? error : failure;
+    throw late ?? failure;
   } finally {
     clearTimeout(timer);
   }

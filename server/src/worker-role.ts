@@ -25,10 +25,10 @@ import { createWorker, type Worker } from './tasks/worker.ts';
 const monotonic = () => performance.now();
 
 const CLOCK_SECONDS = 5;
-const DELETE_SECONDS = 2;
-const POSTER_SECONDS = 2;
+const DELETE_SECONDS = 5;
+const POSTER_SECONDS = 3;
 const EXPIRE_SECONDS = 5;
-const CANCEL_SECONDS = 1;
+const CANCEL_SECONDS = 2;
 const FORGET_SECONDS = 600;
 const ERASE_SECONDS = 60;
 

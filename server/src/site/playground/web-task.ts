@@ -2,7 +2,7 @@ import type { Mode, Model } from '../../catalog/models.ts';
 import type { GenerationRequest } from '../../catalog/request.ts';
 import type { Links } from '../../storage/links.ts';
 import type { Phase, Task } from '../../tasks/task.ts';
-import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS, statusOf } from '../tasks/task-words.ts';
+import { adviceFor, CHARGES, HELD_WORDS, PHASE_LABELS, shownStatus } from '../tasks/task-words.ts';
 
 /** A task as its own account sees it on the website, of any surface. */
 export interface WebTask {
@@ -40,7 +40,7 @@ export interface WebTask {
 
 export function webTask(task: Task, links: Pick<Links, 'linkTo'>): WebTask {
   const { phase, request } = task;
-  const status = statusOf(phase);
+  const status = shownStatus(phase);
   const { error_code: code, error_message: message, error_details: details } = task;
   return {
     ...{ id: task.id, surface: task.surface, status },

@@ -20,7 +20,7 @@ export const CHARGES = {
 } as const;
 
 /** The status of a task, as clients of the API see it. */
-export function statusOf(phase: Phase): keyof typeof CHARGES {
+export function shownStatus(phase: Phase): keyof typeof CHARGES {
   return phase === 'completed' || phase === 'failed' ? phase : 'processing';
 }
 

@@ -1,6 +1,6 @@
 import type { Links } from '../../storage/links.ts';
 import type { ListedTask } from '../../tasks/gallery/listed-tasks.ts';
-import { PHASE_LABELS, statusOf } from './task-words.ts';
+import { PHASE_LABELS, shownStatus } from './task-words.ts';
 
 /** A task in the gallery. Times are ISO 8601. */
 export interface VideoItem {
@@ -45,7 +45,7 @@ export function videoItem(task: Listed, links: Links): VideoItem {
   const hasVideo = task.has_video && phase === 'completed' && objectId !== null;
   return {
     id: task.id,
-    status: statusOf(phase),
+    status: shownStatus(phase),
     is_held: phase === 'held',
     label: PHASE_LABELS[phase],
     prompt: request.prompt,

@@ -9,5 +9,11 @@ export const UPLOAD_SECONDS = 900;
 /** All uploads of an account together. */
 export const QUOTA_BYTES = 1024 * MEGABYTE;
 
-/** Uploads that one process receives at a time, of all accounts and of one. */
-export const UPLOADS_AT_ONCE = { all: 8, ofAccount: 3 };
+/** An upload that brings less ends: a connection that has stalled shall not keep a place. */
+export const MIN_UPLOAD_RATE = { bytes: MEGABYTE / 2, seconds: 30 };
+
+/**
+ * Uploads that one process receives at a time, of all accounts and of one. The last `first` places
+ * are for accounts that have none, so that it takes six accounts to keep all others out.
+ */
+export const UPLOADS_AT_ONCE = { all: 8, ofAccount: 3, first: 4 };

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
-import { request as httpRequest } from 'node:http';
-import { after, before, test } from 'node:test';
+import { once } from 'node:events';
+import { type ClientRequest, request as httpRequest } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { after, afterEach, before, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
 import { imageBytes, videoBytes } from '../../../test/media/media-fixture.ts';
 import { sql } from '../../../test/task-fixtures.ts';
@@ -18,12 +20,14 @@ const URL = '/console/api/uploads';
 
 let website: TestWebsite;
 let picture: Buffer;
+const slowUploads: ClientRequest[] = [];
 
 before(async () => {
   website = await openTestWebsite();
   picture = await imageBytes('png', 96, 54);
 });
 after(() => website.close());
+afterEach(endSlowUploads);
 
 function upload(visitor: TestVisitor, payload: Buffer, headers: Record<string, string> = {}) {
   const sent = { 'content-type': 'image/png', ...headers };
@@ -139,13 +143,10 @@ test('the uploads of an account together have a limit, also at the same time', a
 test('an account uploads three files at a time', async () => {
   const visitor = await website.signIn();
   const slow = Array.from({ length: 3 }, () => slowUpload(visitor));
-  const begun = () =>
-    sql<{ count: number }>(
-      website.database.db,
-      'select cardinality(hits) as count from rate_windows where key_id = $1',
-      [`uploads:${visitor.accountId}`],
-    );
-  await until(begun, ([hits]) => hits?.count === slow.length);
+  await until(
+    () => begunBy(visitor),
+    (begun) => begun === slow.length,
+  );
   assertError(await upload(visitor, picture), 'service_busy');
   for (const one of slow) one.destroy();
   await until(
@@ -154,14 +155,62 @@ test('an account uploads three files at a time', async () => {
   );
 });
 
+test('three accounts leave places for others', async () => {
+  const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
+  const slow = owners.flatMap((owner) => [1, 2, 3].map(() => slowUpload(owner)));
+  await until(
+    () => begunBy(...owners),
+    (begun) => begun === slow.length,
+  );
+  for (const owner of owners) {
+    await until(
+      () => upload(owner, picture),
+      ({ status }) => status === 503,
+    );
+  }
+  assert.equal((await upload(await website.signIn(), picture)).status, 201);
+});
+
+test('an upload that brings almost nothing ends, and its place is free', async (t) => {
+  const impatient = await openTestWebsite({ minUploadRate: { bytes: 1000, seconds: 0.1 } });
+  t.after(() => {
+    endSlowUploads();
+    return impatient.close();
+  });
+  const visitor = await impatient.signIn();
+  const ended = [1, 2, 3].map(async () => {
+    const [response] = await once(slowUpload(visitor, impatient), 'response');
+    assert.equal(response.statusCode, 400);
+    assert.equal(response.headers.connection, 'close');
+    assert.equal(JSON.parse(await text(response)).error.details.reason, 'too_slow');
+  });
+  await Promise.all(ended);
+  assert.equal((await upload(visitor, picture)).status, 201);
+});
+
+/** How many uploads these visitors have begun. */
+async function begunBy(...visitors: TestVisitor[]): Promise<number | undefined> {
+  const [row] = await sql<{ begun: number }>(
+    website.database.db,
+    'select sum(cardinality(hits))::int as begun from rate_windows where key_id = any($1)',
+    [visitors.map(({ accountId }) => `uploads:${accountId}`)],
+  );
+  return row?.begun;
+}
+
+function endSlowUploads(): void {
+  for (const sent of slowUploads.splice(0)) sent.destroy();
+}
+
 /** An upload that never ends. */
-function slowUpload({ cookie }: TestVisitor) {
+function slowUpload({ cookie }: TestVisitor, { url } = website) {
   const headers = { cookie, origin: 'http://localhost:8080', 'content-type': 'image/png' };
-  const sent = httpRequest(`${website.url}${URL}`, {
+  const sent = httpRequest(`${url}${URL}`, {
     method: 'POST',
     headers: { ...headers, 'content-length': '1000' },
   });
   sent.on('error', () => {});
+  slowUploads.push(sent);
   sent.write('begin');
   return sent;
 }

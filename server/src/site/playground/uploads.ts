@@ -4,13 +4,22 @@ import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { type ReceiveDeps, receiveUpload } from '../../tasks/uploads/receive.ts';
+import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uploads/receive.ts';
 import { readUpload, requireRoom, storedBytes } from '../../tasks/uploads/uploads.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
-import { MAX_UPLOAD_BYTES, QUOTA_BYTES, UPLOAD_SECONDS, UPLOADS_AT_ONCE } from './upload-limits.ts';
+import { type MinRate, uploadBody } from './upload-body.ts';
+import {
+  MAX_UPLOAD_BYTES,
+  MIN_UPLOAD_RATE,
+  QUOTA_BYTES,
+  UPLOAD_SECONDS,
+  UPLOADS_AT_ONCE,
+} from './upload-limits.ts';
 import { type UploadView, uploadView } from './upload-view.ts';
 
-export type UploadDeps = ReceiveDeps;
+export interface UploadDeps extends ReceiveDeps {
+  minUploadRate?: MinRate;
+}
 
 /** Each sends up to 100 MB, which the storage may charge for. */
 const DOWNLOADS = { max: 60, seconds: 60 };
@@ -38,7 +47,7 @@ export const createUpload: SiteRoute<UploadDeps> = {
         await countRequest(deps.db, `uploads:${accountId}`, UPLOADS);
         const stored = await storedBytes(deps.db, accountId);
         requireRoom(stored, { sizeBytes, quotaBytes: QUOTA_BYTES });
-        const file = { accountId, bytes: request.body, expected, quotaBytes: QUOTA_BYTES };
+        const file = { accountId, expected, quotaBytes: QUOTA_BYTES };
         const id = await places.run(accountId, () => receive(deps, file, reply));
         return reply.code(201).send(await existing(deps, { accountId, id }));
       },
@@ -48,19 +57,23 @@ export const createUpload: SiteRoute<UploadDeps> = {
 
 async function receive(
   deps: UploadDeps,
-  file: Omit<Parameters<typeof receiveUpload>[1], 'signal'>,
-  { raw }: FastifyReply,
+  file: Omit<Received, 'signal' | 'bytes'>,
+  reply: FastifyReply,
 ): Promise<string> {
+  const { raw } = reply;
   const gone = new AbortController();
   raw.once('close', () => {
     if (!raw.writableFinished) gone.abort(new Error('the client has closed the connection'));
   });
+  const bytes = uploadBody(reply.request.body as Readable, deps.minUploadRate ?? MIN_UPLOAD_RATE);
   try {
-    return await receiveUpload(deps, { ...file, signal: gone.signal });
+    return await receiveUpload(deps, { ...file, bytes, signal: gone.signal });
   } catch (cause) {
+    const isOfBody = cause === bytes.errored;
+    if (isOfBody) reply.header('connection', 'close'); // nobody waits for the rest
     if (cause instanceof ApiError || isDatabaseUnavailable(cause)) throw cause;
-    const isIncomplete = gone.signal.aborted || file.bytes.errored;
-    if (isIncomplete) throw refuse('incomplete', 'The upload broke off. Try again.', cause);
+    if (gone.signal.aborted || isOfBody)
+      throw refuse('incomplete', 'The upload broke off. Try again.', cause);
     throw notNow('stored', cause); // a full disk, or a storage that does not respond
   }
 }
@@ -102,7 +115,8 @@ function createPlaces() {
     async run<T>(accountId: string, work: () => Promise<T>): Promise<T> {
       const all = [...taken.values()].reduce((sum, one) => sum + one, 0);
       const own = taken.get(accountId) ?? 0;
-      if (own >= UPLOADS_AT_ONCE.ofAccount || all >= UPLOADS_AT_ONCE.all) {
+      const free = UPLOADS_AT_ONCE.all - all;
+      if (own >= UPLOADS_AT_ONCE.ofAccount || free <= (own > 0 ? UPLOADS_AT_ONCE.first : 0)) {
         const message = 'Too many files are being uploaded at the moment. Try again in a second.';
         throw new ApiError('service_busy', message, { retryAfterSeconds: 1 });
       }

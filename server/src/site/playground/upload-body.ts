@@ -1,0 +1,43 @@
+import { PassThrough, type Readable } from 'node:stream';
+import { ApiError } from '../../kernel/errors.ts';
+
+/** An upload must bring so many bytes in each of these times. */
+export interface MinRate {
+  bytes: number;
+  seconds: number;
+}
+
+/**
+ * The bytes of a body, which end with an error if they arrive too slowly. A reader that stops early
+ * does not close the connection, as it would with the body itself: the client gets its response,
+ * and the rest of the body is dropped.
+ * @throws ApiError `invalid_request` with the reason `too_slow`, in the stream
+ */
+export function uploadBody(body: Readable, { bytes: min, seconds }: MinRate): Readable {
+  const passed = new PassThrough();
+  let arrived = 0;
+  const timer = setInterval(() => {
+    // A body that is paused has brought more than this service could write.
+    if (arrived < min && !body.isPaused()) passed.destroy(tooSlow());
+    arrived = 0;
+  }, seconds * 1000);
+  const stop = () => clearInterval(timer);
+  body.on('data', ({ length }: Buffer) => {
+    arrived += length;
+  });
+  body.once('end', stop).once('error', (error) => passed.destroy(error));
+  // Reported to the reader; without this listener an unread body would crash the process.
+  passed.on('error', () => {});
+  // After `pipe`, which pauses the body when `passed` closes.
+  return body.pipe(passed).once('close', () => {
+    stop();
+    body.resume();
+  });
+}
+
+function tooSlow(): ApiError {
+  const message = 'The file arrives too slowly. Try again, or with a smaller file.';
+  return new ApiError('invalid_request', message, {
+    details: { field: 'file', reason: 'too_slow' },
+  });
+}

@@ -3,6 +3,7 @@ import { countRequest } from '../accounts/rate-window.ts';
 import { type Database, type Queryable, statement } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import type { SendMail } from '../mail/mailer.ts';
+import { mailboxOf } from './email-address.ts';
 import { enter, enterByEmail } from './enter.ts';
 import type { SignedInFrom } from './sessions.ts';
 
@@ -11,8 +12,8 @@ const CODE_MINUTES = 10;
 /** How often a code may be tried. */
 const MAX_TRIES = 5;
 
-/** Codes for one e-mail address, from all senders of requests together. */
-const CODES_OF_EMAIL = [
+/** Codes for one mailbox, from all senders of requests together. */
+const CODES_OF_MAILBOX = [
   { max: 5, seconds: 15 * 60 },
   { max: 20, seconds: 24 * 3600 },
 ];
@@ -45,8 +46,8 @@ export async function sendCode(
   { db, sendMail, publicUrl }: SendCodeDeps,
   email: string,
 ): Promise<void> {
-  const name = hash('sha256', email, 'base64url');
-  for (const limit of CODES_OF_EMAIL) {
+  const name = hash('sha256', mailboxOf(email), 'base64url');
+  for (const limit of CODES_OF_MAILBOX) {
     await countRequest(db, `code:${limit.seconds}:${name}`, limit);
   }
   const code = String(randomInt(10 ** CODE_DIGITS)).padStart(CODE_DIGITS, '0');

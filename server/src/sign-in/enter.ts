@@ -4,6 +4,7 @@ import type { Transaction } from '../database/database.ts';
 import { statement } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { transfer } from '../ledger/transfer.ts';
+import { mailboxOf } from './email-address.ts';
 import { beginSession, type SignedInFrom } from './sessions.ts';
 
 /**
@@ -30,13 +31,9 @@ const NOTE = statement(
    returning address_hash`,
 );
 
-/**
- * Whether a mailbox has had no promotional credits yet, also for an account that was deleted since.
- * What follows a plus sign in the address does not count: it names no other mailbox.
- */
+/** Whether a mailbox has had no promotional credits yet, also for an account deleted since. */
 async function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
-  const mailbox = email.toLowerCase().replace(/\+[^@]*@/, '@');
-  return (await tx.query(NOTE, [hash('sha256', mailbox, 'buffer')])).length > 0;
+  return (await tx.query(NOTE, [hash('sha256', mailboxOf(email), 'buffer')])).length > 0;
 }
 
 async function giveSignupCredits(tx: Transaction, accountId: string, credits: number) {

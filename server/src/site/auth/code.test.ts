@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import type { FastifyInstance } from 'fastify';
 import type { ParsedResponse } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { ORIGIN, openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { createApp } from '../../http/app.ts';
 
 interface Sent {
   to: string;
@@ -198,6 +200,35 @@ test('a code that is sent several times at once signs in once, with one account'
   assert.deepEqual(rows, [{ accounts: 1 }]);
 });
 
+test('the guesses at two processes are counted together', async () => {
+  const second = await createApp(website.deps); // of the same database
+  try {
+    const who = person();
+    const code = await codeFor(who);
+    const guess = (app: FastifyInstance, i: number) =>
+      app.inject({
+        ...{ method: 'POST', url: '/auth/code/verify', remoteAddress: `203.0.113.${i + 1}` },
+        headers: { origin: ORIGIN },
+        payload: { email: who.email, code: otherThan(code, i + 1) },
+      });
+    const four = [website.app, second, website.app, second];
+    await Promise.all(four.map(guess));
+    const responses = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => guess(i % 2 === 0 ? website.app : second, 10 + i)),
+    );
+    for (const { statusCode } of responses) assert.equal(statusCode, 403);
+    const [row] = await sql<{ tries: number }>(
+      website.database.db,
+      'select tries from sign_in_codes where email = $1',
+      [who.email],
+    );
+    assert.equal(row?.tries, 5);
+    assertError(await verify(who, code), 'sign_in_failed');
+  } finally {
+    await second.close();
+  }
+});
+
 test('a disabled account gets no session, and is told only after the right code', async () => {
   const who = person();
   await verify(who, await codeFor(who));
@@ -248,6 +279,25 @@ test('an address gets five codes in a quarter of an hour, whoever asks', async (
   await website.database.setClock(wait + 1);
   assert.equal((await post('/auth/code', { email: who.email }, person())).status, 200);
   await website.database.setClock(0);
+});
+
+test('the addresses of one mailbox share its codes, whether one of them is known or not', async () => {
+  const who = person();
+  const tagged = (tag: string) => ({ ...person(), email: who.email.replace('@', `+${tag}@`) });
+  const known = tagged('known');
+  assert.equal((await verify(known, await codeFor(known))).status, 200);
+  for (const tag of ['2', '3', '4', '5']) await codeFor(tagged(tag));
+  const refused = await Promise.all(
+    [who, known, tagged('6'), { ...tagged('7'), email: who.email.toUpperCase() }].map((one) =>
+      post('/auth/code', { email: one.email }, { ...person(), email: one.email }),
+    ),
+  );
+  const bodies = refused.map((response) => {
+    assertError(response, 'rate_limited');
+    return response.body.error.message.replace(/\d+/, 'N');
+  });
+  assert.equal(new Set(bodies).size, 1, `${bodies}`);
+  assert.equal(outbox.length, 5);
 });
 
 test('who asks for many addresses at once is stopped, exactly', async () => {

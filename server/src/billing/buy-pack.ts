@@ -1,4 +1,4 @@
-import { namedStatement, statement } from '../database/database.ts';
+import { namedStatement, statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { insertOrder } from './credit-order.ts';
@@ -21,6 +21,12 @@ const SAME = namedStatement(
      and credits = :credits and price = :price and currency = :currency
      and created_at > clock_now() - interval '30 minutes'
    order by created_at desc limit 1`,
+);
+
+// Purchases of an account come one after the other through here, so the count is exact.
+const LOCK = statement(
+  'order_lock_account',
+  'select from billing_accounts where account_id = $1 for update',
 );
 
 const RECENT = statement(
@@ -51,16 +57,19 @@ export async function buyPack(
     SAME.values({ ...pack, accountId, offerId: pack.id }),
   );
   if (same?.checkout_url && !wanted.savesCard) return { orderId: same.id, url: same.checkout_url };
-  await requireFewUnpaid(deps, accountId);
   const customer = await customerOf(deps, accountId);
   const id = newId('order');
-  await insertOrder(db, { id, accountId, kind: 'pack', offer: pack });
+  await db.transaction(async (tx) => {
+    await tx.query(LOCK, [accountId]);
+    await requireFewUnpaid(tx, accountId);
+    await insertOrder(tx, { id, accountId, kind: 'pack', offer: pack });
+  });
   const url = await openCheckout(deps, { id, pack, customer, savesCard: wanted.savesCard });
   return { orderId: id, url };
 }
 
-async function requireFewUnpaid({ db }: BillingDeps, accountId: string): Promise<void> {
-  const [recent] = await db.query<{ orders: number }>(RECENT, [accountId]);
+async function requireFewUnpaid(tx: Transaction, accountId: string): Promise<void> {
+  const [recent] = await tx.query<{ orders: number }>(RECENT, [accountId]);
   if ((recent?.orders ?? 0) < MAX_UNPAID) return;
   throw new ApiError('rate_limited', 'Too many purchases were started. Try again in an hour.', {
     retryAfterSeconds: 3600,

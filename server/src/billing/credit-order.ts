@@ -1,7 +1,15 @@
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import {
+  namedStatement,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import type { Offer } from './offers.ts';
 
-/** `mismatched`: another amount or currency was paid, so nothing is booked. */
+/**
+ * `mismatched`: another amount or currency was paid, or the account was closed, so nothing is
+ * booked: an operator refunds the payment.
+ */
 export type OrderState = 'pending' | 'paid' | 'failed' | 'expired' | 'mismatched';
 
 /** One purchase of credits. Its terms never change; the rest follows from what Stripe says. */
@@ -44,6 +52,8 @@ export interface CreditOrder {
   stripe_customer: string | null;
   /** Whether the account is disabled. */
   is_disabled: boolean;
+  /** Whether its owner has deleted the account, or an operator has erased it. */
+  is_closed: boolean;
 }
 
 const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_name,
@@ -51,6 +61,8 @@ const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_n
      o.checkout_url, o.state, o.stripe_payment, o.amount, o.refunded, o.disputed, o.dispute,
      o.receipt_url, o.failure, o.booked, o.movements, o.expires_at, o.revision, o.paid_at,
      o.settled_at, o.created_at, b.stripe_customer, a.disabled_at is not null as is_disabled,
+     a.erased_at is not null or exists (
+       select from account_deletions d where d.account_id = o.account_id) as is_closed,
      extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
    from orders o join offers f on f.id = o.offer_id join accounts a on a.id = o.account_id
      left join billing_accounts b on b.account_id = o.account_id`;
@@ -132,4 +144,18 @@ const WAKE = statement(
 /** Makes an order due, so that a worker asks Stripe about it. @returns whether there is one */
 export async function wakeOrder(db: Queryable, id: string): Promise<boolean> {
   return (await db.query(WAKE, [id])).length > 0;
+}
+
+const WAKE_PENDING = statement(
+  'order_wake_pending',
+  `update orders set due_at = clock_now(), revision = revision + 1
+   where account_id = $1 and state = 'pending'`,
+);
+
+/**
+ * Makes the unpaid orders of an account due that was closed or disabled: a worker closes their
+ * payment pages.
+ */
+export async function wakePendingOrders(tx: Transaction, accountId: string): Promise<void> {
+  await tx.query(WAKE_PENDING, [accountId]);
 }

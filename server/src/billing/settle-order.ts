@@ -35,7 +35,8 @@ function readTruth({ stripe }: BillingDeps, order: CreditOrder): Promise<Truth> 
 type Compared = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
 
 /**
- * Only what was sold, for its price and in its currency, is worth credits.
+ * Only what was sold, for its price and in its currency, to an account that is not closed, is worth
+ * credits.
  * @throws ApiError `service_busy` if a paid order is not paid any more: money that went back is a
  *   refund or a dispute, so the response is garbage
  */
@@ -47,9 +48,13 @@ function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Truth
     throw new ApiError('service_busy', message, { retryAfterSeconds: 60 });
   }
   if (state !== 'paid') return truth;
+  if (order.state !== 'paid' && order.is_closed) {
+    log.error({ order: order.id }, 'an order of a closed account was paid: refund it');
+    return { ...truth, state: 'mismatched', failure: 'the account is closed: refund the payment' };
+  }
   if (asked?.price === order.price && asked.currency === order.currency) return truth;
   log.error({ order: order.id, asked }, 'an order was paid with another amount: nothing is booked');
-  return { ...truth, state: 'mismatched' };
+  return { ...truth, state: 'mismatched', failure: 'another amount was paid' };
 }
 
 const CHANGE = namedStatement(

@@ -28,15 +28,20 @@ const NOTHING: Truth = {
 /** After this time, nobody can pay a Checkout session whose address was lost. */
 const LOST_CHECKOUT_SECONDS = 25 * 3600;
 
-/** What Stripe says of an order that was paid by Checkout. */
+/**
+ * What Stripe says of an order that was paid by Checkout. The payment page of a disabled account is
+ * closed: nobody could use the credits.
+ */
 export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   if (order.stripe_id === null) {
     const isOver = order.age_seconds > LOST_CHECKOUT_SECONDS;
     return { ...NOTHING, state: isOver ? 'expired' : 'pending' };
   }
-  const session = await stripe.checkout.sessions.retrieve(order.stripe_id, {
-    expand: ['payment_intent.latest_charge'],
-  });
+  const expand = ['payment_intent.latest_charge'];
+  let session = await stripe.checkout.sessions.retrieve(order.stripe_id, { expand });
+  if (session.status === 'open' && order.is_disabled) {
+    session = await stripe.checkout.sessions.expire(order.stripe_id, { expand });
+  }
   const payment = expanded<Stripe.PaymentIntent>(session.payment_intent);
   const { amount_subtotal: price, amount_total: amount, currency } = session;
   // Metadata can be edited at Stripe, this reference can't.

@@ -1,11 +1,13 @@
 import { disableAccount, enableAccount, findAccount } from '../accounts/accounts.ts';
+import { wakePendingOrders } from '../billing/credit-order.ts';
 import type { Database } from '../database/database.ts';
 import { withdrawDeletion } from '../sign-in/deletion.ts';
 import { endSessions } from '../sign-in/sessions.ts';
 import { type Action, performAction } from './actions.ts';
 
 /**
- * Disables an account: its API keys get 401, and its sessions end for good. Its tasks continue.
+ * Disables an account: its API keys get 401, and its sessions end for good. Its tasks continue, and
+ * a worker closes the payment pages that it has open.
  * @param account an id or an e-mail address
  * @throws UsageError if there is no such account
  */
@@ -14,6 +16,7 @@ export async function disableByOperator(db: Database, action: Action, account: s
   return performAction(db, action, { target }, async (tx) => {
     const changed = await disableAccount(tx, target);
     await endSessions(tx, target);
+    await wakePendingOrders(tx, target);
     return { account_id: target, disabled: true, changed };
   });
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { wakePendingOrders } from '../../billing/credit-order.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { performAction } from '../../operator/actions.ts';
@@ -26,7 +27,10 @@ export const postDelete = siteRoute({
       throw new ApiError('invalid_request', 'This is not the address of the account.', { details });
     }
     const action = { command: 'account delete', actor: 'its owner', reason: null };
-    await performAction(db, action, { target: accountId }, (tx) => closeAccount(tx, accountId));
+    await performAction(db, action, { target: accountId }, async (tx) => {
+      await wakePendingOrders(tx, accountId);
+      return closeAccount(tx, accountId);
+    });
     takeSession(reply, publicUrl());
     return {};
   },

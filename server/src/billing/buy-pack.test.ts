@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { completeSession } from '../../../simulators/stripe/checkout.ts';
+import { refund } from '../../../simulators/stripe/payments.ts';
+import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { sql } from '../../test/task-fixtures.ts';
+import { audit } from '../operator/audit.ts';
+import { disableByOperator, enableByOperator } from '../operator/disabling.ts';
+import { closeAccount } from '../sign-in/deletion.ts';
+import { wakePendingOrders } from './credit-order.ts';
+import { settleOrder } from './settle-order.ts';
+
+const ACTION = { command: 'accounts disable', actor: 'ada', reason: 'ticket 7' };
+
+let fixture: BillingFixture;
+
+before(async () => {
+  fixture = await openBillingFixture();
+});
+after(async () => {
+  const found = await audit(fixture.database.db);
+  await fixture.close();
+  assert.deepEqual(found.problems, []);
+});
+
+function sessionOf(id: string | null) {
+  return fixture.simulator.state.get('checkout.session', id ?? '');
+}
+
+/** As POST /console/api/account/delete does. */
+function close(accountId: string) {
+  return fixture.database.db.transaction(async (tx) => {
+    await wakePendingOrders(tx, accountId);
+    return closeAccount(tx, accountId);
+  });
+}
+
+test('of thirty purchases at once twenty are opened', async () => {
+  const accountId = await fixture.customer();
+  const bought = await Promise.allSettled(
+    Array.from({ length: 30 }, () => fixture.buy(accountId, { savesCard: true })),
+  );
+  const refused = bought.filter(({ status }) => status === 'rejected');
+  assert.equal(refused.length, 10);
+  for (const one of refused) assert.match(String(Object(one).reason), /Too many purchases/);
+  const [row] = await sql<{ orders: number }>(
+    fixture.database.db,
+    'select count(*)::int as orders from orders where account_id = $1',
+    [accountId],
+  );
+  assert.equal(row?.orders, 20);
+});
+
+test('the open payment page of an account is closed with it', async () => {
+  const accountId = await fixture.customer();
+  const open = await fixture.buy(accountId);
+  await close(accountId);
+  await fixture.settled();
+  assert.equal(sessionOf(open.stripe_id).status, 'expired');
+  assert.equal((await fixture.order(open.id)).state, 'expired');
+});
+
+test('a payment page that is opened while the account is closed is closed too', async () => {
+  const { db, setClock } = fixture.database;
+  const accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  // Stripe has opened it, and its response is still on the way.
+  await sql(db, 'update orders set stripe_id = null where id = $1', [id]);
+  await close(accountId);
+  await fixture.settled();
+  assert.equal((await fixture.order(id)).state, 'pending');
+  await sql(db, 'update orders set stripe_id = $2 where id = $1', [id, session]);
+  await setClock(120);
+  await fixture.settled();
+  await setClock(0);
+  assert.equal(sessionOf(session).status, 'expired');
+});
+
+test('what is paid after the account was closed is not booked, but is listed to be refunded', async () => {
+  const accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  await close(accountId);
+  const { payment_intent: payment } = completeSession(
+    fixture.simulator.state,
+    session ?? '',
+    'now',
+  );
+  await fixture.settled();
+  const order = await fixture.order(id);
+  assert.deepEqual([order.state, order.booked], ['mismatched', 0]);
+  assert.match(order.failure ?? '', /closed: refund/);
+  refund(fixture.simulator.state, payment ?? '');
+  await fixture.settled();
+  assert.equal((await fixture.order(id)).refunded, 1000);
+  assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 0 });
+});
+
+test('orders that were paid before stay as they are', async () => {
+  const accountId = await fixture.customer();
+  const { id, stripe_id: session } = await fixture.buy(accountId);
+  completeSession(fixture.simulator.state, session ?? '', 'now');
+  await fixture.settled();
+  await close(accountId);
+  assert.equal((await settleOrder(fixture.deps, id)).state, 'paid');
+  assert.equal((await fixture.balance(accountId)).available, 1000);
+});
+
+test('the payment page of a disabled account is closed; what is paid all the same is booked', async () => {
+  const { db } = fixture.database;
+  const accountId = await fixture.customer();
+  const open = await fixture.buy(accountId, { savesCard: true });
+  const paid = await fixture.buy(accountId, { savesCard: true });
+  await disableByOperator(db, ACTION, accountId);
+  completeSession(fixture.simulator.state, paid.stripe_id ?? '', 'now');
+  await fixture.settled();
+  assert.equal(sessionOf(open.stripe_id).status, 'expired');
+  assert.equal((await fixture.order(paid.id)).state, 'paid');
+  await enableByOperator(db, ACTION, accountId);
+  assert.equal((await fixture.balance(accountId)).available, 1000);
+});

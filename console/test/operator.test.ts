@@ -1,63 +1,68 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openWakeUps } from '../../server/src/wake-ups/wake-ups.ts';
 import { quiet } from '../../server/test/database.ts';
 import { makeHeldTask, type TaskFixture } from '../../server/test/task-fixtures.ts';
 import { NO_BROWSER } from './browser.ts';
+import { openOverview } from './operator-states.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, openSite, type Site, settled } from './site.ts';
 
+const BROWSER = { skip: NO_BROWSER };
 const OPERATOR = 'operator@example.com';
 
-describe('the operator’s console', { skip: NO_BROWSER }, () => {
-  let site: Site;
-  let fixture: TaskFixture;
+let site: Site;
+let fixture: TaskFixture;
 
-  before(async () => {
-    site = await openSite({ ROLES: 'api', ADMIN_EMAILS: OPERATOR });
-    const { database } = site;
-    const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
-    const close = async () => {};
-    const deps = { db: database.db, wakeUps, log: quiet };
-    fixture = {
-      ...{ database, db: database.db, wakeUps, close, closeAudited: close },
-      deps: { ...deps, providerName: 'local', createWaitSeconds: 20 },
-    };
-  });
+before(async () => {
+  if (NO_BROWSER) return;
+  site = await openSite({ ROLES: 'api', ADMIN_EMAILS: OPERATOR });
+  const { database } = site;
+  const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
+  const close = async () => {};
+  const deps = { db: database.db, wakeUps, log: quiet };
+  fixture = {
+    ...{ database, db: database.db, wakeUps, close, closeAudited: close },
+    deps: { ...deps, providerName: 'local', createWaitSeconds: 20 },
+  };
+});
 
-  after(() => site?.close());
+after(() => site?.close());
 
-  test('an operator decides a held task, and sees the record of it', async () => {
-    const { held } = await makeHeldTask(fixture);
-    const { page } = await signedInPage(site, { email: OPERATOR });
-    await page.goto('/operator');
-    await settled(page, 'Operator');
-    await expectNoViolations(page);
-    await page.getByRole('navigation', { name: 'Operator' }).getByText('Tasks').click();
-    await settled(page, 'Tasks');
-    await expectNoViolations(page);
-    await page.getByRole('link', { name: held.id }).click();
-    await page.getByRole('table', { name: 'Evidence' }).waitFor();
-    await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Decide' }).click();
-    await page.getByText('There is a job').click();
-    await page.getByLabel('The job’s id').fill('job-1');
-    await page.getByText('End it with a refund').click();
-    await page.getByLabel('Reason').fill('ticket 91');
-    await expectNoViolations(page);
-    await page.getByRole('dialog').getByRole('button', { name: 'Decide' }).click();
-    await page.getByText('Done, and recorded.').waitFor();
-    await page.getByText('failed', { exact: true }).first().waitFor();
-    await page.getByRole('navigation', { name: 'Operator' }).getByText('Actions').click();
-    const row = page.getByRole('row').filter({ hasText: held.id });
-    await row.waitFor();
-    const text = await row.innerText();
-    for (const part of [OPERATOR, 'reconcile', 'ticket 91']) assert.ok(text.includes(part), text);
-    await expectNoViolations(page);
-  });
+test('an operator decides a held task, and sees the record of it', BROWSER, async () => {
+  const { held } = await makeHeldTask(fixture);
+  const { page } = await signedInPage(site, { email: OPERATOR });
+  await page.goto('/operator');
+  await settled(page, 'Operator');
+  await expectNoViolations(page);
+  await page.getByRole('navigation', { name: 'Operator' }).getByText('Tasks').click();
+  await settled(page, 'Tasks');
+  await expectNoViolations(page);
+  await page.getByRole('link', { name: held.id }).click();
+  await page.getByRole('table', { name: 'Evidence' }).waitFor();
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Decide' }).click();
+  await page.getByText('There is a job').click();
+  await page.getByLabel('The job’s id').fill('job-1');
+  await page.getByText('End it with a refund').click();
+  await page.getByLabel('Reason').fill('ticket 91');
+  await expectNoViolations(page);
+  await page.getByRole('dialog').getByRole('button', { name: 'Decide' }).click();
+  await page.getByText('Done, and recorded.').waitFor();
+  await page.getByText('failed', { exact: true }).first().waitFor();
+  await page.getByRole('navigation', { name: 'Operator' }).getByText('Actions').click();
+  const row = page.getByRole('row').filter({ hasText: held.id });
+  await row.waitFor();
+  const text = await row.innerText();
+  for (const part of [OPERATOR, 'reconcile', 'ticket 91']) assert.ok(text.includes(part), text);
+  await expectNoViolations(page);
+});
 
-  test('every page of it loads without a fault, and changes are made from them', async () => {
+test(
+  'every page of it loads without a fault, and changes are made from them',
+  BROWSER,
+  async () => {
     const customer = await signedInPage(site, { credits: 100 });
     const { page: admin } = await signedInPage(site, { email: OPERATOR });
     for (const [path, title] of [
@@ -74,20 +79,41 @@ describe('the operator’s console', { skip: NO_BROWSER }, () => {
     }
     await grantCredits(admin);
     await runAudit(admin);
-  });
+  },
+);
 
-  test('what does not exist is said to be missing, without a retry', async () => {
-    await expectNothingAt((await signedInPage(site, { email: OPERATOR })).page);
-  });
+test('what does not exist is said to be missing, without a retry', BROWSER, async () => {
+  await expectNothingAt((await signedInPage(site, { email: OPERATOR })).page);
+});
 
-  test('to others there is no such page', async () => {
-    const { page } = await signedInPage(site);
-    await page.goto('/operator');
-    await settled(page, 'Page not found');
-    await expectNoViolations(page);
-    await page.goto('/operator/tasks');
-    await settled(page, 'Page not found');
-  });
+test(
+  'the charts of the first minutes name each minute once, and the last values',
+  BROWSER,
+  async () => {
+    const { page } = await signedInPage(site, { email: OPERATOR });
+    await noteLabels(page);
+    await openOverview(page, 2);
+    const labels = await page.evaluate(() =>
+      [...(window as unknown as Labels).labels.values()].map((texts) =>
+        texts.filter((text) => /^\d\d:\d\d$/.test(text)),
+      ),
+    );
+    assert.equal(labels.length, 5);
+    for (const texts of labels) assert.equal(new Set(texts).size, 2, String(texts));
+    for (const texts of labels) assert.equal(texts.length, 2, String(texts));
+    const legend = await page.locator('.u-legend').first().innerText();
+    assert.match(legend, /Live.*\d/s);
+    assert.doesNotMatch(legend, /--/);
+  },
+);
+
+test('to others there is no such page', BROWSER, async () => {
+  const { page } = await signedInPage(site);
+  await page.goto('/operator');
+  await settled(page, 'Page not found');
+  await expectNoViolations(page);
+  await page.goto('/operator/tasks');
+  await settled(page, 'Page not found');
 });
 
 async function grantCredits(admin: Page): Promise<void> {
@@ -124,4 +150,27 @@ async function expectNothingAt(admin: Page): Promise<void> {
     assert.equal(await admin.getByRole('button', { name: 'Try again' }).count(), 0);
   }
   await expectNoViolations(admin);
+}
+
+/** The texts on each canvas of a page. */
+interface Labels {
+  labels: Map<HTMLCanvasElement, string[]>;
+}
+
+async function noteLabels(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const labels: Labels['labels'] = new Map();
+    Object.assign(window, { labels });
+    const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
+    Object.assign(CanvasRenderingContext2D.prototype, {
+      clearRect(this: CanvasRenderingContext2D, ...area: [number, number, number, number]) {
+        labels.set(this.canvas, []);
+        clearRect.apply(this, area);
+      },
+      fillText(this: CanvasRenderingContext2D, text: string, x: number, y: number) {
+        labels.get(this.canvas)?.push(text);
+        fillText.call(this, text, x, y);
+      },
+    });
+  });
 }

@@ -7,6 +7,7 @@ import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { NO_BROWSER } from './browser.ts';
 import { fillCredits } from './filled-credits.ts';
 import { fillGallery } from './filled-gallery.ts';
+import { openOrder, openOverview, openOwnAccount } from './operator-states.ts';
 import { PLAYGROUND_STATES } from './playground-states.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
 import { signedInPage } from './signed-in.ts';
@@ -60,6 +61,15 @@ const SHOTS: Shot[] = [
       ...{ name: `operator-${page || 'overview'}`, path: `/operator/${page}`, isSignedIn: true },
     }),
   ),
+  ...[
+    { name: 'first-minutes', prepare: (page: Page) => openOverview(page, 2) },
+    { name: 'two-hours', prepare: (page: Page) => openOverview(page, 120) },
+    { name: 'account', prepare: openOwnAccount },
+    { name: 'order', prepare: (page: Page, { url }: SellingSite) => openOrder(page, url) },
+  ].map(({ name, prepare }) => {
+    return { name: `operator-${name}`, path: '/operator', isSignedIn: true, prepare };
+  }),
+  { name: 'video-missing', path: '/videos/task_unknown', isSignedIn: true },
   { name: 'videos', path: () => '/videos', isSignedIn: true },
   { name: 'usage', path: () => '/usage', isSignedIn: true },
   { name: 'video', path: ({ completed }) => `/videos/${completed}`, isSignedIn: true },

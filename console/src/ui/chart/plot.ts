@@ -1,5 +1,6 @@
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
+import { formatNumber } from '../format.tsx';
 
 /** Values over time. */
 export interface ChartData {
@@ -53,6 +54,9 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
     grid: { stroke: colour('--color-line'), width: 1 },
     ticks: { stroke: colour('--color-line'), width: 1, size: 4 },
   };
+  const time = timeFormat(kind, kind === 'bars' ? 'day' : 'minute');
+  const times = data.times.map((at) => time.format(at * 1000));
+  const newest = data.times.length - 1; // in the legend while nothing is pointed at
   const bars = uPlot.paths.bars?.({ size: [0.7, 36] });
   const options: uPlot.Options = {
     ...{ width: element.clientWidth, height },
@@ -63,16 +67,21 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
       y: { range: (_chart, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: [
-      { ...axis, grid: { show: false }, values: labels(kind) },
+      {
+        ...{ ...axis, size: 34, grid: { show: false } },
+        ...{ values: labels(kind), incrs: BETWEEN_LABELS[kind] },
+      },
       { ...axis, size: 56, ...(kind === 'bars' && { incrs: WHOLE.flat() }) },
     ],
     ...(kind === 'bars' && {
       tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),
     }),
     series: [
-      {},
-      ...data.series.map(({ label }, index) => ({
+      { label: 'Time', value: (_chart, _at, _series, index) => times[index ?? newest] ?? '' },
+      ...data.series.map(({ label, values }, index) => ({
         label,
+        value: (_chart: uPlot, _value: number, _series: number, at: number | null) =>
+          valueText(values[at ?? newest]),
         stroke: colour(COLOURS[index % COLOURS.length] ?? '--color-ink'),
         width: 2,
         points: { show: false },
@@ -85,15 +94,34 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
   return new uPlot(options, [data.times, ...data.series.map(({ values }) => values)], element);
 }
 
+const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 
-/** Labels of the times: days are those of UTC, as the API counts them; hours are the reader's. */
-function labels(kind: Settings['kind']): uPlot.Axis.DynamicValues {
+/** The seconds that there may be between two labels: a shorter time would repeat its label. */
+const BETWEEN_LABELS = {
+  line: [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440].map((count) => count * MINUTE_SECONDS),
+  bars: [1, 2, 3, 4, 5, 7, 10, 14, 28, 56, 112, 365].map((count) => count * DAY_SECONDS),
+};
+
+/** Days are those of UTC, as the API counts them; times are the reader's. */
+function timeFormat(kind: Settings['kind'], unit: 'day' | 'minute'): Intl.DateTimeFormat {
   const utc = kind === 'bars' ? ({ timeZone: 'UTC' } as const) : {};
-  const days = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', ...utc });
-  const hours = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', ...utc });
+  return new Intl.DateTimeFormat('en-GB', {
+    ...(unit === 'day'
+      ? ({ day: 'numeric', month: 'short' } as const)
+      : ({ hour: '2-digit', minute: '2-digit' } as const)),
+    ...utc,
+  });
+}
+
+function labels(kind: Settings['kind']): uPlot.Axis.DynamicValues {
+  const [days, minutes] = [timeFormat(kind, 'day'), timeFormat(kind, 'minute')];
   return (_chart, splits, _axis, _space, increment) =>
-    splits.map((at) => (increment < DAY_SECONDS ? hours : days).format(at * 1000));
+    splits.map((at) => (increment < DAY_SECONDS ? minutes : days).format(at * 1000));
+}
+
+function valueText(value: number | null | undefined): string {
+  return value === null || value === undefined ? '–' : formatNumber(Math.round(value * 10) / 10);
 }
 
 /** Between the lines behind bars, which count whole things. */

@@ -1,0 +1,47 @@
+import type { Page } from 'playwright-core';
+import type { OperatorFigures } from '../../server/src/site/operator/operator-shapes.ts';
+import { settled } from './site.ts';
+
+type Minute = OperatorFigures['minutes'][number];
+
+/** Minutes with a load that rises and falls; the last one ended just now. */
+function minutesOf(count: number): Minute[] {
+  const now = Math.floor(Date.now() / 60_000) * 60;
+  return Array.from({ length: count }, (_, i) => {
+    const load = 1 + Math.sin(i / 9);
+    const busy = { responses: Math.round(900 * load), limited: Math.round(9 * load), errors: 0 };
+    const times = { read_p50: 3 + load, read_p95: 9 + 4 * load, create_p95: null };
+    const calls = { calls: Math.round(240 * load), failed_calls: i % 7 === 0 ? 2 : 0 };
+    const tasks = { live: Math.round(60 * load), held: 2, due: Math.round(5 * load) };
+    return { at: now - (count - 1 - i) * 60, ...busy, ...times, ...calls, ...tasks };
+  });
+}
+
+/** Opens the operator's overview as after this many minutes of the process. */
+export async function openOverview(page: Page, minutes: number): Promise<void> {
+  await page.route('**/console/api/operator/figures', async (route) => {
+    const response = await route.fetch();
+    const { now } = (await response.json()) as OperatorFigures;
+    await route.fulfill({ response, json: { now, minutes: minutesOf(minutes) } });
+  });
+  await page.goto('/operator');
+  await settled(page, 'Operator');
+  await page.locator('.uplot').first().waitFor();
+}
+
+/** Opens the operator's page of the account that is signed in. */
+export async function openOwnAccount(page: Page): Promise<void> {
+  const { account_id: id } = await (await page.request.get('/console/api/me')).json();
+  await page.goto(`/operator/accounts/${id}`);
+  await settled(page, 'Account');
+}
+
+/** Opens the operator's page of an order, which nobody has paid. */
+export async function openOrder(page: Page, siteUrl: string): Promise<void> {
+  const made = await page.request.post('/console/api/orders', {
+    ...{ headers: { origin: siteUrl }, data: { pack_id: 'small' } },
+  });
+  const { order_id: id } = await made.json();
+  await page.goto(`/operator/orders/${id}`);
+  await settled(page, 'Order');
+}

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { NO_BROWSER } from './browser.ts';
 import { openSellingSite } from './selling-site.ts';
@@ -9,6 +9,7 @@ import { expectNoViolations, type Site, settled } from './site.ts';
 const balance = (page: Page) => page.getByRole('region', { name: 'Balance' });
 const pay = (page: Page) => page.getByRole('button', { name: 'Pay', exact: true }).click();
 
+const BROWSER = { skip: NO_BROWSER };
 const OPERATOR = 'operator@example.com';
 
 /** The purchase in the operator's statement leads to its order. */
@@ -21,16 +22,19 @@ async function operatorSees(site: Site, accountId: string): Promise<void> {
   await expectNoViolations(page);
 }
 
-describe('credits', { skip: NO_BROWSER }, () => {
-  let site: Site;
+let site: Site;
 
-  before(async () => {
-    site = await openSellingSite({ ADMIN_EMAILS: OPERATOR });
-  });
+before(async () => {
+  if (NO_BROWSER) return;
+  site = await openSellingSite({ ADMIN_EMAILS: OPERATOR });
+});
 
-  after(() => site?.close());
+after(() => site?.close());
 
-  test('a pack is bought at the payment page, and its credits are there at once', async () => {
+test(
+  'a pack is bought at the payment page, and its credits are there at once',
+  BROWSER,
+  async () => {
     const { page, accountId } = await signedInPage(site);
     await page.goto('/credits');
     await settled(page, 'Credits');
@@ -56,37 +60,49 @@ describe('credits', { skip: NO_BROWSER }, () => {
       page.getByRole('link', { name: 'Download CSV' }).click(),
     ]);
     assert.equal(csv.suggestedFilename(), 'credits.csv');
-  });
+  },
+);
 
-  test('who leaves the payment page has paid nothing', async () => {
-    const { page } = await signedInPage(site, { credits: 70 });
-    await page.goto('/credits');
-    await page.getByRole('button', { name: 'Buy for $50.00: Large' }).click();
-    await page.getByRole('link', { name: 'Cancel' }).click();
-    await page.getByText('Nothing was charged').waitFor();
-    await balance(page).getByText('70', { exact: true }).waitFor();
-    await page
-      .getByRole('table', { name: /^Purchases/ })
-      .getByText('Not paid yet')
-      .waitFor();
-  });
+test('the prices show strangers what is sold', BROWSER, async () => {
+  const page = await site.newPage();
+  await page.goto('/pricing');
+  const offers = page.getByRole('table', { name: 'Packs and plans' });
+  const row = offers.getByRole('row').filter({ hasText: 'Hobby' });
+  await row.waitFor();
+  assert.match(await row.innerText(), /each month\s+after 62 days\s+3.000\s+\$20\.00\s+\$6\.67/);
+  await expectNoViolations(page);
+  await page.setViewportSize({ width: 375, height: 760 });
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
+});
 
-  test('a plan is subscribed to, and cancelled in the portal', async () => {
-    const { page } = await signedInPage(site);
-    await page.goto('/credits');
-    await page.getByText('Regularly').click();
-    await page.getByRole('button', { name: 'Buy for $20.00 a month: Hobby' }).click();
-    await pay(page);
-    await page.getByText('Your subscription is active').waitFor();
-    await balance(page).getByText('3\u2009000').first().waitFor();
-    await page.getByRole('button', { name: 'Manage' }).click();
-    await page.getByRole('button', { name: /^Cancel at/ }).click();
-    await page.getByRole('button', { name: 'Return' }).click();
-    await page.getByText(/^It ends on/).waitFor();
-    await page.getByRole('switch', { name: 'Auto-reload' }).check();
-    await page.getByRole('switch', { name: 'Send me an e-mail' }).check();
-    await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Save auto-reload' }).click();
-    await page.getByText('Auto-reload is on.').waitFor(); // the card of the subscription is saved
-  });
+test('who leaves the payment page has paid nothing', BROWSER, async () => {
+  const { page } = await signedInPage(site, { credits: 70 });
+  await page.goto('/credits');
+  await page.getByRole('button', { name: 'Buy for $50.00: Large' }).click();
+  await page.getByRole('link', { name: 'Cancel' }).click();
+  await page.getByText('Nothing was charged').waitFor();
+  await balance(page).getByText('70', { exact: true }).waitFor();
+  await page
+    .getByRole('table', { name: /^Purchases/ })
+    .getByText('Not paid yet')
+    .waitFor();
+});
+
+test('a plan is subscribed to, and cancelled in the portal', BROWSER, async () => {
+  const { page } = await signedInPage(site);
+  await page.goto('/credits');
+  await page.getByText('Regularly').click();
+  await page.getByRole('button', { name: 'Buy for $20.00 a month: Hobby' }).click();
+  await pay(page);
+  await page.getByText('Your subscription is active').waitFor();
+  await balance(page).getByText('3\u2009000').first().waitFor();
+  await page.getByRole('button', { name: 'Manage' }).click();
+  await page.getByRole('button', { name: /^Cancel at/ }).click();
+  await page.getByRole('button', { name: 'Return' }).click();
+  await page.getByText(/^It ends on/).waitFor();
+  await page.getByRole('switch', { name: 'Auto-reload' }).check();
+  await page.getByRole('switch', { name: 'Send me an e-mail' }).check();
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Save auto-reload' }).click();
+  await page.getByText('Auto-reload is on.').waitFor(); // the card of the subscription is saved
 });

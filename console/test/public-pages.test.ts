@@ -64,6 +64,13 @@ test('going to another page moves the focus to its title', options, async () => 
   assert.match(await page.title(), /^Prices/);
 });
 
+test('where nothing is sold, the prices name no packs', options, async () => {
+  const page = await site.newPage();
+  await page.goto('/pricing');
+  await page.getByText('Try it in the playground').waitFor();
+  assert.equal(await page.getByText('What credits cost').count(), 0);
+});
+
 test('a page whose file can not be loaded says so', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in');

@@ -42,6 +42,11 @@ export function Money({ minor, currency }: { minor: number; currency: string }) 
   return <span class="figures whitespace-nowrap">{formatMoney(minor, currency)}</span>;
 }
 
+/** The price of 1000 credits in the smallest unit of the currency, to compare offers. */
+export function pricePerThousand({ price, credits }: { price: number; credits: number }): number {
+  return Math.round((price * 1000) / credits);
+}
+
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3600],

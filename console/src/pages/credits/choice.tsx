@@ -6,7 +6,7 @@ import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
-import { Credits, formatMoney, formatNumber, Money } from '../../ui/format.tsx';
+import { Credits, formatMoney, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { isOver } from './subscription.tsx';
 
@@ -88,11 +88,6 @@ export function Choice({
   );
 }
 
-/** The price of 1000 credits, to compare. */
-function rate({ price, credits }: Pack): number {
-  return Math.round((price * 1000) / credits);
-}
-
 function Offer({
   offer,
   among,
@@ -106,7 +101,9 @@ function Offer({
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
   const same = among.filter(({ currency }) => currency === offer.currency);
-  const isBest = same.length > 1 && same.every((one) => one === offer || rate(one) > rate(offer));
+  const isBest =
+    same.length > 1 &&
+    same.every((one) => one === offer || pricePerThousand(one) > pricePerThousand(offer));
   const most = Math.max(...among.map(({ credits }) => credits));
   const period = 'period' in offer ? offer.period : undefined;
   const start = async () => {
@@ -140,7 +137,7 @@ function Offer({
         style={{ width: `${Math.max(12, (100 * offer.credits) / most)}%` }}
       />
       <p class="text-dim">
-        <Money minor={rate(offer)} currency={offer.currency} /> for {formatNumber(1000)}
+        <Money minor={pricePerThousand(offer)} currency={offer.currency} /> for {formatNumber(1000)}
         {'. '}
         {expiryOf(offer)}
       </p>

@@ -3,6 +3,7 @@ import { ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Load } from '../../ui/states.tsx';
 import { Calculator } from './calculator.tsx';
+import { Offers } from './offers.tsx';
 import { RateTable } from './rate-table.tsx';
 
 const RULES = [
@@ -63,6 +64,7 @@ export default function PricingPage() {
           </li>
         ))}
       </ul>
+      {site.data && <Offers offers={site.data} />}
       <p class="mt-6">
         <ButtonLink href="/playground" look="primary" icon="play">
           Try it in the playground

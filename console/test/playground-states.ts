@@ -88,8 +88,11 @@ async function refuseUpload(page: Page): Promise<void> {
 
 /** As after a reload of the page that has created the task. */
 async function follow(page: Page, taskId: string): Promise<void> {
-  const submission = JSON.stringify({ key: 'shown', body: {}, taskId });
-  await page.evaluate((text) => sessionStorage.setItem('framewright.generation', text), submission);
+  await page.evaluate(async (id) => {
+    const { account_id: accountId } = await (await fetch('/console/api/me')).json();
+    const submission = JSON.stringify({ key: 'shown', accountId, body: {}, taskId: id });
+    sessionStorage.setItem('framewright.generation', submission);
+  }, taskId);
   await page.reload();
   await settled(page);
   await page.getByText('Your video').waitFor();

@@ -40,13 +40,18 @@ async function signedIn(paid: number, promotional = 0): Promise<{ page: Page; ac
   const { accountId } = await makeCustomer(db, paid);
   const given = { accountId, kind: 'promotional', reference: accountId } as const;
   if (promotional > 0) await grant(db, { ...given, credits: promotional });
-  const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
-  const token = await beginSession(db, accountId, from);
   const page = await site.newPage();
-  await page.context().addCookies([{ name: 'framewright', value: token, url: site.url }]);
+  await become(page, accountId);
   await page.goto('/playground');
   await settled(page, 'Playground');
   return { page, accountId };
+}
+
+/** Signs the browser of a page in. */
+async function become(page: Page, accountId: string): Promise<void> {
+  const from = { method: 'code', network: '127.0.0.0/24', browser: 'Test' };
+  const value = await beginSession(site.database.db, accountId, from);
+  await page.context().addCookies([{ name: 'framewright', value, url: site.url }]);
 }
 
 async function fillIn(page: Page, prompt: string): Promise<void> {
@@ -93,19 +98,23 @@ test(
     await writeFile(picture, await imageBytes('png', 96, 54));
     await file.setInputFiles(picture);
     await page.getByText('96 × 54').waitFor();
+    const curl = page.getByRole('region', { name: 'Create this video, curl' });
+    assert.match(await curl.innerText(), /"prompt": "Describe your video here"/);
     await fillIn(page, 'It begins to move');
+    assert.match(await curl.innerText(), /"prompt": "It begins to move"/);
     const price = page.getByRole('region', { name: 'This video costs' });
     await price.getByText('promotional').waitFor();
     assert.match(
       await price.innerText(),
       /40 promotional, 20 paid\s+You have 140, 80 will be left/,
     );
-    const curl = page.getByRole('region', { name: 'Create this video, curl' });
     assert.match(await curl.innerText(), /"image_url": "https:\/\/example.com\/first.png"/);
     await expectNoViolations(page);
     await generate(page).dblclick();
     await page.getByText('Your video').waitFor();
     await page.reload();
+    await page.getByText('96 × 54').waitFor();
+    assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
     await page.locator('video').waitFor({ timeout: 60_000 });
     assert.ok(await isPlayable(page));
     await page.getByRole('status').getByText('Completed').waitFor({ state: 'attached' });
@@ -145,6 +154,13 @@ test(
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('Your video').waitFor();
     assert.equal((await tasksOf(accountId)).length, 1);
+    await become(page, (await makeCustomer(site.database.db, 0)).accountId);
+    await page.reload();
+    assert.equal(
+      await page.getByLabel('Prompt').inputValue(),
+      '',
+      'the request of another account',
+    );
   },
 );
 
@@ -157,6 +173,9 @@ test('a long address of a file does not widen the page on a phone', BROWSER, asy
   await address.press('Enter');
   await page.getByLabel('Its length in whole seconds').waitFor();
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 375);
+  const code = await page.getByRole('region', { name: 'Create this video, curl' }).boundingBox();
+  const copy = await page.getByRole('button', { name: /^Copy: Create/ }).boundingBox();
+  assert.ok(code && copy && code.x + code.width <= copy.x, 'the button covers no code');
 });
 
 test('what is missing, and what became of the request, comes into sight', BROWSER, async () => {

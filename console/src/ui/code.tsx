@@ -45,11 +45,11 @@ export function CopyButton({
 /** A text in a fixed-width font that can be copied. */
 export function Code({ text, label }: { text: string; label: string }) {
   return (
-    <div class="relative border border-line bg-well">
+    <div class="flex items-start border border-line bg-well">
       <pre role="region" tabIndex={0} aria-label={label} class={PRE}>
         {text}
       </pre>
-      <div class="absolute top-1 right-1 bg-well">
+      <div class="p-1">
         <CopyButton text={text} label={`Copy: ${label}`} />
       </div>
     </div>
@@ -57,7 +57,7 @@ export function Code({ text, label }: { text: string; label: string }) {
 }
 
 const PRE =
-  'overflow-x-auto p-4 pr-12 font-mono text-sm leading-relaxed [font-variant-ligatures:none]';
+  'min-w-0 flex-1 overflow-x-auto p-4 pr-2 font-mono text-sm leading-relaxed [font-variant-ligatures:none]';
 
 /** The same request in several languages, such as `{ curl, TypeScript, Python }`. */
 export function CodeTabs({ label, samples }: { label: string; samples: Record<string, string> }) {

@@ -28,7 +28,7 @@ import { PriceBox } from './price-box.tsx';
 import { Result } from './result.tsx';
 import { publicBody, samplesOf } from './samples.ts';
 import { Settings } from './settings.tsx';
-import { useGeneration } from './use-generation.ts';
+import { followedRequest, useGeneration } from './use-generation.ts';
 import { useQuote } from './use-quote.ts';
 
 export default function PlaygroundPage() {
@@ -58,14 +58,15 @@ export default function PlaygroundPage() {
 }
 
 function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['request'] | undefined }) {
-  const [form, setForm] = useState<Form>(() =>
-    earlier ? formOf({ ...earlier }, rules.schema) : emptyForm(rules.schema),
-  );
+  const me = useMe();
+  const [form, setForm] = useState<Form>(() => {
+    const request = earlier ?? followedRequest(me.account_id);
+    return request ? formOf({ ...request }, rules.schema) : emptyForm(rules.schema);
+  });
   const [tries, setTries] = useState(0);
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
   const { generation, generate, retry, dismiss } = useGeneration();
-  const me = useMe();
   const live = useQuote(form, rules.prices, me.credits.paid + me.credits.promotional);
   const onMedia = (field: MediaField, change: (before: Medium[]) => Medium[]) =>
     setForm((before) => {

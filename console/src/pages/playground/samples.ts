@@ -7,9 +7,13 @@ const PLACEHOLDERS: Record<string, string> = {
   reference_video_urls: 'https://example.com/reference.mp4',
 };
 
+/** Stands for the prompt, which the API requires, until there is one. */
+const PROMPT = 'Describe your video here';
+
 /** The body for the public API, which takes no uploads: each becomes an address to replace. */
-export function publicBody(body: Body): { body: Body; hasPlaceholders: boolean } {
+export function publicBody(form: Body): { body: Body; hasPlaceholders: boolean } {
   let hasPlaceholders = false;
+  const body = form.prompt === '' ? { ...form, prompt: PROMPT } : form;
   const replaced = (field: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((one) => replaced(field, one));
     if (typeof value !== 'string' || !value.startsWith('upload:')) return value;

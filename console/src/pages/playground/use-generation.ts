@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
-import { useSession } from '../../session.tsx';
+import { useMe, useSession } from '../../session.tsx';
 import type { Body } from './form-model.ts';
 
 /**
@@ -19,18 +19,26 @@ export type Generation =
 /** A request with its Idempotency-Key: stored before it is sent, so that a reload continues it. */
 interface Submission {
   key: string;
+  accountId: string;
   body: Body;
   taskId?: string;
 }
 
 const STORED = 'framewright.generation';
 
-function stored(): Submission | undefined {
+/** What this window has sent last, unless it was for another account. */
+function stored(accountId: string): Submission | undefined {
   try {
-    return JSON.parse(sessionStorage.getItem(STORED) ?? 'null') ?? undefined;
+    const submission: Submission | null = JSON.parse(sessionStorage.getItem(STORED) ?? 'null');
+    return submission?.accountId === accountId ? submission : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** The request that is followed after a reload, for the form. */
+export function followedRequest(accountId: string): Body | undefined {
+  return stored(accountId)?.body;
 }
 
 function store(submission: Submission | undefined): void {
@@ -47,6 +55,7 @@ const FIRST_POLLS = 10;
 /** Sends requests and follows the newest task, also after a reload. */
 export function useGeneration() {
   const { refresh } = useSession();
+  const { account_id: accountId } = useMe();
   const [generation, setGeneration] = useState<Generation>({ kind: 'none' });
   const isSending = useRef(false);
   const send = useCallback(
@@ -65,10 +74,10 @@ export function useGeneration() {
     [refresh],
   );
   useEffect(() => {
-    const before = stored();
+    const before = stored(accountId);
     if (before?.taskId) void readTask(before.taskId).then(setGeneration);
     else if (before) void send(before);
-  }, [send]);
+  }, [send, accountId]);
   const task = generation.kind === 'task' ? generation.task : undefined;
   useFollow(task, (next) => {
     setGeneration(next);
@@ -82,14 +91,14 @@ export function useGeneration() {
     generation,
     /** A new request, or the last one again if no response to it came. */
     generate(body: Body) {
-      const before = stored();
+      const before = stored(accountId);
       const isSame =
         before && !before.taskId && JSON.stringify(before.body) === JSON.stringify(body);
-      return send(isSame ? before : { key: crypto.randomUUID(), body });
+      return send(isSame ? before : { key: crypto.randomUUID(), accountId, body });
     },
     /** The last request again, with its own key. */
     async retry() {
-      const before = stored();
+      const before = stored(accountId);
       if (before) await send(before);
     },
     dismiss,

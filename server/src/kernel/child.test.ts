@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { setImmediate as breathe, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { type ChildOptions, runChild, startChild } from './child.ts';
 
@@ -72,11 +72,22 @@ test('a child does one piece of work after the other, in the same process', asyn
 
 test('what a child writes without work is not taken for its next result', async (t) => {
   const limits = { timeoutSeconds: 60, memoryBytes: 2 ** 32 };
-  const body = `setTimeout(() => process.stdout.write('{"result":"early"}\\n'), 10); return 1;`;
+  const file = path.join(folder, 'early');
+  // When it gets the signal, so that its first result has surely been received.
+  const body = `
+    const { writeFileSync } = await import('node:fs');
+    process.once('SIGUSR2', () => {
+      process.stdout.write('{"result":"early"}\\n');
+      writeFileSync(${JSON.stringify(file)}, '1.');
+    });
+    return process.pid;`;
   const worker = startChild(await child(body));
   t.after(worker.end);
-  assert.deepEqual(await worker.run({ input: 1, ...limits }), { kind: 'completed', result: 1 });
-  await delay(300);
+  const first = await worker.run({ input: 1, ...limits });
+  assert.ok(first.kind === 'completed');
+  process.kill(Number(first.result), 'SIGUSR2');
+  await written(file);
+  await breathe();
   assert.equal((await worker.run({ input: 2, ...limits })).kind, 'crashed');
 });
 

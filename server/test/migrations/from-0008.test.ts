@@ -69,6 +69,16 @@ test('no row is lost, every table had some, and the audit finds nothing', async 
   assert.deepEqual(await audit(db), { ok: true, problems: [] });
 });
 
+/** A contract migration raises it, one release after the last program that uses what it removes. */
+const OLDEST_PROGRAM = '0013';
+
+test('older programs may restart on the schema, so that processes can be replaced in turn', async () => {
+  const refusing = await table(
+    `select name, oldest_program from migrations where oldest_program > '${OLDEST_PROGRAM}'`,
+  );
+  assert.deepEqual(refusing, []);
+});
+
 test('transfers keep their order and sums and say reserve and reserved', async () => {
   const transfers = await table(
     `select reference, reason, source, target, credits, available_after, reserved_after, note

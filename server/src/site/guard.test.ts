@@ -132,7 +132,7 @@ test('what costs much has a limit for each account, beside the one for all reque
   const other = await website.signIn();
   for (const [method, url, max] of COSTLY) {
     const busy = await website.signIn();
-    const send = (visitor: TestVisitor) => shownStatus(visitor, { method, url });
+    const send = (visitor: TestVisitor) => statusOf(visitor, { method, url });
     const sent = await Promise.all(Array.from({ length: max + 1 }, () => send(busy)));
     assert.equal(sent.filter((status) => status === 429).length, 1, url);
     assert.equal((await busy.get(ME)).status, 200);
@@ -140,7 +140,7 @@ test('what costs much has a limit for each account, beside the one for all reque
   }
 });
 
-async function shownStatus(
+async function statusOf(
   { cookie }: TestVisitor,
   request: { method: 'GET' | 'POST' | 'PUT'; url: string },
 ) {

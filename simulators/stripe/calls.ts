@@ -88,10 +88,20 @@ export const CALLS: readonly Call[] = [
           const { subscription } = parent.subscription_details;
           return subscription === required(params, 'subscription') && status === params.status;
         })
-        .map(({ payments: _, ...shown }) => shown),
+        .map(({ payments: _, ...shown }) => shown)
+        .map((shown) => ({ ...shown, lines: pageOf(shown.lines.data, LINES_OF_INVOICE) })),
     ),
   ),
-  call('GET', 'invoices/:id', [], (state, id) => state.get('invoice', id)),
+  call('GET', 'invoices/:id', [], (state, id) => {
+    const invoice = state.get('invoice', id);
+    return { ...invoice, lines: pageOf(invoice.lines.data, LINES_OF_INVOICE) };
+  }),
+  call('GET', 'invoices/:id/lines', ['limit', 'starting_after'], (state, id, params) => {
+    const lines = state.get('invoice', id).lines.data;
+    const after = textOf(params, 'starting_after');
+    const rest = lines.slice(lines.findIndex((line) => line.id === after) + 1);
+    return pageOf(rest, Number(textOf(params, 'limit') ?? 10));
+  }),
   call(
     'POST',
     'billing_portal/configurations',
@@ -134,7 +144,15 @@ export const CALLS: readonly Call[] = [
 ];
 
 function listOf(data: object[]): object {
-  return { object: 'list', data, has_more: false, url: '/v1' };
+  return pageOf(data, data.length);
+}
+
+/** An invoice has its first lines only; the others are a list of their own. */
+const LINES_OF_INVOICE = 10;
+
+function pageOf(data: object[], limit: number): object {
+  const has_more = data.length > limit;
+  return { object: 'list', data: data.slice(0, limit), has_more, url: '/v1' };
 }
 
 function createPrice(state: State, _id: string, params: Params): object {

@@ -157,6 +157,18 @@ export function changePrice(state: State, id: string, price: Price): void {
   invoice(state, subscription, { reason: 'subscription_update', lines });
 }
 
+/** The seller sends an invoice with these lines beside the periods. */
+export function invoiceNow(
+  state: State,
+  id: string,
+  lines: Array<{ price: Price; amount: number }>,
+): Invoice {
+  return invoice(state, state.get('subscription', id), {
+    reason: 'manual',
+    lines: lines.map(({ price, amount }) => lineOf(price, amount)),
+  });
+}
+
 /** Cancels at the end of the period, or takes that back. */
 export function cancelAtEnd(state: State, id: string, cancels: boolean): void {
   const subscription = state.get('subscription', id);

@@ -7,8 +7,8 @@ import {
 import type { Offer } from './offers.ts';
 
 /**
- * `mismatched`: another amount or currency was paid, or the account was closed, so nothing is
- * booked: an operator refunds the payment.
+ * `mismatched`: another amount or currency was paid, or for something that no plan explains, or the
+ * account was closed. Nothing is booked: an operator refunds the payment.
  */
 export type OrderState = 'pending' | 'paid' | 'failed' | 'expired' | 'mismatched';
 
@@ -39,6 +39,7 @@ export interface CreditOrder {
   /** Stripe's word for the state of the dispute; null: there was none. */
   dispute: string | null;
   receipt_url: string | null;
+  /** Why it was not paid, or why not all that was paid is booked. */
   failure: string | null;
   /** The credits that the ledger has of it now. */
   booked: number;

@@ -52,6 +52,7 @@ function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Truth
     log.error({ order: order.id }, 'an order of a closed account was paid: refund it');
     return { ...truth, state: 'mismatched', failure: 'the account is closed: refund the payment' };
   }
+  if (order.credits === 0) return { ...truth, state: 'mismatched' }; // it says why
   if (asked?.price === order.price && asked.currency === order.currency) return truth;
   log.error({ order: order.id, asked }, 'an order was paid with another amount: nothing is booked');
   return { ...truth, state: 'mismatched', failure: 'another amount was paid' };

@@ -5,6 +5,7 @@ import { cardOf, refund } from '../../../../simulators/stripe/payments.ts';
 import {
   cancelAtEnd,
   changePrice,
+  invoiceNow,
   renew,
   retryInvoices,
 } from '../../../../simulators/stripe/subscriptions.ts';
@@ -12,8 +13,10 @@ import { type BillingFixture, openBillingFixture } from '../../../test/billing/b
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
+import { audit } from '../../operator/audit.ts';
 import { ordersOf } from '../credit-order.ts';
 import { CLOSE_BILLING } from '../low-balance/settings.ts';
+import { settleOrder } from '../settle-order.ts';
 import { openPortal } from './portal.ts';
 import { subscribe } from './subscribe.ts';
 import { readSubscription, subscriptionOf } from './subscription.ts';
@@ -219,4 +222,55 @@ test('the subscription of an erased account is cancelled at Stripe', async () =>
   await fixture.settled();
   assert.equal((await read(id)).state, 'canceled');
   assert.equal(fixture.simulator.state.get('subscription', stripe).status, 'canceled');
+});
+
+/** A price at Stripe that somebody made in its dashboard. */
+async function foreignPrice() {
+  const { id } = await fixture.deps.stripe.prices.create({
+    ...{ currency: 'usd', unit_amount: 700, recurring: { interval: 'month' } },
+    product_data: { name: 'made by hand' },
+  });
+  return fixture.simulator.state.get('price', id);
+}
+
+function priceOf(stripe: string) {
+  const [item] = fixture.simulator.state.get('subscription', stripe).items.data;
+  assert.ok(item);
+  return item.price;
+}
+
+test('all lines of an invoice count, however many it has', async () => {
+  const { accountId, stripe } = await subscribed();
+  const lines = Array.from({ length: 125 }, () => ({ price: priceOf(stripe), amount: 20 }));
+  invoiceNow(fixture.simulator.state, stripe, lines);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 3000 + 125 * 30);
+});
+
+test('a line whose price no plan has brings nothing, and operators see which', async () => {
+  const { accountId, stripe } = await subscribed();
+  const foreign = await foreignPrice();
+  const strange = { price: foreign, amount: 700 };
+  const { state } = fixture.simulator;
+  const mixed = invoiceNow(state, stripe, [{ price: priceOf(stripe), amount: 2000 }, strange]);
+  const unknown = invoiceNow(state, stripe, [strange, { ...strange, amount: 100 }]);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 6000);
+  const { db } = fixture.deps;
+  const orders = await ordersOf(db, accountId, { limit: 10 });
+  const seen = (invoice: string) => {
+    const order = orders.find(({ stripe_id: id }) => id === invoice);
+    return [order?.state, order?.credits, order?.booked, order?.price, order?.failure];
+  };
+  const lines = (amount: number) =>
+    `no plan explains lines of ${amount} usd (price: ${foreign.id})`;
+  assert.deepEqual(seen(mixed.id), ['paid', 3000, 3000, 2700, lines(700)]);
+  assert.deepEqual(seen(unknown.id), ['mismatched', 0, 0, 800, lines(800)]);
+  for (const { id } of orders) await settleOrder(fixture.deps, id);
+  const again = await ordersOf(db, accountId, { limit: 10 });
+  assert.deepEqual(
+    again.map(({ failure }) => failure),
+    orders.map(({ failure }) => failure),
+  );
+  assert.deepEqual((await audit(db)).problems, []);
 });

@@ -20,10 +20,13 @@ interface SubscriptionTruth {
 interface PaidInvoice {
   invoice: string;
   planId: string;
+  /** Zero: only lines that no plan explains were paid. */
   credits: number;
   price: number;
   currency: string;
   expiresDays: number | null;
+  /** Which lines brought nothing, for the operator; null: each line has the price of a plan. */
+  failure: string | null;
 }
 
 const NOTHING = { planId: null, stripeSubscription: null, renewsAt: null, endsAt: null, paid: [] };
@@ -45,7 +48,12 @@ export async function settleSubscription(
     const truth = await readTruth(deps, subscription, options);
     const orders = await deps.db.transaction((tx) => change(tx, subscription, truth));
     if (!orders) continue; // somebody else changed it: what was read may be old
-    for (const order of orders) await settleOrder(deps, order);
+    for (const id of orders) {
+      const { stripe_id: invoice, failure } = await settleOrder(deps, id);
+      if (failure !== null) {
+        deps.log.warn({ order: id, invoice, failure }, 'an invoice did not bring all its credits');
+      }
+    }
     return (await readSubscription(deps.db, id)) ?? subscription;
   }
 }
@@ -73,7 +81,7 @@ async function readTruth(
   if (subscription.is_erased && !ENDED.includes(live.status)) {
     live = await stripe.subscriptions.cancel(id);
   }
-  return describe(deps, live);
+  return describe(deps, live, subscription.plan_id);
 }
 
 async function subscriptionOfCheckout(
@@ -88,21 +96,38 @@ async function subscriptionOfCheckout(
 async function describe(
   { db, stripe }: BillingDeps,
   live: Stripe.Subscription,
+  planBefore: string,
 ): Promise<SubscriptionTruth> {
   const [item] = live.items.data;
-  const invoices = await stripe.invoices.list({
+  const { data } = await stripe.invoices.list({
     ...{ subscription: live.id, status: 'paid', limit: 100 },
   });
-  const lines = invoices.data.flatMap((invoice) => invoice.lines.data.map(priceOfLine));
+  const invoices: InvoiceWithLines[] = [];
+  for (const one of data) invoices.push({ ...one, lines: await linesOf(stripe, one) });
+  const lines = invoices.flatMap((invoice) => invoice.lines.map(priceOfLine));
   const prices = await planPrices(db, [...lines, item?.price.id ?? '']);
+  const planId = prices.get(item?.price.id ?? '')?.plan_id ?? null;
   const renewsAt = timeOf(item?.current_period_end);
   const endsAt = timeOf(live.cancel_at) ?? (live.cancel_at_period_end ? renewsAt : null);
   return {
     ...{ state: live.status, stripeSubscription: live.id, renewsAt },
-    planId: prices.get(item?.price.id ?? '')?.plan_id ?? null,
+    planId,
     endsAt: timeOf(live.ended_at) ?? endsAt,
-    paid: invoices.data.flatMap((invoice) => worthOf(invoice, prices)),
+    paid: invoices.flatMap((invoice) => worthOf(invoice, prices, planId ?? planBefore)),
   };
+}
+
+type InvoiceWithLines = Omit<Stripe.Invoice, 'lines'> & { lines: Stripe.InvoiceLineItem[] };
+
+/** All lines of an invoice: it comes with the first ten. */
+async function linesOf(
+  stripe: BillingDeps['stripe'],
+  { id, lines }: Stripe.Invoice,
+): Promise<Stripe.InvoiceLineItem[]> {
+  if (!lines.has_more) return lines.data;
+  const all: Stripe.InvoiceLineItem[] = [];
+  for await (const line of stripe.invoices.listLineItems(id, { limit: 100 })) all.push(line);
+  return all;
 }
 
 function priceOfLine(line: Stripe.InvoiceLineItem): string {
@@ -113,30 +138,47 @@ function priceOfLine(line: Stripe.InvoiceLineItem): string {
  * The credits of an invoice: each line brings those of its price, in the proportion of its amount
  * to the price. So an upgrade within a period brings the difference for the rest of the period.
  * What was paid from the customer's balance at Stripe brings none: that is money of an earlier
- * invoice, which has brought its credits.
+ * invoice, which has brought its credits. A line whose price no plan has brings none, either.
  */
 function worthOf(
-  invoice: Stripe.Invoice,
+  invoice: InvoiceWithLines,
   prices: Awaited<ReturnType<typeof planPrices>>,
+  planOfNow: string,
 ): PaidInvoice[] {
-  const known = invoice.lines.data.flatMap((line) => {
+  const known = invoice.lines.flatMap((line) => {
     const price = prices.get(priceOfLine(line));
     if (!price || price.currency !== invoice.currency) return [];
-    return [{ price, credits: Math.round((price.credits * line.amount) / price.price) }];
+    return [{ line, price, credits: Math.round((price.credits * line.amount) / price.price) }];
   });
   const sum = known.reduce((before, line) => before + line.credits, 0);
-  const credits = Math.floor(sum * paidShare(invoice));
+  const credits = Math.max(0, Math.floor(sum * paidShare(invoice)));
+  const explained = new Set(known.map(({ line }) => line));
+  const failure = unexplained(
+    invoice,
+    invoice.lines.filter((line) => line.amount > 0 && !explained.has(line)),
+  );
+  if (credits === 0 && failure === null) return [];
   const dearest = known.toSorted((one, other) => other.credits - one.credits)[0]?.price;
-  if (credits <= 0 || !dearest) return [];
-  const { plan_id: planId, expires_days: expiresDays } = dearest;
+  const { plan_id: planId, expires_days: expiresDays } = dearest ?? { plan_id: planOfNow };
   const { id, total, currency } = invoice;
-  return [{ invoice: id, planId, credits, price: Math.max(0, total), currency, expiresDays }];
+  const price = Math.max(0, total);
+  return [
+    { invoice: id, planId, credits, price, currency, expiresDays: expiresDays ?? null, failure },
+  ];
+}
+
+/** What an operator is told of lines that bring nothing although they were paid with new money. */
+function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[]): string | null {
+  if (lines.length === 0 || invoice.amount_due <= 0) return null;
+  const amount = lines.reduce((sum, line) => sum + line.amount, 0);
+  const names = [...new Set(lines.map((line) => priceOfLine(line) || 'none'))].join(', ');
+  return `no plan explains lines of ${amount} ${invoice.currency} (price: ${names.slice(0, 200)})`;
 }
 
 /** The share of an invoice that was paid with new money. With a discount of 100 %, all of it. */
-function paidShare({ total, amount_due: due, lines }: Stripe.Invoice): number {
+function paidShare({ total, amount_due: due, lines }: InvoiceWithLines): number {
   if (total > 0) return Math.min(1, due / total);
-  return total === 0 && lines.data.every(({ amount }) => amount >= 0) ? 1 : 0;
+  return total === 0 && lines.every(({ amount }) => amount >= 0) ? 1 : 0;
 }
 
 const CHANGE = namedStatement(
@@ -160,12 +202,12 @@ const INSERT_ORDER = namedStatement(
   'subscription_order',
   [
     ...['id', 'accountId', 'planId', 'subscriptionId', 'credits', 'price', 'currency'],
-    ...['expiresDays', 'invoice'],
+    ...['expiresDays', 'invoice', 'failure'],
   ],
   `insert into orders (id, account_id, kind, offer_id, subscription_id, credits, price, currency,
-     expires_days, stripe_id)
+     expires_days, stripe_id, failure)
    values (:id, :accountId, 'invoice', :planId, :subscriptionId, :credits, :price, :currency,
-     :expiresDays, :invoice)
+     :expiresDays, :invoice, :failure)
    on conflict (stripe_id) do nothing returning id`,
 );
 

@@ -1,18 +1,31 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { type SimulatedOidc, startSimulatedOidc } from '../../simulators/oidc/oidc.ts';
 import { NO_BROWSER } from './browser.ts';
 import { signedInPage } from './signed-in.ts';
 import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 const options = { skip: NO_BROWSER };
 let site: Site;
+/** Of single sign-on and of GitHub. */
+let provider: SimulatedOidc;
 
 before(async () => {
-  if (!NO_BROWSER) site = await openSite({ SIGNUP_CREDITS: '500' });
+  if (NO_BROWSER) return;
+  provider = await startSimulatedOidc();
+  const { url, client } = provider;
+  site = await openSite({
+    ...{ SIGNUP_CREDITS: '500', OIDC_ISSUER: url, GITHUB_URL: url },
+    ...{ OIDC_CLIENT_ID: client.clientId, OIDC_CLIENT_SECRET: client.clientSecret },
+    ...{ GITHUB_CLIENT_ID: client.clientId, GITHUB_CLIENT_SECRET: client.clientSecret },
+  });
 });
 
-after(() => site?.close());
+after(async () => {
+  await site?.close();
+  await provider?.close();
+});
 
 /** Asks for a code on the page. @returns it */
 async function askForCode(page: Page, email: string): Promise<string> {
@@ -86,6 +99,25 @@ test('the sign-in leads to no other site', options, async () => {
     await settled(page, 'Playground');
     assert.equal(page.url(), `${site.url}/playground`, next);
   }
+});
+
+test('the buttons of providers sign in, and lead to where one wanted to go', options, async () => {
+  const page = await site.newPage();
+  const chooseProvider = async (name: string) => {
+    await page.context().clearCookies();
+    await page.goto('/sign-in?next=/usage');
+    await page.getByRole('link', { name: `Continue with ${name}` }).click();
+  };
+  await chooseProvider('single sign-on');
+  await page.getByRole('button', { name: 'No, thanks' }).click();
+  await page.getByRole('alert').getByText('did not allow').waitFor();
+  for (const name of ['single sign-on', 'GitHub']) {
+    await chooseProvider(name);
+    await page.getByLabel('E-mail address').fill('margaret@example.com');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await settled(page, 'Usage');
+  }
+  await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
 });
 
 test('a provider that refused is named on the page, as text', options, async () => {

@@ -117,7 +117,14 @@ test('to others there is no such page', BROWSER, async () => {
 });
 
 async function grantCredits(admin: Page): Promise<void> {
-  await admin.getByRole('button', { name: 'Grant credits' }).click();
+  const button = admin.getByRole('button', { name: 'Grant credits' });
+  for (const close of ['Cancel', 'Close']) {
+    await button.click();
+    await admin.getByRole('dialog').getByRole('button', { name: close }).click();
+    await admin.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.ok(await button.evaluate((one) => one === document.activeElement), close);
+  }
+  await button.click();
   await admin.getByLabel('Credits', { exact: true }).fill('50');
   await admin.getByLabel('Reason').fill('a gift');
   await expectNoViolations(admin);

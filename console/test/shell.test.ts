@@ -1,69 +1,74 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { NO_BROWSER } from './browser.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, openSite, type Site, settled } from './site.ts';
 
-describe('the shell', { skip: NO_BROWSER }, () => {
-  let site: Site;
+const BROWSER = { skip: NO_BROWSER };
+let site: Site;
 
-  before(async () => {
-    site = await openSite();
-  });
+before(async () => {
+  if (NO_BROWSER) return;
+  site = await openSite();
+});
 
-  after(() => site?.close());
+after(() => site?.close());
 
-  test('an unknown address says so, with status 404', async () => {
-    const page = await site.newPage();
-    const response = await page.goto('/no/such/page');
-    assert.equal(response?.status(), 404);
-    await settled(page, 'Page not found');
-    await expectNoViolations(page);
-  });
+test('an unknown address says so, with status 404', BROWSER, async () => {
+  const page = await site.newPage();
+  const response = await page.goto('/no/such/page');
+  assert.equal(response?.status(), 404);
+  await settled(page, 'Page not found');
+  await expectNoViolations(page);
+});
 
-  test('the components have no fault of accessibility', async () => {
-    const page = await site.newPage();
-    await page.goto('/kit');
-    await settled(page, 'Components');
-    await page.locator('.uplot').waitFor();
-    await expectNoViolations(page);
-  });
+test('the components have no fault of accessibility', BROWSER, async () => {
+  const page = await site.newPage();
+  await page.goto('/kit');
+  await settled(page, 'Components');
+  await page.locator('.uplot').waitFor();
+  await expectNoViolations(page);
+});
 
-  test('the balance is in sight, and the menu works by keyboard', async () => {
-    const { page } = await signedInPage(site, { email: 'ada@example.com', credits: 12_840 });
-    await page.goto('/settings');
-    await settled(page, 'Settings');
-    await page.getByRole('link', { name: /12.840.*credits available/ }).waitFor();
-    const menu = page.locator('summary[aria-label="Account"]');
-    await menu.focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('banner').getByText('ada@example.com').waitFor();
-    await expectNoViolations(page);
-    await page.keyboard.press('Escape');
-    await page.getByRole('banner').getByText('ada@example.com').waitFor({ state: 'hidden' });
-    assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
-  });
+test('the balance is in sight, and the menu works by keyboard', BROWSER, async () => {
+  const { page } = await signedInPage(site, { email: 'ada@example.com', credits: 12_840 });
+  await page.goto('/settings');
+  await settled(page, 'Settings');
+  await page.getByRole('link', { name: /12.840.*credits available/ }).waitFor();
+  const menu = page.locator('summary[aria-label="Account"]');
+  await menu.focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('banner').getByText('ada@example.com').waitFor();
+  await expectNoViolations(page);
+  await page.keyboard.press('Escape');
+  await page.getByRole('banner').getByText('ada@example.com').waitFor({ state: 'hidden' });
+  assert.equal(await menu.evaluate((element) => element === document.activeElement), true);
+});
 
-  test('signing out ends the session, here and in other windows', async () => {
-    const { page } = await signedInPage(site);
-    const other = await page.context().newPage();
-    for (const window of [page, other]) await window.goto('/usage');
-    await settled(page, 'Usage');
-    await page.locator('summary[aria-label="Account"]').click();
-    await page.getByRole('button', { name: 'Sign out' }).click();
-    await settled(page, 'Pay for the video');
-    await other.reload();
-    await settled(other, 'Sign in');
-    assert.equal(new URL(other.url()).searchParams.get('next'), '/usage');
-  });
+test('signing out ends the session, here and in other windows', BROWSER, async () => {
+  const { page } = await signedInPage(site);
+  const other = await page.context().newPage();
+  for (const window of [page, other]) await window.goto('/usage');
+  await settled(page, 'Usage');
+  await page.locator('summary[aria-label="Account"]').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await settled(page, 'Pay for the video');
+  await other.reload();
+  await settled(other, 'Sign in');
+  assert.equal(new URL(other.url()).searchParams.get('next'), '/usage');
+});
 
-  test('who is no operator is told that there is no such page', async () => {
-    const { page } = await signedInPage(site);
-    await page.goto('/operator');
-    await settled(page, 'Page not found');
-  });
+test('who is no operator is told that there is no such page', BROWSER, async () => {
+  const { page } = await signedInPage(site);
+  await page.goto('/operator');
+  await settled(page, 'Page not found');
+});
 
-  test('a session that can not be read shows the error, its request, and a retry', async () => {
+test(
+  'a session that can not be read shows the error, its request, and a retry',
+  BROWSER,
+  async () => {
     const { page } = await signedInPage(site);
     const me = '**/console/api/me';
     await page.route(me, (route) =>
@@ -80,5 +85,37 @@ describe('the shell', { skip: NO_BROWSER }, () => {
     await page.unroute(me);
     await page.getByRole('button', { name: 'Try again' }).click();
     await settled(page, 'Usage');
+  },
+);
+
+test(
+  'the keyboard skips to the content, and sees what it reaches on a phone',
+  BROWSER,
+  async () => {
+    const { page } = await signedInPage(site);
+    await page.setViewportSize({ width: 375, height: 760 });
+    await page.goto('/settings');
+    await settled(page, 'Settings');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    assert.ok(await page.evaluate(() => document.activeElement?.closest('main') !== null));
+    for (let steps = 0; steps < 6; steps += 1) {
+      assert.equal(await coverOfFocus(page), null);
+      await page.keyboard.press('Tab');
+    }
+  },
+);
+
+/** What covers the element that has the keyboard; null: nothing. */
+function coverOfFocus(page: Page): Promise<string | null> {
+  return page.evaluate(() => {
+    const focused = document.activeElement ?? document.body;
+    const { left, width, top, bottom } = focused.getBoundingClientRect();
+    for (const y of [top + 1, bottom - 1]) {
+      const cover = document.elementFromPoint(left + width / 2, y)?.closest('header, nav');
+      if (!cover?.contains(focused) && cover !== null) return focused.outerHTML;
+    }
+    return null;
   });
-});
+}

@@ -18,8 +18,14 @@ export function Dialog({
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    if (open) dialog.current?.showModal();
-    else dialog.current?.close();
+    if (!open) return;
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      dialog.current?.close();
+      // The browser does this for a dialog that is closed, not for one that is removed.
+      if (before instanceof HTMLElement) before.focus();
+    };
   }, [open]);
   return (
     <dialog

@@ -40,7 +40,7 @@ type Compared = Omit<Truth, 'state'> & { state: CreditOrder['state'] };
  * @throws ApiError `service_busy` if a paid order is not paid any more: money that went back is a
  *   refund or a dispute, so the response is garbage
  */
-function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Truth | Compared {
+function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compared {
   const { asked, state } = truth;
   if (order.state === 'paid' && state !== 'paid') {
     log.error({ order: order.id, state }, 'Stripe does not know that an order was paid');
@@ -83,12 +83,8 @@ const CHANGE = namedStatement(
  * Books the difference, in the transaction that changes the order.
  * @returns false if somebody else changed the order since it was read
  */
-async function book(
-  tx: Transaction,
-  order: CreditOrder,
-  truth: Truth | Compared,
-): Promise<boolean> {
-  const target = truth.state === 'paid' ? worth(order.credits, { ...truth, state: 'paid' }) : 0;
+async function book(tx: Transaction, order: CreditOrder, truth: Compared): Promise<boolean> {
+  const target = truth.state === 'paid' ? worth(order.credits, truth) : 0;
   const { id, revision } = order;
   const values = {
     ...truth,
@@ -105,7 +101,7 @@ async function book(
   return true;
 }
 
-function logged({ log }: BillingDeps, before: CreditOrder, { state }: Truth | Compared): void {
+function logged({ log }: BillingDeps, before: CreditOrder, { state }: Compared): void {
   if (before.state !== state) log.info({ order: before.id, state }, 'an order was settled');
 }
 
@@ -163,7 +159,7 @@ function nextLook(
 }
 
 /** A payment that failed or is disputed stops the automatic purchases of the account. */
-async function stopReloadIfNeeded(tx: Transaction, before: CreditOrder, truth: Truth | Compared) {
+async function stopReloadIfNeeded(tx: Transaction, before: CreditOrder, truth: Compared) {
   const { account_id: accountId, kind } = before;
   if (kind === 'reload' && before.state === 'pending' && truth.state === 'failed') {
     await stopReload(tx, accountId, truth.failure ?? 'the payment failed');

@@ -26,7 +26,7 @@ const NOTHING: Truth = {
 };
 
 /** After this time, nobody can pay a Checkout session whose address was lost. */
-const LOST_CHECKOUT_SECONDS = 25 * 3600;
+export const LOST_CHECKOUT_SECONDS = 25 * 3600;
 
 /**
  * What Stripe says of an order that was paid by Checkout. The payment page of a disabled account is
@@ -139,12 +139,13 @@ export function isDisputeOpen(dispute: string | null): boolean {
 }
 
 /**
- * What an order is worth now: all its credits if it is paid, less the share that was refunded or is
- * disputed, rounded down.
+ * What a paid order is worth now: all its credits, less the share that was refunded or is disputed,
+ * rounded down.
  */
-export function worth(credits: number, truth: Truth): number {
-  if (truth.state !== 'paid') return 0;
-  const { amount, refunded, disputed } = truth;
+export function worth(
+  credits: number,
+  { amount, refunded, disputed }: Pick<Truth, 'amount' | 'refunded' | 'disputed'>,
+): number {
   const kept = Math.max(0, amount - refunded - disputed);
   if (amount === 0) return credits; // a discount of 100 %
   return Number((BigInt(credits) * BigInt(kept)) / BigInt(amount));

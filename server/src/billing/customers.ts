@@ -1,5 +1,5 @@
 import { type Queryable, statement } from '../database/database.ts';
-import type { BillingDeps, StripeClient } from './stripe-client.ts';
+import { type BillingDeps, idOf, type StripeClient } from './stripe-client.ts';
 
 const READ = statement(
   'customer_read',
@@ -48,9 +48,8 @@ export async function knownCustomer(db: Queryable, accountId: string): Promise<s
 export async function savedMethod(stripe: StripeClient, customer: string): Promise<string | null> {
   const found = await stripe.customers.retrieve(customer);
   if (found.deleted) return null;
-  const chosen = found.invoice_settings.default_payment_method;
-  if (chosen !== null && chosen !== undefined)
-    return typeof chosen === 'string' ? chosen : chosen.id;
+  const chosen = idOf(found.invoice_settings.default_payment_method);
+  if (chosen !== null) return chosen;
   const { data } = await stripe.customers.listPaymentMethods(customer, { limit: 1 });
   return data[0]?.id ?? null;
 }

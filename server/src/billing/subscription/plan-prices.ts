@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { namedStatement, type Queryable, statement } from '../../database/database.ts';
 import { listOffers, type Offer } from '../offers.ts';
 import { idOf, type StripeClient } from '../stripe-client.ts';
@@ -65,7 +65,7 @@ function termsOf(plan: Omit<Offer, 'kind' | 'name' | 'active'>): string {
 }
 
 export function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 const BY_PRICE = statement(

@@ -3,6 +3,7 @@ import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import { settleOrder } from '../settle-order.ts';
 import { type BillingDeps, idOf, timeOf } from '../stripe-client.ts';
+import { LOST_CHECKOUT_SECONDS } from '../truth.ts';
 import { planPrices } from './plan-prices.ts';
 import { ENDED, readSubscription, type Subscription } from './subscription.ts';
 
@@ -57,8 +58,6 @@ export async function settleSubscription(
     return (await readSubscription(deps.db, id)) ?? subscription;
   }
 }
-
-const LOST_CHECKOUT_SECONDS = 25 * 3600;
 
 async function readTruth(
   deps: BillingDeps,

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { accountOfEmail } from '../accounts/accounts.ts';
-import type { Transaction } from '../database/database.ts';
-import { statement } from '../database/database.ts';
+import { statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { transfer } from '../ledger/transfer.ts';
 import { mailboxOf } from './email-address.ts';

@@ -15,7 +15,10 @@ const GRANTS = statement(
   `delete from signup_grants where granted_at < clock_now() - interval '1 year'`,
 );
 
-/** Deletes what has expired: sessions, codes, challenges, starts and idle rate windows. */
+/**
+ * Deletes what has expired: sessions, codes, challenges, starts, idle rate windows, and after a
+ * year the notes of who was given promotional credits.
+ */
 export async function deleteExpired(db: Database): Promise<void> {
   for (const expired of EXPIRED) await db.query(expired);
   await db.query(GRANTS);

@@ -16,6 +16,15 @@ export interface ControlBody {
   lateMs?: number;
 }
 
+/** The objects that are listed: those whose state a person may want to see. */
+const LISTED = [
+  'checkout.session',
+  'payment_intent',
+  'subscription',
+  'invoice',
+  'dispute',
+] as const;
+
 /**
  * The calls under `/_simulator`, for people and tests: what banks and time do to a customer. The
  * amounts are in minor units; without one, all is meant.
@@ -28,9 +37,11 @@ export function control(
   const { id = '', amount } = body;
   switch (name) {
     case 'objects':
-      return ['checkout.session', 'payment_intent', 'subscription', 'invoice', 'dispute']
-        .flatMap((kind) => state.all(kind as 'dispute'))
-        .map((one) => ({ id: one.id, object: one.object, status: one.status }));
+      return LISTED.flatMap((kind) => state.all(kind)).map((one) => ({
+        id: one.id,
+        object: one.object,
+        status: one.status,
+      }));
     case 'events':
       return webhooks.events;
     case 'refund':

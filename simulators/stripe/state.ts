@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { invalid, noSuch } from './form.ts';
+import { noSuch } from './form.ts';
 import type { ObjectName, ObjectOf, StripeObject } from './objects.ts';
 
 const PREFIXES: Record<ObjectName, string> = {
@@ -50,12 +50,10 @@ export function createState(emit: State['emit']): State {
     baseUrl: '',
     emit,
     add(name, members) {
-      const id = newObjectId(PREFIXES[name]);
-      const made = { id, object: name, created: nowSeconds(), ...members };
-      objects.set(id, made as unknown as StripeObject);
-      const [stored] = [objects.get(id)];
-      if (!isOf(stored, name)) throw invalid(`${name} was not stored`);
-      return stored;
+      const head = { id: newObjectId(PREFIXES[name]), object: name, created: nowSeconds() };
+      const made = { ...head, ...members } as unknown as ObjectOf<typeof name>;
+      objects.set(made.id, made);
+      return made;
     },
     get(name, id) {
       const found = objects.get(id);

@@ -9,7 +9,7 @@ import {
   textsOf,
   wholeOf,
 } from './form.ts';
-import type { PaymentIntent, StripeObject } from './objects.ts';
+import type { Invoice, PaymentIntent, StripeObject } from './objects.ts';
 import { cardError, pay } from './payments.ts';
 import { newObjectId, type State } from './state.ts';
 import { endSubscription } from './subscriptions.ts';
@@ -30,8 +30,6 @@ function call(
 ): Call {
   return { method, path: new RegExp(`^/v1/${path.replace(':id', '([^/]+)')}$`), params, work };
 }
-
-const PRODUCTS = 'features[subscription_update][products][]';
 
 /** The calls that Framewright uses, as documented at docs.stripe.com/api. */
 export const CALLS: readonly Call[] = [
@@ -80,28 +78,9 @@ export const CALLS: readonly Call[] = [
   ),
   call('GET', 'subscriptions/:id', [], (state, id) => state.get('subscription', id)),
   call('DELETE', 'subscriptions/:id', [], (state, id) => endSubscription(state, id)),
-  call('GET', 'invoices', ['subscription', 'status', 'limit'], (state, _id, params) =>
-    listOf(
-      state
-        .all('invoice')
-        .filter(({ parent, status }) => {
-          const { subscription } = parent.subscription_details;
-          return subscription === required(params, 'subscription') && status === params.status;
-        })
-        .map(({ payments: _, ...shown }) => shown)
-        .map((shown) => ({ ...shown, lines: pageOf(shown.lines.data, LINES_OF_INVOICE) })),
-    ),
-  ),
-  call('GET', 'invoices/:id', [], (state, id) => {
-    const invoice = state.get('invoice', id);
-    return { ...invoice, lines: pageOf(invoice.lines.data, LINES_OF_INVOICE) };
-  }),
-  call('GET', 'invoices/:id/lines', ['limit', 'starting_after'], (state, id, params) => {
-    const lines = state.get('invoice', id).lines.data;
-    const after = textOf(params, 'starting_after');
-    const rest = lines.slice(lines.findIndex((line) => line.id === after) + 1);
-    return pageOf(rest, Number(textOf(params, 'limit') ?? 10));
-  }),
+  call('GET', 'invoices', ['subscription', 'status', 'limit'], listInvoices),
+  call('GET', 'invoices/:id', [], (state, id) => shownInvoice(state.get('invoice', id))),
+  call('GET', 'invoices/:id/lines', ['limit', 'starting_after'], listLines),
   call(
     'POST',
     'billing_portal/configurations',
@@ -114,32 +93,16 @@ export const CALLS: readonly Call[] = [
       'features[subscription_update][default_allowed_updates][]',
       'features[subscription_update][proration_behavior]',
       'features[subscription_update][schedule_at_period_end][conditions][][type]',
-      `${PRODUCTS}[product]`,
-      `${PRODUCTS}[prices][]`,
+      'features[subscription_update][products][][product]',
+      'features[subscription_update][products][][prices][]',
     ],
-    (state, _id, params) => {
-      const update = membersOf(membersOf(params, 'features'), 'subscription_update');
-      const prices = entriesOf(update, 'products').flatMap((entry) => textsOf(entry, 'prices'));
-      for (const price of prices) state.get('price', price);
-      const scheduled = entriesOf(membersOf(update, 'schedule_at_period_end'), 'conditions');
-      const at_period_end = scheduled.map((entry) => required(entry, 'type'));
-      return state.add('billing_portal.configuration', { prices, at_period_end });
-    },
+    createPortalConfiguration,
   ),
   call(
     'POST',
     'billing_portal/sessions',
     ['customer', 'configuration', 'return_url'],
-    (state, _id, params) => {
-      const session = state.add('billing_portal.session', {
-        customer: state.get('customer', required(params, 'customer')).id,
-        configuration: required(params, 'configuration'),
-        return_url: required(params, 'return_url'),
-        url: '',
-      });
-      session.url = `${state.baseUrl}/p/session/${session.id}`;
-      return session;
-    },
+    createPortalSession,
   ),
 ];
 
@@ -199,6 +162,47 @@ function cancelPayment(state: State, id: string): PaymentIntent {
   intent.status = 'canceled';
   state.emit('payment_intent.canceled', intent);
   return intent;
+}
+
+/** With the first of its lines, as Stripe sends it. */
+function shownInvoice(invoice: Pick<Invoice, 'lines'>): object {
+  return { ...invoice, lines: pageOf(invoice.lines.data, LINES_OF_INVOICE) };
+}
+
+function listInvoices(state: State, _id: string, params: Params): object {
+  const subscription = required(params, 'subscription');
+  const found = state
+    .all('invoice')
+    .filter(({ parent }) => parent.subscription_details.subscription === subscription)
+    .filter(({ status }) => status === params.status);
+  return listOf(found.map(({ payments: _, ...invoice }) => shownInvoice(invoice)));
+}
+
+function listLines(state: State, id: string, params: Params): object {
+  const lines = state.get('invoice', id).lines.data;
+  const after = textOf(params, 'starting_after');
+  const rest = lines.slice(lines.findIndex((line) => line.id === after) + 1);
+  return pageOf(rest, Number(textOf(params, 'limit') ?? 10));
+}
+
+function createPortalConfiguration(state: State, _id: string, params: Params): object {
+  const update = membersOf(membersOf(params, 'features'), 'subscription_update');
+  const prices = entriesOf(update, 'products').flatMap((entry) => textsOf(entry, 'prices'));
+  for (const price of prices) state.get('price', price);
+  const scheduled = entriesOf(membersOf(update, 'schedule_at_period_end'), 'conditions');
+  const at_period_end = scheduled.map((entry) => required(entry, 'type'));
+  return state.add('billing_portal.configuration', { prices, at_period_end });
+}
+
+function createPortalSession(state: State, _id: string, params: Params): object {
+  const session = state.add('billing_portal.session', {
+    customer: state.get('customer', required(params, 'customer')).id,
+    configuration: required(params, 'configuration'),
+    return_url: required(params, 'return_url'),
+    url: '',
+  });
+  session.url = `${state.baseUrl}/p/session/${session.id}`;
+  return session;
 }
 
 /**

@@ -74,11 +74,14 @@ function portalPage(state: State, id: string, action: string | undefined): PageR
 function described(subscription: Subscription, offered: Price[]): string {
   const current = subscription.items.data[0]?.price;
   const others = offered.filter(({ id }) => id !== current?.id);
+  const changes = others.map(({ id, product_name: name }) =>
+    button(`plan:${id}`, `Change to ${name}`),
+  );
   const ends = subscription.cancel_at_period_end;
   return `<h2>${escaped(current?.product_name ?? '')}</h2><p>${subscription.status}${
     ends ? ', ends with the period' : ''
   }</p>
-    ${others.map((price) => button(`plan:${price.id}`, change(price))).join(' ')}
+    ${changes.join(' ')}
     ${ends ? button('resume', 'Do not cancel') : button('cancel', 'Cancel at the period’s end')}`;
 }
 
@@ -97,10 +100,6 @@ function act(
   if (action.startsWith('plan:')) {
     changePrice(state, subscription.id, state.get('price', action.slice('plan:'.length)));
   }
-}
-
-function change({ product_name: name }: Price): string {
-  return `Change to ${name}`;
 }
 
 function button(action: string, label: string): string {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { CALLS, expand } from './calls.ts';
 import { control } from './controls.ts';
 import { noSuch, parseForm, StripeRefusal, textsOf } from './form.ts';
-import { page } from './pages.ts';
+import { type PageResponse, page } from './pages.ts';
 import { createState, newObjectId, type State } from './state.ts';
 import { createWebhooks, type Webhooks } from './webhooks.ts';
 
@@ -20,11 +20,11 @@ export interface SimulatedStripe {
 
 interface Simulator extends Omit<SimulatedStripe, 'url' | 'close' | 'loseResponses'> {
   /** The responses by Idempotency-Key. */
-  answered: Map<string, { request: string; response: Answer }>;
+  responses: Map<string, { request: string; response: ApiResponse }>;
   toLose: number;
 }
 
-interface Answer {
+interface ApiResponse {
   status: number;
   body: object;
 }
@@ -36,7 +36,7 @@ export async function startSimulatedStripe(
   const webhooks = createWebhooks(options.chance ?? Math.random);
   const state = createState(webhooks.emit);
   const simulator: Simulator = {
-    ...{ state, webhooks, calls: new Map(), answered: new Map(), toLose: 0 },
+    ...{ state, webhooks, calls: new Map(), responses: new Map(), toLose: 0 },
   };
   const server = createServer((request, response) => {
     void serve(simulator, request, response).catch(() => response.destroy());
@@ -69,46 +69,45 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { state, webhooks } = simulator;
   const body = await readText(request);
   const url = new URL(request.url ?? '/', 'http://simulator');
+  const [, first, name = ''] = url.pathname.split('/');
   try {
-    if (url.pathname.startsWith('/v1/')) {
-      const answer = answerCall(simulator, request, { url, body });
+    if (first === 'v1') {
+      const made = respondToCall(simulator, request, { url, body });
       if (request.method === 'POST' && simulator.toLose > 0) {
         simulator.toLose -= 1;
         response.destroy();
-        return;
-      }
-      json(response, answer);
-    } else if (url.pathname.startsWith('/_simulator/')) {
-      const name = url.pathname.slice('/_simulator/'.length);
+      } else sendJson(response, made);
+    } else if (first === '_simulator') {
       const given = body === '' ? {} : JSON.parse(body);
-      json(response, {
-        status: 200,
-        body: control(simulator.state, simulator.webhooks, { name, body: given }),
-      });
+      sendJson(response, { status: 200, body: control(state, webhooks, { name, body: given }) });
     } else {
       const action = new URLSearchParams(body).get('action') ?? undefined;
-      const shown = page(simulator.state, { path: url.pathname, action });
-      if ('location' in shown) response.writeHead(303, { location: shown.location }).end();
-      else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(shown.html);
+      sendPage(response, page(state, { path: url.pathname, action }));
     }
   } catch (error) {
-    json(response, refused(error));
+    sendJson(response, refused(error));
   }
 }
 
-function refused(error: unknown): Answer {
+function sendPage(response: ServerResponse, shown: PageResponse): void {
+  if ('location' in shown) response.writeHead(303, { location: shown.location }).end();
+  else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(shown.html);
+}
+
+function refused(error: unknown): ApiResponse {
   if (error instanceof StripeRefusal) return { status: error.status, body: { error: error.body } };
   return { status: 500, body: { error: { type: 'api_error', message: String(error) } } };
 }
 
 /** A call of the API. The same Idempotency-Key gets the same response, without more work. */
-function answerCall(
-  { state, calls, answered }: Simulator,
+function respondToCall(
+  { state, calls, responses }: Simulator,
   request: IncomingMessage,
   { url, body }: { url: URL; body: string },
-): Answer {
+): ApiResponse {
   const method = request.method ?? '';
   if (!/^Bearer (sk|rk)_\w+$/.test(request.headers.authorization ?? '')) {
     const message = 'You did not provide a valid API key.';
@@ -116,7 +115,7 @@ function answerCall(
   }
   const key = method === 'POST' ? request.headers['idempotency-key']?.toString() : undefined;
   const asked = `${method} ${url.pathname} ${body}`;
-  const before = key === undefined ? undefined : answered.get(key);
+  const before = key === undefined ? undefined : responses.get(key);
   if (before && before.request !== asked) {
     const message = 'Keys for idempotent requests can only be used with the same parameters.';
     return { status: 400, body: { error: { type: 'idempotency_error', message } } };
@@ -128,7 +127,7 @@ function answerCall(
   calls.set(name, (calls.get(name) ?? 0) + 1);
   const [, id = ''] = found.path.exec(url.pathname) ?? [];
   const response = work(state, found, { id, text: method === 'POST' ? body : url.search });
-  if (key !== undefined) answered.set(key, { request: asked, response });
+  if (key !== undefined) responses.set(key, { request: asked, response });
   return response;
 }
 
@@ -136,7 +135,7 @@ function work(
   state: State,
   { params: allowed, work: run }: (typeof CALLS)[number],
   { id, text }: { id: string; text: string },
-): Answer {
+): ApiResponse {
   try {
     const params = parseForm(text, [...allowed, 'expand']);
     const made = run(state, decodeURIComponent(id), params);
@@ -152,7 +151,7 @@ async function readText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function json(response: ServerResponse, { status, body }: Answer): void {
+function sendJson(response: ServerResponse, { status, body }: ApiResponse): void {
   response
     .writeHead(status, { 'content-type': 'application/json', 'request-id': newObjectId('req_') })
     .end(JSON.stringify(body));

@@ -87,21 +87,18 @@ function payInvoice(state: State, made: Invoice): void {
   state.emit('invoice.paid', made);
 }
 
-function chargeInvoice(state: State, { payments, ...made }: Invoice): boolean {
+/** @returns whether the card was charged */
+function chargeInvoice(
+  state: State,
+  { amount_due: amount, currency, customer, payments }: Invoice,
+): boolean {
   const [first] = payments.data;
-  const method = cardOf(state, made.customer);
-  const succeeds = !(method?.declines ?? true);
-  const details = {
-    amount: made.amount_due,
-    currency: made.currency,
-    customer: made.customer,
-    method,
-  };
+  const method = cardOf(state, customer);
   if (first) {
     const intent = state.get('payment_intent', first.payment.payment_intent);
-    return completePayment(state, intent, succeeds).status === 'succeeded';
+    return completePayment(state, intent, method?.declines === false).status === 'succeeded';
   }
-  const payment = { ...details, metadata: {} };
+  const payment = { amount, currency, customer, method, metadata: {} };
   const intent = method
     ? pay(state, payment)
     : openPayment(state, payment, 'requires_payment_method');

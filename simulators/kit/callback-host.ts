@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { closeServer, listenOn } from './http-server.ts';
 
 /** A POST as it arrived at a callback URL. */
 export interface ReceivedCallback {
@@ -29,23 +30,17 @@ export async function startCallbackHost(): Promise<CallbackHost> {
     response.end();
     events.emit('arrived');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
+  const address = await listenOn(server);
   const callbacksOf = (id: string) => received.get(id) ?? [];
   return {
-    url: (id) => `http://127.0.0.1:${port}/callbacks/${id}`,
+    url: (id) => `${address}/callbacks/${id}`,
     received: callbacksOf,
     async arrived(id, count) {
       const signal = AbortSignal.timeout(15_000);
       while (callbacksOf(id).length < count) await once(events, 'arrived', { signal });
       return callbacksOf(id);
     },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => closeServer(server),
   };
 }
 

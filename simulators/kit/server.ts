@@ -1,8 +1,9 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { controlCalls, type RequestLine } from './control.ts';
 import { reset, respond, type SimulatedResponse } from './exchange.ts';
 import { createFaultSource, type Fault, isExchangeFault } from './faults.ts';
+import { closeServer, listenOn } from './http-server.ts';
 import type { SimulatorOptions } from './options.ts';
 import type { BaseJob } from './record.ts';
 import type { SimulatedCall, Simulation } from './simulation.ts';
@@ -41,7 +42,7 @@ export async function serveSimulation<Job extends BaseJob>(
     request: IncomingMessage,
     rest: { url: URL; response: ServerResponse; take: (body: Buffer) => Fault[] },
   ): Promise<void> {
-    const body = await readBody(request).catch(() => undefined);
+    const body = await buffer(request).catch(() => undefined);
     if (body === undefined) return; // the client disconnected before the body was complete
     const taken = rest.take(body);
     const quirks = taken.filter((fault) => !isExchangeFault(fault));
@@ -52,9 +53,7 @@ export async function serveSimulation<Job extends BaseJob>(
   }
 
   server.keepAliveTimeout = 1000;
-  server.listen(options.port, options.host);
-  await once(server, 'listening');
-  return { url: `http://${options.host}:${portOf(server.address())}`, close: () => close(server) };
+  return { url: await listenOn(server, options), close: () => closeServer(server) };
 }
 
 function findCall(calls: SimulatedCall[], method: string, url: URL): SimulatedCall | undefined {
@@ -64,20 +63,4 @@ function findCall(calls: SimulatedCall[], method: string, url: URL): SimulatedCa
 
 function notFound(): SimulatedResponse {
   return { status: 404, json: { error: { code: 'NotFound', message: 'no such call' } } };
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
-  if (address === null || typeof address === 'string') throw new Error('not a network port');
-  return address.port;
-}
-
-async function close(server: ReturnType<typeof createServer>): Promise<void> {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
 }

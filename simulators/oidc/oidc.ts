@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeServer, listenOn } from '../kit/http-server.ts';
 import { authorizePage } from './authorize-page.ts';
 import { githubEndpoints, type OidcFault, oidcEndpoints, Refusal } from './endpoints.ts';
 import { createGrants, type Grants } from './grants.ts';
@@ -19,8 +19,7 @@ export async function startSimulatedOidc({ port = 0 } = {}): Promise<SimulatedOi
   const grants = createGrants(client.clientSecret);
   let fault: OidcFault = 'none';
   const server = createServer((request, response) => void handle(request, response));
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = await listenOn(server, { port });
   const { clientId } = client;
   const endpoints = {
     ...oidcEndpoints(grants, { url, clientId, faultNow: () => fault }),
@@ -43,9 +42,6 @@ export async function startSimulatedOidc({ port = 0 } = {}): Promise<SimulatedOi
     fault: (next) => {
       fault = next;
     },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => closeServer(server),
   };
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import {
   createServer,
   type IncomingMessage,
@@ -7,6 +6,7 @@ import {
 } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { closeServer, listenOn } from '../kit/http-server.ts';
 import { createS3Faults, type S3Fault, type S3Faults } from './faults.ts';
 import { checkBodyHeaders, readResponse, receivedObject, type S3Object } from './objects.ts';
 import { errorBody, S3Refusal } from './refusal.ts';
@@ -63,21 +63,17 @@ export async function startSimulatedS3(options: SimulatedS3Options): Promise<Sim
     response.writeContinue();
     server.emit('request', request, response);
   });
-  server.listen(options.port ?? 0, '127.0.0.1');
-  await once(server, 'listening');
+  const url = await listenOn(server, { port: options.port });
   return {
     ...state,
-    url: `http://127.0.0.1:${portOf(server.address())}`,
+    url,
     setClock(seconds) {
       state.aheadSeconds = seconds;
     },
     setConditional(isKnown) {
       state.isConditional = isKnown;
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: () => closeServer(server),
   };
 }
 
@@ -184,9 +180,4 @@ function nowMs({ aheadSeconds }: State): number {
 
 function dateOf(state: State): string {
   return new Date(nowMs(state)).toUTCString();
-}
-
-function portOf(address: ReturnType<ReturnType<typeof createServer>['address']>): number {
-  if (address === null || typeof address === 'string') throw new Error('not a network port');
-  return address.port;
 }

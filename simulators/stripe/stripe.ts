@@ -1,5 +1,6 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
+import { closeServer, listenOn } from '../kit/http-server.ts';
 import { CALLS, expand } from './calls.ts';
 import { control } from './controls.ts';
 import { noSuch, parseForm, StripeRefusal, textsOf } from './form.ts';
@@ -42,26 +43,17 @@ export async function startSimulatedStripe(
     void serve(simulator, request, response).catch(() => response.destroy());
   });
   server.keepAliveTimeout = 1000;
-  server.listen(options.port ?? 0, '127.0.0.1');
-  await once(server, 'listening');
-  state.baseUrl = `http://127.0.0.1:${portOf(server)}`;
+  state.baseUrl = await listenOn(server, { port: options.port });
   return {
     ...{ url: state.baseUrl, state, webhooks, calls: simulator.calls },
     loseResponses: (count) => {
       simulator.toLose = count;
     },
     async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      await closeServer(server);
       await webhooks.idle();
     },
   };
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('not a network port');
-  return address.port;
 }
 
 async function serve(
@@ -143,12 +135,6 @@ function work(
   } catch (error) {
     return structuredClone(refused(error));
   }
-}
-
-async function readText(request: IncomingMessage): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of request) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }
 
 function sendJson(response: ServerResponse, { status, body }: ApiResponse): void {

@@ -109,21 +109,13 @@ async function everything(owner: TestVisitor): Promise<string[]> {
   const passkey = (await owner.write('/auth/passkeys', { name: 'Mine', response })).body.id;
   const session = (await owner.get('/console/api/sessions')).body.items[0].id;
   const key = (await owner.get('/console/api/keys')).body.items[0].id;
-  const upload = await owner.send({
-    ...{ method: 'POST', url: '/console/api/uploads', headers: { 'content-type': 'image/png' } },
-    payload: await imageBytes('png', 96, 54),
-  });
+  const upload = await owner.upload(await imageBytes('png', 96, 54));
   const make = taskMaker(website.deps);
   const video = { video: Buffer.from('a video'), poster: Buffer.from('a poster') };
   const task = await make(owner.accountId, { ended: 'completed', ...video });
-  const terms = { kind: 'pack' as const, expires_days: null, period: null };
   await setOffer(db, {
-    id: 'small',
-    name: 'Small',
-    credits: 9,
-    price: 9,
-    currency: 'usd',
-    ...terms,
+    ...{ id: 'small', name: 'Small', credits: 9, price: 9, currency: 'usd' },
+    ...{ kind: 'pack', expires_days: null, period: null },
   });
   const offer = await readOffer(db, 'pack', 'small');
   assert.ok(offer);

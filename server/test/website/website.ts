@@ -26,6 +26,10 @@ export interface TestVisitor {
   /** Sends a body as JSON; by POST, if no other method is given. */
   write(url: string, body?: object, method?: 'POST' | 'PUT' | 'PATCH'): Promise<ParsedResponse>;
   delete(url: string): Promise<ParsedResponse>;
+  /** Creates a video, with an Idempotency-Key of its own if none is given. */
+  create(body: unknown, key?: string): Promise<ParsedResponse>;
+  /** Uploads a file, as a PNG if the headers say nothing else. */
+  upload(bytes: Buffer, headers?: Record<string, string>): Promise<ParsedResponse>;
 }
 
 export interface TestWebsite extends TestApp {
@@ -107,5 +111,15 @@ function visitor(
         headers: { 'content-type': 'application/json' },
       }),
     delete: (url) => send({ method: 'DELETE', url }),
+    create: (body, key = crypto.randomUUID()) =>
+      send({
+        ...{ method: 'POST', url: '/console/api/generations', payload: JSON.stringify(body) },
+        headers: { 'content-type': 'application/json', 'idempotency-key': key },
+      }),
+    upload: (payload, headers = {}) =>
+      send({
+        ...{ method: 'POST', url: '/console/api/uploads', payload },
+        headers: { 'content-type': 'image/png', ...headers },
+      }),
   };
 }

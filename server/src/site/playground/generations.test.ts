@@ -28,19 +28,17 @@ after(async () => {
 
 async function visitorWith(paid: number, promotional = 0): Promise<TestVisitor> {
   const visitor = await website.signIn({ credits: paid });
-  const given = { accountId: visitor.accountId, kind: 'promotional', reference: visitor.accountId };
-  if (promotional > 0) {
-    await grant(website.database.db, { ...given, kind: 'promotional', credits: promotional });
-  }
+  const { accountId } = visitor;
+  const given = { accountId, kind: 'promotional', reference: accountId } as const;
+  if (promotional > 0) await grant(website.database.db, { ...given, credits: promotional });
   return visitor;
 }
 
-function create(visitor: TestVisitor, body: unknown = BODY, key: string = crypto.randomUUID()) {
-  const headers = { 'content-type': 'application/json', 'idempotency-key': key };
-  return visitor.send({ method: 'POST', url: URL, headers, payload: JSON.stringify(body) });
+function create(visitor: TestVisitor, body: unknown = BODY, key?: string) {
+  return visitor.create(body, key);
 }
 
-test('a create answers at once with the task, and its credits by kind', async () => {
+test('a create responds at once with the task, and its credits by kind', async () => {
   const visitor = await visitorWith(1000, 100);
   const { status, body } = await create(visitor, { ...BODY, seed: 7 });
   assert.equal(status, 202);

@@ -60,18 +60,12 @@ async function taskWithUpload(more: object = {}) {
   const visitor = await website.signIn({ credits: PAID });
   const { accountId } = visitor;
   await grant(db, { accountId, kind: 'promotional', reference: accountId, credits: PROMOTIONAL });
-  const upload = await visitor.send({
-    ...{ method: 'POST', url: '/console/api/uploads', payload: picture },
-    headers: { 'content-type': 'image/png' },
-  });
+  const upload = await visitor.upload(picture);
   const request = {
     ...{ mode: 'image-to-video', prompt: 'it begins to move', image_url: upload.body.url },
     ...more,
   };
-  const created = await visitor.send({
-    ...{ method: 'POST', url: '/console/api/generations', payload: JSON.stringify(request) },
-    headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
-  });
+  const created = await visitor.create(request);
   assert.equal(created.status, 202, JSON.stringify(created.body));
   assert.deepEqual(await creditsOf(visitor), { promotional: 0, paid: 0, reserved: 250 });
   return { visitor, taskId: String(created.body.id), uploadId: String(upload.body.id) };

@@ -29,18 +29,10 @@ before(async () => {
 after(() => website.close());
 afterEach(endSlowUploads);
 
-function upload(visitor: TestVisitor, payload: Buffer, headers: Record<string, string> = {}) {
-  const sent = { 'content-type': 'image/png', ...headers };
-  return visitor.send({ method: 'POST', url: URL, headers: sent, payload });
-}
-
 /** A create with an upload as its first frame. */
 function createWith(visitor: TestVisitor, image_url: string, more: object = {}) {
   const body = { mode: 'image-to-video', prompt: 'it begins to move', image_url, ...more };
-  return visitor.send({
-    ...{ method: 'POST', url: '/console/api/generations', payload: JSON.stringify(body) },
-    headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
-  });
+  return visitor.create(body);
 }
 
 async function rowsOf(visitor: TestVisitor) {
@@ -54,7 +46,7 @@ async function rowsOf(visitor: TestVisitor) {
 test('a picture is stored, shown again and used by a create', async () => {
   const visitor = await website.signIn({ credits: 1000 });
   // The name and the header do not matter, only the bytes.
-  const { status, body } = await upload(visitor, picture, { 'content-type': 'image/webp' });
+  const { status, body } = await visitor.upload(picture, { 'content-type': 'image/webp' });
   assert.equal(status, 201);
   const { id, url, expires_at, ...facts } = body;
   assert.equal(url, `upload:${id}`);
@@ -81,14 +73,14 @@ test('a picture is stored, shown again and used by a create', async () => {
 test('a video comes with the seconds that were measured', async () => {
   const visitor = await website.signIn();
   const bytes = await videoBytes({ width: 854, height: 480, seconds: 3 });
-  const { body } = await upload(visitor, bytes, { 'content-type': 'video/mp4' });
+  const { body } = await visitor.upload(bytes, { 'content-type': 'video/mp4' });
   assert.equal(body.kind, 'video');
   assert.equal(Math.round(body.duration_seconds), 3);
 });
 
 test('a storage that fails is no fault of the client: try again', async () => {
   const visitor = await website.signIn();
-  const { id } = (await upload(visitor, picture)).body;
+  const { id } = (await visitor.upload(picture)).body;
   const { storage } = website.deps;
   const broken = async () => {
     throw new Error('the bucket does not respond');
@@ -97,11 +89,11 @@ test('a storage that fails is no fault of the client: try again', async () => {
   Object.assign(storage, { open: broken, put: broken });
   try {
     assertError(await visitor.get(`${URL}/${id}/file`), 'service_busy');
-    assertError(await upload(visitor, picture), 'service_busy');
+    assertError(await visitor.upload(picture), 'service_busy');
   } finally {
     Object.assign(storage, working);
   }
-  assert.equal((await upload(visitor, picture)).status, 201);
+  assert.equal((await visitor.upload(picture)).status, 201);
 });
 
 test('what is no usable file is refused with the reasons of ingest, and nothing is kept', async () => {
@@ -116,12 +108,12 @@ test('what is no usable file is refused with the reasons of ingest, and nothing 
     [small, 'video/mp4', 'short_side_out_of_range'],
   ];
   for (const [bytes, type, reason] of cases) {
-    const response = await upload(visitor, bytes, { 'content-type': type });
+    const response = await visitor.upload(bytes, { 'content-type': type });
     assertError(response, 'invalid_request');
     assert.equal(response.body.error.details.reason, reason, response.body.error.message);
   }
   const large = { 'content-length': String(101 * 2 ** 20) };
-  assertError(await upload(visitor, picture, large), 'payload_too_large');
+  assertError(await visitor.upload(picture, large), 'payload_too_large');
   assert.deepEqual(await rowsOf(visitor), []);
 });
 
@@ -134,9 +126,9 @@ test('the uploads of an account together have a limit, also at the same time', a
      values ('obj_fill' || $1, $1, 'upload', 'ready', 'image/png', $2::bigint)`,
     [visitor.accountId, 2 ** 30 - 2 * picture.length],
   );
-  const sent = await Promise.all([1, 2, 3].map(() => upload(visitor, picture)));
+  const sent = await Promise.all([1, 2, 3].map(() => visitor.upload(picture)));
   assert.deepEqual(sent.map(({ status }) => status).sort(), [201, 201, 400]);
-  const refused = await upload(visitor, picture);
+  const refused = await visitor.upload(picture);
   assert.equal(refused.body.error.details.reason, 'quota_exceeded');
 });
 
@@ -147,10 +139,10 @@ test('an account uploads three files at a time', async () => {
     () => begunBy(visitor),
     (begun) => begun === slow.length,
   );
-  assertError(await upload(visitor, picture), 'service_busy');
+  assertError(await visitor.upload(picture), 'service_busy');
   for (const one of slow) one.destroy();
   await until(
-    () => upload(visitor, picture),
+    () => visitor.upload(picture),
     ({ status }) => status === 201,
   );
 });
@@ -164,11 +156,11 @@ test('three accounts leave places for others', async () => {
   );
   for (const owner of owners) {
     await until(
-      () => upload(owner, picture),
+      () => owner.upload(picture),
       ({ status }) => status === 503,
     );
   }
-  assert.equal((await upload(await website.signIn(), picture)).status, 201);
+  assert.equal((await (await website.signIn()).upload(picture)).status, 201);
 });
 
 test('an upload that brings almost nothing ends, and its place is free', async (t) => {
@@ -185,7 +177,7 @@ test('an upload that brings almost nothing ends, and its place is free', async (
     assert.equal(JSON.parse(await text(response)).error.details.reason, 'too_slow');
   });
   await Promise.all(ended);
-  assert.equal((await upload(visitor, picture)).status, 201);
+  assert.equal((await visitor.upload(picture)).status, 201);
 });
 
 /** How many uploads these visitors have begun. */
@@ -218,7 +210,7 @@ function slowUpload({ cookie }: TestVisitor, { url } = website) {
 test('another account’s upload, and an expired one, can’t be read or used', async () => {
   const owner = await website.signIn({ credits: 1000 });
   const other = await website.signIn({ credits: 1000 });
-  const { body } = await upload(owner, picture);
+  const { body } = await owner.upload(picture);
   const refusedFor = async (visitor: TestVisitor) => {
     assertError(await visitor.get(`${URL}/${body.id}`), 'not_found');
     assertError(await visitor.get(`${URL}/${body.id}/file`), 'not_found');
@@ -245,7 +237,7 @@ test('another account’s upload, and an expired one, can’t be read or used', 
 
 test('a use makes an upload last longer', async () => {
   const visitor = await website.signIn({ credits: 1000 });
-  const { body } = await upload(visitor, picture);
+  const { body } = await visitor.upload(picture);
   const { setClock } = website.database;
   await setClock(6 * 86_400);
   assert.equal((await createWith(visitor, body.url)).status, 202);
@@ -264,10 +256,10 @@ test('the public API takes no uploads', async () => {
 
 test('an upload is erased with its account', async () => {
   const visitor = await website.signIn();
-  const { body } = await upload(visitor, picture);
+  const { body } = await visitor.upload(picture);
   const { db } = website.database;
   await disableAccount(db, visitor.accountId);
-  assertError(await upload(visitor, picture), 'unauthorized');
+  assertError(await visitor.upload(picture), 'unauthorized');
   await website.database.setClock(61);
   const action = { command: 'accounts erase', actor: 'ada', reason: 'a test' };
   await eraseAccount(db, action, visitor.accountId);

@@ -105,6 +105,14 @@ async function posterOf(taskId: string, storage = disk): Promise<Buffer> {
   return bytes;
 }
 
+/** The states of the posters of a task, the oldest first. */
+async function statesOfPosters(taskId: string): Promise<string[]> {
+  const text = `select state from objects where task_id = $1 and role = 'poster'
+    order by created_at`;
+  const rows = await sql<{ state: string }>(fixture.db, text, [taskId]);
+  return rows.map(({ state }) => state);
+}
+
 const PICTURES: [string, TestVideo, [number, number]][] = [
   ['a large video', { width: 1280, height: 720 }, [640, 360]],
   ['a small video, which is not enlarged', { width: 320, height: 180 }, [320, 180]],
@@ -214,15 +222,7 @@ test('a process that dies while it draws leaves the poster to another one', asyn
   await fixture.database.setClock(2 * DAY_SECONDS);
   await markExpired(fixture.db);
   await deleteMarked({ db: fixture.db, storage: disk });
-  const left = await sql<{ state: string }>(
-    fixture.db,
-    `select state from objects where task_id = $1 and role = 'poster' order by created_at`,
-    [task.id],
-  );
-  assert.deepEqual(
-    left.map(({ state }) => state),
-    ['deleted', 'ready'],
-  );
+  assert.deepEqual(await statesOfPosters(task.id), ['deleted', 'ready']);
 });
 
 test('a try that comes back after a later one makes no second poster', async (t) => {
@@ -237,15 +237,7 @@ test('a try that comes back after a later one makes no second poster', async (t)
     },
   };
   await drawPosters({ ...deps, storage });
-  const posters = await sql<{ state: string }>(
-    fixture.db,
-    `select state from objects where task_id = $1 and role = 'poster' order by created_at`,
-    [task.id],
-  );
-  assert.deepEqual(
-    posters.map(({ state }) => state),
-    ['deleting', 'ready'],
-  );
+  assert.deepEqual(await statesOfPosters(task.id), ['deleting', 'ready']);
 });
 
 test('a poster goes with its video, also when it is drawn at that moment', async () => {

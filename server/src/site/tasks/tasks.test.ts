@@ -201,44 +201,31 @@ test('promotional credits of a task are among its movements', async () => {
 
 test('a refused file is named with its reason, and what was not charged is said', async () => {
   const id = await make(ada.accountId, { ended: 'invalid_media' });
+  const request = {
+    ...{ mode: 'media-to-video', reference_video_urls: ['https://a.test/v'] },
+    reference_image_urls: ['https://a.test/0', 'https://a.test/1'],
+  };
+  const field = 'reference_image_urls';
+  const accepted = {
+    ...{ field, entry: 0, objectId: 'obj_x', role: 'reference_image' },
+    ...{ mediaType: 'image/png', width: 640, height: 480, durationSeconds: null },
+  };
+  const details = { field, entry: 1, reason: 'undecodable' };
   await sql(
     website.database.db,
     `update tasks set request = request || $2::jsonb, inputs = $3::jsonb, error_details = $4::jsonb
      where id = $1`,
-    [
-      id,
-      JSON.stringify({
-        ...{ mode: 'media-to-video', reference_video_urls: ['https://a.test/v'] },
-        reference_image_urls: ['https://a.test/0', 'https://a.test/1'],
-      }),
-      JSON.stringify([
-        {
-          ...{
-            field: 'reference_image_urls',
-            entry: 0,
-            objectId: 'obj_x',
-            role: 'reference_image',
-          },
-          ...{ mediaType: 'image/png', width: 640, height: 480, durationSeconds: null },
-        },
-      ]),
-      JSON.stringify({ field: 'reference_image_urls', entry: 1, reason: 'undecodable' }),
-    ],
+    [id, ...[request, [accepted], details].map((value) => JSON.stringify(value))],
   );
   const { body } = await ada.get(`${TASKS}/${id}`);
-  assert.deepEqual(
-    body.inputs.map((one: Record<string, unknown>) => [
-      one.url,
-      one.verdict,
-      one.width,
-      one.reason,
-    ]),
-    [
-      ['https://a.test/0', 'accepted', 640, null],
-      ['https://a.test/1', 'refused', null, 'It failed: invalid_media.'],
-      ['https://a.test/v', 'unused', null, null],
-    ],
-  );
+  const shown = body.inputs.map((one: Record<string, unknown>) => {
+    return [one.url, one.verdict, one.width, one.reason];
+  });
+  assert.deepEqual(shown, [
+    ['https://a.test/0', 'accepted', 640, null],
+    ['https://a.test/1', 'refused', null, 'It failed: invalid_media.'],
+    ['https://a.test/v', 'unused', null, null],
+  ]);
   assert.deepEqual([body.charge, body.failure.code], ['refunded', 'invalid_media']);
   assert.match(body.failure.advice, /another file/);
 });

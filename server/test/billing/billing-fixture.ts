@@ -48,6 +48,8 @@ export interface BillingFixture {
   balance(accountId: string): Promise<{ available: number; debt: number }>;
   /** Waits for the events on their way and settles all that is due. */
   settled(): Promise<void>;
+  /** Loses all events of Stripe while the work runs. */
+  withoutEvents(work: () => unknown): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -100,6 +102,15 @@ export async function openBillingFixture(
     async settled() {
       await simulator.webhooks.idle();
       await settleDue(deps);
+    },
+    async withoutEvents(work) {
+      const { delivery } = simulator.webhooks;
+      simulator.webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
+      try {
+        await work();
+      } finally {
+        simulator.webhooks.delivery = delivery;
+      }
     },
     async close() {
       await simulator.close();

@@ -113,11 +113,11 @@ test('a payment whose response was lost for a day is found by its order', async 
   await setReload(fixture.deps, accountId, RELOAD);
   fixture.simulator.loseResponses(2);
   await watch();
-  fixture.simulator.webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
-  await fixture.database.setClock(2 * 86_400);
-  await fixture.settled();
+  await fixture.withoutEvents(async () => {
+    await fixture.database.setClock(2 * 86_400);
+    await fixture.settled();
+  });
   await fixture.database.setClock(0);
-  fixture.simulator.webhooks.delivery = { lost: 0, twice: 0, lateMs: 0 };
   assert.equal((await fixture.balance(accountId)).available, 1100);
 });
 
@@ -183,14 +183,20 @@ test('an order that has failed is not paid later, with another card', async () =
 
 /** Stripe, whose next charges fail like this; `isMade`: although the card was charged. */
 function failing(failure: object, isMade: boolean): BillingDeps {
+  const { paymentIntents } = fixture.deps.stripe;
+  return depsWith({
+    create: async (...given) => {
+      if (isMade) await paymentIntents.create(...given);
+      throw Object.assign(new Error('simulated'), failure);
+    },
+  });
+}
+
+/** Stripe with other calls for payments. */
+function depsWith(calls: Partial<BillingDeps['stripe']['paymentIntents']>): BillingDeps {
   const { stripe } = fixture.deps;
-  const create: typeof stripe.paymentIntents.create = async (...given) => {
-    if (isMade) await stripe.paymentIntents.create(...given);
-    throw Object.assign(new Error('simulated'), failure);
-  };
-  const paymentIntents = Object.create(stripe.paymentIntents, { create: { value: create } });
-  const broken = Object.create(stripe, { paymentIntents: { value: paymentIntents } });
-  return { ...fixture.deps, stripe: broken };
+  const paymentIntents = Object.assign(Object.create(stripe.paymentIntents), calls);
+  return { ...fixture.deps, stripe: Object.assign(Object.create(stripe), { paymentIntents }) };
 }
 
 test('a payment that waits for the absent customer stays pending until it is canceled', async () => {
@@ -198,14 +204,13 @@ test('a payment that waits for the absent customer stays pending until it is can
   const { state } = fixture.simulator;
   const card = cardOf(state, (await knownCustomer(fixture.deps.db, accountId)) ?? '');
   if (card) card.declines = true;
-  const { stripe } = fixture.deps;
-  const cancel: typeof stripe.paymentIntents.cancel = async (payment) => {
-    Object.assign(state.get('payment_intent', payment), { status: 'requires_action' });
-    throw new Error('Stripe is down');
-  };
-  const paymentIntents = Object.create(stripe.paymentIntents, { cancel: { value: cancel } });
-  const broken = Object.create(stripe, { paymentIntents: { value: paymentIntents } });
-  await assert.rejects(settleOrder({ ...fixture.deps, stripe: broken }, id));
+  const broken = depsWith({
+    cancel: async (payment) => {
+      Object.assign(state.get('payment_intent', payment), { status: 'requires_action' });
+      throw new Error('Stripe is down');
+    },
+  });
+  await assert.rejects(settleOrder(broken, id));
   assert.equal((await fixture.order(id)).stripe_id, null);
   assert.equal((await settle()).state, 'failed');
 });
@@ -220,11 +225,10 @@ test('a charge that another process is making now does not fail the order', asyn
 
 test('a payment that Stripe says it refused is found a day later, if it was made', async () => {
   const { id } = await reloadOrdered();
-  const { webhooks } = fixture.simulator;
-  webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
   const refused = { type: 'StripeInvalidRequestError', statusCode: 400 };
-  assert.equal((await settleOrder(failing(refused, true), id)).state, 'failed');
-  webhooks.delivery = { lost: 0, twice: 0, lateMs: 0 };
+  await fixture.withoutEvents(async () => {
+    assert.equal((await settleOrder(failing(refused, true), id)).state, 'failed');
+  });
   await fixture.database.setClock(86_460);
   await fixture.settled();
   await fixture.database.setClock(0);

@@ -82,10 +82,10 @@ test('a session ends with the account, by itself and when it is not used', async
 });
 
 test('the address that a trusted proxy names is the one that is counted', async () => {
-  const send = (trusts: boolean, address: string) =>
-    openProxied(trusts).then(({ app }) =>
-      app.inject({ url: '/console/api/site', headers: { 'x-forwarded-for': address } }),
-    );
+  const send = async (trusts: boolean, address: string) => {
+    const app = await openProxied(trusts);
+    await app.inject({ url: '/console/api/site', headers: { 'x-forwarded-for': address } });
+  };
   for (const trusts of [true, false]) {
     await send(trusts, '198.51.100.7');
     await send(trusts, 'invented, 198.51.100.8');
@@ -105,11 +105,11 @@ const proxied: FastifyInstance[] = [];
 after(() => Promise.all(proxied.map((app) => app.close())));
 
 /** The same website behind a proxy. */
-async function openProxied(isTrusted: boolean): Promise<{ app: FastifyInstance }> {
+async function openProxied(isTrusted: boolean): Promise<FastifyInstance> {
   const trustedProxies = isTrusted ? '127.0.0.1' : undefined;
   const app = await createApp({ ...website.deps, trustedProxies });
   proxied.push(app);
-  return { app };
+  return app;
 }
 
 /** What costs the database, the disk or the payment provider much, and how often it may be done. */

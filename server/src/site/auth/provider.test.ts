@@ -59,38 +59,44 @@ async function start(provider: string, browser: Browser, next = '/videos'): Prom
   return location;
 }
 
-async function accountOf({ cookies }: Browser) {
-  const { body } = await website.stranger.send({
-    url: '/console/api/me',
-    headers: { cookie: cookies },
-  });
-  return body;
+/** Signs somebody in at a provider, from a browser that was not here before. */
+async function signIn(
+  provider: string,
+  who: Parameters<SimulatedOidc['decide']>[1],
+  next?: string,
+): Promise<{ browser: Browser; status: number; location: string }> {
+  const browser = { cookies: '' };
+  const back = simulator.decide(await start(provider, browser, next), who);
+  return { browser, ...(await visit(back, browser)) };
+}
+
+function me({ cookies }: Browser) {
+  return website.stranger.send({ url: '/console/api/me', headers: { cookie: cookies } });
+}
+
+async function accountOf(browser: Browser) {
+  return (await me(browser)).body;
 }
 
 for (const provider of ['github', 'oidc']) {
   test(`${provider}: the first sign-in makes an account, the next one finds it`, async () => {
     const somebody = person();
-    const browser = { cookies: '' };
-    const back = simulator.decide(await start(provider, browser), somebody);
-    assert.deepEqual(await visit(back, browser), { status: 302, location: '/videos' });
+    const { browser, ...response } = await signIn(provider, somebody);
+    assert.deepEqual(response, { status: 302, location: '/videos' });
     const account = await accountOf(browser);
     assert.equal(account.email, somebody.email);
     assert.equal(account.credits.promotional, 70);
-    const other = { cookies: '' };
-    const moved = { ...somebody, email: 'moved@example.org' };
-    await visit(simulator.decide(await start(provider, other), moved), other);
-    assert.equal((await accountOf(other)).account_id, account.account_id);
+    const other = await signIn(provider, { ...somebody, email: 'moved@example.org' });
+    assert.equal((await accountOf(other.browser)).account_id, account.account_id);
   });
 
   test(`${provider}: an address that is not verified opens no account`, async () => {
     const known = await website.signIn();
     for (const email of [known.email, 'unverified@example.org']) {
-      const browser = { cookies: '' };
       const claims = { ...person({ isVerified: false }), email };
-      const back = simulator.decide(await start(provider, browser), claims);
-      const { location } = await visit(back, browser);
+      const { browser, location } = await signIn(provider, claims);
       assert.equal(location, '/sign-in?error=unverified&next=%2Fvideos');
-      assertError({ ...(await unauthorized(browser)) }, 'unauthorized');
+      assertError(await me(browser), 'unauthorized');
     }
     const rows = await sql(
       website.database.db,
@@ -101,9 +107,8 @@ for (const provider of ['github', 'oidc']) {
 
   test(`${provider}: a verified address joins its account`, async () => {
     const known = await website.signIn();
-    const browser = { cookies: '' };
     const claims = { ...person(), email: known.email.toUpperCase() };
-    await visit(simulator.decide(await start(provider, browser), claims), browser);
+    const { browser } = await signIn(provider, claims);
     assert.equal((await accountOf(browser)).account_id, known.accountId);
   });
 
@@ -129,19 +134,14 @@ for (const provider of ['github', 'oidc']) {
   });
 
   test(`${provider}: who says no is back on the page, and a provider that is down too`, async () => {
-    const browser = { cookies: '' };
-    const denied = simulator.decide(await start(provider, browser), 'deny');
-    assert.equal((await visit(denied, browser)).location, '/sign-in?error=denied&next=%2Fvideos');
+    const denied = await signIn(provider, 'deny');
+    assert.equal(denied.location, '/sign-in?error=denied&next=%2Fvideos');
     const other = { cookies: '' };
     const back = simulator.decide(await start(provider, other), person());
     simulator.fault('down');
     const { location } = await visit(back, other);
     assert.equal(location, '/sign-in?error=unavailable&next=%2Fvideos');
   });
-}
-
-async function unauthorized({ cookies }: Browser) {
-  return website.stranger.send({ url: '/console/api/me', headers: { cookie: cookies } });
 }
 
 test('an ID token of another sign-in, client or signer is refused', async () => {
@@ -158,8 +158,7 @@ test('an ID token of another sign-in, client or signer is refused', async () => 
 test('an address that only the userinfo endpoint has is found there', async () => {
   simulator.fault('userinfo');
   const somebody = person();
-  const browser = { cookies: '' };
-  await visit(simulator.decide(await start('oidc', browser), somebody), browser);
+  const { browser } = await signIn('oidc', somebody);
   assert.equal((await accountOf(browser)).email, somebody.email);
 });
 
@@ -184,22 +183,18 @@ test('an issuer that is down at the first sign-in is asked again at the next one
 
 test('after the sign-in nobody is sent to another site', async () => {
   for (const next of ['https://evil.example', '//evil.example', '/\\evil.example', '/.//evil']) {
-    const browser = { cookies: '' };
-    const back = simulator.decide(await start('oidc', browser, next), person());
-    assert.equal((await visit(back, browser)).location, '/', next);
+    assert.equal((await signIn('oidc', person(), next)).location, '/', next);
   }
 });
 
 test('the account of a disabled person stays closed', async () => {
   const somebody = person();
-  const browser = { cookies: '' };
-  await visit(simulator.decide(await start('github', browser), somebody), browser);
+  await signIn('github', somebody);
   await sql(website.database.db, 'update accounts set disabled_at = clock_now() where email = $1', [
     somebody.email,
   ]);
-  const other = { cookies: '' };
-  const back = simulator.decide(await start('github', other), somebody);
-  assert.equal((await visit(back, other)).location, '/sign-in?error=disabled&next=%2Fvideos');
+  const again = await signIn('github', somebody);
+  assert.equal(again.location, '/sign-in?error=disabled&next=%2Fvideos');
 });
 
 test('a provider that is not configured has no address', async () => {

@@ -143,7 +143,7 @@ test('a cap is of one key, and a refused create leaves no key and no credits beh
   assert.deepEqual(counts, { keys: 2, reserved: 2 * PRICE.credits });
 });
 
-test('creates of a key are revoked in between: neither waits for ever', async () => {
+test('creates with a key and its revocation at once do not wait for each other for ever', async () => {
   const create = creating();
   const key = await keyWithCap(100 * PRICE.credits);
   const creates = Array.from({ length: 5 }, () => create(key));

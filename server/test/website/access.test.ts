@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { insertOrder } from '../../src/billing/credit-order.ts';
-import { readOffer, setOffer } from '../../src/billing/offers.ts';
+import { setOffer } from '../../src/billing/offers.ts';
 import { assertError } from '../envelope.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { taskMaker } from './own-tasks.ts';
+import { PACK } from './selling-website.ts';
 import { ORIGIN, openTestWebsite, type TestVisitor, type TestWebsite } from './website.ts';
 
 let website: TestWebsite;
@@ -113,13 +114,9 @@ async function everything(owner: TestVisitor): Promise<string[]> {
   const make = taskMaker(website.deps);
   const video = { video: Buffer.from('a video'), poster: Buffer.from('a poster') };
   const task = await make(owner.accountId, { ended: 'completed', ...video });
-  await setOffer(db, {
-    ...{ id: 'small', name: 'Small', credits: 9, price: 9, currency: 'usd' },
-    ...{ kind: 'pack', expires_days: null, period: null },
-  });
-  const offer = await readOffer(db, 'pack', 'small');
-  assert.ok(offer);
+  await setOffer(db, PACK);
   const order = 'ord_of_somebody';
+  const offer = { ...PACK, active: true };
   await insertOrder(db, { id: order, accountId: owner.accountId, kind: 'pack', offer });
   return [passkey, session, key, upload.body.id, task, order].map(String);
 }

@@ -1,33 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
-import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
-import { setOffer } from '../../src/billing/offers.ts';
-import { openStripe } from '../../src/billing/stripe-client.ts';
-import { quiet } from '../database.ts';
-import { ORIGIN, openTestWebsite, type TestVisitor, type TestWebsite } from './website.ts';
+import { openSellingWebsite, type SellingWebsite } from './selling-website.ts';
+import { ORIGIN, type TestVisitor } from './website.ts';
 
-const SETTINGS = { secretKey: 'sk_test_1', webhookSecret: 'whsec_1' };
-
-let simulator: SimulatedStripe;
-let website: TestWebsite;
+let website: SellingWebsite;
 
 before(async () => {
-  simulator = await startSimulatedStripe();
-  website = await openTestWebsite(async (db) => {
-    const stripe = await openStripe({ ...SETTINGS, baseUrl: simulator.url }, 0);
-    const { webhookSecret } = SETTINGS;
-    return { billing: { db, log: quiet, stripe, publicUrl: () => ORIGIN, webhookSecret } };
-  });
-  await setOffer(website.database.db, {
-    ...{ id: 'small', name: 'Small', credits: 1000, price: 1000, currency: 'usd' },
-    ...{ kind: 'pack', expires_days: null, period: null },
-  });
+  website = await openSellingWebsite();
 });
-after(async () => {
-  await website.close();
-  await simulator.close();
-});
+after(() => website.close());
 
 /** Texts that no route expects. */
 const TEXTS = [

@@ -68,17 +68,20 @@ export async function startService(
   }
 }
 
+/** What the start is handed. */
+interface Opened extends OpenedDatabase {
+  log: Log;
+  guardedFetch: GuardedFetchSettings;
+  processName: string | undefined;
+}
+
 /** Creates all parts first, then listens, and starts the worker last. */
 async function startRoles(
   config: Config,
-  opened: OpenedDatabase & {
-    log: Log;
-    guardedFetch: GuardedFetchSettings;
-    processName: string | undefined;
-  },
+  opened: Opened,
   closers: Closers,
 ): Promise<string | undefined> {
-  const { db, log } = opened;
+  const { db } = opened;
   const works = config.roles.has('worker');
   if (works && !config.databaseVolatile) await requireDurableCommits(db);
   if (config.databaseDirectUrl !== undefined) {
@@ -88,12 +91,39 @@ async function startRoles(
   let isStarted = false;
   healthRoutes(metrics.app, { isReady: async () => isStarted && (await isReady(db)) });
   await listenForMetrics(config, metrics, closers);
+  let publicUrl = config.publicUrl ?? '';
+  const given = { ...opened, metrics, publicUrl: () => publicUrl };
+  const shared = await openShared(config, given, closers);
+  const providers = await openProviders(config, shared, closers);
+  const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
+  let url: string | undefined;
+  if (config.roles.has('api')) {
+    url = await listenForClients(config, { ...shared, providers }, closers);
+    publicUrl ||= url;
+  }
+  closers.push(async () => {
+    isStarted = false;
+    await worker?.stopClaiming();
+  });
+  await worker?.start();
+  isStarted = true;
+  return url;
+}
+
+type SharedParts = Omit<ServiceParts, 'providers'>;
+
+/** Opens what both roles use. */
+async function openShared(
+  config: Config,
+  opened: Opened & Pick<SharedParts, 'metrics' | 'publicUrl'>,
+  closers: Closers,
+): Promise<SharedParts> {
+  const { db, log, metrics, publicUrl } = opened;
   const wakeUps = openWakeUps({ url: opened.directUrl, db, log });
   const storage = instrumentedStorage(await openStorage(config.storage, log));
-  let publicUrl = config.publicUrl ?? '';
   const { deliverySeconds } = config;
   const links = await openLinks({
-    ...{ db, deliverySeconds, publicUrl: () => publicUrl },
+    ...{ db, deliverySeconds, publicUrl },
     ...(config.presignsInputs && { presign: storage.presign }),
   });
   const upkeep = new AbortController();
@@ -110,29 +140,14 @@ async function startRoles(
     closers.push(() => guardedFetch.close());
     return guardedFetch;
   };
-  const inputFetch = fetchFrom(clientHosts);
-  const resultFetch = fetchFrom(providerHosts);
-  const closures = openClosures({ db, log });
-  const fetches = { inputFetch, resultFetch };
-  const billing = await openBilling(config, { db, log, publicUrl: () => publicUrl });
+  const fetches = { inputFetch: fetchFrom(clientHosts), resultFetch: fetchFrom(providerHosts) };
+  const billing = await openBilling(config, { db, log, publicUrl });
   const mailer = openMailer({ settings: config.website.mail, log });
   closers.push(() => mailer.close());
-  const parts = { wakeUps, storage, links, scratch, metrics, closures, mailer, billing };
-  const shared = { db, log, publicUrl: () => publicUrl, ...parts, ...fetches };
-  const providers = await openProviders(config, shared, closers);
-  const worker = works ? buildWorker(config, { ...shared, providers }, closers) : undefined;
-  let url: string | undefined;
-  if (config.roles.has('api')) {
-    url = await listenForClients(config, { ...shared, providers }, closers);
-    publicUrl ||= url;
-  }
-  closers.push(async () => {
-    isStarted = false;
-    await worker?.stopClaiming();
-  });
-  await worker?.start();
-  isStarted = true;
-  return url;
+  return {
+    ...{ db, log, publicUrl, wakeUps, storage, links, scratch, metrics, ...fetches },
+    ...{ closures: openClosures({ db, log }), mailer, billing },
+  };
 }
 
 async function listenForMetrics(config: Config, metrics: Metrics, closers: Closers) {
@@ -153,7 +168,7 @@ async function openBilling(
 
 async function openProviders(
   config: Pick<Config, 'configuredProviders' | 'submitTimeoutSeconds'>,
-  shared: Omit<ServiceParts, 'providers'>,
+  shared: SharedParts,
   closers: Closers,
 ): Promise<Map<string, Provider>> {
   const { db, storage, scratch, log, resultFetch, metrics, closures } = shared;

@@ -17,13 +17,18 @@ interface Program {
 
 /** Whether the npm package of the browser runs here. */
 const isPackaged = process.platform === 'linux' && process.arch === 'x64';
-const given = process.env.CHROMIUM_PATH ?? SYSTEM.find((file) => !isPackaged && existsSync(file));
+const given =
+  process.env.CHROMIUM_PATH || SYSTEM.find((file) => !isPackaged && existsSync(file)) || undefined;
 
 /** Why there is no browser, for `skip`; false if there is one. */
-export const NO_BROWSER =
-  given === undefined && !isPackaged
-    ? 'no browser: set CHROMIUM_PATH (npm has one for Linux on x64 only)'
-    : false;
+export const NO_BROWSER = whyNoBrowser();
+
+function whyNoBrowser(): string | false {
+  if (given !== undefined) return existsSync(given) ? false : `no browser: there is no ${given}`;
+  if (!isPackaged) return 'no browser: set CHROMIUM_PATH (npm has one for Linux on x64 only)';
+  const isInstalled = existsSync(path.join(CONSOLE, '../node_modules/@sparticuz/chromium'));
+  return isInstalled ? false : 'no browser: set CHROMIUM_PATH, or install the packages for tests';
+}
 
 /** Starts a browser without a window. CHROMIUM_PATH names another one than that of npm. */
 export async function launchBrowser(): Promise<Browser> {

@@ -79,7 +79,7 @@ const isStillWriting = sharedWork<string, boolean>({
 /**
  * Stores a local file as a new object of a task. The row commits before the first byte is written,
  * so that no stored file is without a row. The object stays `writing` until {@link markReady} in
- * the transition that uses it.
+ * the transition that uses it. If it can't be stored, it is marked for deletion.
  * @returns the object's id
  * @throws when it was marked for deletion meanwhile, because another worker leased the task
  */
@@ -91,7 +91,7 @@ export async function storeFile(
   const { filePath, taskId, role, mediaType } = file;
   const { size: sizeBytes } = await stat(filePath);
   await register(deps.db, { id, taskId, role, mediaType, sizeBytes });
-  await putRegistered(deps, id, filePath);
+  await withdrawnOnFailure(deps.db, [id], () => putRegistered(deps, id, filePath));
   return id;
 }
 

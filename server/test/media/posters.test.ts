@@ -197,6 +197,27 @@ test('an output whose file can not be read is tried three times', async (t) => {
   assert.deepEqual(row, { poster_tries: 3, poster_due_at: null });
 });
 
+test('a disk that is full while a poster is drawn harms neither the task nor later tries', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const task = await completedTask(await videoOf({}));
+  const full = async () => {
+    throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+  };
+  await drawPosters({ ...deps, scratch: { ...deps.scratch, withFolder: full } });
+  await fixture.database.setClock(600);
+  await drawPosters({ ...deps, storage: { ...disk, put: full } });
+  const left = `select role, state from objects where task_id = $1 and role = 'poster'`;
+  assert.deepEqual(await sql(fixture.db, left, [task.id]), [{ role: 'poster', state: 'deleting' }]);
+  const [row] = await sql(fixture.db, 'select phase, error_code from tasks where id = $1', [
+    task.id,
+  ]);
+  assert.deepEqual(row, { phase: 'completed', error_code: null });
+  assert.deepEqual((await audit(fixture.db)).problems, []);
+  await fixture.database.setClock(1200);
+  await drawPosters(deps);
+  await posterOf(task.id);
+});
+
 test('a process that dies while it draws leaves the poster to another one', async (t) => {
   t.after(() => fixture.database.setClock(0));
   const task = await completedTask(await videoOf({}));

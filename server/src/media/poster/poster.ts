@@ -1,8 +1,6 @@
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { openScratchDirectory, type ScratchDirectory } from '../../kernel/scratch-directory.ts';
+import type { ScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { confinedProgram } from '../children/confined-program.ts';
 import { createDecodeChildren } from '../children/decode-children.ts';
 import { sniff } from '../sniff.ts';
@@ -29,11 +27,7 @@ const Result = Type.Union([
   Type.Object({ refused: Type.String({ maxLength: 500 }) }, { additionalProperties: false }),
 ]);
 
-export function createPosterMaker({
-  scratch = openScratchDirectory(path.join(tmpdir(), 'framewright')),
-}: {
-  scratch?: ScratchDirectory;
-}): PosterMaker {
+export function createPosterMaker({ scratch }: { scratch: ScratchDirectory }): PosterMaker {
   const program = confinedProgram(new URL('./poster-child.ts', import.meta.url));
   const children = createDecodeChildren({
     scratch,

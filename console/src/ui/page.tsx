@@ -16,9 +16,12 @@ export function Page({
   title,
   lead,
   actions,
+  isTitleComing = false,
   children,
 }: {
   title: string;
+  /** A longer title comes with the data: keeps room for it. */
+  isTitleComing?: boolean;
   lead?: ComponentChildren;
   actions?: ComponentChildren;
   children?: ComponentChildren;
@@ -27,8 +30,11 @@ export function Page({
   return (
     <div class="mx-auto w-full max-w-[76rem] px-4 pt-9 pb-20 sm:px-8 sm:pt-14">
       <header class="mb-8 flex flex-wrap items-end justify-between gap-x-8 gap-y-5 sm:mb-11">
-        <div class="max-w-[62ch]">
-          <h1 tabIndex={-1} class="text-title">
+        <div class={`max-w-[62ch] ${isTitleComing ? 'w-full' : ''}`}>
+          <h1
+            tabIndex={-1}
+            class={`text-title ${isTitleComing ? 'min-h-[4lh] sm:min-h-[2lh]' : ''}`}
+          >
             {title}
           </h1>
           {lead && <p class="mt-3 text-lg text-dim">{lead}</p>}

@@ -32,19 +32,22 @@ export default function VideoPage() {
   return (
     <Page
       title={data ? titleOf(data) : 'Video'}
+      isTitleComing={!data && !loaded.error}
       actions={
-        data && (
-          <>
-            {data.video_url !== null && (
-              <ButtonLink icon="download" href={data.video_url} download={`${data.id}.mp4`}>
-                Download
-              </ButtonLink>
-            )}
-            <ButtonLink look="primary" icon="refresh" href={`/playground?from=${data.id}`}>
-              Run again
+        <>
+          {data && data.video_url !== null && (
+            <ButtonLink icon="download" href={data.video_url} download={`${data.id}.mp4`}>
+              Download
             </ButtonLink>
-          </>
-        )
+          )}
+          <ButtonLink
+            look="primary"
+            icon="refresh"
+            href={`/playground?from=${encodeURIComponent(id)}`}
+          >
+            Run again
+          </ButtonLink>
+        </>
       }
     >
       <Load from={loaded} skeleton={<Blank />}>

@@ -49,10 +49,12 @@ export async function readLowBalance(
   return { alert_below, auto_reload: pack_id === null ? null : { pack_id, ...rest } };
 }
 
+// A mail that is being sent is that of the setting before.
 const SET_ALERT = statement(
   'low_balance_alert',
   `insert into billing_accounts (account_id, alert_below) values ($1, $2)
-   on conflict (account_id) do update set alert_below = excluded.alert_below, alerted_at = null`,
+   on conflict (account_id) do update
+     set alert_below = excluded.alert_below, alerted_at = null, mail_claimed_at = null`,
 );
 
 /** Sets below how many available paid credits a mail is sent; null: never. */

@@ -67,6 +67,45 @@ test('a mail that could not be sent is sent later', async () => {
   assert.equal(fixture.mails.length, 1);
 });
 
+test('a mail whose process dies before it is noted as sent is sent again', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const accountId = await customerWith(100);
+  await setAlert(fixture.deps.db, accountId, 500);
+  const sending = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<boolean>();
+  const dying = watchBalances({
+    ...fixture.watched,
+    sendMail: () => {
+      sending.resolve();
+      return end.promise;
+    },
+  });
+  await sending.promise;
+  await watch();
+  assert.equal(fixture.mails.length, 0, 'it may be on its way');
+  await fixture.database.setClock(301);
+  await Promise.all([watch(), watch()]);
+  await watch();
+  assert.equal(fixture.mails.length, 1);
+  end.resolve(false); // it was alive all the same, and its claim is void
+  await dying;
+  await watch();
+  assert.equal(fixture.mails.length, 1);
+});
+
+test('a setting that is changed while a mail is sent gets a mail of its own', async () => {
+  const accountId = await customerWith(100);
+  await setAlert(fixture.deps.db, accountId, 500);
+  const sendMail: typeof fixture.watched.sendMail = async (mail) => {
+    await setAlert(fixture.deps.db, accountId, 400);
+    return fixture.watched.sendMail(mail);
+  };
+  await watchBalances({ ...fixture.watched, sendMail });
+  await watch();
+  await watch();
+  assert.equal(fixture.mails.length, 2);
+});
+
 const RELOAD = { pack_id: 'small', below: 500, monthly_limit: 2500 };
 
 test('a pack is bought once when the balance falls, within the limit of the month', async () => {

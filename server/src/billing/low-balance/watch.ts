@@ -39,7 +39,8 @@ interface Watched {
 
 /**
  * Looks at the balances of the accounts that asked for a mail or a purchase when credits run low.
- * Several processes may do so at once: a mail is sent once per shortage, and one pack is bought.
+ * Several processes may do so at once: a mail is sent once per shortage, or twice if a process dies
+ * meanwhile, and one pack is bought.
  */
 export async function watchBalances(deps: WatchDeps): Promise<void> {
   for (let after = ''; ; ) {
@@ -83,37 +84,51 @@ const REARM = statement(
   'update billing_accounts set alerted_at = null where account_id = $1',
 );
 
-const ALERT = {
-  claim: statement(
-    'low_balance_alerted',
-    `update billing_accounts set alerted_at = clock_now()
-     where account_id = $1 and alerted_at is null returning account_id`,
-  ),
-  release: REARM,
-};
+const ALERT = mailStatements('low_balance', 'alerted_at', 'alert_below is not null');
+const STOP_TOLD = mailStatements(
+  'reload_stop',
+  'reload_stop_told_at',
+  'reload_stopped is not null',
+);
 
-const STOP_TOLD = {
-  claim: statement(
-    'reload_stop_told',
-    `update billing_accounts set reload_stop_told_at = clock_now()
-     where account_id = $1 and reload_stopped is not null and reload_stop_told_at is null
-     returning account_id`,
-  ),
-  release: statement(
-    'reload_stop_untold',
-    'update billing_accounts set reload_stop_told_at = null where account_id = $1',
-  ),
-};
+// A claim ends after five minutes: its process has died then, since a mail takes two at most.
+function mailStatements(name: string, sentAt: string, isDue: string) {
+  return {
+    claim: statement(
+      `${name}_claim`,
+      `update billing_accounts set mail_claimed_at = clock_now()
+       where account_id = $1 and ${sentAt} is null and ${isDue}
+         and coalesce(mail_claimed_at, '-infinity') < clock_now() - interval '5 minutes'
+       returning mail_claimed_at::text as claim`,
+    ),
+    sent: statement(
+      `${name}_sent`,
+      `update billing_accounts set ${sentAt} = clock_now(), mail_claimed_at = null
+       where account_id = $1 and mail_claimed_at = $2::timestamptz`,
+    ),
+  };
+}
 
-/** Claims the mail before it is sent, so that no other process sends it too. */
+const RELEASE = statement(
+  'low_balance_release',
+  `update billing_accounts set mail_claimed_at = null
+   where account_id = $1 and mail_claimed_at = $2::timestamptz`,
+);
+
+/**
+ * Claims a mail, so that no other process sends it too, and notes that it was sent. If the process
+ * dies in between, it is sent again: twice at the worst, and never not at all.
+ */
 async function mailOnce(
   { db, sendMail }: WatchDeps,
   { account_id: accountId, email }: Watched,
-  { claim, release }: typeof ALERT,
+  { claim, sent }: typeof ALERT,
   mail: { subject: string; text: string },
 ): Promise<void> {
-  if ((await db.query(claim, [accountId])).length === 0) return;
-  if (!(await sendMail({ to: email, ...mail }))) await db.query(release, [accountId]);
+  const [claimed] = await db.query<{ claim: string }>(claim, [accountId]);
+  if (!claimed) return;
+  const isSent = await sendMail({ to: email, ...mail });
+  await db.query(isSent ? sent : RELEASE, [accountId, claimed.claim]);
 }
 
 function lowBalanceMail({ publicUrl }: WatchDeps, available: number) {

@@ -50,45 +50,45 @@ export const OPERATOR_ACCOUNTS = [
       return pageOf(await listAccounts(db, filter), (row) => row.account_id);
     },
   ),
-  operatorRead('/accounts/:id', {}, async ({ db }, { params }) => {
-    const id = await findAccount(db, params.id ?? '');
+  operatorRead('/accounts/:id', {}, async ({ db }, { id }) => {
+    const accountId = await findAccount(db, id);
     return {
-      ...(await showAccount(db, id)),
-      lots: (await readOverview(db, id)).lots,
-      keys: await listKeys(db, id),
-      actions: await listActions(db, { target: id, limit: ACTIONS }),
+      ...(await showAccount(db, accountId)),
+      lots: (await readOverview(db, accountId)).lots,
+      keys: await listKeys(db, accountId),
+      actions: await listActions(db, { target: accountId, limit: ACTIONS }),
     };
   }),
   operatorRead(
     '/accounts/:id/statement',
     { cursor: Type.Optional(Type.String({ pattern: '^\\d{1,15}$' })) },
-    async ({ db }, { params, query: { cursor } }) => {
+    async ({ db }, { id, query: { cursor } }) => {
       const before = cursor === undefined ? null : Number(cursor);
       const page = { ...ALL_MOVEMENTS, before, limit: PAGE_ROWS };
-      const rows = await movementPage(db, await findAccount(db, params.id ?? ''), page);
+      const rows = await movementPage(db, await findAccount(db, id), page);
       const offers = await offersOf(db, rows);
       const lines = rows.map((row) => ({
         ...row,
         ...{ what: describeMovement(row, offers), order_id: orderIdOf(row) },
       }));
-      return pageOf(lines, ({ id }) => String(id));
+      return pageOf(lines, (line) => String(line.id));
     },
   ),
-  operatorAction('accounts disable', '/accounts/:id/disable', {}, ({ db }, { params, action }) =>
-    disableByOperator(db, action, params.id ?? ''),
+  operatorAction('accounts disable', '/accounts/:id/disable', {}, ({ db }, { id, action }) =>
+    disableByOperator(db, action, id),
   ),
-  operatorAction('accounts enable', '/accounts/:id/enable', {}, ({ db }, { params, action }) =>
-    enableByOperator(db, action, params.id ?? ''),
+  operatorAction('accounts enable', '/accounts/:id/enable', {}, ({ db }, { id, action }) =>
+    enableByOperator(db, action, id),
   ),
-  operatorAction('accounts erase', '/accounts/:id/erase', {}, async ({ db }, { params, action }) =>
-    eraseAccount(db, action, await findAccount(db, params.id ?? '')),
+  operatorAction('accounts erase', '/accounts/:id/erase', {}, async ({ db }, { id, action }) =>
+    eraseAccount(db, action, await findAccount(db, id)),
   ),
   operatorAction(
     'credits grant',
     '/accounts/:id/grant',
     { ...Movement, expires_at: Type.Optional(Type.String({ maxLength: 40 })) },
-    async ({ db }, { params, body, action }) => {
-      const accountId = await findAccount(db, params.id ?? '');
+    async ({ db }, { id, body, action }) => {
+      const accountId = await findAccount(db, id);
       const expiresAt = readExpiry(body.expires_at);
       const movement = { ...movementOf(accountId, body), expiresAt };
       return { changed: await grant(db, movement, recordOf(action, movement)) };
@@ -98,8 +98,8 @@ export const OPERATOR_ACCOUNTS = [
     'credits adjust',
     '/accounts/:id/adjust',
     Movement,
-    async ({ db }, { params, body, action }) => {
-      const movement = movementOf(await findAccount(db, params.id ?? ''), body);
+    async ({ db }, { id, body, action }) => {
+      const movement = movementOf(await findAccount(db, id), body);
       const change = { ...movement, note: action.reason };
       return { changed: await adjust(db, change, recordOf(action, movement)) };
     },

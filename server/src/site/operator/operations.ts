@@ -25,11 +25,11 @@ export const OPERATIONS = [
     items: await listProviders(db),
     ...(await showCreates(db)),
   })),
-  operatorAction('providers pause', '/providers/:name/pause', {}, ({ db }, { params, action }) =>
-    pauseProvider(db, action, params.name ?? ''),
+  operatorAction('providers pause', '/providers/:id/pause', {}, ({ db }, { id, action }) =>
+    pauseProvider(db, action, id),
   ),
-  operatorAction('providers resume', '/providers/:name/resume', {}, ({ db }, { params, action }) =>
-    resumeProvider(db, action, params.name ?? ''),
+  operatorAction('providers resume', '/providers/:id/resume', {}, ({ db }, { id, action }) =>
+    resumeProvider(db, action, id),
   ),
   operatorAction('creates pause', '/creates/pause', {}, ({ db }, { action }) =>
     pauseCreates(db, action),

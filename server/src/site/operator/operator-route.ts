@@ -14,13 +14,13 @@ export interface OperatorDeps {
 }
 
 const PREFIX = '/console/api/operator';
-const ParamsSchema = Type.Record(Type.String(), Type.String());
+const ParamsSchema = Type.Object({ id: Type.Optional(Type.String()) });
 
 /** What a read gets. */
 interface Asked<Query> {
   query: Query;
-  /** The parts of the path. */
-  params: Record<string, string>;
+  /** What the path names; empty if it names nothing. */
+  id: string;
 }
 
 /** GET: only operators can read it. To all others the path does not exist. */
@@ -34,8 +34,8 @@ export function operatorRead<Query extends TProperties = Record<never, never>>(
     ...{ method: 'GET', url: `${PREFIX}${url}`, access: 'operator' },
     query: Type.Object(query),
     params: ParamsSchema,
-    handle: (deps: OperatorDeps, { query: asked, params }) =>
-      explained(() => read(deps, { query: asked as Static<TObject<Query>>, params }), isOfOne),
+    handle: (deps: OperatorDeps, { query: asked, params: { id = '' } }) =>
+      explained(() => read(deps, { query: asked as Static<TObject<Query>>, id }), isOfOne),
   });
 }
 
@@ -48,7 +48,8 @@ const ReasonSchema = Type.String({
 /** What a change gets. */
 interface Ordered<Body> {
   body: Body;
-  params: Record<string, string>;
+  /** What the path names; empty if it names nothing. */
+  id: string;
   /** For the record: the command of the CLI that does the same, by whom, and why. */
   action: Action & { reason: string };
 }
@@ -67,11 +68,11 @@ export function operatorAction<Body extends TProperties = Record<never, never>>(
     ...{ method: 'POST', url: `${PREFIX}${url}`, access: 'operator' },
     body: Type.Object({ ...body, reason: ReasonSchema }),
     params: ParamsSchema,
-    handle: (deps: OperatorDeps, { body: sent, params, request }) => {
+    handle: (deps: OperatorDeps, { body: sent, params: { id = '' }, request }) => {
       const { reason, ...rest } = sent as { reason: string };
       const action = { command, actor: sessionOf(request).email, reason: reason.trim() };
-      const ordered = { body: rest as Static<TObject<Body>>, action };
-      return explained(() => run(deps, { ...ordered, params }));
+      const ordered = { body: rest as Static<TObject<Body>>, action, id };
+      return explained(() => run(deps, ordered));
     },
   });
 }

@@ -25,8 +25,8 @@ export const OPERATOR_ORDERS = [
       return pageOf(await listOrdersForOperator(db, filter), (row) => row.order_id);
     },
   ),
-  operatorRead('/orders/:id', {}, ({ db }, { params }) => showOrder(db, params.id ?? '')),
-  operatorAction('orders settle', '/orders/:id/settle', {}, ({ db }, { params, action }) =>
-    settleByOperator(db, action, params.id ?? '', SETTLE_SECONDS),
+  operatorRead('/orders/:id', {}, ({ db }, { id }) => showOrder(db, id)),
+  operatorAction('orders settle', '/orders/:id/settle', {}, ({ db }, { id, action }) =>
+    settleByOperator(db, action, id, SETTLE_SECONDS),
   ),
 ];

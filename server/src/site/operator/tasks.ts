@@ -34,26 +34,26 @@ export const OPERATOR_TASKS = [
       return pageOf(await listTasks(db, filter), ({ id }) => id);
     },
   ),
-  operatorRead('/tasks/:id', {}, ({ db }, { params: { id = '' } }) => showTask(db, id)),
+  operatorRead('/tasks/:id', {}, ({ db }, { id }) => showTask(db, id)),
   operatorAction(
     'reconcile',
     '/tasks/:id/decide',
     { decision: Decision, job_id: Type.Optional(Type.String({ maxLength: 300 })) },
-    ({ db }, { params: { id = '' }, body, action }) => {
+    ({ db }, { id, body, action }) => {
       const decision = readDecision(body);
       const record = (tx: Transaction) =>
         recordAction(tx, action, { target: id, details: decision });
       return reconcile(db, id, decision, action.reason, record);
     },
   ),
-  operatorAction('tasks cancel', '/tasks/:id/cancel', {}, ({ db }, { params, action }) =>
-    cancelTask(db, action, params.id ?? '', CANCEL_SECONDS),
+  operatorAction('tasks cancel', '/tasks/:id/cancel', {}, ({ db }, { id, action }) =>
+    cancelTask(db, action, id, CANCEL_SECONDS),
   ),
-  operatorAction('tasks wake', '/tasks/:id/wake', {}, ({ db }, { params, action }) =>
-    wakeByOperator(db, action, params.id ?? ''),
+  operatorAction('tasks wake', '/tasks/:id/wake', {}, ({ db }, { id, action }) =>
+    wakeByOperator(db, action, id),
   ),
-  operatorAction('objects takedown', '/tasks/:id/takedown', {}, ({ db }, { params, action }) =>
-    takeDown(db, action, params.id ?? ''),
+  operatorAction('objects takedown', '/tasks/:id/takedown', {}, ({ db }, { id, action }) =>
+    takeDown(db, action, id),
   ),
 ];
 

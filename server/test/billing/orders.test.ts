@@ -112,7 +112,7 @@ async function happen(fixture: BillingFixture, random: Random, spent: Spent): Pr
     // The page that customers return to asks too.
     if (random.chance(0.5)) await settleOrder(fixture.deps, id);
     await unsettle(fixture, payment ?? '', random);
-    await spend(fixture, accountId, { most: random.whole(1, 900), spent });
+    await spend(fixture, { accountId, credits: random.whole(1, 900) }, spent);
   }
 }
 
@@ -137,21 +137,22 @@ async function unsettle(
   }
 }
 
+/** Reserves credits for a task, and captures or refunds them. */
 async function spend(
   { deps: { db } }: BillingFixture,
-  accountId: string,
-  { most, spent }: { most: number; spent: Spent },
+  wanted: { accountId: string; credits: number },
+  spent: Spent,
 ): Promise<void> {
-  const taskId = `task_${crypto.randomUUID()}`;
-  const outcome = most % 3 === 0 ? 'refund' : 'capture';
+  const { accountId, credits } = wanted;
+  const task = { ...wanted, taskId: `task_${crypto.randomUUID()}` };
+  const outcome = credits % 3 === 0 ? 'refund' : 'capture';
   try {
-    await db.transaction((tx) => reserve(tx, { accountId, taskId, credits: most }));
+    await db.transaction((tx) => reserve(tx, task));
   } catch {
     return; // insufficient credits
   }
-  const settlement = { accountId, taskId, credits: most, outcome } as const;
-  await db.transaction((tx) => settle(tx, settlement));
-  if (outcome === 'capture') spent.set(accountId, (spent.get(accountId) ?? 0) + most);
+  await db.transaction((tx) => settle(tx, { ...task, outcome }));
+  if (outcome === 'capture') spent.set(accountId, (spent.get(accountId) ?? 0) + credits);
 }
 
 /** Compares every order and every account with what Stripe says in the end. */

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { audit } from '../../src/operator/audit.ts';
 import { createTestDatabase } from '../database.ts';
 import { keepRunning } from '../fire/restarting-process.ts';
+import { realBucket } from '../storage/real-bucket.ts';
 import { simulatedBucket } from '../storage/simulated-bucket.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countOf, makeAccounts, runSuite, serveMedia } from './acceptance-suite.ts';
@@ -58,13 +59,16 @@ test('the suite passes on two APIs and two workers with S3, while each of them i
   const database = await createTestDatabase();
   await using folder = await temporaryFolder();
   await using balancer = await startLoadBalancer();
-  const bucket = await simulatedBucket();
-  await using _s3 = bucket.s3;
+  const simulated = await simulatedBucket();
+  await using _s3 = simulated.s3;
+  const bucket = (await realBucket('cluster')) ?? simulated;
   const host = await serveMedia();
   const url = `http://127.0.0.1:${balancer.port}`;
   const env = {
     ...{ DATABASE_URL: database.url, DATA_DIR: folder.path, PUBLIC_URL: url },
-    ...{ STORAGE_URL: bucket.url, AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'testsecret' },
+    STORAGE_URL: bucket.url,
+    AWS_ACCESS_KEY_ID: bucket.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: bucket.credentials.secretAccessKey,
     OUTBOUND_ALLOW: `localhost:${host.port}`,
   };
   const apis = keepTwo('api', env, balancer.use);

@@ -1,13 +1,15 @@
 #!/bin/sh
-# Runs the S3 conformance suites against a real server:
+# Runs the S3 conformance suites, or other test files, against a real server:
 #
-#   sh server/test/storage/s3-server.sh seaweedfs|versitygw|minio FOLDER
+#   sh server/test/storage/s3-server.sh seaweedfs|versitygw|minio FOLDER [TEST FILE...]
 #
 # The server is installed into FOLDER (pip or go, once), started on the loopback and stopped at the
 # end. If it can't be installed, one line says so and the exit code is 0.
 set -u
 name=$1
 folder=$2
+shift 2
+[ $# -gt 0 ] || set -- server/test/storage/real-s3.test.ts
 port=${S3_TEST_PORT:-18333}
 mkdir -p "$folder/bin"
 folder=$(cd "$folder" && pwd)
@@ -64,10 +66,9 @@ minio)
   server=$!
   ;;
 *)
-  echo "usage: sh server/test/storage/s3-server.sh seaweedfs|versitygw|minio FOLDER" >&2
+  echo "usage: sh server/test/storage/s3-server.sh seaweedfs|versitygw|minio FOLDER [TEST FILE...]" >&2
   exit 2
   ;;
 esac
 
-S3_TEST_ENDPOINT="http://127.0.0.1:$port" \
-  npx node server/test/run.ts server/test/storage/real-s3.test.ts
+S3_TEST_ENDPOINT="http://127.0.0.1:$port" npx node server/test/run.ts "$@"

@@ -43,7 +43,7 @@ export const createUpload: SiteRoute<UploadDeps> = {
       config: { access: 'session', bodySeconds: UPLOAD_SECONDS },
       handler: async (request, reply) => {
         const { accountId } = sessionOf(request);
-        const { expected, sizeBytes } = announced(request.headers);
+        const { expected, sizeBytes } = declared(request.headers);
         await countRequest(deps.db, `uploads:${accountId}`, UPLOADS);
         const stored = await storedBytes(deps.db, accountId);
         requireRoom(stored, { sizeBytes, quotaBytes: QUOTA_BYTES });
@@ -79,7 +79,7 @@ async function receive(
 }
 
 /** @throws ApiError `invalid_request`, `payload_too_large` */
-function announced(headers: FastifyRequest['headers']) {
+function declared(headers: FastifyRequest['headers']) {
   const kind = /^(image|video)\//.exec(headers['content-type'] ?? '')?.[1];
   if (kind === undefined) throw refuse('not_media', 'Upload an image or a video.');
   const sizeBytes = Number(headers['content-length'] ?? 0);

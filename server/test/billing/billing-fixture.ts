@@ -53,23 +53,10 @@ export interface BillingFixture {
   close(): Promise<void>;
 }
 
-export async function openBillingFixture(
-  options: { chance?: () => number; retries?: number } = {},
-): Promise<BillingFixture> {
-  const database = await createTestDatabase();
+export async function openBillingFixture(options: Options = {}): Promise<BillingFixture> {
+  const { database, deps, simulator, webhook } = await openParts(options);
   const { db } = database;
-  for (const one of OFFERS) await setOffer(db, one);
-  const simulator = await startSimulatedStripe(options);
-  const settings = {
-    secretKey: 'sk_test_1',
-    webhookSecret: WEBHOOK_SECRET,
-    baseUrl: simulator.url,
-  };
   const mails: BillingFixture['mails'] = [];
-  const deps: BillingDeps = {
-    ...{ db, log: quiet, stripe: await openStripe(settings, options.retries) },
-    publicUrl: () => 'http://website.test',
-  };
   const watched: WatchDeps = {
     ...{ ...deps, billing: deps },
     sendMail: async (mail) => {
@@ -77,8 +64,6 @@ export async function openBillingFixture(
       return !fixture.mailFails;
     },
   };
-  const webhook = await serveWebhook(deps);
-  simulator.webhooks.to = { url: `${webhook.url}/webhooks/stripe`, secret: WEBHOOK_SECRET };
   const fixture: BillingFixture = {
     ...{ database, deps, watched, simulator, webhook, mails, mailFails: false },
     customer: async () => (await makeCustomer(db, 0)).accountId,
@@ -103,15 +88,7 @@ export async function openBillingFixture(
       await simulator.webhooks.idle();
       await settleDue(deps);
     },
-    async withoutEvents(work) {
-      const { delivery } = simulator.webhooks;
-      simulator.webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
-      try {
-        await work();
-      } finally {
-        simulator.webhooks.delivery = delivery;
-      }
-    },
+    withoutEvents: (work) => withoutEvents(simulator, work),
     async close() {
       await simulator.close();
       await webhook.app.close();
@@ -119,6 +96,37 @@ export async function openBillingFixture(
     },
   };
   return fixture;
+}
+
+interface Options {
+  /** Of the simulator: a number from 0, below 1. */
+  chance?: () => number;
+  /** How often a call of Stripe is sent again. */
+  retries?: number;
+}
+
+async function openParts({ retries, ...options }: Options) {
+  const database = await createTestDatabase();
+  const { db } = database;
+  for (const one of OFFERS) await setOffer(db, one);
+  const simulator = await startSimulatedStripe(options);
+  const secret = WEBHOOK_SECRET;
+  const settings = { secretKey: 'sk_test_1', webhookSecret: secret, baseUrl: simulator.url };
+  const stripe = await openStripe(settings, retries);
+  const deps: BillingDeps = { db, log: quiet, stripe, publicUrl: () => 'http://website.test' };
+  const webhook = await serveWebhook(deps);
+  simulator.webhooks.to = { url: `${webhook.url}/webhooks/stripe`, secret };
+  return { database, deps, simulator, webhook };
+}
+
+async function withoutEvents({ webhooks }: SimulatedStripe, work: () => unknown): Promise<void> {
+  const { delivery } = webhooks;
+  webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
+  try {
+    await work();
+  } finally {
+    webhooks.delivery = delivery;
+  }
 }
 
 async function serveWebhook(deps: BillingDeps): Promise<BillingFixture['webhook']> {

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
+import { balances } from '../../src/ledger/ledger.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
 import { imageBytes } from '../media/media-fixture.ts';
@@ -54,5 +55,6 @@ test('a disk that is full while an upload arrives: try again, and nothing is lef
     left.filter((entry) => entry.isFile()),
     [],
   );
+  assert.deepEqual((await balances(db, accountId)).paid, { available: 30, reserved: 0 });
   assert.equal((await send(picture)).status, 201);
 });

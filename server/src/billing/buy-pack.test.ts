@@ -7,8 +7,9 @@ import { sql } from '../../test/task-fixtures.ts';
 import { audit } from '../operator/audit.ts';
 import { disableByOperator, enableByOperator } from '../operator/disabling.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
-import { wakePendingOrders } from './credit-order.ts';
+import { closePaymentPages } from './payment-pages.ts';
 import { settleOrder } from './settle-order.ts';
+import { readSubscription } from './subscription/subscription.ts';
 
 const ACTION = { command: 'accounts disable', actor: 'ada', reason: 'ticket 7' };
 
@@ -30,7 +31,7 @@ function sessionOf(id: string | null) {
 /** As POST /console/api/account/delete does. */
 function close(accountId: string) {
   return fixture.database.db.transaction(async (tx) => {
-    await wakePendingOrders(tx, accountId);
+    await closePaymentPages(tx, accountId);
     return closeAccount(tx, accountId);
   });
 }
@@ -58,6 +59,16 @@ test('the open payment page of an account is closed with it', async () => {
   await fixture.settled();
   assert.equal(sessionOf(open.stripe_id).status, 'expired');
   assert.equal((await fixture.order(open.id)).state, 'expired');
+});
+
+test('the open payment page of a plan is closed with its account', async () => {
+  const accountId = await fixture.customer();
+  const { id, session } = await fixture.subscribe(accountId, 'hobby');
+  await close(accountId);
+  await fixture.settled();
+  assert.equal(sessionOf(session).status, 'expired');
+  await fixture.settled();
+  assert.equal((await readSubscription(fixture.deps.db, id))?.state, 'expired');
 });
 
 test('a payment page that is opened while the account is closed is closed too', async () => {

@@ -1,9 +1,4 @@
-import {
-  namedStatement,
-  type Queryable,
-  statement,
-  type Transaction,
-} from '../database/database.ts';
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import type { Offer } from './offers.ts';
 
 /**
@@ -145,18 +140,4 @@ const WAKE = statement(
 /** Makes an order due, so that a worker asks Stripe about it. @returns whether there is one */
 export async function wakeOrder(db: Queryable, id: string): Promise<boolean> {
   return (await db.query(WAKE, [id])).length > 0;
-}
-
-const WAKE_PENDING = statement(
-  'order_wake_pending',
-  `update orders set due_at = clock_now(), revision = revision + 1
-   where account_id = $1 and state = 'pending'`,
-);
-
-/**
- * Makes the unpaid orders of an account due that was closed or disabled: a worker closes their
- * payment pages.
- */
-export async function wakePendingOrders(tx: Transaction, accountId: string): Promise<void> {
-  await tx.query(WAKE_PENDING, [accountId]);
 }

@@ -1,5 +1,5 @@
 import { disableAccount, enableAccount, findAccount } from '../accounts/accounts.ts';
-import { wakePendingOrders } from '../billing/credit-order.ts';
+import { closePaymentPages } from '../billing/payment-pages.ts';
 import type { Database } from '../database/database.ts';
 import { withdrawDeletion } from '../sign-in/deletion.ts';
 import { endSessions } from '../sign-in/sessions.ts';
@@ -16,7 +16,7 @@ export async function disableByOperator(db: Database, action: Action, account: s
   return performAction(db, action, { target }, async (tx) => {
     const changed = await disableAccount(tx, target);
     await endSessions(tx, target);
-    await wakePendingOrders(tx, target);
+    await closePaymentPages(tx, target);
     return { account_id: target, disabled: true, changed };
   });
 }

@@ -72,7 +72,7 @@ async function readTruth(
   }
   const id = known ?? (await subscriptionOfCheckout(stripe, checkout ?? ''));
   if (id === 'open' || id === 'expired') {
-    if (id === 'open' && subscription.is_erased)
+    if (id === 'open' && subscription.is_disabled)
       await stripe.checkout.sessions.expire(checkout ?? '');
     return { ...NOTHING, state: id === 'open' ? 'opening' : 'expired' };
   }

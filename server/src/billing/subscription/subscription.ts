@@ -6,6 +6,8 @@ export interface Subscription {
   account_id: string;
   /** Whether the account was erased. */
   is_erased: boolean;
+  /** Whether the account is disabled. */
+  is_disabled: boolean;
   plan_id: string;
   plan_name: string;
   stripe_checkout: string | null;
@@ -26,8 +28,9 @@ export interface Subscription {
 /** The states in which a subscription has ended. */
 export const ENDED: readonly string[] = ['canceled', 'incomplete_expired', 'expired'];
 
-const SUBSCRIPTIONS = `select s.id, s.account_id, a.erased_at is not null as is_erased, s.plan_id,
-     f.name as plan_name, s.stripe_checkout, s.checkout_url, s.stripe_subscription, s.state,
+const SUBSCRIPTIONS = `select s.id, s.account_id, a.erased_at is not null as is_erased,
+     a.disabled_at is not null as is_disabled, s.plan_id, f.name as plan_name, s.stripe_checkout,
+     s.checkout_url, s.stripe_subscription, s.state,
      s.renews_at, s.ends_at, s.revision,
      extract(epoch from clock_now() - s.created_at)::float8 as age_seconds
    from subscriptions s join offers f on f.id = s.plan_id join accounts a on a.id = s.account_id`;

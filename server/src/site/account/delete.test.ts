@@ -9,6 +9,8 @@ import {
   type TestWebsite,
 } from '../../../test/website/website.ts';
 import { createKey } from '../../accounts/api-keys.ts';
+import { insertOrder } from '../../billing/credit-order.ts';
+import { setOffer } from '../../billing/offers.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
 import { eraseClosedAccounts } from '../../operator/erasure/erase-closed.ts';
@@ -67,6 +69,20 @@ test('an account is closed at once and erased a minute later; its books stay', a
   const again = await db.transaction((tx) => enterByEmail(tx, visitor.email, 0));
   assert.notEqual(again, visitor.accountId);
   await setClock(0);
+});
+
+test('what the account has not paid is looked at, so that its payment page is closed', async () => {
+  const { db } = website.database;
+  const visitor = await website.signIn();
+  const terms = { id: 'small', name: 'Small', credits: 10, price: 100, currency: 'usd' };
+  const pack = { ...terms, kind: 'pack', period: null, expires_days: null } as const;
+  await setOffer(db, pack);
+  const order = { id: 'ord_open', accountId: visitor.accountId, kind: 'pack' } as const;
+  await insertOrder(db, { ...order, offer: { ...pack, active: true } });
+  await sql(db, `update orders set due_at = null where id = 'ord_open'`);
+  assert.equal((await deleteAccount(visitor)).status, 200);
+  const due = await sql(db, 'select id from orders where due_at <= clock_now()');
+  assert.deepEqual(due, [{ id: 'ord_open' }]);
 });
 
 test('an account with a live task is erased when the task has ended', async () => {

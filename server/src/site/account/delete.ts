@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { wakePendingOrders } from '../../billing/credit-order.ts';
+import { closePaymentPages } from '../../billing/payment-pages.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { performAction } from '../../operator/actions.ts';
@@ -28,7 +28,7 @@ export const postDelete = siteRoute({
     }
     const action = { command: 'account delete', actor: 'its owner', reason: null };
     await performAction(db, action, { target: accountId }, async (tx) => {
-      await wakePendingOrders(tx, accountId);
+      await closePaymentPages(tx, accountId);
       return closeAccount(tx, accountId);
     });
     takeSession(reply, publicUrl());

@@ -144,6 +144,7 @@ export interface SessionListing {
   /** At most an hour ago, if it is in use. */
   seen_at: Date;
   expires_at: Date;
+  /** How the person signed in: code, passkey, github, google or oidc. */
   method: string;
   network: string | null;
   browser: string | null;

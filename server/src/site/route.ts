@@ -46,6 +46,13 @@ export function sessionOf({ signedIn }: Pick<FastifyRequest, 'signedIn'>): Signe
 /** Of a query: how many entries of a list to send, from 1 to 100. */
 export const LimitSchema = Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$' }));
 
+/** What a page reads of a value that a handler returns: times become texts in ISO 8601. */
+export type AsJson<Value> = Value extends Date
+  ? string
+  : Value extends object
+    ? { [Name in keyof Value]: AsJson<Value[Name]> }
+    : Value;
+
 /** What a handler gets: the checked parts of the request, and the request itself. */
 interface Call<Body, Query, Params> {
   body: Body;

@@ -1,17 +1,17 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { listPasskeys, removePasskey, renamePasskey } from '../../sign-in/passkeys/passkeys.ts';
+import {
+  listPasskeys,
+  type PasskeyListing,
+  removePasskey,
+  renamePasskey,
+} from '../../sign-in/passkeys/passkeys.ts';
 import { NameSchema } from '../auth/passkey.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { type AsJson, sessionOf, siteRoute } from '../route.ts';
 
-/** A passkey of the account. Times are ISO 8601. */
-export interface PasskeyItem {
-  id: string;
-  name: string;
-  created_at: string;
-  used_at: string | null;
-}
+/** A passkey of the account. */
+export type PasskeyItem = AsJson<PasskeyListing>;
 
 const ParamsSchema = Type.Object({
   id: Type.String({ maxLength: 1400, pattern: '^[\\w-]+$' }),

@@ -1,20 +1,11 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { endSession, listSessions } from '../../sign-in/sessions.ts';
-import { sessionOf, siteRoute } from '../route.ts';
+import { endSession, listSessions, type SessionListing } from '../../sign-in/sessions.ts';
+import { type AsJson, sessionOf, siteRoute } from '../route.ts';
 
-/** A place where the account is signed in. Times are ISO 8601. */
-export interface SessionItem {
-  id: string;
-  created_at: string;
-  /** To the hour. */
-  seen_at: string;
-  expires_at: string;
-  /** How the person signed in: code, passkey, github, google or oidc. */
-  method: string;
-  network: string | null;
-  browser: string | null;
+/** A place where the account is signed in. */
+export interface SessionItem extends AsJson<SessionListing> {
   /** Whether it is the session of this request. */
   is_current: boolean;
 }

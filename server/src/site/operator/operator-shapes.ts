@@ -10,36 +10,30 @@ import type { Figures } from '../../operator/figures.ts';
 import type { OrphanListing } from '../../operator/orphan-listing.ts';
 import type { ProviderListing } from '../../operator/pausing.ts';
 import type { TaskListing } from '../../operator/task-listing.ts';
+import type { AsJson } from '../route.ts';
 
 // What the routes of the operator's console send, as their JSON.
 
-/** A value as its JSON: times become texts in ISO 8601. */
-type Json<Value> = Value extends Date
-  ? string
-  : Value extends object
-    ? { [Name in keyof Value]: Json<Value[Name]> }
-    : Value;
-
-export type OperatorTaskRow = Json<TaskListing> & { due_at?: string };
-export type OperatorAccountRow = Json<AccountListing>;
-export type OperatorActionRow = Json<ActionListing>;
-export type OperatorOrphan = Json<OrphanListing>;
-export type OperatorAudit = Json<AuditRun>;
+export type OperatorTaskRow = AsJson<TaskListing> & { due_at?: string };
+export type OperatorAccountRow = AsJson<AccountListing>;
+export type OperatorActionRow = AsJson<ActionListing>;
+export type OperatorOrphan = AsJson<OrphanListing>;
+export type OperatorAudit = AsJson<AuditRun>;
 /** `what`: in the words that the customer reads. */
-export type OperatorMovement = Json<PagedMovement & { what: string; order_id: string | null }>;
+export type OperatorMovement = AsJson<PagedMovement & { what: string; order_id: string | null }>;
 /** Amounts are in the smallest unit of the currency. */
-export type OperatorOrder = Json<OrderListing>;
-export type OperatorOrderDetails = Json<Awaited<ReturnType<typeof showOrder>>>;
+export type OperatorOrder = AsJson<OrderListing>;
+export type OperatorOrderDetails = AsJson<Awaited<ReturnType<typeof showOrder>>>;
 
 export interface OperatorProviders {
-  items: Json<ProviderListing>[];
+  items: AsJson<ProviderListing>[];
   /** Whether creates of all accounts are paused. */
   creates: 'open' | 'paused';
   since: string | null;
   reason: string | null;
 }
 
-export type OperatorAccount = Json<
+export type OperatorAccount = AsJson<
   Awaited<ReturnType<typeof showAccount>> & {
     lots: CreditOverview['lots'];
     keys: Awaited<ReturnType<typeof listKeys>>;

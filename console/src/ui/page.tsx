@@ -8,6 +8,10 @@ export function useTitle(title: string): void {
   }, [title]);
 }
 
+/** At most four lines, on wide windows three, with room for what hangs below the last one. */
+const TITLE = '-mb-1 line-clamp-4 pb-1 sm:line-clamp-3';
+const TITLE_ROOM = 'min-h-[calc(4lh+0.25rem)] sm:min-h-[calc(3lh+0.25rem)]';
+
 /**
  * A page of the console: its title, one sentence, its buttons, and what is on it. The shell moves
  * the keyboard's focus to the title when the route has changed.
@@ -31,10 +35,7 @@ export function Page({
     <div class="mx-auto w-full max-w-[76rem] px-4 pt-9 pb-20 sm:px-8 sm:pt-14">
       <header class="mb-8 flex flex-wrap items-end justify-between gap-x-8 gap-y-5 sm:mb-11">
         <div class={`max-w-[62ch] ${isTitleComing ? 'w-full' : ''}`}>
-          <h1
-            tabIndex={-1}
-            class={`text-title ${isTitleComing ? 'min-h-[4lh] sm:min-h-[2lh]' : ''}`}
-          >
+          <h1 tabIndex={-1} class={`text-title ${TITLE} ${isTitleComing ? TITLE_ROOM : ''}`}>
             {title}
           </h1>
           {lead && <p class="mt-3 text-lg text-dim">{lead}</p>}

@@ -91,7 +91,7 @@ test('who leaves the payment page has paid nothing', BROWSER, async () => {
 test('a plan is subscribed to, and cancelled in the portal', BROWSER, async () => {
   const { page } = await signedInPage(site);
   await page.goto('/credits');
-  await page.getByText('Regularly').click();
+  await page.getByText('By subscription').click();
   await page.getByRole('button', { name: 'Buy for $20.00 a month: Hobby' }).click();
   await pay(page);
   await page.getByText('Your subscription is active').waitFor();

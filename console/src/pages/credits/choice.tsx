@@ -53,7 +53,7 @@ export function Choice({
             value={way}
             choices={[
               { value: 'packs', label: 'Once' },
-              { value: 'plans', label: 'Regularly' },
+              { value: 'plans', label: 'By subscription' },
             ]}
             onChange={(value) => setWay(value === 'plans' ? 'plans' : 'packs')}
           />
@@ -137,9 +137,8 @@ function Offer({
         style={{ width: `${Math.max(12, (100 * offer.credits) / most)}%` }}
       />
       <p class="text-dim">
-        <Money minor={pricePerThousand(offer)} currency={offer.currency} /> for {formatNumber(1000)}
-        {'. '}
-        {expiryOf(offer)}
+        <Money minor={pricePerThousand(offer)} currency={offer.currency} />{' '}
+        {`per ${formatNumber(1000)} credits. ${expiryOf(offer)}`}
       </p>
       <div>
         {buy && (

@@ -25,10 +25,7 @@ export default function CreditsPage() {
   const subscription = plan.data?.subscription ?? null;
   const sells = credits.data?.sells ?? false;
   return (
-    <Page
-      title="Credits"
-      lead="One balance for this website and the API. The statement below lists every change."
-    >
+    <Page title="Credits" lead="What you have, what you can buy, and every change of your credits.">
       <ReturnNotice onSettled={reload} />
       <Load from={credits} skeleton={<BlankBalance />}>
         {(known) => <Balance credits={known} />}

@@ -138,7 +138,7 @@ function Details({ account }: { account: OperatorAccount }) {
       <Card title="Account">
         <Facts
           facts={[
-            { name: 'Id', value: id, mono: true },
+            { name: 'Account ID', value: id, mono: true },
             { name: 'State', value: <AccountState account={account} /> },
             { name: 'Created', value: <DateTime at={account.created_at} /> },
             {

@@ -60,7 +60,7 @@ const COLUMNS: Column<OperatorAccountRow>[] = [
     title: 'E-mail address',
     cell: ({ account_id: id, email }) => <Id href={`/operator/accounts/${id}`} id={email} />,
   },
-  { title: 'Id', kind: 'mono', cell: (account) => account.account_id },
+  { title: 'Account ID', kind: 'mono', cell: (account) => account.account_id },
   { title: 'Created', cell: (account) => <RelativeTime at={account.created_at} /> },
   { title: 'State', cell: (account) => <AccountState account={account} /> },
 ];

@@ -50,7 +50,7 @@ function Now({ now }: { now: OperatorFigures['now'] }) {
         <Figure name="Held tasks" note={oldest(now.held)}>
           {formatNumber(total(now.held))}
         </Figure>
-        <Figure name="Due, not begun" note={oldest(now.due)}>
+        <Figure name="Due tasks" note={oldest(now.due)}>
           {formatNumber(total(now.due))}
         </Figure>
         <Figure name="Live tasks">{formatNumber(total(now.live))}</Figure>
@@ -144,7 +144,7 @@ const OF_DATABASE: Plot = {
   unit: 'of all processes, at each minute',
   series: [
     { label: 'Live', of: ({ live }) => live },
-    { label: 'Due, not begun', of: ({ due }) => due },
+    { label: 'Due', of: ({ due }) => due },
     { label: 'Held', of: ({ held }) => held },
   ],
 };
@@ -152,15 +152,15 @@ const OF_DATABASE: Plot = {
 function Charts({ minutes }: { minutes: Minute[] }) {
   if (minutes.length < 2) {
     return (
-      <Empty title="No minutes to draw yet">
-        The charts begin with the start of the process that answers you.
+      <Empty title="No data for the charts yet">
+        They appear about two minutes after the process that responds to you has started.
       </Empty>
     );
   }
   return (
     <Card
       title="The last two hours"
-      note="Tasks are counted in the whole database. Everything else is counted by the process that answers you, since its start. With several processes, use the metrics."
+      note="Tasks are counted in the whole database. Everything else is counted by the process that responds to you, since its start. With several processes, use the metrics."
     >
       <div class="grid gap-x-10 gap-y-9 lg:grid-cols-2">
         {[OF_DATABASE, ...OF_PROCESS].map((plot) => (

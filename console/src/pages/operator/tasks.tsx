@@ -11,7 +11,7 @@ import { apiPath, FindForm, Id, OperatorPage } from './frame.tsx';
 
 const VIEWS = [
   { id: 'held', title: 'Held', query: { phase: 'held' } },
-  { id: 'due', title: 'Due, not begun', query: { due: 'yes' } },
+  { id: 'due', title: 'Due', query: { due: 'yes' } },
   { id: 'generating', title: 'Generating', query: { phase: 'generating' } },
   { id: 'failed', title: 'Failed', query: { phase: 'failed' } },
   { id: 'all', title: 'All', query: {} },

@@ -22,7 +22,7 @@ export function Calculator({ prices }: Pick<About, 'prices'>) {
   return (
     <section aria-labelledby="calculator" class="self-start border border-edge bg-sheet p-6 sm:p-8">
       <h2 id="calculator" class="mb-6 text-heading">
-        One video
+        What one video costs
       </h2>
       <div class="grid gap-5">
         <Select label="Model" value={model} choices={choicesOf(models)} onChange={setModel} />

@@ -42,7 +42,7 @@ const COLUMNS: Column<Offer>[] = [
     cell: ({ price, currency }) => <Money minor={price} currency={currency} />,
   },
   {
-    title: `For ${formatNumber(1000)}`,
+    title: `Price per ${formatNumber(1000)}`,
     kind: 'number',
     cell: (offer) => <Money minor={pricePerThousand(offer)} currency={offer.currency} />,
   },

@@ -9,7 +9,7 @@ import { Passkeys } from './passkeys.tsx';
 import { Sessions } from './sessions.tsx';
 
 const THEMES = [
-  { value: 'system', label: 'As the system' },
+  { value: 'system', label: 'Same as the system' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ] as const;
@@ -24,7 +24,7 @@ export default function SettingsPage() {
           facts={[
             { name: 'E-mail address', value: me.email },
             { name: 'Created', value: <DateTime at={me.created_at} /> },
-            { name: 'Id', value: me.account_id, mono: true },
+            { name: 'Account ID', value: me.account_id, mono: true },
           ]}
         />
         <div class="mt-6">

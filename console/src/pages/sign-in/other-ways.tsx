@@ -23,7 +23,7 @@ export function OtherWays({
   return (
     <div class="mt-8">
       <div class="ruler mb-5" />
-      <p class="mb-3 text-dim">or with</p>
+      <p class="mb-3 text-dim">or</p>
       {query.error && (
         <p role="alert" class="mb-4 border-l-4 border-bad pl-4">
           {REASONS.get(query.error) ?? REASONS.get('failed')}

@@ -159,11 +159,11 @@ function File({ video }: { video: NonNullable<ShownTask['video']> }) {
   return (
     <Facts
       facts={[
-        { name: 'Picture', value: `${width} × ${height}`, mono: true },
+        { name: 'Frame size', value: `${width} × ${height}`, mono: true },
         { name: 'Length', value: `${seconds.toFixed(2)} s, ${frames} frames`, mono: true },
         { name: 'Type', value: video.media_type },
         { name: 'Codecs', value: `${video.video_codec}, ${video.audio_codec ?? 'no sound'}` },
-        { name: 'Size', value: sizeOf(video.size_bytes), mono: true },
+        { name: 'File size', value: sizeOf(video.size_bytes), mono: true },
       ]}
     />
   );

@@ -71,7 +71,12 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
         ...{ ...axis, size: 34, grid: { show: false } },
         ...{ values: labels(kind), incrs: BETWEEN_LABELS[kind] },
       },
-      { ...axis, size: 56, ...(kind === 'bars' && { incrs: WHOLE.flat() }) },
+      {
+        ...axis,
+        size: 56,
+        values: (_, splits) => splits.map(formatNumber),
+        ...(kind === 'bars' && { incrs: WHOLE.flat() }),
+      },
     ],
     ...(kind === 'bars' && {
       tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC'),

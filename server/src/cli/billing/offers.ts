@@ -8,7 +8,7 @@ export const PACK_COMMANDS: readonly Command[] = [
     usage:
       'packs set ID --name N --credits C --price MINOR --currency CUR [--expires-days D] ' +
       '--reason TEXT',
-    summary: 'Sell a pack of credits, or change it; open orders keep their terms',
+    summary: 'Sell or change a pack; open orders keep their terms. MINOR: cents or the like',
     options: ['name', 'credits', 'price', 'currency', 'expires-days'],
     reason: 'required',
     run: (db, args) => set(db, args, { kind: 'pack', period: null }),
@@ -22,7 +22,7 @@ export const PLAN_COMMANDS: readonly Command[] = [
     usage:
       'plans set ID --name N --credits C --price MINOR --currency CUR [--period month|year] ' +
       '[--expires-days D] --reason TEXT',
-    summary: 'Sell a subscription, or change it; subscriptions that exist keep their terms',
+    summary: 'Sell or change a plan of a subscription; subscriptions that exist keep their terms',
     options: ['name', 'credits', 'price', 'currency', 'period', 'expires-days'],
     reason: 'required',
     run: (db, args) => set(db, args, { kind: 'plan', period: readPeriod(args.options.period) }),

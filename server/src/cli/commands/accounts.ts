@@ -55,7 +55,7 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'accounts erase ACCOUNT --reason TEXT',
-    summary: 'Remove the personal data of a disabled account for good; its books stay',
+    summary: 'Remove the personal data of a disabled account for good; its transfers stay',
     options: [],
     reason: 'required',
     run: async (db, { words: [account = ''], action }) =>

@@ -11,7 +11,7 @@ export const CREATE_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'creates resume',
-    summary: 'Take creates again',
+    summary: 'Accept creates again',
     options: [],
     reason: 'optional',
     run: (db, { action }) => resumeCreates(db, action),

@@ -63,7 +63,7 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'keys revoke-all ACCOUNT --reason TEXT',
-    summary: 'Respond 401 to all present keys of an account from the next request on',
+    summary: 'Respond 401 to all existing keys of an account from the next request on',
     options: [],
     reason: 'required',
     run: async (db, { words: [account = ''], action }) => {

@@ -10,7 +10,8 @@ import type { Command } from '../command.ts';
 export const TASK_COMMANDS: readonly Command[] = [
   {
     usage: 'tasks list [--phase P] [--account A] [--archived] [--due]',
-    summary: 'List tasks, the newest first; --phase held: those held first; --due: not begun',
+    summary:
+      'List tasks, the newest first; --phase held: those held first; --due: waiting for a worker',
     options: ['phase', 'account'],
     flags: ['archived', 'due'],
     cursorOf: (row: { id: string }) => row.id,

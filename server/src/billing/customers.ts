@@ -7,12 +7,16 @@ const READ = statement(
    left join billing_accounts b on b.account_id = a.id where a.id = $1 and a.erased_at is null`,
 );
 
+// Two statements: of two inserts with the same customer at once, one would violate the unique index
+// of the customer, which `on conflict (account_id)` does not cover.
+const PREPARE = statement(
+  'customer_prepare',
+  'insert into billing_accounts (account_id) values ($1) on conflict (account_id) do nothing',
+);
 const SAVE = statement(
   'customer_save',
-  `insert into billing_accounts (account_id, stripe_customer) values ($1, $2)
-   on conflict (account_id) do update
-     set stripe_customer = coalesce(billing_accounts.stripe_customer, excluded.stripe_customer)
-   returning stripe_customer`,
+  `update billing_accounts set stripe_customer = coalesce(stripe_customer, $2)
+   where account_id = $1 returning stripe_customer`,
 );
 
 /** The account's customer at Stripe, made at its first purchase. */
@@ -29,8 +33,18 @@ export async function customerOf(
     { email: account.email, metadata: { account: accountId } },
     { idempotencyKey: `customer:${accountId}` },
   );
-  const [saved] = await db.query<{ stripe_customer: string }>(SAVE, [accountId, customer.id]);
-  return saved?.stripe_customer ?? customer.id;
+  return saveCustomer(db, accountId, customer.id);
+}
+
+/** @returns the customer of the account: this one, or the one that was saved before */
+export async function saveCustomer(
+  db: Queryable,
+  accountId: string,
+  customer: string,
+): Promise<string> {
+  await db.query(PREPARE, [accountId]);
+  const [saved] = await db.query<{ stripe_customer: string }>(SAVE, [accountId, customer]);
+  return saved?.stripe_customer ?? customer;
 }
 
 const KNOWN = statement(

@@ -73,7 +73,7 @@ const COLUMNS: Column<OperatorOrder>[] = [
       </div>
     ),
   },
-  { title: 'At', cell: (order) => <RelativeTime at={order.created_at} /> },
+  { title: 'Time', cell: (order) => <RelativeTime at={order.created_at} /> },
   {
     title: 'State',
     cell: (order) => <OrderState order={order} />,

@@ -158,7 +158,7 @@ function Details({ account }: { account: OperatorAccount }) {
               name: 'Expiring credits',
               value: (
                 <>
-                  <Credits value={available} /> {kind} of {lot}, <DateTime at={expires_at} />
+                  <Credits value={available} /> {kind}, <DateTime at={expires_at} />, of {lot}
                 </>
               ),
             })),
@@ -186,7 +186,7 @@ function Details({ account }: { account: OperatorAccount }) {
 
 const KEYS: Column<OperatorAccount['keys'][number]>[] = [
   { title: 'Name', cell: ({ name }) => name ?? <span class="text-dim">–</span> },
-  { title: 'Key', kind: 'mono', cell: (key) => key.key_id },
+  { title: 'Key ID', kind: 'mono', cell: (key) => key.key_id },
   { title: 'Created', cell: (key) => <RelativeTime at={key.created_at} /> },
   {
     title: 'Last used',
@@ -204,7 +204,7 @@ const KEYS: Column<OperatorAccount['keys'][number]>[] = [
 ];
 
 const MOVEMENTS: Column<OperatorMovement>[] = [
-  { title: 'At', cell: ({ at }) => <DateTime at={at} /> },
+  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
   { title: 'Kind', cell: ({ kind }) => kind },
   {
     title: 'What the customer reads',

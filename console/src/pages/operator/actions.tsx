@@ -37,7 +37,7 @@ export function ActionTable({ actions }: { actions: OperatorActionRow[] }) {
 }
 
 const COLUMNS: Column<OperatorActionRow>[] = [
-  { title: 'At', cell: ({ at }) => <DateTime at={at} /> },
+  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
   { title: 'Who', cell: ({ actor }) => <span class="break-all">{actor}</span> },
   { title: 'Command', cell: ({ command }) => command },
   { title: 'Target', cell: ({ target }) => <Target target={target} /> },

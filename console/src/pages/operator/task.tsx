@@ -142,7 +142,7 @@ function Details({ task }: { task: OperatorTask }) {
           rows={task.history}
           keyOf={({ at, phase }) => `${at} ${phase}`}
           columns={[
-            { title: 'At', cell: ({ at }) => <DateTime at={at} /> },
+            { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
             { title: 'Phase', cell: ({ phase }) => phase },
             { title: 'Cause', cell: ({ cause }) => <Json value={cause} /> },
           ]}

@@ -67,11 +67,8 @@ function Aside({ credits }: { credits: number }) {
         />
       </div>
       <ul class="mx-[9px] mt-9 grid">
-        {points.map((point, index) => (
-          <li key={point} class="flex gap-6 border-t border-line py-3 first:border-0">
-            <span class="edge-print pt-[3px]" aria-hidden="true">
-              {`0${index + 1}A`}
-            </span>
+        {points.map((point) => (
+          <li key={point} class="border-t border-line py-3 first:border-0">
             {point}
           </li>
         ))}

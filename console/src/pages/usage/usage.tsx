@@ -26,7 +26,7 @@ export default function UsagePage() {
   return (
     <Page
       title="Usage"
-      lead="Credits and videos by the day of the request. Days are UTC; refunds are subtracted."
+      lead="Credits and videos by the day of the request (UTC). Credits of videos that are being made count too; refunds do not."
       actions={
         <ButtonLink icon="download" href={`/console/api/usage.csv${search}`} download="usage.csv">
           Download CSV

@@ -191,7 +191,7 @@ function Ids({ task }: { task: ShownTask }) {
 function Copied({ text, label }: { text: string; label: string }) {
   return (
     <span class="flex items-center justify-between gap-2">
-      <span class="figures min-w-0 break-all">{text}</span>
+      <span class="figures min-w-0 text-sm break-all">{text}</span>
       <CopyButton text={text} label={label} />
     </span>
   );

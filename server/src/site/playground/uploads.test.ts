@@ -180,6 +180,26 @@ test('an upload that brings almost nothing ends, and its place is free', async (
   assert.equal((await visitor.upload(picture)).status, 201);
 });
 
+test('an upload that fails before it is read leaves no paused body behind', async (t) => {
+  const withFolder = async () => {
+    throw new Error('the disk is full');
+  };
+  const full = await openTestWebsite({ scratch: { withFolder, maintain: async () => {} } });
+  t.after(() => full.close());
+  const { cookie } = await full.signIn();
+  const arrived = once(full.app.server, 'request');
+  const headers = { cookie, origin: 'http://localhost:8080', 'content-type': 'image/png' };
+  // More than the streams buffer, and so little that the connection is used again.
+  const body = new Uint8Array(500_000);
+  const response = await fetch(`${full.url}${URL}`, { method: 'POST', headers, body });
+  assert.equal(response.status, 503);
+  const [request] = await arrived;
+  await until(
+    async () => request.readableEnded,
+    (isEnded) => isEnded === true,
+  );
+});
+
 /** How many uploads these visitors have begun. */
 async function begunBy(...visitors: TestVisitor[]): Promise<number | undefined> {
   const [row] = await sql<{ begun: number }>(

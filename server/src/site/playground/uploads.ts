@@ -75,6 +75,8 @@ async function receive(
     if (gone.signal.aborted || isOfBody)
       throw refuse('incomplete', 'The upload broke off. Try again.', cause);
     throw notNow('stored', cause); // a full disk, or a storage that does not respond
+  } finally {
+    bytes.destroy(); // what failed before it read them must not leave the body paused for ever
   }
 }
 

@@ -1,5 +1,5 @@
 import { startInterval } from '../kernel/interval.ts';
-import { type WatchDeps, watchBalances } from './low-balance/watch.ts';
+import { mailBalances, reloadBalances, type WatchDeps } from './low-balance/watch.ts';
 import { forgetEvents, settleDue } from './sweep.ts';
 
 const SETTLE_SECONDS = 2;
@@ -9,9 +9,12 @@ const FORGET_SECONDS = 3600;
 /** Starts the periodic work of billing in a worker, until the signal aborts. */
 export function startBillingJobs(deps: WatchDeps & { signal: AbortSignal }): void {
   const { billing, log, signal } = deps;
-  const watching = { name: 'low balances', log, signal };
-  startInterval(WATCH_SECONDS, watching, () => watchBalances(deps));
+  const mailing = { name: 'mails of low balances', log, signal };
+  startInterval(WATCH_SECONDS, mailing, () => mailBalances(deps));
   if (!billing) return;
+  // Apart from the mails: a mail server that hangs holds up each of them for two minutes.
+  const reloading = { name: 'auto-reload', log, signal };
+  startInterval(WATCH_SECONDS, reloading, () => reloadBalances(deps, billing));
   startInterval(SETTLE_SECONDS, { name: 'orders', log, signal }, () => settleDue(billing));
   const forgetting = { name: 'events of Stripe', log, signal };
   startInterval(FORGET_SECONDS, forgetting, () => forgetEvents(billing));

@@ -4,15 +4,17 @@ import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { cardOf, openDispute } from '../../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
+import { until } from '../../../test/until.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
 import { adjust } from '../../ledger/ledger.ts';
 import { type CreditOrder, ordersOf } from '../credit-order.ts';
 import { knownCustomer } from '../customers.ts';
+import { startBillingJobs } from '../jobs.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
 import { orderReload } from './reload.ts';
 import { readLowBalance, setAlert, setReload } from './settings.ts';
-import { watchBalances } from './watch.ts';
+import { mailBalances, reloadBalances } from './watch.ts';
 
 let fixture: BillingFixture;
 
@@ -25,7 +27,10 @@ beforeEach(() => {
   fixture.mailFails = false;
 });
 
-const watch = () => watchBalances(fixture.watched);
+async function watch(): Promise<void> {
+  await reloadBalances(fixture.watched, fixture.deps);
+  await mailBalances(fixture.watched);
+}
 
 /** An account with a saved card, whose 1000 credits are reduced to these. */
 async function customerWith(credits: number) {
@@ -56,12 +61,16 @@ test('a mail is sent once per shortage, however many processes look', async () =
   assert.equal(fixture.mails.length, 2);
 });
 
-test('a mail that could not be sent is sent later', async () => {
+test('a mail that could not be sent is sent five minutes later', async (t) => {
+  t.after(() => fixture.database.setClock(0));
   const accountId = await customerWith(100);
   await setAlert(fixture.deps.db, accountId, 500);
   fixture.mailFails = true;
   await watch();
   fixture.mailFails = false;
+  await watch();
+  assert.equal(fixture.mails.length, 0, 'its response may be lost');
+  await fixture.database.setClock(301);
   await watch();
   await watch();
   assert.equal(fixture.mails.length, 1);
@@ -73,7 +82,7 @@ test('a mail whose process dies before it is noted as sent is sent again', async
   await setAlert(fixture.deps.db, accountId, 500);
   const sending = Promise.withResolvers<void>();
   const end = Promise.withResolvers<boolean>();
-  const dying = watchBalances({
+  const dying = mailBalances({
     ...fixture.watched,
     sendMail: () => {
       sending.resolve();
@@ -100,7 +109,7 @@ test('a setting that is changed while a mail is sent gets a mail of its own', as
     await setAlert(fixture.deps.db, accountId, 400);
     return fixture.watched.sendMail(mail);
   };
-  await watchBalances({ ...fixture.watched, sendMail });
+  await mailBalances({ ...fixture.watched, sendMail });
   await watch();
   await watch();
   assert.equal(fixture.mails.length, 2);
@@ -119,6 +128,20 @@ test('a pack is bought once when the balance falls, within the limit of the mont
     assert.equal((await fixture.balance(accountId)).available, expected);
   }
   assert.equal((await ordersOf(fixture.deps.db, accountId, { limit: 10 })).length, 3);
+});
+
+test('a mail server that hangs does not hold up a purchase', async () => {
+  const accountId = await customerWith(100);
+  await setAlert(fixture.deps.db, accountId, 500);
+  await setReload(fixture.deps, accountId, RELOAD);
+  const stop = new AbortController();
+  const { promise: hangs, resolve: fail } = Promise.withResolvers<boolean>();
+  startBillingJobs({ ...fixture.watched, sendMail: () => hangs, signal: stop.signal });
+  const read = async () => (await fixture.balance(accountId)).available;
+  await until(read, (available) => available === 1100).finally(() => {
+    stop.abort();
+    fail(false);
+  });
 });
 
 test('processes that order for many accounts at once order once for each', async () => {

@@ -38,44 +38,58 @@ interface Watched {
 }
 
 /**
- * Looks at the balances of the accounts that asked for a mail or a purchase when credits run low.
- * Several processes may do so at once: a mail is sent once per shortage, or twice if a process dies
- * meanwhile, and one pack is bought.
+ * Buys the chosen pack for the accounts that are short of credits. Several processes may do so at
+ * once: one pack is bought.
  */
-export async function watchBalances(deps: WatchDeps): Promise<void> {
+export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<void> {
+  return eachWatched(deps, async (watched, available) => {
+    const { account_id: accountId, reload_below: below, reload_stopped: stopped } = watched;
+    if (below === null || stopped !== null || available >= below) return;
+    const order = await orderReload(deps.db, accountId);
+    if (order !== undefined) await settleOrder(billing, order);
+  });
+}
+
+/**
+ * Sends the mails of low balances and of automatic purchases that have stopped. Several processes
+ * may do so at once: each mail is sent at least once, and mostly once.
+ */
+export function mailBalances(deps: WatchDeps): Promise<void> {
+  return eachWatched(deps, async (watched, available) => {
+    const { account_id: accountId, alert_below: alertBelow } = watched;
+    if (alertBelow !== null && available >= alertBelow && watched.is_alerted) {
+      await deps.db.query(REARM, [accountId]);
+    }
+    if (alertBelow !== null && available < alertBelow && !watched.is_alerted) {
+      await mailOnce(deps, watched, ALERT, lowBalanceMail(deps, available));
+    }
+    if (watched.reload_stopped !== null && !watched.is_told) {
+      await mailOnce(deps, watched, STOP_TOLD, stoppedMail(deps, watched.reload_stopped));
+    }
+  });
+}
+
+/** Handles the accounts that asked for a mail or a purchase when credits run low. */
+async function eachWatched(
+  { db, log }: WatchDeps,
+  handle: (watched: Watched, available: number) => Promise<void>,
+): Promise<void> {
   for (let after = ''; ; ) {
-    const page = await deps.db.query<Watched>(WATCHED, [after]);
+    const page = await db.query<Watched>(WATCHED, [after]);
     const rows = await paidBalances(
-      deps.db,
+      db,
       page.map((row) => row.account_id),
     );
     const balances = new Map(rows.map((row) => [row.account_id, row.available]));
     for (const watched of page) {
       const available = balances.get(watched.account_id) ?? 0;
-      await look(deps, watched, available).catch((err: unknown) => {
-        deps.log.warn({ err, account: watched.account_id }, 'a low balance was not handled');
+      await handle(watched, available).catch((err: unknown) => {
+        log.warn({ err, account: watched.account_id }, 'a low balance was not handled');
       });
     }
     if (page.length < PAGE) return;
     after = page.at(-1)?.account_id ?? after;
   }
-}
-
-async function look(deps: WatchDeps, watched: Watched, available: number): Promise<void> {
-  const { account_id: accountId, alert_below: alertBelow, reload_below: reloadBelow } = watched;
-  if (alertBelow !== null && available >= alertBelow && watched.is_alerted) {
-    await deps.db.query(REARM, [accountId]);
-  }
-  if (alertBelow !== null && available < alertBelow && !watched.is_alerted) {
-    await mailOnce(deps, watched, ALERT, lowBalanceMail(deps, available));
-  }
-  if (watched.reload_stopped !== null && !watched.is_told) {
-    await mailOnce(deps, watched, STOP_TOLD, stoppedMail(deps, watched.reload_stopped));
-  }
-  const mayReload = reloadBelow !== null && watched.reload_stopped === null;
-  if (!deps.billing || !mayReload || available >= reloadBelow) return;
-  const order = await orderReload(deps.db, accountId);
-  if (order !== undefined) await settleOrder(deps.billing, order);
 }
 
 // The available credits are above the limit again: the next shortage gets a mail of its own.
@@ -91,7 +105,7 @@ const STOP_TOLD = mailStatements(
   'reload_stopped is not null',
 );
 
-// A claim ends after five minutes: its process has died then, since a mail takes two at most.
+// A claim ends after five minutes: a mail takes two at most, so it failed or its process has died.
 function mailStatements(name: string, sentAt: string, isDue: string) {
   return {
     claim: statement(
@@ -109,15 +123,9 @@ function mailStatements(name: string, sentAt: string, isDue: string) {
   };
 }
 
-const RELEASE = statement(
-  'low_balance_release',
-  `update billing_accounts set mail_claimed_at = null
-   where account_id = $1 and mail_claimed_at = $2::timestamptz`,
-);
-
 /**
- * Claims a mail, so that no other process sends it too, and notes that it was sent. If the process
- * dies in between, it is sent again: twice at the worst, and never not at all.
+ * Claims a mail, so that no other process sends it too, and notes that it was sent. What was not
+ * noted is sent again when the claim ends: a mail whose response was lost, or whose process died.
  */
 async function mailOnce(
   { db, sendMail }: WatchDeps,
@@ -128,7 +136,7 @@ async function mailOnce(
   const [claimed] = await db.query<{ claim: string }>(claim, [accountId]);
   if (!claimed) return;
   const isSent = await sendMail({ to: email, ...mail });
-  await db.query(isSent ? sent : RELEASE, [accountId, claimed.claim]);
+  if (isSent) await db.query(sent, [accountId, claimed.claim]);
 }
 
 function lowBalanceMail({ publicUrl }: WatchDeps, available: number) {

@@ -76,6 +76,19 @@ test('a mail that could not be sent is sent five minutes later', async (t) => {
   assert.equal(fixture.mails.length, 1);
 });
 
+test('a claim that is in the future, since the clock was set back, holds up no mail', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const accountId = await customerWith(100);
+  await setAlert(fixture.deps.db, accountId, 500);
+  fixture.mailFails = true;
+  await fixture.database.setClock(3600);
+  await watch();
+  fixture.mailFails = false;
+  await fixture.database.setClock(0);
+  await watch();
+  assert.equal(fixture.mails.length, 1);
+});
+
 test('a mail whose process dies before it is noted as sent is sent again', async (t) => {
   t.after(() => fixture.database.setClock(0));
   const accountId = await customerWith(100);

@@ -106,13 +106,15 @@ const STOP_TOLD = mailStatements(
 );
 
 // A claim ends after five minutes: a mail takes two at most, so it failed or its process has died.
+// One in the future is left from before the clock of the database was set back.
 function mailStatements(name: string, sentAt: string, isDue: string) {
   return {
     claim: statement(
       `${name}_claim`,
       `update billing_accounts set mail_claimed_at = clock_now()
        where account_id = $1 and ${sentAt} is null and ${isDue}
-         and coalesce(mail_claimed_at, '-infinity') < clock_now() - interval '5 minutes'
+         and (coalesce(mail_claimed_at, '-infinity') < clock_now() - interval '5 minutes'
+           or mail_claimed_at > clock_now())
        returning mail_claimed_at::text as claim`,
     ),
     sent: statement(

@@ -10,8 +10,7 @@ import { failedTruth, type Truth, truthOfPayment } from '../truth.ts';
 
 const STOP = statement(
   'reload_stop',
-  `update billing_accounts set reload_stopped = $2, reload_stop_told_at = null,
-     mail_claimed_at = null
+  `update billing_accounts set reload_stopped = $2, reload_stop_told_at = null
    where account_id = $1 and reload_pack is not null and reload_stopped is null`,
 );
 

@@ -49,12 +49,12 @@ export async function readLowBalance(
   return { alert_below, auto_reload: pack_id === null ? null : { pack_id, ...rest } };
 }
 
-// A mail that is being sent is that of the setting before.
+// A mail that is being sent counts for the new setting: it says what the balance is now.
 const SET_ALERT = statement(
   'low_balance_alert',
   `insert into billing_accounts (account_id, alert_below) values ($1, $2)
    on conflict (account_id) do update
-     set alert_below = excluded.alert_below, alerted_at = null, mail_claimed_at = null`,
+     set alert_below = excluded.alert_below, alerted_at = null`,
 );
 
 /** Sets below how many available paid credits a mail is sent; null: never. */
@@ -66,6 +66,7 @@ export async function setAlert(
   await db.query(SET_ALERT, [accountId, below]);
 }
 
+// A mail about the last stop that is being sent does not count for the next one.
 const SET_RELOAD = namedStatement(
   'low_balance_reload',
   ['accountId', 'packId', 'below', 'limit'],
@@ -73,7 +74,10 @@ const SET_RELOAD = namedStatement(
    values (:accountId, :packId, :below, :limit)
    on conflict (account_id) do update set reload_pack = excluded.reload_pack,
      reload_below = excluded.reload_below, reload_limit = excluded.reload_limit,
-     reload_stopped = null, reload_stop_told_at = null`,
+     reload_stopped = null, reload_stop_told_at = null,
+     mail_claimed_at = case when billing_accounts.reload_stopped is null
+       or billing_accounts.reload_stop_told_at is not null
+       then billing_accounts.mail_claimed_at end`,
 );
 
 /**

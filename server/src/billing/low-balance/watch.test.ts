@@ -12,7 +12,7 @@ import { knownCustomer } from '../customers.ts';
 import { startBillingJobs } from '../jobs.ts';
 import { settleOrder } from '../settle-order.ts';
 import type { BillingDeps } from '../stripe-client.ts';
-import { orderReload } from './reload.ts';
+import { orderReload, stopReload } from './reload.ts';
 import { readLowBalance, setAlert, setReload } from './settings.ts';
 import { mailBalances, reloadBalances } from './watch.ts';
 
@@ -115,19 +115,6 @@ test('a mail whose process dies before it is noted as sent is sent again', async
   assert.equal(fixture.mails.length, 1);
 });
 
-test('a setting that is changed while a mail is sent gets a mail of its own', async () => {
-  const accountId = await customerWith(100);
-  await setAlert(fixture.deps.db, accountId, 500);
-  const sendMail: typeof fixture.watched.sendMail = async (mail) => {
-    await setAlert(fixture.deps.db, accountId, 400);
-    return fixture.watched.sendMail(mail);
-  };
-  await mailBalances({ ...fixture.watched, sendMail });
-  await watch();
-  await watch();
-  assert.equal(fixture.mails.length, 2);
-});
-
 const RELOAD = { pack_id: 'small', below: 500, monthly_limit: 2500 };
 
 test('a pack is bought once when the balance falls, within the limit of the month', async () => {
@@ -217,6 +204,58 @@ test('a card that is declined stops it, and the customer is told once', async ()
   await setReload(fixture.deps, accountId, RELOAD);
   await watch();
   assert.equal((await fixture.balance(accountId)).available, 1100);
+});
+
+/** An account whose auto-reload has stopped; nobody was told yet. */
+async function stopped() {
+  const accountId = await customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  await stop(accountId);
+  return accountId;
+}
+
+function stop(accountId: string): Promise<void> {
+  return fixture.deps.db.transaction((tx) => stopReload(tx, accountId, 'insufficient_funds'));
+}
+
+/** Sends the mails that are due, and does this while each is on its way. */
+function mailDuring(meanwhile: () => Promise<void>): Promise<void> {
+  const sendMail: typeof fixture.watched.sendMail = async (mail) => {
+    await meanwhile();
+    return fixture.watched.sendMail(mail);
+  };
+  return mailBalances({ ...fixture.watched, sendMail });
+}
+
+test('a setting that is changed while a mail of the other kind is sent repeats neither', async () => {
+  const accountId = await stopped();
+  await mailDuring(() => setAlert(fixture.deps.db, accountId, 500));
+  await mailBalances(fixture.watched);
+  await mailBalances(fixture.watched);
+  const subjects = fixture.mails.map(({ subject }) => subject);
+  assert.deepEqual(subjects, ['Auto-reload is stopped', 'Your balance is low: 100 credits']);
+});
+
+test('a stop while the mail about the balance is sent repeats neither', async () => {
+  const accountId = await customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  await setAlert(fixture.deps.db, accountId, 500);
+  await mailDuring(() => stop(accountId));
+  await mailBalances(fixture.watched);
+  await mailBalances(fixture.watched);
+  const subjects = fixture.mails.map(({ subject }) => subject);
+  assert.deepEqual(subjects, ['Your balance is low: 100 credits', 'Auto-reload is stopped']);
+});
+
+test('a second stop while the mail about the first one is sent gets a mail of its own', async () => {
+  const accountId = await stopped();
+  await mailDuring(async () => {
+    await setReload(fixture.deps, accountId, RELOAD);
+    await stop(accountId);
+  });
+  await mailBalances(fixture.watched);
+  await mailBalances(fixture.watched);
+  assert.equal(fixture.mails.length, 2);
 });
 
 function paymentsOf(order: CreditOrder): number {

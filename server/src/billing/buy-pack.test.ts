@@ -71,6 +71,27 @@ test('the open payment page of a plan is closed with its account', async () => {
   assert.equal((await readSubscription(fixture.deps.db, id))?.state, 'expired');
 });
 
+test('a plan is cancelled with its account, and not by an operator who disables it', async () => {
+  const { db } = fixture.database;
+  const accountId = await fixture.customer();
+  const { id, session } = await fixture.subscribe(accountId, 'hobby');
+  const { subscription } = completeSession(fixture.simulator.state, session, 'now');
+  await fixture.settled();
+  const states = async () => {
+    await fixture.settled();
+    const { status } = fixture.simulator.state.get('subscription', subscription ?? '');
+    return [status, (await readSubscription(db, id))?.state];
+  };
+  await disableByOperator(db, ACTION, accountId);
+  assert.deepEqual(await states(), ['active', 'active']);
+  await enableByOperator(db, ACTION, accountId);
+  await close(accountId);
+  assert.deepEqual(await states(), ['canceled', 'canceled']);
+  await enableByOperator(db, ACTION, accountId);
+  assert.deepEqual(await states(), ['canceled', 'canceled']);
+  assert.equal((await fixture.balance(accountId)).available, 3000);
+});
+
 test('a payment page that is opened while the account is closed is closed too', async () => {
   const { db, setClock } = fixture.database;
   const accountId = await fixture.customer();

@@ -7,15 +7,16 @@ const WAKE = [
      where account_id = $1 and state = 'pending'`,
   ),
   statement(
-    'subscription_wake_opening',
+    'subscription_wake_live',
     `update subscriptions set due_at = clock_now(), revision = revision + 1
-     where account_id = $1 and state = 'opening'`,
+     where account_id = $1 and state not in ('canceled', 'incomplete_expired', 'expired')`,
   ),
 ];
 
 /**
- * Closes the payment pages of an account that is closed or disabled: what is not paid becomes due,
- * and a worker ends its Checkout.
+ * Closes the payment pages of an account that is closed or disabled: what is not paid, and a plan
+ * that may be paid again, becomes due. A worker ends its Checkout, and cancels the plan if the
+ * account is closed.
  */
 export async function closePaymentPages(tx: Transaction, accountId: string): Promise<void> {
   for (const wake of WAKE) await tx.query(wake, [accountId]);

@@ -110,16 +110,9 @@ function refused(field: string, message: string): ApiError {
   return new ApiError('invalid_request', message, { details: { field } });
 }
 
-/** Forgets what an erased account wanted. Its subscription is ended by the next sweep. */
-export const CLOSE_BILLING = [
-  statement(
-    'billing_close_settings',
-    `update billing_accounts set alert_below = null, reload_pack = null, reload_below = null,
-       reload_limit = null where account_id = $1`,
-  ),
-  statement(
-    'billing_close_subscriptions',
-    `update subscriptions set due_at = clock_now(), revision = revision + 1
-     where account_id = $1 and state not in ('canceled', 'incomplete_expired', 'expired')`,
-  ),
-];
+/** Forgets what an erased account wanted. */
+export const FORGET_LOW_BALANCE = statement(
+  'low_balance_forget',
+  `update billing_accounts set alert_below = null, reload_pack = null, reload_below = null,
+     reload_limit = null where account_id = $1`,
+);

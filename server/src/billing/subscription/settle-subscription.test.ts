@@ -15,7 +15,7 @@ import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
 import { audit } from '../../operator/audit.ts';
 import { ordersOf } from '../credit-order.ts';
-import { CLOSE_BILLING } from '../low-balance/settings.ts';
+import { closePaymentPages } from '../payment-pages.ts';
 import { settleOrder } from '../settle-order.ts';
 import { openPortal } from './portal.ts';
 import { subscribe } from './subscribe.ts';
@@ -215,7 +215,7 @@ test('the subscription of an erased account is cancelled at Stripe', async () =>
     'update accounts set disabled_at = clock_now(), erased_at = clock_now() where id = $1',
     [accountId],
   );
-  for (const close of CLOSE_BILLING) await db.query(close, [accountId]);
+  await db.transaction((tx) => closePaymentPages(tx, accountId));
   await fixture.settled();
   assert.equal((await read(id)).state, 'canceled');
   assert.equal(fixture.simulator.state.get('subscription', stripe).status, 'canceled');

@@ -77,7 +77,7 @@ async function readTruth(
     return { ...NOTHING, state: id === 'open' ? 'opening' : 'expired' };
   }
   let live = await stripe.subscriptions.retrieve(id);
-  if (subscription.is_erased && !ENDED.includes(live.status)) {
+  if (subscription.is_closed && !ENDED.includes(live.status)) {
     live = await stripe.subscriptions.cancel(id);
   }
   return describe(deps, live, subscription.plan_id);

@@ -4,8 +4,8 @@ import { type Queryable, statement } from '../../database/database.ts';
 export interface Subscription {
   id: string;
   account_id: string;
-  /** Whether the account was erased. */
-  is_erased: boolean;
+  /** Whether its owner has deleted the account, or an operator has erased it. */
+  is_closed: boolean;
   /** Whether the account is disabled. */
   is_disabled: boolean;
   plan_id: string;
@@ -28,7 +28,8 @@ export interface Subscription {
 /** The states in which a subscription has ended. */
 export const ENDED: readonly string[] = ['canceled', 'incomplete_expired', 'expired'];
 
-const SUBSCRIPTIONS = `select s.id, s.account_id, a.erased_at is not null as is_erased,
+const SUBSCRIPTIONS = `select s.id, s.account_id, a.erased_at is not null or exists (
+       select from account_deletions d where d.account_id = s.account_id) as is_closed,
      a.disabled_at is not null as is_disabled, s.plan_id, f.name as plan_name, s.stripe_checkout,
      s.checkout_url, s.stripe_subscription, s.state,
      s.renews_at, s.ends_at, s.revision,

@@ -1,4 +1,5 @@
-import { CLOSE_BILLING } from '../../billing/low-balance/settings.ts';
+import { FORGET_LOW_BALANCE } from '../../billing/low-balance/settings.ts';
+import { closePaymentPages } from '../../billing/payment-pages.ts';
 import { type Database, statement, type Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { forgetSignIn } from '../../sign-in/deletion.ts';
@@ -104,7 +105,7 @@ const ERASE_ARCHIVED = statement(
 );
 
 const ERASE_ACCOUNT = [
-  ...CLOSE_BILLING,
+  FORGET_LOW_BALANCE,
   statement(
     'erase_account',
     `update accounts set email = 'erased:' || id, erased_at = clock_now() where id = $1`,
@@ -153,6 +154,7 @@ export async function eraseAccount(db: Database, action: Action, accountId: stri
   return performAction(db, action, { target: accountId }, async (tx) => {
     const { is_erased: wasErased } = await requireIdle(tx, accountId);
     if (!wasErased) {
+      await closePaymentPages(tx, accountId);
       await forgetSignIn(tx, accountId); // it finds the code by the address
       for (const erase of ERASE_ACCOUNT) await tx.query(erase, [accountId]);
     }

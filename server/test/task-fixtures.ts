@@ -15,6 +15,7 @@ import { LEASE_SECONDS, moveNow } from '../src/tasks/transitions.ts';
 import { openWakeUps, type WakeUps } from '../src/wake-ups/wake-ups.ts';
 import { makeCustomer } from './customer.ts';
 import { createTestDatabase, quiet, type TestDatabase } from './database.ts';
+import { until } from './until.ts';
 
 /** A valid request of 5 seconds with its defaults filled in; PRICE is its price in the contract. */
 export const REQUEST: GenerationRequest = {
@@ -183,4 +184,17 @@ export async function sql<Row extends object>(
   values: unknown[] = [],
 ): Promise<Row[]> {
   return db.query<Row>(statement('', text), values);
+}
+
+/** Waits until a statement waits for a row that another connection has locked. */
+export async function untilBlocked(db: Queryable): Promise<void> {
+  const count = async () => {
+    const [row] = await sql<{ count: number }>(
+      db,
+      `select count(*)::int as count from pg_stat_activity
+       where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return row?.count ?? 0;
+  };
+  await until(count, (waiting) => waiting > 0);
 }

@@ -31,8 +31,8 @@ function sessionOf(id: string | null) {
 /** As POST /console/api/account/delete does. */
 function close(accountId: string) {
   return fixture.database.db.transaction(async (tx) => {
+    await closeAccount(tx, accountId);
     await closePaymentPages(tx, accountId);
-    return closeAccount(tx, accountId);
   });
 }
 

@@ -2,15 +2,18 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { quiet } from '../../../test/database.ts';
 import { assertError } from '../../../test/envelope.ts';
-import { sql } from '../../../test/task-fixtures.ts';
+import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
 import {
   openTestWebsite,
   type TestVisitor,
   type TestWebsite,
 } from '../../../test/website/website.ts';
+import { lockAccount } from '../../accounts/accounts.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { insertOrder } from '../../billing/credit-order.ts';
 import { setOffer } from '../../billing/offers.ts';
+import { closePaymentPages } from '../../billing/payment-pages.ts';
+import { newId } from '../../kernel/ids.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
 import { eraseClosedAccounts } from '../../operator/erasure/erase-closed.ts';
@@ -71,18 +74,39 @@ test('an account is closed at once and erased a minute later; its books stay', a
   await setClock(0);
 });
 
-test('what the account has not paid is looked at, so that its payment page is closed', async () => {
+/** An order that is not paid, and not due. @returns its id */
+async function openOrder(accountId: string): Promise<string> {
   const { db } = website.database;
-  const visitor = await website.signIn();
+  const id = newId('order');
   const terms = { id: 'small', name: 'Small', credits: 10, price: 100, currency: 'usd' };
   const pack = { ...terms, kind: 'pack', period: null, expires_days: null } as const;
   await setOffer(db, pack);
-  const order = { id: 'ord_open', accountId: visitor.accountId, kind: 'pack' } as const;
-  await insertOrder(db, { ...order, offer: { ...pack, active: true } });
-  await sql(db, `update orders set due_at = null where id = 'ord_open'`);
+  await insertOrder(db, { id, accountId, kind: 'pack', offer: { ...pack, active: true } });
+  await sql(db, 'update orders set due_at = null where id = $1', [id]);
+  return id;
+}
+
+test('what the account has not paid is looked at, so that its payment page is closed', async () => {
+  const { db } = website.database;
+  const visitor = await website.signIn();
+  const id = await openOrder(visitor.accountId);
   assert.equal((await deleteAccount(visitor)).status, 200);
   const due = await sql(db, 'select id from orders where due_at <= clock_now()');
-  assert.deepEqual(due, [{ id: 'ord_open' }]);
+  assert.deepEqual(due, [{ id }]);
+});
+
+test('an operator who disables the account meanwhile is not deadlocked with its owner', async () => {
+  const { db } = website.database;
+  const visitor = await website.signIn();
+  await openOrder(visitor.accountId);
+  const deleting = await db.transaction(async (tx) => {
+    await lockAccount(tx, visitor.accountId);
+    const deleted = deleteAccount(visitor);
+    await untilBlocked(db);
+    await closePaymentPages(tx, visitor.accountId);
+    return { deleted };
+  });
+  assert.equal((await deleting.deleted).status, 200);
 });
 
 test('an account with a live task is erased when the task has ended', async () => {

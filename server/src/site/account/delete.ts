@@ -28,8 +28,10 @@ export const postDelete = siteRoute({
     }
     const action = { command: 'account delete', actor: 'its owner', reason: null };
     await performAction(db, action, { target: accountId }, async (tx) => {
+      // The account is locked before its orders, as where an operator disables it.
+      const closed = await closeAccount(tx, accountId);
       await closePaymentPages(tx, accountId);
-      return closeAccount(tx, accountId);
+      return closed;
     });
     takeSession(reply, publicUrl());
     return {};

@@ -7,8 +7,8 @@ import {
   recordAccepted,
   sql,
   type TaskFixture,
+  untilBlocked,
 } from '../../../test/task-fixtures.ts';
-import { until } from '../../../test/until.ts';
 import type { Database } from '../../database/database.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import { announce } from './announce.ts';
@@ -24,26 +24,13 @@ after(() => fixture.closeAudited());
 
 const OPTIONS = { submitRetrySeconds: 600, cause: { provider: 'busy' } };
 
-/** Waits until a statement waits for a row that another connection has locked. */
-function untilBlocked(): Promise<number> {
-  const count = async () => {
-    const [row] = await sql<{ count: number }>(
-      db,
-      `select count(*)::int as count from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return row?.count ?? 0;
-  };
-  return until(count, (waiting) => waiting > 0);
-}
-
 test('a task that was announced before it was not accepted is submitted again, not failed', async () => {
   const { task, binding } = await makeSubmittingTask(fixture);
   let refused: Promise<unknown> = Promise.resolve();
   await db.transaction(async (tx) => {
     assert.equal((await announce(tx, task.id))?.id, task.id);
     refused = db.transaction((other) => notAccepted(other, task, OPTIONS));
-    await untilBlocked();
+    await untilBlocked(db);
   });
   assert.equal(await refused, 'postponed');
   assert.equal(await boundTask(binding.idempotencyKey), task.id);
@@ -56,7 +43,7 @@ test('a task that failed before it was announced, and whose key was released, ca
     const failed = await notAccepted(tx, task, OPTIONS);
     assert.ok(failed !== 'postponed' && failed.phase === 'failed');
     announced = announce(db, task.id);
-    await untilBlocked();
+    await untilBlocked(db);
   });
   assert.equal(await announced, undefined);
   assert.equal(await boundTask(binding.idempotencyKey), null);

@@ -5,6 +5,7 @@ import {
   openTaskFixture,
   sql,
   type TaskFixture,
+  untilBlocked,
 } from '../../../test/task-fixtures.ts';
 import { createAccount, disableAccount, enableAccount } from '../../accounts/accounts.ts';
 import { balances } from '../../ledger/ledger.ts';
@@ -138,6 +139,21 @@ test('a task whose prompt is the word that replaces prompts is erased, too', asy
   await disable(held.account_id);
   assert.equal((await erase(held.account_id)).erased_tasks, 1);
   assert.deepEqual(await rowsWith(url), []);
+});
+
+test('an order that is inserted meanwhile is not deadlocked with the erasure', async () => {
+  const accountId = await createAccount(fixture.db, 'grace@example.com');
+  await disable(accountId);
+  await sql(fixture.db, 'insert into billing_accounts (account_id) values ($1)', [accountId]);
+  let erased: Promise<{ changed: boolean }> | undefined;
+  await fixture.db.transaction(async (tx) => {
+    const lock = 'select from billing_accounts where account_id = $1 for update';
+    await sql(tx, lock, [accountId]); // as an automatic purchase does
+    erased = erase(accountId);
+    await untilBlocked(fixture.db);
+    await sql(tx, 'select from accounts where id = $1 for key share', [accountId]);
+  });
+  assert.equal((await erased)?.changed, true);
 });
 
 test('an account that is not disabled, or has live tasks, is not erased', async () => {

@@ -5,10 +5,11 @@ import { UsageError } from '../../kernel/errors.ts';
 import { forgetSignIn } from '../../sign-in/deletion.ts';
 import { type Action, performAction } from '../actions.ts';
 
+// The account's key is not locked: an order that is settled meanwhile can refer to it.
 const STATE = statement(
   'erase_state',
   `select disabled_at < clock_now() - interval '1 minute' as is_idle, erased_at is not null as
-     is_erased from accounts where id = $1 for update`,
+     is_erased from accounts where id = $1 for no key update`,
 );
 
 interface State {

@@ -3,13 +3,16 @@ import { after, before, test } from 'node:test';
 import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { refund } from '../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
+import { recordingLog } from '../../test/recording-log.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { audit } from '../operator/audit.ts';
 import { disableByOperator, enableByOperator } from '../operator/disabling.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
+import { ordersOf } from './credit-order.ts';
 import { closePaymentPages } from './payment-pages.ts';
 import { settleOrder } from './settle-order.ts';
 import { readSubscription } from './subscription/subscription.ts';
+import { settleDue } from './sweep.ts';
 
 const ACTION = { command: 'accounts disable', actor: 'ada', reason: 'ticket 7' };
 
@@ -125,6 +128,30 @@ test('what is paid after the account was closed is not booked, but is listed to 
   await fixture.settled();
   assert.equal((await fixture.order(id)).refunded, 1000);
   assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 0 });
+});
+
+test('an invoice of a closed account is logged once; enabled again, the account has its credits', async () => {
+  const { db } = fixture.database;
+  const { state, webhooks } = fixture.simulator;
+  const accountId = await fixture.customer();
+  completeSession(state, (await fixture.subscribe(accountId, 'hobby')).session, 'now');
+  await close(accountId);
+  await webhooks.idle();
+  const { log, lines } = recordingLog();
+  const deps = { ...fixture.deps, log };
+  await settleDue(deps);
+  const [order] = await ordersOf(db, accountId, { limit: 1 });
+  const settled = async () => {
+    const now = await settleOrder(deps, order?.id ?? '');
+    return [now.state, now.failure, now.refunded, now.booked];
+  };
+  const failure = 'the account is closed: refund the payment';
+  assert.deepEqual(await settled(), ['mismatched', failure, 0, 0]);
+  refund(state, order?.stripe_payment ?? '', 500);
+  assert.deepEqual(await settled(), ['mismatched', failure, 500, 0]);
+  assert.equal(lines.length, 1);
+  await enableByOperator(db, ACTION, accountId);
+  assert.deepEqual(await settled(), ['paid', null, 500, 2250]);
 });
 
 test('orders that were paid before stay as they are', async () => {

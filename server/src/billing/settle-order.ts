@@ -20,9 +20,12 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
     const order = await readOrder(deps.db, id);
     if (!order) throw new Error(`there is no order ${id}`);
     const truth = compared(order, await readTruth(deps, order), deps);
-    const isBooked = await deps.db.transaction((tx) => book(tx, order, truth));
+    const isBooked = await deps.db.transaction(async (tx) => {
+      const isOurs = await book(tx, order, truth);
+      if (isOurs) logChange(deps, order, truth); // before the commit: rather twice than never
+      return isOurs;
+    });
     if (!isBooked) continue; // somebody else changed it: what was read may be old
-    logged(deps, order, truth);
     return (await readOrder(deps.db, id)) ?? order;
   }
 }
@@ -48,13 +51,11 @@ function compared(order: CreditOrder, truth: Truth, { log }: BillingDeps): Compa
     throw new ApiError('service_busy', message, { retryAfterSeconds: 60 });
   }
   if (state !== 'paid') return truth;
+  if (order.credits === 0) return { ...truth, state: 'mismatched' }; // it says why
   if (order.state !== 'paid' && order.is_closed) {
-    log.error({ order: order.id }, 'an order of a closed account was paid: refund it');
     return { ...truth, state: 'mismatched', failure: 'the account is closed: refund the payment' };
   }
-  if (order.credits === 0) return { ...truth, state: 'mismatched' }; // it says why
   if (asked?.price === order.price && asked.currency === order.currency) return truth;
-  log.error({ order: order.id, asked }, 'an order was paid with another amount: nothing is booked');
   return { ...truth, state: 'mismatched', failure: 'another amount was paid' };
 }
 
@@ -101,8 +102,17 @@ async function book(tx: Transaction, order: CreditOrder, truth: Compared): Promi
   return true;
 }
 
-function logged({ log }: BillingDeps, before: CreditOrder, { state }: Compared): void {
-  if (before.state !== state) log.info({ order: before.id, state }, 'an order was settled');
+function logChange({ log }: BillingDeps, before: CreditOrder, truth: Compared): void {
+  const { state, failure, asked } = truth;
+  if (before.state === state) return;
+  const fields = { order: before.id, state };
+  if (state === 'mismatched') {
+    log.error({ ...fields, failure, asked }, 'an order was paid and nothing is booked');
+  } else if (state === 'paid' && failure !== null) {
+    log.warn({ ...fields, failure }, 'an order did not bring all its credits');
+  } else {
+    log.info(fields, 'an order was settled');
+  }
 }
 
 const BOOKED = statement(

@@ -105,7 +105,8 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
     amount: invoice.amount_due, // the rest came from a balance, and no credits with it
     stripeId: invoice.id,
     receiptUrl: invoice.hosted_invoice_url ?? charge.receiptUrl,
-    failure: order.failure, // which of its lines brought nothing
+    // Which of its lines brought nothing. Why it is mismatched is found anew.
+    failure: order.credits > 0 && order.state === 'mismatched' ? null : order.failure,
   };
 }
 

@@ -11,13 +11,16 @@ import {
 } from '../../../../simulators/stripe/subscriptions.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
+import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
 import { audit } from '../../operator/audit.ts';
 import { ordersOf } from '../credit-order.ts';
 import { closePaymentPages } from '../payment-pages.ts';
 import { settleOrder } from '../settle-order.ts';
+import type { BillingDeps } from '../stripe-client.ts';
 import { openPortal } from './portal.ts';
+import { settleSubscription } from './settle-subscription.ts';
 import { subscribe } from './subscribe.ts';
 import { readSubscription, subscriptionOf } from './subscription.ts';
 
@@ -270,4 +273,36 @@ test('a line whose price no plan has brings nothing, and operators see which', a
     orders.map(({ failure }) => failure),
   );
   assert.deepEqual((await audit(db)).problems, []);
+});
+
+test('an invoice that brings too little is logged once, also if its process dies before', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  const strange = { price: await foreignPrice(), amount: 700 };
+  invoiceNow(fixture.simulator.state, stripe, [{ price: priceOf(stripe), amount: 2000 }, strange]);
+  const { log, lines } = recordingLog();
+  const deps = { ...fixture.deps, log };
+  await assert.rejects(settleSubscription(dying(deps), id), /died/);
+  const [order] = await ordersOf(deps.db, accountId, { limit: 1 });
+  for (let n = 0; n < 2; n += 1) await settleOrder(deps, order?.id ?? '');
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? '', /no plan explains lines of 700 usd/);
+});
+
+/** A process that ends when it has made the orders of invoices, and not settled them. */
+function dying(deps: BillingDeps): BillingDeps {
+  const retrieve = () => Promise.reject(new Error('died'));
+  const invoices = Object.assign(Object.create(deps.stripe.invoices), { retrieve });
+  return { ...deps, stripe: Object.assign(Object.create(deps.stripe), { invoices }) };
+}
+
+test('lines that no plan explains are shown also when the account is closed', async () => {
+  const { accountId, stripe } = await subscribed();
+  const strange = { price: await foreignPrice(), amount: 700 };
+  invoiceNow(fixture.simulator.state, stripe, [strange]);
+  const { db } = fixture.deps;
+  await sql(db, 'insert into account_deletions (account_id) values ($1)', [accountId]);
+  await fixture.settled();
+  const [order] = await ordersOf(db, accountId, { limit: 1 });
+  assert.equal(order?.state, 'mismatched');
+  assert.match(order.failure ?? '', /no plan explains lines of 700 usd/);
 });

@@ -49,12 +49,7 @@ export async function settleSubscription(
     const truth = await readTruth(deps, subscription, options);
     const orders = await deps.db.transaction((tx) => change(tx, subscription, truth));
     if (!orders) continue; // somebody else changed it: what was read may be old
-    for (const id of orders) {
-      const { stripe_id: invoice, failure } = await settleOrder(deps, id);
-      if (failure !== null) {
-        deps.log.warn({ order: id, invoice, failure }, 'an invoice did not bring all its credits');
-      }
-    }
+    for (const id of orders) await settleOrder(deps, id);
     return (await readSubscription(deps.db, id)) ?? subscription;
   }
 }

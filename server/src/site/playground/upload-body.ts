@@ -1,6 +1,9 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { ApiError } from '../../kernel/errors.ts';
 
+/** Node skips the ticks that a suspended process misses: a suspension counts as one of these. */
+const TICKS = 10;
+
 /** An upload must bring so many bytes in each of these times. */
 export interface MinRate {
   bytes: number;
@@ -16,11 +19,15 @@ export interface MinRate {
 export function uploadBody(body: Readable, { bytes: min, seconds }: MinRate): Readable {
   const passed = new PassThrough();
   let arrived = 0;
-  const timer = setInterval(() => {
+  let ticks = 0;
+  const tick = () => {
+    ticks += 1;
+    if (ticks % TICKS > 0) return;
     // A body that is paused has brought more than this service could write.
     if (arrived < min && !body.isPaused()) passed.destroy(tooSlow());
     arrived = 0;
-  }, seconds * 1000);
+  };
+  const timer = setInterval(tick, (seconds * 1000) / TICKS);
   const stop = () => clearInterval(timer);
   body.on('data', ({ length }: Buffer) => {
     arrived += length;

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { uploadBody } from './upload-body.ts';
+
+test('an upload survives a suspension of the process', async () => {
+  const body = new PassThrough();
+  const passed = uploadBody(body, { bytes: 5, seconds: 0.2 });
+  setTimeout(() => body.end('arrived'), 300); // due after the timer of the rate
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+  assert.equal(await text(passed), 'arrived');
+});

@@ -1,4 +1,4 @@
-import { PassThrough, type Readable } from 'node:stream';
+import { finished, PassThrough, type Readable } from 'node:stream';
 import { ApiError } from '../../kernel/errors.ts';
 
 /** Node skips the ticks that a suspended process misses: a suspension counts as one of these. */
@@ -32,7 +32,11 @@ export function uploadBody(body: Readable, { bytes: min, seconds }: MinRate): Re
   body.on('data', ({ length }: Buffer) => {
     arrived += length;
   });
-  body.once('end', stop).once('error', (error) => passed.destroy(error));
+  // Also when the time limit of the route has destroyed the body, which then emits only `close`.
+  finished(body, (error) => {
+    stop();
+    if (error) passed.destroy(error);
+  });
   // Reported to the reader; without this listener an unread body would crash the process.
   passed.on('error', () => {});
   // After `pipe`, which pauses the body when `passed` closes.

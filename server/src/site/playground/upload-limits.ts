@@ -13,7 +13,8 @@ export const QUOTA_BYTES = 1024 * MEGABYTE;
 export const MIN_UPLOAD_RATE = { bytes: MEGABYTE / 2, seconds: 30 };
 
 /**
- * Uploads that one process receives at a time, of all accounts and of one. The last `first` places
- * are for accounts that have none, so that it takes six accounts to keep all others out.
+ * Uploads that one process receives at a time, of all people and of one mailbox. The last `first`
+ * places are for mailboxes that have none, so that it takes six mailboxes to keep all others out.
+ * An account is no measure: one mailbox can have any number, with plus-addresses.
  */
-export const UPLOADS_AT_ONCE = { all: 8, ofAccount: 3, first: 4 };
+export const UPLOADS_AT_ONCE = { all: 8, ofMailbox: 3, first: 4 };

@@ -147,6 +147,27 @@ test('an account uploads three files at a time', async () => {
   );
 });
 
+test('accounts of one mailbox share its places', async () => {
+  const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
+  await sql(
+    website.database.db,
+    `update accounts set email = 'ann+' || id || '@example.com' where id = any($1)`,
+    [owners.map(({ accountId }) => accountId)],
+  );
+  for (const owner of owners) slowUpload(owner);
+  await until(
+    () => begunBy(...owners),
+    (begun) => begun === owners.length,
+  );
+  for (const owner of owners) {
+    await until(
+      () => owner.upload(picture),
+      ({ status }) => status === 503,
+      5,
+    );
+  }
+});
+
 test('three accounts leave places for others', async () => {
   const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
   const slow = owners.flatMap((owner) => [1, 2, 3].map(() => slowUpload(owner)));

@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { mailboxOf } from '../../sign-in/email-address.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uploads/receive.ts';
 import { readUpload, requireRoom, storedBytes } from '../../tasks/uploads/uploads.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
@@ -42,13 +43,13 @@ export const createUpload: SiteRoute<UploadDeps> = {
       schema: { hide: true },
       config: { access: 'session', bodySeconds: UPLOAD_SECONDS },
       handler: async (request, reply) => {
-        const { accountId } = sessionOf(request);
+        const { accountId, email } = sessionOf(request);
         const { expected, sizeBytes } = declared(request.headers);
         await countRequest(deps.db, `uploads:${accountId}`, UPLOADS);
         const stored = await storedBytes(deps.db, accountId);
         requireRoom(stored, { sizeBytes, quotaBytes: QUOTA_BYTES });
         const file = { accountId, expected, quotaBytes: QUOTA_BYTES };
-        const id = await places.run(accountId, () => receive(deps, file, reply));
+        const id = await places.run(mailboxOf(email), () => receive(deps, file, reply));
         return reply.code(201).send(await existing(deps, { accountId, id }));
       },
     });
@@ -108,22 +109,22 @@ function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
 /** Bounds how many uploads this process receives at a time. Others are refused, not queued. */
 function createPlaces() {
   const taken = new Map<string, number>();
-  const change = (accountId: string, by: number) => {
-    const left = (taken.get(accountId) ?? 0) + by;
-    if (left === 0) taken.delete(accountId);
-    else taken.set(accountId, left);
+  const change = (mailbox: string, by: number) => {
+    const left = (taken.get(mailbox) ?? 0) + by;
+    if (left === 0) taken.delete(mailbox);
+    else taken.set(mailbox, left);
   };
   return {
-    async run<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    async run<T>(mailbox: string, work: () => Promise<T>): Promise<T> {
       const all = [...taken.values()].reduce((sum, one) => sum + one, 0);
-      const own = taken.get(accountId) ?? 0;
+      const own = taken.get(mailbox) ?? 0;
       const free = UPLOADS_AT_ONCE.all - all;
-      if (own >= UPLOADS_AT_ONCE.ofAccount || free <= (own > 0 ? UPLOADS_AT_ONCE.first : 0)) {
+      if (own >= UPLOADS_AT_ONCE.ofMailbox || free <= (own > 0 ? UPLOADS_AT_ONCE.first : 0)) {
         const message = 'Too many files are being uploaded at the moment. Try again in a second.';
         throw new ApiError('service_busy', message, { retryAfterSeconds: 1 });
       }
-      change(accountId, 1);
-      return work().finally(() => change(accountId, -1));
+      change(mailbox, 1);
+      return work().finally(() => change(mailbox, -1));
     },
   };
 }

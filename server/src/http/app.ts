@@ -106,7 +106,7 @@ function refuseUnroutable(app: FastifyInstance, { isPageRequest = () => false }:
   app.server.on('checkExpectation', (request, response) => {
     app.server.emit('request', request, response); // an expectation does not change the response
   });
-  app.server.on('connect', (_request, socket: Socket) => refuseOnSocket(socket));
+  app.server.on('connect', (_request, socket: Socket) => refuseBrokenRequest({}, socket));
 }
 
 /**
@@ -136,14 +136,17 @@ function trackRequests(app: FastifyInstance): void {
  * connection still waits for its response, the client would take this error for that response. In
  * this case the connection is closed without a response.
  */
-function refuseBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+function refuseBrokenRequest({ code }: { code?: string }, socket: Socket): void {
+  if (code === 'ECONNRESET' || !socket.writable || isEarlierAwaited(socket)) socket.destroy();
+  else refuseOnSocket(socket);
+}
+
+function isEarlierAwaited(socket: Socket): boolean {
   const last = newest.get(socket);
-  const isAwaited = last?.request.complete === true && !last.response.destroyed;
-  if (error.code === 'ECONNRESET' || !socket.writable || isAwaited) {
-    socket.destroy();
-    return;
-  }
-  refuseOnSocket(socket);
+  if (!last || last.response.destroyed) return false;
+  // After a complete request, the broken bytes are a request of their own. Node gives a response
+  // its socket when all earlier ones have been sent.
+  return last.request.complete || last.response.socket === null;
 }
 
 function refuseOnSocket(socket: Duplex): void {

@@ -160,21 +160,28 @@ test('every response has its own X-Request-Id, is no-store and is JSON', async (
   assert.equal(ids.size, urls.length);
 });
 
-test('invalid bytes after a request that still waits close the connection without a response', async () => {
-  const authorization = `Authorization: ${await customer.authorization()}`;
-  const output = await api.database.db.transaction(async (tx) => {
-    await tx.query({ name: '', text: 'lock table tasks in access exclusive mode' });
-    const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
-    let received = '';
-    socket.setEncoding('utf8').on('data', (part) => {
-      received += part;
+const CHUNKED = 'Host: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked';
+
+for (const [what, broken] of Object.entries({
+  'invalid bytes': '}}\r\n\r\n',
+  'a broken body': `POST /api/v1/video/generations HTTP/1.1\r\n${CHUNKED}\r\n\r\nZZ\r\n`,
+  CONNECT: 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n',
+})) {
+  test(`${what} after a request that still waits: the connection closes, no response`, async () => {
+    const authorization = `Authorization: ${await customer.authorization()}`;
+    const waiting = `GET /api/v1/tasks/task_x HTTP/1.1\r\nHost: a\r\n${authorization}\r\n\r\n`;
+    const output = await api.database.db.transaction(async (tx) => {
+      await tx.query({ name: '', text: 'lock table tasks in access exclusive mode' });
+      const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
+      let received = '';
+      socket.setEncoding('utf8').on('data', (part) => {
+        received += part;
+      });
+      socket.on('error', () => {});
+      socket.write(waiting + broken);
+      await once(socket, 'close');
+      return received;
     });
-    socket.on('error', () => {});
-    socket.write(
-      `GET /api/v1/tasks/task_x HTTP/1.1\r\nHost: a\r\n${authorization}\r\n\r\n}}\r\n\r\n`,
-    );
-    await once(socket, 'close');
-    return received;
+    assert.equal(output, '');
   });
-  assert.equal(output, '');
-});
+}

@@ -17,7 +17,8 @@ declare module 'fastify' {
 /**
  * Ends requests whose body takes longer to arrive than its route allows. Node has one limit for all
  * routes, and it is as long as the slowest upload needs.
- * @param refuse responds on the connection and closes it
+ * @param refuse responds on the connection and closes it. Not called while an earlier request of
+ *   the connection waits for its response: the client would take this one for it.
  */
 export function limitBodyTime(app: FastifyInstance, refuse: (socket: Duplex) => void): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -37,7 +38,8 @@ function limitTime(
 ): void {
   const { bodySeconds = BODY_SECONDS } = routeOptions.config;
   const timer = setTimeout(() => {
-    if (!raw.complete) refuse(raw.socket);
+    // Node gives a response its socket when all earlier ones have been sent.
+    if (!raw.complete && reply.raw.socket) refuse(raw.socket);
     raw.destroy();
   }, bodySeconds * 1000);
   const stop = () => clearTimeout(timer);

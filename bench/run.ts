@@ -119,7 +119,10 @@ function ingestLine(ingest: Ingest | undefined): string {
   const growth = megabytes(peakBytes - smallPeakBytes);
   const speed = targetCell(ratio.median / TARGETS.ingest, `target >= ${TARGETS.ingest}`);
   const { growthMegabytes } = TARGETS;
-  const memory = targetCell(growthMegabytes / growth, `target < ${growthMegabytes} MB`);
+  const memory = targetCell(
+    growthMegabytes / Math.max(growth, 1),
+    `target < ${growthMegabytes} MB`,
+  );
   return (
     `ingest of ${megabytes(ingest.ingestedBytes)} MB: ${ingest.serviceSeconds.toFixed(2)} s, ` +
     `by hand ${ingest.floorSeconds.toFixed(2)} s: ratio ${ratio.median.toFixed(2)} ` +

@@ -11,6 +11,5 @@ export function nextPath(given: string | undefined): string {
   // What is left of /.//other.example would be another site's address.
   if (!url || !isOurs || url.pathname.startsWith('//')) return FIRST;
   if (url.pathname === '/sign-in') return FIRST;
-  if (url.pathname.startsWith('//')) return FIRST; // of /.//other.example
   return `${url.pathname}${url.search}`;
 }

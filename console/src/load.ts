@@ -61,6 +61,11 @@ export function useLoad<Data>(path: string | undefined): Loaded<Data> {
   };
 }
 
+/** Whether the API has responded that there is no such thing. */
+export function isMissing({ data, error }: Pick<Loaded<unknown>, 'data' | 'error'>): boolean {
+  return data === undefined && error?.status === 404;
+}
+
 /** One part of a list, as the API sends it. */
 export interface Part<Item> {
   items: Item[];

@@ -3,15 +3,14 @@ import type {
   OperatorOrder,
   OperatorOrderDetails,
 } from '../../../../server/src/site/operator/operator-shapes.ts';
-import { useLoad } from '../../load.ts';
+import { isMissing, useLoad } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, Money } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { NotFound } from '../not-found/not-found.tsx';
-import { apiPath, Id, OperatorPage } from '../operator/frame.tsx';
+import { apiPath, Id, NoSuch, OperatorPage } from '../operator/frame.tsx';
 import { type Order, OrderDialog } from '../operator/order-dialog.tsx';
 
 /** What asks Stripe about an order again. */
@@ -28,16 +27,7 @@ export function settleOf(id: string): Order {
 export function OrderPage({ id }: { id: string }) {
   const loaded = useLoad<OperatorOrderDetails>(apiPath(`/orders/${encodeURIComponent(id)}`));
   const [isSettling, setSettling] = useState(false);
-  if (!loaded.data && loaded.error?.status === 404) {
-    return (
-      <NotFound
-        title="Order not found"
-        lead={`There is no order with the id ${id}.`}
-        href="/operator/orders"
-        action="All orders"
-      />
-    );
-  }
+  if (isMissing(loaded)) return <NoSuch what="Order" id={id} />;
   return (
     <OperatorPage
       title="Order"

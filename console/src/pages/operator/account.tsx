@@ -3,16 +3,15 @@ import type {
   OperatorAccount,
   OperatorMovement,
 } from '../../../../server/src/site/operator/operator-shapes.ts';
-import { useList, useLoad } from '../../load.ts';
+import { isMissing, useList, useLoad } from '../../load.ts';
 import { Button, Link } from '../../ui/button.tsx';
 import { Card, Facts, Figure } from '../../ui/card.tsx';
 import { Credits, DateTime, formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { NotFound } from '../not-found/not-found.tsx';
 import { AccountState } from './accounts.tsx';
 import { ActionTable } from './actions.tsx';
-import { apiPath, Id, OperatorPage } from './frame.tsx';
+import { apiPath, Id, NoSuch, OperatorPage } from './frame.tsx';
 import { MovementDialog } from './movement-dialog.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
 
@@ -27,16 +26,7 @@ export function AccountPage({ id }: { id: string }) {
     void loaded.reload();
     void statement.reload();
   };
-  if (!loaded.data && loaded.error?.status === 404) {
-    return (
-      <NotFound
-        title="Account not found"
-        lead={`There is no account with the id ${id}.`}
-        href="/operator/accounts"
-        action="All accounts"
-      />
-    );
-  }
+  if (isMissing(loaded)) return <NoSuch what="Account" id={id} />;
   return (
     <OperatorPage
       title="Account"

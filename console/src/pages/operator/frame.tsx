@@ -4,6 +4,7 @@ import { useLocation } from 'preact-iso';
 import { Button } from '../../ui/button.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { Page } from '../../ui/page.tsx';
+import { NotFound } from '../not-found/not-found.tsx';
 
 const PAGES = [
   ['/operator', 'Overview'],
@@ -88,6 +89,19 @@ export function FindForm({
         {button}
       </Button>
     </form>
+  );
+}
+
+/** The page of an id that nothing has. */
+export function NoSuch({ what, id }: { what: 'Account' | 'Order' | 'Task'; id: string }) {
+  const name = what.toLowerCase();
+  return (
+    <NotFound
+      title={`${what} not found`}
+      lead={`There is no ${name} with the id ${id}.`}
+      href={`/operator/${name}s`}
+      action={`All ${name}s`}
+    />
   );
 }
 

@@ -3,15 +3,14 @@ import type {
   OperatorAttempt,
   OperatorTask,
 } from '../../../../server/src/site/operator/operator-shapes.ts';
-import { useLoad } from '../../load.ts';
+import { isMissing, useLoad } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { NotFound } from '../not-found/not-found.tsx';
 import { DecideDialog } from './decide-dialog.tsx';
-import { apiPath, Id, Json, OperatorPage } from './frame.tsx';
+import { apiPath, Id, Json, NoSuch, OperatorPage } from './frame.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
 import { Phase } from './tasks.tsx';
 
@@ -21,16 +20,7 @@ export function TaskPage({ id }: { id: string }) {
   const [order, setOrder] = useState<Order>();
   const [isDeciding, setDeciding] = useState(false);
   const reload = () => void loaded.reload();
-  if (!loaded.data && loaded.error?.status === 404) {
-    return (
-      <NotFound
-        title="Task not found"
-        lead={`There is no task with the id ${id}.`}
-        href="/operator/tasks"
-        action="All tasks"
-      />
-    );
-  }
+  if (isMissing(loaded)) return <NoSuch what="Task" id={id} />;
   return (
     <OperatorPage
       title="Task"

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { useRoute } from 'preact-iso';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
-import { useLoad } from '../../load.ts';
+import { isMissing, useLoad } from '../../load.ts';
 import { useSession } from '../../session.tsx';
 import { ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
@@ -19,7 +19,7 @@ export default function VideoPage() {
   const loaded = useLoad<ShownTask>(`/console/api/tasks/${encodeURIComponent(id)}`);
   useReloads(loaded.data, loaded.reload);
   const { data } = loaded;
-  if (!data && loaded.error?.status === 404) {
+  if (isMissing(loaded)) {
     return (
       <NotFound
         title="Video not found"

@@ -1,4 +1,5 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { ACCOUNT_STATE, type AccountState } from './account-state.ts';
 import type { Offer } from './offers.ts';
 
 /**
@@ -8,7 +9,7 @@ import type { Offer } from './offers.ts';
 export type OrderState = 'pending' | 'paid' | 'failed' | 'expired' | 'mismatched';
 
 /** One purchase of credits. Its terms never change; the rest follows from what Stripe says. */
-export interface CreditOrder {
+export interface CreditOrder extends AccountState {
   id: string;
   account_id: string;
   /** `pack`: by Checkout. `reload`: bought automatically. `invoice`: of a subscription. */
@@ -46,19 +47,13 @@ export interface CreditOrder {
   created_at: Date;
   age_seconds: number;
   stripe_customer: string | null;
-  /** Whether the account is disabled. */
-  is_disabled: boolean;
-  /** Whether its owner has deleted the account, or an operator has erased it. */
-  is_closed: boolean;
 }
 
 const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_name,
      o.subscription_id, o.credits, o.price, o.currency, o.expires_days, o.stripe_id,
      o.checkout_url, o.state, o.stripe_payment, o.amount, o.refunded, o.disputed, o.dispute,
      o.receipt_url, o.failure, o.booked, o.movements, o.expires_at, o.revision, o.paid_at,
-     o.settled_at, o.created_at, b.stripe_customer, a.disabled_at is not null as is_disabled,
-     a.erased_at is not null or exists (
-       select from account_deletions d where d.account_id = o.account_id) as is_closed,
+     o.settled_at, o.created_at, b.stripe_customer, ${ACCOUNT_STATE},
      extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
    from orders o join offers f on f.id = o.offer_id join accounts a on a.id = o.account_id
      left join billing_accounts b on b.account_id = o.account_id`;

@@ -1,13 +1,10 @@
 import { type Queryable, statement } from '../../database/database.ts';
+import { ACCOUNT_STATE, type AccountState } from '../account-state.ts';
 
 /** A plan that an account pays for in each period. */
-export interface Subscription {
+export interface Subscription extends AccountState {
   id: string;
   account_id: string;
-  /** Whether its owner has deleted the account, or an operator has erased it. */
-  is_closed: boolean;
-  /** Whether the account is disabled. */
-  is_disabled: boolean;
   plan_id: string;
   plan_name: string;
   stripe_checkout: string | null;
@@ -28,10 +25,8 @@ export interface Subscription {
 /** The states in which a subscription has ended. */
 export const ENDED: readonly string[] = ['canceled', 'incomplete_expired', 'expired'];
 
-const SUBSCRIPTIONS = `select s.id, s.account_id, a.erased_at is not null or exists (
-       select from account_deletions d where d.account_id = s.account_id) as is_closed,
-     a.disabled_at is not null as is_disabled, s.plan_id, f.name as plan_name, s.stripe_checkout,
-     s.checkout_url, s.stripe_subscription, s.state,
+const SUBSCRIPTIONS = `select s.id, s.account_id, ${ACCOUNT_STATE}, s.plan_id,
+     f.name as plan_name, s.stripe_checkout, s.checkout_url, s.stripe_subscription, s.state,
      s.renews_at, s.ends_at, s.revision,
      extract(epoch from clock_now() - s.created_at)::float8 as age_seconds
    from subscriptions s join offers f on f.id = s.plan_id join accounts a on a.id = s.account_id`;

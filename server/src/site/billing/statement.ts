@@ -139,18 +139,23 @@ const CSV_ROWS = 500;
 
 async function* csv(db: Database, movements: AsyncIterable<Movement>): AsyncGenerator<string> {
   yield csvLine(CSV_COLUMNS);
+  const noteOf = await publicNotes(db);
+  const textOf = async (rows: Movement[]) => csvText(rows, await offersOf(db, rows), noteOf);
   let rows: Movement[] = [];
   for await (const row of movements) {
     rows.push(row);
     if (rows.length < CSV_ROWS) continue;
-    yield await csvText(db, rows);
+    yield await textOf(rows);
     rows = [];
   }
-  yield await csvText(db, rows);
+  yield await textOf(rows);
 }
 
-async function csvText(db: Database, rows: Movement[]): Promise<string> {
-  const [offers, noteOf] = [await offersOf(db, rows), await publicNotes(db)];
+function csvText(
+  rows: Movement[],
+  offers: Map<string, string>,
+  noteOf: Awaited<ReturnType<typeof publicNotes>>,
+): string {
   return rows
     .map((row) =>
       csvLine([

@@ -8,7 +8,9 @@ import { sql } from '../../test/task-fixtures.ts';
 import { audit } from '../operator/audit.ts';
 import { disableByOperator, enableByOperator } from '../operator/disabling.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
+import { buyPack } from './buy-pack.ts';
 import { ordersOf } from './credit-order.ts';
+import { customerOf } from './customers.ts';
 import { closePaymentPages } from './payment-pages.ts';
 import { settleOrder } from './settle-order.ts';
 import { readSubscription } from './subscription/subscription.ts';
@@ -39,20 +41,56 @@ function close(accountId: string) {
   });
 }
 
-test('of thirty purchases at once twenty are opened', async () => {
+/** The orders of an account, and the Checkouts that it could pay. */
+async function opened(accountId: string) {
+  const { db } = fixture.database;
+  const orders = await ordersOf(db, accountId, { limit: 40 });
+  const ids = new Set(orders.map(({ id }) => id));
+  const sessions = fixture.simulator.state
+    .all('checkout.session')
+    .filter(({ client_reference_id: id, status }) => status === 'open' && ids.has(id ?? ''));
+  return { orders: orders.length, sessions: sessions.length };
+}
+
+test('six clicks at once open one Checkout, and another one to save the card', async () => {
   const accountId = await fixture.customer();
-  const bought = await Promise.allSettled(
-    Array.from({ length: 30 }, () => fixture.buy(accountId, { savesCard: true })),
-  );
+  for (const [index, savesCard] of [false, true].entries()) {
+    const buy = () => buyPack(fixture.deps, { accountId, packId: 'small', savesCard });
+    const bought = await Promise.all(Array.from({ length: 6 }, buy));
+    assert.equal(new Set(bought.map(({ url }) => url)).size, 1);
+    assert.deepEqual(await opened(accountId), { orders: index + 1, sessions: index + 1 });
+  }
+});
+
+test('a click whose response from Stripe was lost leads to the same Checkout', async () => {
+  const accountId = await fixture.customer();
+  await customerOf(fixture.deps, accountId);
+  fixture.simulator.loseResponses(10);
+  await assert.rejects(fixture.buy(accountId));
+  fixture.simulator.loseResponses(0);
+  await fixture.buy(accountId);
+  assert.deepEqual(await opened(accountId), { orders: 1, sessions: 1 });
+});
+
+test('a Checkout that was completed is not offered again while its money is on the way', async () => {
+  const accountId = await fixture.customer();
+  const first = await fixture.buy(accountId);
+  completeSession(fixture.simulator.state, first.stripe_id ?? '', 'later');
+  const bought = await Promise.all(Array.from({ length: 6 }, () => fixture.buy(accountId)));
+  assert.equal(new Set(bought.map(({ id }) => id)).size, 1);
+  assert.notEqual(bought[0]?.id, first.id);
+  assert.deepEqual(await opened(accountId), { orders: 2, sessions: 1 });
+});
+
+test('of thirty packs bought at once twenty are opened', async () => {
+  const accountId = await fixture.customer();
+  const packs = await Promise.all(Array.from({ length: 30 }, () => fixture.anotherPack()));
+  const buy = (packId: string) => fixture.buy(accountId, { packId });
+  const bought = await Promise.allSettled(packs.map(buy));
   const refused = bought.filter(({ status }) => status === 'rejected');
   assert.equal(refused.length, 10);
   for (const one of refused) assert.match(String(Object(one).reason), /Too many purchases/);
-  const [row] = await sql<{ orders: number }>(
-    fixture.database.db,
-    'select count(*)::int as orders from orders where account_id = $1',
-    [accountId],
-  );
-  assert.equal(row?.orders, 20);
+  assert.equal((await opened(accountId)).orders, 20);
 });
 
 test('the open payment page of an account is closed with it', async () => {
@@ -167,7 +205,7 @@ test('orders that were paid before stay as they are', async () => {
 test('the payment page of a disabled account is closed; what is paid all the same is booked', async () => {
   const { db } = fixture.database;
   const accountId = await fixture.customer();
-  const open = await fixture.buy(accountId, { savesCard: true });
+  const open = await fixture.buy(accountId);
   const paid = await fixture.buy(accountId, { savesCard: true });
   await disableByOperator(db, ACTION, accountId);
   completeSession(fixture.simulator.state, paid.stripe_id ?? '', 'now');

@@ -1,26 +1,36 @@
 import { namedStatement, statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
-import { insertOrder } from './credit-order.ts';
+import { type CreditOrder, insertOrder } from './credit-order.ts';
 import { customerOf } from './customers.ts';
 import { type Offer, readOffer } from './offers.ts';
-import type { BillingDeps } from './stripe-client.ts';
+import type { BillingDeps, StripeClient } from './stripe-client.ts';
 
 const OPENED = statement(
   'order_opened',
-  `update orders set stripe_id = $2, checkout_url = $3, revision = revision + 1
-   where id = $1 and (stripe_id is null or stripe_id = $2)`,
+  `update orders set stripe_id = coalesce(stripe_id, $2),
+     checkout_url = coalesce(checkout_url, $3), revision = revision + 1
+   where id = $1 returning checkout_url`,
 );
 
-// A second click within half an hour leads to the same Checkout.
+// A second click within half an hour leads to the same Checkout. While the first click waits for
+// Stripe (10 s a try, three tries), the order has neither an id of Stripe nor an address.
 const SAME = namedStatement(
   'order_same',
-  ['accountId', 'offerId', 'credits', 'price', 'currency'],
-  `select id, checkout_url from orders
+  ['accountId', 'offerId', 'credits', 'price', 'currency', 'savesCard'],
+  `select id, stripe_id, checkout_url from orders
    where account_id = :accountId and kind = 'pack' and state = 'pending' and offer_id = :offerId
      and credits = :credits and price = :price and currency = :currency
-     and created_at > clock_now() - interval '30 minutes'
+     and saves_card = :savesCard and created_at > clock_now() - interval '30 minutes'
+     and (checkout_url is not null
+       or stripe_id is null and created_at > clock_now() - interval '35 seconds')
    order by created_at desc limit 1`,
+);
+
+// Its payment may take days, so the order is still pending.
+const CLOSED = statement(
+  'order_page_closed',
+  'update orders set checkout_url = null where id = $1',
 );
 
 // Purchases of an account come one after the other through here, so the count is exact.
@@ -48,24 +58,44 @@ export async function buyPack(
   deps: BillingDeps,
   wanted: { accountId: string; packId: string; savesCard: boolean },
 ): Promise<{ orderId: string; url: string }> {
-  const { db } = deps;
-  const { accountId, packId } = wanted;
-  const pack = await readOffer(db, 'pack', packId);
+  const { accountId, packId, savesCard } = wanted;
+  const pack = await readOffer(deps.db, 'pack', packId);
   if (!pack?.active) throw new ApiError('not_found', 'This pack is not sold any more.');
-  const [same] = await db.query<{ id: string; checkout_url: string | null }>(
-    SAME,
-    SAME.values({ ...pack, accountId, offerId: pack.id }),
-  );
-  if (same?.checkout_url && !wanted.savesCard) return { orderId: same.id, url: same.checkout_url };
   const customer = await customerOf(deps, accountId);
+  for (;;) {
+    const order = await deps.db.transaction((tx) => orderOnce(tx, { accountId, pack, savesCard }));
+    const { id, checkout_url: url } = order;
+    if (url === null) {
+      return { orderId: id, url: await openCheckout(deps, { id, pack, customer, savesCard }) };
+    }
+    if (await canBePaid(deps.stripe, order)) return { orderId: id, url };
+    await deps.db.query(CLOSED, [id]);
+  }
+}
+
+type Opened = Pick<CreditOrder, 'id' | 'stripe_id' | 'checkout_url'>;
+
+/** The order of an earlier click, whose id is the Idempotency-Key of the Checkout; or a new one. */
+async function orderOnce(
+  tx: Transaction,
+  wanted: { accountId: string; pack: Offer; savesCard: boolean },
+): Promise<Opened> {
+  const { accountId, pack, savesCard } = wanted;
+  await tx.query(LOCK, [accountId]);
+  const [same] = await tx.query<Opened>(
+    SAME,
+    SAME.values({ ...pack, accountId, offerId: pack.id, savesCard }),
+  );
+  if (same) return same;
+  await requireFewUnpaid(tx, accountId);
   const id = newId('order');
-  await db.transaction(async (tx) => {
-    await tx.query(LOCK, [accountId]);
-    await requireFewUnpaid(tx, accountId);
-    await insertOrder(tx, { id, accountId, kind: 'pack', offer: pack });
-  });
-  const url = await openCheckout(deps, { id, pack, customer, savesCard: wanted.savesCard });
-  return { orderId: id, url };
+  await insertOrder(tx, { id, accountId, kind: 'pack', offer: pack, savesCard });
+  return { id, stripe_id: null, checkout_url: null };
+}
+
+/** Whether nobody has completed the Checkout of an order yet. */
+async function canBePaid(stripe: StripeClient, { stripe_id: id }: Opened): Promise<boolean> {
+  return id !== null && (await stripe.checkout.sessions.retrieve(id)).status === 'open';
 }
 
 async function requireFewUnpaid(tx: Transaction, accountId: string): Promise<void> {
@@ -100,6 +130,6 @@ async function openCheckout(
     { idempotencyKey: id },
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);
-  await db.query(OPENED, [id, session.id, session.url]);
-  return session.url;
+  const [opened] = await db.query<{ checkout_url: string }>(OPENED, [id, session.id, session.url]);
+  return opened?.checkout_url ?? session.url;
 }

@@ -67,20 +67,31 @@ export async function readOrder(db: Queryable, id: string): Promise<CreditOrder 
 
 const INSERT = namedStatement(
   'order_insert',
-  ['id', 'accountId', 'kind', 'offerId', 'credits', 'price', 'currency', 'expiresDays'],
-  `insert into orders (id, account_id, kind, offer_id, credits, price, currency, expires_days)
-   values (:id, :accountId, :kind, :offerId, :credits, :price, :currency, :expiresDays)`,
+  [
+    ...['id', 'accountId', 'kind', 'offerId', 'credits', 'price', 'currency', 'expiresDays'],
+    'savesCard',
+  ],
+  `insert into orders (id, account_id, kind, offer_id, credits, price, currency, expires_days,
+     saves_card)
+   values (:id, :accountId, :kind, :offerId, :credits, :price, :currency, :expiresDays,
+     :savesCard)`,
 );
 
-/** Orders a pack on its terms of now. */
+/** Orders a pack on its terms of now. `savesCard`: whether its Checkout also saves the card. */
 export async function insertOrder(
   db: Queryable,
-  order: { id: string; accountId: string; kind: 'pack' | 'reload'; offer: Offer },
+  order: {
+    id: string;
+    accountId: string;
+    kind: 'pack' | 'reload';
+    offer: Offer;
+    savesCard?: boolean;
+  },
 ): Promise<void> {
-  const { id, accountId, kind, offer } = order;
+  const { offer, savesCard = null, ...rest } = order;
   const { credits, price, currency, expires_days: expiresDays } = offer;
-  const terms = { credits, price, currency, expiresDays };
-  await db.query(INSERT, INSERT.values({ id, accountId, kind, offerId: offer.id, ...terms }));
+  const terms = { offerId: offer.id, credits, price, currency, expiresDays };
+  await db.query(INSERT, INSERT.values({ ...rest, ...terms, savesCard }));
 }
 
 /** The names of an order's movements in the ledger, all of them. */

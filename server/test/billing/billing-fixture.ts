@@ -17,9 +17,11 @@ import { createTestDatabase, quiet, type TestDatabase } from '../database.ts';
 
 export const WEBHOOK_SECRET = 'whsec_test';
 
+const PACK = { ...offer('small', 1000, 1000), kind: 'pack', period: null } as const;
+
 /** A pack of 1000 credits for 10.00, and plans of 3000 and 9000 credits a month. */
 const OFFERS: ReadonlyArray<Omit<Offer, 'active'>> = [
-  { ...offer('small', 1000, 1000), kind: 'pack', period: null },
+  PACK,
   { ...offer('hobby', 3000, 2000), kind: 'plan', period: 'month', expires_days: 40 },
   { ...offer('studio', 9000, 5000), kind: 'plan', period: 'month', expires_days: 40 },
 ];
@@ -39,8 +41,10 @@ export interface BillingFixture {
   mails: Array<{ to: string; subject: string; text: string }>;
   mailFails: boolean;
   customer(): Promise<string>;
-  /** Opens a Checkout for the pack; returns its order. */
-  buy(accountId: string, options?: { savesCard?: boolean }): Promise<CreditOrder>;
+  /** Sells the pack under another id, too; clicks on it lead to a Checkout of their own. */
+  anotherPack(): Promise<string>;
+  /** Opens a Checkout for a pack; returns its order. */
+  buy(accountId: string, options?: { savesCard?: boolean; packId?: string }): Promise<CreditOrder>;
   /** Opens a Checkout for a plan; returns our id and that of the Checkout session. */
   subscribe(accountId: string, planId: string): Promise<{ id: string; session: string }>;
   order(id: string): Promise<CreditOrder>;
@@ -67,8 +71,13 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
   const fixture: BillingFixture = {
     ...{ database, deps, watched, simulator, webhook, mails, mailFails: false },
     customer: async () => (await makeCustomer(db, 0)).accountId,
-    async buy(accountId, { savesCard = false } = {}) {
-      const { orderId } = await buyPack(deps, { accountId, packId: 'small', savesCard });
+    async anotherPack() {
+      const id = `small-${crypto.randomUUID().slice(0, 13)}`;
+      await setOffer(db, { ...PACK, id });
+      return id;
+    },
+    async buy(accountId, { savesCard = false, packId = 'small' } = {}) {
+      const { orderId } = await buyPack(deps, { accountId, packId, savesCard });
       return fixture.order(orderId);
     },
     async subscribe(accountId, planId) {

@@ -92,7 +92,8 @@ async function inGroups<Item>(
 async function happen(fixture: BillingFixture, random: Random, spent: Spent): Promise<void> {
   const { state } = fixture.simulator;
   const accountId = random.pick([...spent.keys()]);
-  const { id, stripe_id: checkout } = await fixture.buy(accountId, { savesCard: true });
+  const packId = await fixture.anotherPack();
+  const { id, stripe_id: checkout } = await fixture.buy(accountId, { savesCard: true, packId });
   const session = checkout ?? '';
   const pause = () => new Promise((resolve) => setTimeout(resolve, random.between(0, 60)));
   if (random.chance(0.1)) {

@@ -1,0 +1,5 @@
+import type { Life } from './life.ts';
+import { PACK_LIFE } from './pack.ts';
+
+/** All lives: a new one is a file of its own and a name here. */
+export const LIVES: readonly Life[] = [PACK_LIFE];

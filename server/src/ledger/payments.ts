@@ -24,6 +24,18 @@ export async function grantPayment(
   if (expiresAt || debt > 0) await bringUpToDate(tx, balance);
 }
 
+const HAS_PAID = statement(
+  'ledger_has_paid',
+  `select exists (select from ledger_transfers
+     where account_id = $1 and kind = 'paid' and reason = 'grant') as paid`,
+);
+
+/** Whether the account was ever given paid credits, also if they were spent or taken back since. */
+export async function hasPaid(db: Queryable, accountId: string): Promise<boolean> {
+  const [row] = await db.query<{ paid: boolean }>(HAS_PAID, [accountId]);
+  return row?.paid ?? false;
+}
+
 /** What the movements with a name have added to the granted credits of an account. */
 export interface PaymentSum {
   name: string;

@@ -39,8 +39,16 @@ export function MediaFields({
           onMedia={(change) => onMedia(field, change)}
         />
       ))}
+      <p class="text-sm text-dim sm:col-span-2">{keptText(prices.limits.stored_bytes)}</p>
     </div>
   );
+}
+
+const MEGABYTE = 2 ** 20;
+
+function keptText({ unpaid, paid }: Prices['limits']['stored_bytes']): string {
+  const limits = `${unpaid / MEGABYTE} MB together until you buy credits, then ${paid / MEGABYTE} MB`;
+  return `Uploaded files are kept for 7 days after their last use: ${limits}.`;
 }
 
 function MediaList({

@@ -15,6 +15,7 @@ import { balances } from '../../ledger/ledger.ts';
 import { splitCredits } from '../../ledger/promotional.ts';
 import { INPUT_BYTES } from '../../tasks/steps/ingest.ts';
 import { REFERENCE_SECONDS, SHORT_SIDE } from '../../tasks/steps/reference-rules.ts';
+import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 import { MAX_UPLOAD_BYTES } from './upload-limits.ts';
 
@@ -30,6 +31,8 @@ export interface Prices {
     /** All input media of a request together, and one upload. */
     input_bytes: number;
     upload_bytes: number;
+    /** All uploads of a mailbox together, before and after its account has got paid credits. */
+    stored_bytes: { unpaid: number; paid: number };
     /** Of a reference video; of all of a request together. */
     reference_seconds: { min: number; max: number };
     total_reference_seconds: number;
@@ -56,6 +59,7 @@ const PRICES: Prices = {
   limits: {
     input_bytes: INPUT_BYTES,
     upload_bytes: MAX_UPLOAD_BYTES,
+    stored_bytes: QUOTA_BYTES,
     reference_seconds: REFERENCE_SECONDS,
     total_reference_seconds: TOTAL_REFERENCE_SECONDS,
     reference_short_side: SHORT_SIDE,

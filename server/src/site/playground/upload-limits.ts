@@ -6,9 +6,6 @@ export const MAX_UPLOAD_BYTES = 100 * MEGABYTE;
 /** How long an upload may take: the largest one at one megabit per second. */
 export const UPLOAD_SECONDS = 900;
 
-/** All uploads of an account together. */
-export const QUOTA_BYTES = 1024 * MEGABYTE;
-
 /** An upload that brings less ends: a connection that has stalled shall not keep a place. */
 export const MIN_UPLOAD_RATE = { bytes: MEGABYTE / 2, seconds: 30 };
 

@@ -13,8 +13,10 @@ import {
   type TestWebsite,
 } from '../../../test/website/website.ts';
 import { disableAccount } from '../../accounts/accounts.ts';
+import { grant } from '../../ledger/ledger.ts';
 import { eraseAccount } from '../../operator/erasure/erase.ts';
 import { deleteMarked, markExpired } from '../../storage/objects.ts';
+import { QUOTA_BYTES } from '../../tasks/uploads/quota.ts';
 
 const URL = '/console/api/uploads';
 
@@ -117,19 +119,65 @@ test('what is no usable file is refused with the reasons of ingest, and nothing 
   assert.deepEqual(await rowsOf(visitor), []);
 });
 
-test('the uploads of an account together have a limit, also at the same time', async () => {
-  const visitor = await website.signIn();
-  const { db } = website.database;
+/** Fills the quota of a visitor with a stored upload, up to the room for so many bytes. */
+async function fillQuota({ accountId }: TestVisitor, kind: 'paid' | 'unpaid', room: number) {
   await sql(
-    db,
+    website.database.db,
     `insert into objects (id, task_id, role, state, media_type, size_bytes)
      values ('obj_fill' || $1, $1, 'upload', 'ready', 'image/png', $2::bigint)`,
-    [visitor.accountId, 2 ** 30 - 2 * picture.length],
+    [accountId, QUOTA_BYTES[kind] - room],
   );
+}
+
+/** Gives visitors addresses that lead to one mailbox. */
+async function shareMailbox(...visitors: TestVisitor[]): Promise<void> {
+  await sql(
+    website.database.db,
+    `update accounts set email = 'ann+' || id || '@' || $2 where id = any($1)`,
+    [visitors.map(({ accountId }) => accountId), `${crypto.randomUUID()}.example`],
+  );
+}
+
+test('the uploads of an account together have a limit, also at the same time', async () => {
+  const visitor = await website.signIn({ credits: 30 });
+  await fillQuota(visitor, 'paid', 2 * picture.length);
   const sent = await Promise.all([1, 2, 3].map(() => visitor.upload(picture)));
   assert.deepEqual(sent.map(({ status }) => status).sort(), [201, 201, 400]);
   const refused = await visitor.upload(picture);
   assert.equal(refused.body.error.details.reason, 'quota_exceeded');
+  assert.equal(refused.body.error.details.limit_bytes, 2 ** 30);
+});
+
+test('an account that has paid nothing may store less, until it has', async () => {
+  const visitor = await website.signIn();
+  await fillQuota(visitor, 'unpaid', picture.length);
+  assert.equal((await visitor.upload(picture)).status, 201);
+  const { error } = (await visitor.upload(picture)).body;
+  assert.equal(error.details.reason, 'quota_exceeded');
+  assert.equal(error.details.limit_bytes, QUOTA_BYTES.unpaid);
+  assert.match(error.message, /100 MB until you buy credits, then 1024 MB/);
+  const { accountId } = visitor;
+  const promotional = { accountId, kind: 'promotional', credits: 30, reference: 'gift' } as const;
+  await grant(website.database.db, promotional);
+  assertError(await visitor.upload(picture), 'invalid_request');
+  await grant(website.database.db, { ...promotional, kind: 'paid', reference: 'bought' });
+  assert.equal((await visitor.upload(picture)).status, 201);
+});
+
+test('the accounts of one mailbox share its quota, also at the same time', async () => {
+  const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
+  const [first, second, third] = owners;
+  assert.ok(first && second && third);
+  await shareMailbox(...owners);
+  assert.equal((await first.upload(picture)).status, 201);
+  const other = await website.signIn();
+  const { db } = website.database;
+  const grow = 'update objects set size_bytes = $2::bigint where task_id = $1';
+  await sql(db, grow, [first.accountId, QUOTA_BYTES.unpaid - picture.length]);
+  const sent = await Promise.all([second.upload(picture), third.upload(picture)]);
+  assert.deepEqual(sent.map(({ status }) => status).sort(), [201, 400]);
+  assertError(await first.upload(picture), 'invalid_request');
+  assert.equal((await other.upload(picture)).status, 201);
 });
 
 test('an account uploads three files at a time', async () => {
@@ -149,11 +197,7 @@ test('an account uploads three files at a time', async () => {
 
 test('accounts of one mailbox share its places', async () => {
   const owners = await Promise.all([1, 2, 3].map(() => website.signIn()));
-  await sql(
-    website.database.db,
-    `update accounts set email = 'ann+' || id || '@example.com' where id = any($1)`,
-    [owners.map(({ accountId }) => accountId)],
-  );
+  await shareMailbox(...owners);
   for (const owner of owners) slowUpload(owner);
   await until(
     () => begunBy(...owners),
@@ -285,6 +329,17 @@ test('a use makes an upload last longer', async () => {
   await setClock(12 * 86_400);
   assert.equal((await visitor.get(`${URL}/${body.id}`)).status, 200);
   await setClock(0);
+});
+
+test('a create that is refused makes no upload last longer', async () => {
+  const visitor = await website.signIn({ credits: 0 });
+  const { body } = await visitor.upload(picture);
+  const { setClock } = website.database;
+  await setClock(6 * 86_400);
+  assertError(await createWith(visitor, body.url), 'insufficient_credits');
+  const later = await visitor.get(`${URL}/${body.id}`);
+  await setClock(0);
+  assert.equal(later.body.expires_at, body.expires_at);
 });
 
 test('the public API takes no uploads', async () => {

@@ -5,14 +5,14 @@ import { countRequest } from '../../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { mailboxOf } from '../../sign-in/email-address.ts';
+import { requireRoom } from '../../tasks/uploads/quota.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uploads/receive.ts';
-import { readUpload, requireRoom, storedBytes } from '../../tasks/uploads/uploads.ts';
+import { readUpload } from '../../tasks/uploads/uploads.ts';
 import { type SiteRoute, sessionOf, siteRoute } from '../route.ts';
 import { type MinRate, uploadBody } from './upload-body.ts';
 import {
   MAX_UPLOAD_BYTES,
   MIN_UPLOAD_RATE,
-  QUOTA_BYTES,
   UPLOAD_SECONDS,
   UPLOADS_AT_ONCE,
 } from './upload-limits.ts';
@@ -46,10 +46,10 @@ export const createUpload: SiteRoute<UploadDeps> = {
         const { accountId, email } = sessionOf(request);
         const { expected, sizeBytes } = declared(request.headers);
         await countRequest(deps.db, `uploads:${accountId}`, UPLOADS);
-        const stored = await storedBytes(deps.db, accountId);
-        requireRoom(stored, { sizeBytes, quotaBytes: QUOTA_BYTES });
-        const file = { accountId, expected, quotaBytes: QUOTA_BYTES };
-        const id = await places.run(mailboxOf(email), () => receive(deps, file, reply));
+        const uploader = { accountId, mailbox: mailboxOf(email) };
+        await requireRoom(deps.db, uploader, sizeBytes);
+        const file = { uploader, expected };
+        const id = await places.run(uploader.mailbox, () => receive(deps, file, reply));
         return reply.code(201).send(await existing(deps, { accountId, id }));
       },
     });

@@ -12,6 +12,7 @@ import { reserve } from '../../ledger/ledger.ts';
 import { reserveWithPromotional } from '../../ledger/promotional.ts';
 import type { WakeUps } from '../../wake-ups/wake-ups.ts';
 import { readTasks, type Task } from '../task.ts';
+import { renewUploads } from '../uploads/uploads.ts';
 import { announce } from './announce.ts';
 import { insertTasks, newTask, wakeUpFor } from './insert.ts';
 import { requireBelowCap } from './key-cap.ts';
@@ -126,7 +127,9 @@ async function reserveAndInsert(deps: CreateDeps, order: Order): Promise<Task | 
     const reservation = { accountId, taskId: id, credits: price.credits };
     if (binding.surface === WEB_SURFACE) {
       const promotionalCredits = await reserveWithPromotional(tx, reservation);
-      return (await insertTasks(tx, deps, [{ ...row, promotionalCredits }]))[0];
+      const [inserted] = await insertTasks(tx, deps, [{ ...row, promotionalCredits }]);
+      await renewUploads(tx, accountId, order.request);
+      return inserted;
     }
     const [, [inserted]] = await together(reserve(tx, reservation), insertTasks(tx, deps, [row]));
     return inserted;

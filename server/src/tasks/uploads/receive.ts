@@ -8,14 +8,15 @@ import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import type { BrokenRule, VideoFacts } from '../../media/measurement.ts';
 import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
 import {
-  markReadyWith,
+  markReady,
   putRegistered,
   registerObject,
   withdrawnOnFailure,
 } from '../../storage/objects.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { referenceProblem, referenceRules } from '../steps/reference-rules.ts';
-import { insertUpload, UPLOAD_DAYS, withinQuota } from './uploads.ts';
+import { mailboxHash, type Uploader, withinQuota } from './quota.ts';
+import { insertUpload, UPLOAD_DAYS } from './uploads.ts';
 
 export interface ReceiveDeps {
   db: Database;
@@ -26,12 +27,10 @@ export interface ReceiveDeps {
 
 /** A file that somebody uploads. */
 export interface Received {
-  accountId: string;
+  uploader: Uploader;
   bytes: Readable;
   /** As the Content-Type says; the bytes decide. */
   expected: 'image' | 'video';
-  /** All uploads of the account together may have so many bytes. */
-  quotaBytes: number;
   signal: AbortSignal;
 }
 
@@ -42,7 +41,8 @@ export interface Received {
  * @throws ApiError `invalid_request` when the file is refused; the signal's reason when aborted
  */
 export function receiveUpload(deps: ReceiveDeps, received: Received): Promise<string> {
-  const { accountId, signal } = received;
+  const { signal } = received;
+  const { accountId } = received.uploader;
   return deps.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'upload');
     await writeStream(received.bytes, filePath);
@@ -96,16 +96,20 @@ async function store(
   { db, storage }: ReceiveDeps,
   file: Received & { filePath: string; facts: MediaFacts },
 ): Promise<string> {
-  const { accountId, quotaBytes, filePath, facts } = file;
+  const { uploader, filePath, facts } = file;
+  const { accountId } = uploader;
   const { size: sizeBytes } = await stat(filePath);
-  const id = await withinQuota(db, { accountId, sizeBytes, quotaBytes }, (tx) =>
-    registerObject(tx, {
-      ...{ taskId: accountId, role: 'upload', mediaType: facts.mediaType, sizeBytes },
-    }),
-  );
-  await withdrawnOnFailure(db, [id], () => putRegistered({ db, storage }, id, filePath));
-  await markReadyWith(db, { ids: [id], retentionDays: UPLOAD_DAYS }, (tx) =>
-    insertUpload(tx, { id, accountId, facts }),
-  );
+  const id = await withinQuota(db, { uploader, sizeBytes }, async (tx) => {
+    const { mediaType } = facts;
+    const object = { taskId: accountId, role: 'upload', mediaType, sizeBytes } as const;
+    const registered = await registerObject(tx, object);
+    const owner = { accountId, mailboxHash: mailboxHash(uploader) };
+    await insertUpload(tx, { id: registered, ...owner, facts });
+    return registered;
+  });
+  await withdrawnOnFailure(db, [id], async () => {
+    await putRegistered({ db, storage }, id, filePath);
+    await markReady(db, [id], UPLOAD_DAYS);
+  });
   return id;
 }

@@ -6,10 +6,10 @@ import {
   uploadIdOf,
 } from '../../catalog/request.ts';
 import {
-  type Database,
   namedStatement,
   type Queryable,
   statement,
+  type Transaction,
 } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { MediaFacts } from '../../media/measure.ts';
@@ -39,16 +39,31 @@ const USABLE = `o.role = 'upload' and o.state = 'ready' and o.delete_after > clo
 const READ = statement(
   'upload_read',
   `select ${COLUMNS} from uploads u join objects o on o.id = u.object_id
-   where u.object_id = $1 and u.account_id = $2 and ${USABLE}`,
+   where u.object_id = any($1) and u.account_id = $2 and ${USABLE}`,
 );
+
+/** Some uploads of an account. */
+interface Named {
+  accountId: string;
+  ids: string[];
+}
 
 /** An upload of the account; undefined if there is none, or it has expired. */
 export async function readUpload(
   db: Queryable,
   { accountId, id }: { accountId: string; id: string },
 ): Promise<Upload | undefined> {
-  const [upload] = await db.query<Upload>(READ, [id, accountId]);
-  return upload;
+  return (await byId(db, READ, { accountId, ids: [id] })).get(id);
+}
+
+async function byId(
+  db: Queryable,
+  query: typeof READ,
+  { accountId, ids }: Named,
+): Promise<Map<string, Upload>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db.query<Upload>(query, [[...new Set(ids)].sort(), accountId]);
+  return new Map(rows.map((upload) => [upload.id, upload]));
 }
 
 // The row's lock orders it with the expiry: an upload that is found here lasts.
@@ -61,17 +76,12 @@ const USE = statement(
 );
 
 /** The uploads of the account with these ids that can be used. Each lasts for 7 days from now. */
-export async function useUploads(
-  db: Queryable,
-  { accountId, ids }: { accountId: string; ids: string[] },
-): Promise<Map<string, Upload>> {
-  if (ids.length === 0) return new Map();
-  const rows = await db.query<Upload>(USE, [[...new Set(ids)].sort(), accountId]);
-  return new Map(rows.map((upload) => [upload.id, upload]));
+export function useUploads(db: Queryable, named: Named): Promise<Map<string, Upload>> {
+  return byId(db, USE, named);
 }
 
 /**
- * Checks that the uploads which a request names are the account's, and extends their lives.
+ * Checks that the uploads which a request names are the account's.
  * @throws ApiError `invalid_request` that names the field
  */
 export async function requireUploads(
@@ -79,12 +89,30 @@ export async function requireUploads(
   accountId: string,
   request: GenerationRequest,
 ): Promise<void> {
-  const named = inputsOf(request).flatMap((input) => {
+  requireAll(request, await byId(db, READ, { accountId, ids: uploadIdsOf(request) }));
+}
+
+/**
+ * Extends the lives of the uploads that a request names, in the transaction that creates its task:
+ * a create that is refused extends none, and the uploads of one that commits last.
+ * @throws ApiError as {@link requireUploads}, when one has expired meanwhile
+ */
+export async function renewUploads(
+  tx: Transaction,
+  accountId: string,
+  request: GenerationRequest,
+): Promise<void> {
+  requireAll(request, await useUploads(tx, { accountId, ids: uploadIdsOf(request) }));
+}
+
+function uploadIdsOf(request: GenerationRequest): string[] {
+  return inputsOf(request).flatMap(({ url }) => uploadIdOf(url) ?? []);
+}
+
+function requireAll(request: GenerationRequest, uploads: Map<string, Upload>): void {
+  for (const input of inputsOf(request)) {
     const id = uploadIdOf(input.url);
-    return id === undefined ? [] : [{ input, id }];
-  });
-  const uploads = await useUploads(db, { accountId, ids: named.map(({ id }) => id) });
-  for (const { input, id } of named) {
+    if (id === undefined) continue;
     const upload = uploads.get(id);
     if (!upload) throw refusal(input, 'unknown_upload', UNKNOWN_UPLOAD);
     if (upload.kind === input.kind) continue;
@@ -101,70 +129,21 @@ function refusal(input: RequestedInput, reason: string, message: string): ApiErr
   return new ApiError('invalid_request', `${inputName(input)}: ${message}`, { details });
 }
 
-// Uploads of an account come one after the other through here, so the sum is exact. The account's
-// key is not locked: its tasks can be created meanwhile.
-const LOCK = statement(
-  'upload_lock_account',
-  `select disabled_at is null and erased_at is null as is_open from accounts
-   where id = $1 for no key update`,
-);
-
-const STORED = statement(
-  'upload_stored',
-  `select coalesce(sum(size_bytes), 0)::int8 as bytes from objects
-   where task_id = $1 and role = 'upload' and state in ('writing', 'ready')`,
-);
-
-/** The bytes of all uploads of an account, also of those that are being written. */
-export async function storedBytes(db: Queryable, accountId: string): Promise<number> {
-  const [row] = await db.query<{ bytes: number }>(STORED, [accountId]);
-  return row?.bytes ?? 0;
-}
-
-/**
- * Runs `register` if the account is open and has room for the file, within one transaction.
- * @throws ApiError `invalid_request` with the reason `quota_exceeded`; `unauthorized`
- */
-export function withinQuota<T>(
-  db: Database,
-  file: { accountId: string; sizeBytes: number; quotaBytes: number },
-  register: (tx: Queryable) => Promise<T>,
-): Promise<T> {
-  const { accountId, sizeBytes, quotaBytes } = file;
-  return db.transaction(async (tx) => {
-    const [account] = await tx.query<{ is_open: boolean }>(LOCK, [accountId]);
-    if (!account?.is_open) throw new ApiError('unauthorized', 'This account is disabled.');
-    requireRoom(await storedBytes(tx, accountId), { sizeBytes, quotaBytes });
-    return register(tx);
-  });
-}
-
-/** @throws ApiError `invalid_request` with the reason `quota_exceeded` */
-export function requireRoom(
-  stored: number,
-  { sizeBytes, quotaBytes }: { sizeBytes: number; quotaBytes: number },
-): void {
-  if (stored + sizeBytes <= quotaBytes) return;
-  const message = `No more room: uploads are deleted ${UPLOAD_DAYS} days after their last use.`;
-  throw new ApiError('invalid_request', message, {
-    details: { reason: 'quota_exceeded', limit_bytes: quotaBytes, stored_bytes: stored },
-  });
-}
-
 const INSERT = namedStatement(
   'upload_insert',
-  ['id', 'accountId', 'kind', 'width', 'height', 'durationSeconds'],
-  `insert into uploads (object_id, account_id, kind, width, height, duration_seconds)
-   values (:id, :accountId, :kind, :width, :height, :durationSeconds)`,
+  ['id', 'accountId', 'mailboxHash', 'kind', 'width', 'height', 'durationSeconds'],
+  `insert into uploads
+     (object_id, account_id, mailbox_hash, kind, width, height, duration_seconds)
+   values (:id, :accountId, :mailboxHash, :kind, :width, :height, :durationSeconds)`,
 );
 
-/** Records what was measured. The object becomes `ready` in the same transaction. */
+/** Records what was measured, in the transaction that registers the object. */
 export async function insertUpload(
   tx: Queryable,
-  { id, accountId, facts }: { id: string; accountId: string; facts: MediaFacts },
+  upload: { id: string; accountId: string; mailboxHash: Buffer; facts: MediaFacts },
 ): Promise<void> {
+  const { facts, ...owned } = upload;
   const { kind, width, height } = facts;
   const durationSeconds = facts.kind === 'video' ? facts.durationSeconds : null;
-  const values = INSERT.values({ id, accountId, kind, width, height, durationSeconds });
-  await tx.query(INSERT, values);
+  await tx.query(INSERT, INSERT.values({ ...owned, kind, width, height, durationSeconds }));
 }

@@ -1,0 +1,103 @@
+import { hash } from 'node:crypto';
+import {
+  type Database,
+  namedStatement,
+  type Queryable,
+  statement,
+} from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import { hasPaid } from '../../ledger/payments.ts';
+import { UPLOAD_DAYS } from './uploads.ts';
+
+const MEGABYTE = 2 ** 20;
+
+/**
+ * All uploads of a mailbox together. Until the account that uploads has got paid credits: the
+ * largest file once. Its uploads cost it nothing, and others pay for the disk.
+ */
+export const QUOTA_BYTES = { unpaid: 100 * MEGABYTE, paid: 1024 * MEGABYTE };
+
+/** Who uploads: an account, and the mailbox of its address. One mailbox may have many accounts. */
+export interface Uploader {
+  accountId: string;
+  mailbox: string;
+}
+
+/** What is stored of a mailbox: of an erased account, its address can't be read from it. */
+export function mailboxHash({ mailbox }: Uploader): Buffer {
+  return hash('sha256', mailbox, 'buffer');
+}
+
+const LOCK_ACCOUNT = statement(
+  'upload_lock_account',
+  `select disabled_at is null and erased_at is null as is_open from accounts
+   where id = $1 for no key update`,
+);
+
+/** The first key of the advisory lock under which the uploads of a mailbox are registered. */
+const QUOTA_LOCK = 7_100_070;
+
+// Uploads of a mailbox come one after the other through here, so the sum is exact.
+const LOCK_MAILBOX = statement(
+  'upload_lock_mailbox',
+  `select pg_advisory_xact_lock(${QUOTA_LOCK}, hashtext(encode($1::bytea, 'hex')))`,
+);
+
+// Uploads without a mailbox count for their account.
+const STORED = namedStatement(
+  'upload_stored',
+  ['accountId', 'mailboxHash'],
+  `select coalesce(sum(size_bytes), 0)::int8 as bytes from objects
+   where (task_id = :accountId
+       or id = any(array(select object_id from uploads where mailbox_hash = :mailboxHash)))
+     and role = 'upload' and state in ('writing', 'ready')`,
+);
+
+/**
+ * Checks that the mailbox has room for a file, beside its uploads that are stored or are written.
+ * @throws ApiError `invalid_request` with the reason `quota_exceeded`
+ */
+export async function requireRoom(
+  db: Queryable,
+  uploader: Uploader,
+  sizeBytes: number,
+): Promise<void> {
+  const { accountId } = uploader;
+  const values = STORED.values({ accountId, mailboxHash: mailboxHash(uploader) });
+  const [row] = await db.query<{ bytes: number }>(STORED, values);
+  const stored = row?.bytes ?? 0;
+  if (stored + sizeBytes <= QUOTA_BYTES.unpaid) return;
+  const kind = (await hasPaid(db, accountId)) ? 'paid' : 'unpaid';
+  if (stored + sizeBytes <= QUOTA_BYTES[kind]) return;
+  const details = { limit_bytes: QUOTA_BYTES[kind], stored_bytes: stored };
+  throw new ApiError('invalid_request', NO_ROOM[kind], {
+    details: { field: 'file', reason: 'quota_exceeded', ...details },
+  });
+}
+
+const LASTS = `An upload is deleted ${UPLOAD_DAYS} days after its last use.`;
+const NO_ROOM = {
+  paid: `No more room: your uploads may have ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
+  unpaid:
+    `No more room: your uploads may have ${QUOTA_BYTES.unpaid / MEGABYTE} MB until you buy ` +
+    `credits, then ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
+};
+
+/**
+ * Runs `register` if the account is open and its mailbox has room, within one transaction.
+ * @throws ApiError as {@link requireRoom}; `unauthorized`
+ */
+export function withinQuota<T>(
+  db: Database,
+  file: { uploader: Uploader; sizeBytes: number },
+  register: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  const { uploader, sizeBytes } = file;
+  return db.transaction(async (tx) => {
+    const [account] = await tx.query<{ is_open: boolean }>(LOCK_ACCOUNT, [uploader.accountId]);
+    if (!account?.is_open) throw new ApiError('unauthorized', 'This account is disabled.');
+    await tx.query(LOCK_MAILBOX, [mailboxHash(uploader)]);
+    await requireRoom(tx, uploader, sizeBytes);
+    return register(tx);
+  });
+}

@@ -1,11 +1,27 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, statfs } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { mkdtemp, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { parseArgs } from 'node:util';
 
-// Runs all tests on one embedded Postgres in a temporary folder. Arguments are passed to Node's test
-// runner, so `node server/test/run.ts server/src/ledger/*.test.ts` runs a few.
+// Runs all tests on one embedded Postgres in a temporary folder, or those of the named files:
+// `node server/test/run.ts [--test-name-pattern=WORDS] [FILE...]`.
+const { values, positionals } = parseArgs({
+  options: { 'test-name-pattern': { type: 'string', multiple: true } },
+  allowPositionals: true,
+});
+
+const ALL = '{server,embedded-postgres,local-renderer,simulators,console}/**/*.test.ts';
+const isWhole = positionals.length === 0;
+const files = globSync(isWhole ? ALL : positionals, { exclude: (name) => name === 'node_modules' });
+if (files.length === 0) {
+  console.error(`There is no test file ${positionals.join(' or ')}.`);
+  process.exit(1);
+}
+
 const home = await mkdtemp(path.join(await fastestFolder(), 'framewright-test-'));
 process.env.FRAMEWRIGHT_TEST_HOME = home;
 // Each process would otherwise strip the types of the same sources again.
@@ -33,28 +49,63 @@ async function fastestFolder(): Promise<string> {
   return process.env.TMPDIR === undefined && free > 8 * 2 ** 30 ? inMemory : tmpdir();
 }
 
-const COVERAGE = [
-  '--experimental-test-coverage',
-  '--test-coverage-include={server/src,local-renderer,simulators}/**/*.ts',
-  '--test-coverage-include=embedded-postgres/*.ts',
-  '--test-coverage-exclude={embedded-postgres,local-renderer}/test/**',
-  '--test-coverage-exclude=**/*.test.ts',
-];
-const ALL = ['{server,embedded-postgres,local-renderer,simulators,console}/**/*.test.ts'];
-
-const given = process.argv.slice(2);
-const child = spawn(
-  process.execPath,
-  [
-    '--test',
-    '--test-concurrency=3',
-    ...(process.env.FRAMEWRIGHT_COVERAGE === '1' ? COVERAGE : []),
-    ...(given.length > 0 ? given : ALL),
+const COVERAGE = {
+  coverage: true,
+  coverageIncludeGlobs: [
+    '{server/src,local-renderer,simulators}/**/*.ts',
+    'embedded-postgres/*.ts',
   ],
-  { stdio: 'inherit' },
-);
-const [code] = await once(child, 'exit');
-await pooler?.[Symbol.asyncDispose]();
-await server.close();
-await rm(home, { recursive: true, force: true });
-process.exitCode = code === 0 ? 0 : 1;
+  coverageExcludeGlobs: ['{embedded-postgres,local-renderer}/test/**', '**/*.test.ts'],
+};
+
+/** In a whole run, a file that takes longer is ended and fails. */
+const FILE_LIMIT_MS = 8 * 60_000;
+
+/** How long each slow file took in a whole run, in seconds. */
+const TIMES = new URL('file-seconds.json', import.meta.url);
+
+/** The files, the longest first: a long one that began last would run alone. */
+async function longestFirst(): Promise<string[]> {
+  const seconds: Record<string, number> = JSON.parse(await readFile(TIMES, 'utf8'));
+  return files.toSorted((a, b) => (seconds[b] ?? 0) - (seconds[a] ?? 0));
+}
+
+/** Runs the files, and prints the report. */
+async function runFiles(): Promise<{ succeeded: boolean; seconds: Map<string, number> }> {
+  const seconds = new Map<string, number>();
+  let succeeded = true;
+  const events = run({
+    ...{ files: await longestFirst(), concurrency: 3 },
+    ...(isWhole && { timeout: FILE_LIMIT_MS }),
+    testNamePatterns: values['test-name-pattern'],
+    ...(process.env.FRAMEWRIGHT_COVERAGE === '1' && COVERAGE),
+  });
+  events.on('test:summary', ({ file, duration_ms, success }) => {
+    if (file !== undefined) seconds.set(path.relative('', file), duration_ms / 1000);
+    succeeded &&= success;
+  });
+  const report = events.compose(spec);
+  report.pipe(process.stdout);
+  await once(report, 'end');
+  return { succeeded, seconds };
+}
+
+/** Prints the slowest files. `FRAMEWRIGHT_RECORD_TIMES=1` writes down how long each one took. */
+async function tellSlowest(seconds: Map<string, number>): Promise<void> {
+  const slowest = [...seconds].toSorted(([, a], [, b]) => b - a);
+  const lines = slowest.slice(0, 10).map(([file, s]) => `${s.toFixed(0).padStart(5)} s  ${file}`);
+  console.log(`The slowest test files:\n${lines.join('\n')}`);
+  if (process.env.FRAMEWRIGHT_RECORD_TIMES !== '1') return;
+  const slow = slowest.filter(([, s]) => s >= 5).map(([file, s]) => [file, Math.round(s)]);
+  await writeFile(TIMES, `${JSON.stringify(Object.fromEntries(slow), null, 2)}\n`);
+}
+
+try {
+  const { succeeded, seconds } = await runFiles();
+  if (isWhole) await tellSlowest(seconds);
+  process.exitCode = succeeded ? 0 : 1;
+} finally {
+  await pooler?.[Symbol.asyncDispose]();
+  await server.close();
+  await rm(home, { recursive: true, force: true });
+}

@@ -6,6 +6,7 @@ import { createKey } from '../../src/accounts/api-keys.ts';
 import { makeCustomer } from '../customer.ts';
 import type { TestDatabase } from '../database.ts';
 import { startMediaHost } from '../media/media-host.ts';
+import { INHERITED } from './service-process.ts';
 
 const SUITE = new URL('../../../acceptance/', import.meta.url);
 
@@ -36,13 +37,13 @@ export async function makeAccounts({ db }: TestDatabase): Promise<Record<string,
   };
 }
 
-/** Runs the suite in a process of its own that gets these variables and no others but PATH. */
+/** Runs the suite in a process of its own that gets these variables and what every process inherits. */
 export async function runSuite(
   env: Record<string, string>,
 ): Promise<{ code: number; report: string }> {
   const flags = ['--test', '--test-reporter=tap'];
   const child = spawn(process.execPath, [...flags, fileURLToPath(SUITE)], {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { ...INHERITED, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let report = '';

@@ -21,10 +21,17 @@ export interface ServiceProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+/** The variables that every process of a test inherits. */
+export const INHERITED: Readonly<Record<string, string>> = {
+  PATH: process.env.PATH ?? '',
+  // Set by run.ts: sources that the tests have loaded are not compiled again.
+  ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+};
+
 /** The variables every service of a test gets, before its own. It trusts the test's media hosts. */
 export function serviceEnvironment(own: Record<string, string>): Record<string, string> {
   return {
-    PATH: process.env.PATH ?? '',
+    ...INHERITED,
     NODE_EXTRA_CA_CERTS: fileURLToPath(TEST_CA_FILE),
     NODE_NO_WARNINGS: '1',
     PORT: '0',

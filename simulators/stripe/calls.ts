@@ -9,6 +9,7 @@ import {
   textsOf,
   wholeOf,
 } from './form.ts';
+import { activePrice, customerOf, deleteCustomer, named } from './named.ts';
 import type { Invoice, PaymentIntent, StripeObject } from './objects.ts';
 import { cardError, pay } from './payments.ts';
 import { newObjectId, type State } from './state.ts';
@@ -20,6 +21,8 @@ export interface Call {
   path: RegExp;
   params: readonly string[];
   work(state: State, id: string, params: Params): object;
+  /** Whether a restricted key without further permissions is refused. */
+  isForbidden?: true;
 }
 
 function call(
@@ -41,15 +44,31 @@ export const CALLS: readonly Call[] = [
       balance: 0,
     }),
   ),
-  call('GET', 'customers/:id', [], (state, id) => state.get('customer', id)),
+  {
+    ...call('GET', 'account', [], ({ account }) => ({ id: account, object: 'account' })),
+    isForbidden: true,
+  },
+  call('GET', 'customers/:id', [], (state, id) => {
+    const { deleted, ...customer } = state.get('customer', id);
+    return deleted ? { id, object: 'customer', deleted } : customer;
+  }),
+  call('DELETE', 'customers/:id', [], (state, id) => deleteCustomer(state, id)),
   call('GET', 'customers/:id/payment_methods', ['limit', 'type'], (state, id) =>
-    listOf(state.all('payment_method').filter(({ customer }) => customer === id)),
+    listOf(
+      state.get('customer', id).deleted
+        ? []
+        : state.all('payment_method').filter(({ customer }) => customer === id),
+    ),
   ),
   call(
     'POST',
     'prices',
     ['currency', 'unit_amount', 'recurring[interval]', 'product_data[name]', 'metadata[*]'],
     createPrice,
+  ),
+  call('GET', 'prices/:id', [], (state, id) => state.get('price', id)),
+  call('POST', 'prices/:id', ['active'], (state, id, params) =>
+    Object.assign(state.get('price', id), { active: required(params, 'active') === 'true' }),
   ),
   call('POST', 'checkout/sessions', SESSION_PARAMS, (state, _id, params) =>
     createSession(state, params),
@@ -140,7 +159,7 @@ function createPayment(state: State, _id: string, params: Params): PaymentIntent
   const intent = pay(state, {
     amount: wholeOf(params, 'amount'),
     currency: required(params, 'currency'),
-    customer: state.get('customer', required(params, 'customer')).id,
+    customer: customerOf(state, params).id,
     method,
     metadata: metadataOf(params),
   });
@@ -188,7 +207,7 @@ function listLines(state: State, id: string, params: Params): object {
 function createPortalConfiguration(state: State, _id: string, params: Params): object {
   const update = membersOf(membersOf(params, 'features'), 'subscription_update');
   const prices = entriesOf(update, 'products').flatMap((entry) => textsOf(entry, 'prices'));
-  for (const price of prices) state.get('price', price);
+  for (const price of prices) activePrice(state, price, 'features');
   const scheduled = entriesOf(membersOf(update, 'schedule_at_period_end'), 'conditions');
   const at_period_end = scheduled.map((entry) => required(entry, 'type'));
   return state.add('billing_portal.configuration', { prices, at_period_end });
@@ -196,8 +215,11 @@ function createPortalConfiguration(state: State, _id: string, params: Params): o
 
 function createPortalSession(state: State, _id: string, params: Params): object {
   const session = state.add('billing_portal.session', {
-    customer: state.get('customer', required(params, 'customer')).id,
-    configuration: required(params, 'configuration'),
+    customer: customerOf(state, params).id,
+    configuration: named(state, 'billing_portal.configuration', {
+      id: required(params, 'configuration'),
+      param: 'configuration',
+    }).id,
     return_url: required(params, 'return_url'),
     url: '',
   });

@@ -1,4 +1,5 @@
 import { entriesOf, invalid, membersOf, type Params, required, textOf, wholeOf } from './form.ts';
+import { activePrice, customerOf } from './named.ts';
 import type { CheckoutSession, Metadata } from './objects.ts';
 import { completePayment, openPayment, pay, saveCard } from './payments.ts';
 import type { State } from './state.ts';
@@ -20,7 +21,7 @@ export function createSession(state: State, params: Params): CheckoutSession {
   if (!line) throw invalid('Missing required param: line_items.', 'parameter_missing');
   const inner = membersOf(params, mode === 'payment' ? 'payment_intent_data' : 'subscription_data');
   const { currency, amount, item } = soldOf(state, line);
-  const customer = state.get('customer', required(params, 'customer'));
+  const customer = customerOf(state, params);
   const session = state.add('checkout.session', {
     ...{ mode, status: 'open', payment_status: 'unpaid', customer: customer.id, currency, item },
     client_reference_id: textOf(params, 'client_reference_id') ?? null,
@@ -39,7 +40,7 @@ function soldOf(state: State, line: Params) {
   const quantity = wholeOf(line, 'quantity');
   const id = textOf(line, 'price');
   if (id !== undefined) {
-    const price = state.get('price', id);
+    const price = activePrice(state, id, 'line_items[0][price]');
     const item = { name: price.product_name, price: id };
     return { currency: price.currency, amount: price.unit_amount * quantity, item };
   }

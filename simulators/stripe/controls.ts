@@ -1,5 +1,6 @@
 import { settleSession } from './checkout.ts';
 import { noSuch } from './form.ts';
+import { deleteCustomer } from './named.ts';
 import { cardOf, closeDispute, failRefund, openDispute, refund, saveCard } from './payments.ts';
 import type { State } from './state.ts';
 import { renew, retryInvoices } from './subscriptions.ts';
@@ -62,6 +63,11 @@ export function control(
       break;
     case 'retry-invoices':
       retryInvoices(state, id);
+      break;
+    case 'delete-customer':
+      return deleteCustomer(state, id);
+    case 'archive-price':
+      state.get('price', id).active = false;
       break;
     case 'card': {
       const card = cardOf(state, id) ?? saveCard(state, id);

@@ -4,6 +4,8 @@ interface Base {
   id: string;
   /** Seconds since 1970. */
   created: number;
+  /** Whether real money moves. */
+  livemode: boolean;
 }
 
 export type Metadata = Record<string, string>;
@@ -15,6 +17,8 @@ interface Customer extends Base {
   invoice_settings: { default_payment_method: string | null };
   /** Below zero: what the next invoices take first. */
   balance: number;
+  /** It can still be read, and nothing else. */
+  deleted?: true;
 }
 
 export interface PaymentMethod extends Base {

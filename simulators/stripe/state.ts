@@ -6,7 +6,7 @@ const PREFIXES: Record<ObjectName, string> = {
   customer: 'cus_',
   payment_method: 'pm_',
   price: 'price_',
-  'checkout.session': 'cs_test_',
+  'checkout.session': 'cs_',
   payment_intent: 'pi_',
   charge: 'ch_',
   refund: 're_',
@@ -21,9 +21,12 @@ const PREFIXES: Record<ObjectName, string> = {
 export interface State {
   /** The address of the simulator itself. */
   baseUrl: string;
+  /** The account at Stripe, and whether money moves in it. */
+  account: string;
+  livemode: boolean;
   add<Name extends ObjectName>(
     name: Name,
-    members: Omit<ObjectOf<Name>, 'id' | 'object' | 'created'>,
+    members: Omit<ObjectOf<Name>, 'id' | 'object' | 'created' | 'livemode'>,
   ): ObjectOf<Name>;
   /** @throws StripeRefusal if there is none */
   get<Name extends ObjectName>(name: Name, id: string): ObjectOf<Name>;
@@ -38,19 +41,24 @@ export function newObjectId(prefix: string): string {
   return prefix + randomBytes(12).toString('hex');
 }
 
+const modeOf = (livemode: boolean) => (livemode ? 'live_' : 'test_');
+
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-export function createState(emit: State['emit']): State {
+export function createState(
+  emit: State['emit'],
+  { account, livemode }: Pick<State, 'account' | 'livemode'>,
+): State {
   const objects = new Map<string, StripeObject>();
   const isOf = <Name extends ObjectName>(
     object: StripeObject | undefined,
     name: Name,
   ): object is ObjectOf<Name> => object?.object === name;
   return {
-    baseUrl: '',
-    emit,
+    ...{ baseUrl: '', account, livemode, emit },
     add(name, members) {
-      const head = { id: newObjectId(PREFIXES[name]), object: name, created: nowSeconds() };
+      const prefix = PREFIXES[name] + (name === 'checkout.session' ? modeOf(livemode) : '');
+      const head = { id: newObjectId(prefix), object: name, livemode, created: nowSeconds() };
       const made = { ...head, ...members } as unknown as ObjectOf<typeof name>;
       objects.set(made.id, made);
       return made;

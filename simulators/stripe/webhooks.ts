@@ -35,7 +35,9 @@ export function createWebhooks(chance: () => number): Webhooks {
       // As it is now: later changes of the object have events of their own.
       const data = { object: structuredClone(object) };
       const id = newObjectId('evt_');
-      const event: StripeEvent = { id, object: 'event', created: nowSeconds(), type, data };
+      const { livemode } = object;
+      const head = { id, object: 'event', created: nowSeconds(), livemode } as const;
+      const event: StripeEvent = { ...head, type, data };
       events.push(event);
       const { lost, twice, lateMs } = webhooks.delivery;
       if (chance() < lost) return;

@@ -1,0 +1,149 @@
+import type { IncomingMessage } from 'node:http';
+import { CALLS, type Call, expand } from './calls.ts';
+import { drawFault, type Fault, type Faults } from './faults.ts';
+import { noSuch, parseForm, StripeRefusal, textsOf } from './form.ts';
+import { createState, type State } from './state.ts';
+
+export interface ApiResponse {
+  status: number;
+  body: object;
+  headers?: Record<string, string>;
+}
+
+/** An account in test or live mode: its objects, and its responses by Idempotency-Key. */
+export interface Mode {
+  state: State;
+  responses: Map<string, { request: string; response: ApiResponse }>;
+}
+
+const KEY = /^(sk|rk)_(test|live)_(?:([a-z]+)_)?\w+$/;
+
+/** All accounts, in both modes. A key `sk_live_other_1` is one of the account `acct_other`. */
+export function openModes(emit: State['emit']) {
+  const modes = new Map<string, Mode>();
+  let latest = '';
+  return {
+    /** The address of the simulator. */
+    baseUrl: '',
+    of(key: string): Mode {
+      const [, , mode = 'test', account = 'first'] = KEY.exec(key) ?? [];
+      const name = `${mode} ${account}`;
+      const options = { account: `acct_${account}`, livemode: mode === 'live' };
+      const found = modes.get(name) ?? { state: createState(emit, options), responses: new Map() };
+      found.state.baseUrl = this.baseUrl;
+      modes.set(name, found);
+      latest = key;
+      return found;
+    },
+    /** The one that has an object; without one, that of the latest call. */
+    having(id: string | undefined): Mode {
+      const found = [...modes.values()].find(({ state }) => state.find(id ?? '') !== undefined);
+      return found ?? this.of(latest);
+    },
+  };
+}
+
+interface Parts {
+  modes: ReturnType<typeof openModes>;
+  faults: Faults;
+  chance: () => number;
+  calls: Map<string, number>;
+}
+
+/** A call of the API. The same Idempotency-Key gets the same response, without more work. */
+export function respondToCall(
+  { modes, calls, faults, chance }: Parts,
+  request: IncomingMessage,
+  { url, body }: { url: URL; body: string },
+): ApiResponse | 'lost' {
+  const method = request.method ?? '';
+  const secret = request.headers.authorization?.replace(/^Bearer /, '') ?? '';
+  if (!KEY.test(secret)) return error(401, 'You did not provide a valid API key.');
+  const found = CALLS.find((call) => call.method === method && call.path.test(url.pathname));
+  if (!found) return refused(noSuch('call', `${method} ${url.pathname}`));
+  if (found.isForbidden && secret.startsWith('rk_')) {
+    return error(403, 'The provided key does not have the required permissions.');
+  }
+  const mode = modes.of(secret);
+  const name = `${method} ${found.path.source.replace('([^/]+)', ':id').replaceAll(/[\\^$]/g, '')}`;
+  const work = () => {
+    calls.set(name, (calls.get(name) ?? 0) + 1);
+    const [, id = ''] = found.path.exec(url.pathname) ?? [];
+    return workOf(mode.state, found, { id, text: method === 'POST' ? body : url.search });
+  };
+  if (method !== 'POST') return work();
+  const key = request.headers['idempotency-key']?.toString();
+  const asked = `${method} ${url.pathname} ${body}`;
+  const fault = drawFault(faults, name.replace('/v1/', ''), chance);
+  return once(mode, { key, asked, fault }, work);
+}
+
+function once(
+  { responses }: Mode,
+  { key, asked, fault }: { key: string | undefined; asked: string; fault: Fault | undefined },
+  work: () => ApiResponse,
+): ApiResponse | 'lost' {
+  if (fault?.kind === 'conflict') return CONFLICT;
+  if (fault?.kind === 'rate-limit') return RATE_LIMITED;
+  const before = key === undefined ? undefined : responses.get(key);
+  if (before && before.request !== asked) return OTHER_REQUEST;
+  const made = before?.response ?? (fault?.kind === 'saved-500' ? failed(fault, work) : work());
+  if (key !== undefined && isSaved(made)) responses.set(key, { request: asked, response: made });
+  if (fault?.kind === 'lost') return 'lost';
+  return before ? { ...made, headers: { ...made.headers, 'idempotent-replayed': 'true' } } : made;
+}
+
+/** Stripe saves nothing of a call whose parameters it refuses before it begins. */
+function isSaved({ body }: ApiResponse): boolean {
+  const { code } = Object('error' in body ? body.error : undefined) as { code?: unknown };
+  return !String(code).startsWith('parameter_');
+}
+
+function failed({ isDone }: Fault, work: () => ApiResponse): ApiResponse {
+  if (isDone) work();
+  const body = { error: { type: 'api_error', message: 'An unknown error occurred.' } };
+  // As Stripe does where another try with the same key would get the same response.
+  return { status: 500, body, headers: { 'stripe-should-retry': 'false' } };
+}
+
+function error(status: number, message: string, code?: string): ApiResponse {
+  const body = { error: { type: 'invalid_request_error', ...(code && { code }), message } };
+  return { status, body };
+}
+
+const CONFLICT = error(
+  409,
+  'There is currently another in-progress request using this Idempotent Key.',
+  'idempotency_key_in_use',
+);
+
+const RATE_LIMITED = error(429, 'Request rate limit exceeded.', 'rate_limit');
+
+const OTHER_REQUEST: ApiResponse = {
+  status: 400,
+  body: {
+    error: {
+      type: 'idempotency_error',
+      message: 'Keys for idempotent requests can only be used with the same parameters.',
+    },
+  },
+};
+
+function workOf(
+  state: State,
+  { params: allowed, work: run }: Call,
+  { id, text }: { id: string; text: string },
+): ApiResponse {
+  try {
+    const params = parseForm(text, [...allowed, 'expand']);
+    const made = run(state, decodeURIComponent(id), params);
+    return { status: 200, body: structuredClone(expand(state, made, textsOf(params, 'expand'))) };
+  } catch (error) {
+    return structuredClone(refused(error));
+  }
+}
+
+export function refused(error: unknown): ApiResponse {
+  if (error instanceof StripeRefusal) return { status: error.status, body: { error: error.body } };
+  return { status: 500, body: { error: { type: 'api_error', message: String(error) } } };
+}

@@ -1,9 +1,8 @@
 /**
- * What may go wrong with a writing call.
- * `lost`: it is done, and its response is lost.
- * `saved-500`: Stripe saves a 500 under its Idempotency-Key, and repeats it. Whether it is done, see
- * `isDone`. `conflict`: 409, another call with its key is in progress. `rate-limit`: 429. Of the last
- * two nothing is done, and nothing is saved.
+ * What may go wrong with a writing call. `lost`: it is done, and its response is lost.
+ * `saved-500`: Stripe saves a 500 under its Idempotency-Key, and repeats it. `conflict`: 409,
+ * another call with its key is in progress. `rate-limit`: 429. Of the last two nothing is done, and
+ * nothing is saved.
  */
 export interface Fault {
   kind: 'lost' | 'saved-500' | 'conflict' | 'rate-limit';

@@ -9,10 +9,32 @@ export function normalEmail(text: string): string | undefined {
   return isAddress && email.length <= 254 ? email.toLowerCase() : undefined;
 }
 
+/** An address without what follows a plus sign in its name. */
+export function untagged(email: string): string {
+  return email.toLowerCase().replace(/\+[^@]*@/, '@');
+}
+
 /**
- * The mailbox that mails to an address arrive in, for limits: what follows a plus sign names no
- * other one. Two accounts may still have it.
+ * The characters that a provider ignores in the names of its addresses: Google at
+ * https://support.google.com/mail/answer/7436150, Proton at
+ * https://proton.me/support/change-username.
+ */
+const IGNORED = new Map([
+  ['gmail.com', /\./g],
+  ...['proton.me', 'protonmail.com', 'protonmail.ch', 'pm.me'].map(
+    (domain) => [domain, /[._-]/g] as const,
+  ),
+]);
+
+/**
+ * The mailbox that mails to an address arrive in, for limits: what its provider documents about
+ * other addresses of it, and what follows a plus sign anywhere. Two accounts may still have it.
+ * Fastmail's subdomains: https://www.fastmail.help/hc/en-us/articles/360060591053.
  */
 export function mailboxOf(email: string): string {
-  return email.toLowerCase().replace(/\+[^@]*@/, '@');
+  const [name = '', domain = ''] = untagged(email)
+    .replace(/@googlemail\.com$/, '@gmail.com')
+    .replace(/^[^@]*@([^@.]+)\.(fastmail\.(?:com|fm))$/, '$1@$2')
+    .split('@');
+  return `${name.replaceAll(IGNORED.get(domain) ?? /$^/g, '')}@${domain}`;
 }

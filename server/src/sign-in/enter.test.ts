@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { countRequest } from '../accounts/rate-window.ts';
+import {
+  MIGRATIONS_FOLDER,
+  numberOf,
+  readMigrations,
+} from '../database/migration/migration-files.ts';
 import { balances } from '../ledger/ledger.ts';
+import { mailboxOf } from './email-address.ts';
 import { enterByEmail } from './enter.ts';
 import { storeChallenge } from './passkeys/challenges.ts';
 import { storeStart } from './providers/starts.ts';
@@ -19,6 +26,10 @@ after(() => database.close());
 
 const enterOnce = (email: string) => database.db.transaction((tx) => enterByEmail(tx, email, 250));
 
+async function promotionalOf(accountId: string): Promise<number> {
+  return (await balances(database.db, accountId)).promotional.available;
+}
+
 test('first sign-ins of one person at once make one account with one grant', async () => {
   const accounts = await Promise.all(Array.from({ length: 8 }, () => enterOnce('eve@example.org')));
   assert.equal(new Set(accounts).size, 1);
@@ -29,9 +40,7 @@ test('first sign-ins of one person at once make one account with one grant', asy
 
 test('an address gets its credits once, also if the account is deleted in between', async () => {
   const { db } = database;
-  const promotional = async (email: string) => {
-    return (await balances(db, await enterOnce(email))).promotional.available;
-  };
+  const promotional = async (email: string) => promotionalOf(await enterOnce(email));
   assert.equal(await promotional('mallory@example.org'), 250);
   const erased = `update accounts set email = 'erased:' || id where email = 'mallory@example.org'`;
   await sql(db, erased);
@@ -46,6 +55,52 @@ test('an address gets its credits once, also if the account is deleted in betwee
   await database.setClock(0);
   const kept = await sql(db, 'select from signup_grants');
   assert.equal(kept.length, 0);
+});
+
+/** Addresses of one mailbox each, by what their providers document; the first is its name. */
+const MAILBOXES = [
+  ['annlee@gmail.com', 'ann.lee@gmail.com', 'a.nn.lee+2@googlemail.com', 'AnnLee@Gmail.com'],
+  ['annlee@proton.me', 'ann_lee@proton.me', 'ann-lee+x@proton.me', 'a.n.n.lee@proton.me'],
+  ['ann@fastmail.com', 'shop@ann.fastmail.com', 'ann+1@fastmail.com', 'b+c@ann.fastmail.com'],
+  ['ann.lee@outlook.com', 'Ann.Lee+2@outlook.com'],
+];
+
+test('the addresses of one mailbox are one, and no others', () => {
+  for (const [name = '', ...others] of MAILBOXES) {
+    for (const address of [name, ...others]) assert.equal(mailboxOf(address), name);
+  }
+  const apart = [
+    ...['ann.lee@example.org', 'annlee@example.org', 'ann-lee@gmail.com', 'annlee@pm.me'],
+    ...['a.b@gmail.com.example.org', 'ann@shop.ann.fastmail.com', 'annlee@outlook.com'],
+  ];
+  for (const address of apart) assert.equal(mailboxOf(address), address);
+});
+
+test('a mailbox gets its credits once, whatever its provider ignores in addresses', async () => {
+  for (const addresses of MAILBOXES) {
+    const accounts = new Set(await Promise.all(addresses.map(enterOnce)));
+    const given = await Promise.all([...accounts].map(promotionalOf));
+    assert.deepEqual(given.filter(Boolean), [250], addresses.join(' '));
+  }
+});
+
+test('grants of before are kept: by the address, and by the mailbox of an account that is there', async () => {
+  const { db } = database;
+  const owners = ['b.o.b@gmail.com', 'b_ob@protonmail.com', 'x@bob.fastmail.fm', 'bob@example.org'];
+  for (const email of owners) await createAccount(db, email);
+  const before = [...owners, 'er.ased@gmail.com'].map((email) => hash('sha256', email, 'buffer'));
+  await sql(db, 'insert into signup_grants (address_hash) select unnest($1::bytea[])', [before]);
+  const files = await readMigrations(MIGRATIONS_FOLDER);
+  const { text = '' } = files.find(({ name }) => numberOf(name) === '0069') ?? {};
+  for (let run = 0; run < 2; run += 1) await sql(db, text);
+  const again = [
+    ...['bob@googlemail.com', 'b.o.b+1@gmail.com', 'b.ob@protonmail.com', 'bob@fastmail.fm'],
+    ...['bob+1@example.org', 'er.ased@gmail.com'],
+  ];
+  for (const email of again) assert.equal(await promotionalOf(await enterOnce(email)), 0, email);
+  const kept = await sql<{ address_hash: Buffer }>(db, 'select address_hash from signup_grants');
+  const hashes = new Set(kept.map((row) => row.address_hash.toString('hex')));
+  for (const email of owners) assert.ok(hashes.has(hash('sha256', mailboxOf(email))), email);
 });
 
 test('an account that an operator made gets no credits at the first sign-in', async () => {

@@ -3,7 +3,7 @@ import { accountOfEmail } from '../accounts/accounts.ts';
 import { statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { transfer } from '../ledger/transfer.ts';
-import { mailboxOf } from './email-address.ts';
+import { mailboxOf, untagged } from './email-address.ts';
 import { beginSession, type SignedInFrom } from './sessions.ts';
 
 /**
@@ -24,15 +24,18 @@ export async function enterByEmail(
   return accountId;
 }
 
+// Rows of before migration 0069 are by the untagged address.
 const NOTE = statement(
   'signup_grant_note',
-  `insert into signup_grants (address_hash) values ($1) on conflict do nothing
-   returning address_hash`,
+  `insert into signup_grants (address_hash)
+   select $1 where not exists (select from signup_grants where address_hash = $2)
+   on conflict do nothing returning address_hash`,
 );
 
 /** Whether a mailbox has had no promotional credits yet, also for an account deleted since. */
 async function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
-  return (await tx.query(NOTE, [hash('sha256', mailboxOf(email), 'buffer')])).length > 0;
+  const hashes = [mailboxOf(email), untagged(email)].map((one) => hash('sha256', one, 'buffer'));
+  return (await tx.query(NOTE, hashes)).length > 0;
 }
 
 async function giveSignupCredits(tx: Transaction, accountId: string, credits: number) {

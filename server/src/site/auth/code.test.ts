@@ -299,6 +299,16 @@ test('the addresses of one mailbox share its codes, whether one of them is known
   assert.equal(outbox.length, 5);
 });
 
+test('dots and googlemail.com do not give a mailbox at Gmail more codes', async () => {
+  const ask = (email: string) => post('/auth/code', { email }, { ...person(), email });
+  const spellings = ['eve.m@gmail.com', 'e.ve.m@gmail.com', 'ev.em+1@googlemail.com'];
+  for (const email of [...spellings, 'evem@gmail.com', 'e.v.e.m@googlemail.com']) {
+    assert.equal((await ask(email)).status, 200);
+  }
+  assertError(await ask('e.vem@gmail.com'), 'rate_limited');
+  assert.equal(outbox.at(-1)?.to, 'e.v.e.m@googlemail.com', 'mails go to the address as it is');
+});
+
 test('who asks for many addresses at once is stopped, exactly', async () => {
   const { remoteAddress } = person();
   const sent = await Promise.all(

@@ -133,8 +133,9 @@ async function fillQuota({ accountId }: TestVisitor, kind: 'paid' | 'unpaid', ro
 async function shareMailbox(...visitors: TestVisitor[]): Promise<void> {
   await sql(
     website.database.db,
-    `update accounts set email = 'ann+' || id || '@' || $2 where id = any($1)`,
-    [visitors.map(({ accountId }) => accountId), `${crypto.randomUUID()}.example`],
+    `update accounts set email = overlay($2::text placing '.' from array_position($1, id) for 0)
+       || '+' || id || '@gmail.com' where id = any($1)`,
+    [visitors.map(({ accountId }) => accountId), crypto.randomUUID().slice(0, 18)],
   );
 }
 

@@ -80,14 +80,15 @@ export const CALLS: readonly Call[] = [
     'payment_intents',
     [
       ...['amount', 'currency', 'customer', 'payment_method', 'confirm', 'off_session'],
-      ...['description', 'metadata[*]'],
+      ...['description', 'metadata[*]', 'automatic_payment_methods[enabled]'],
+      'automatic_payment_methods[allow_redirects]',
     ],
     createPayment,
   ),
   call(
     'GET',
     'payment_intents',
-    ['customer', 'created[gte]', 'limit', 'starting_after'],
+    ['customer', 'created[gte]', 'created[lte]', 'limit', 'starting_after'],
     listPayments,
   ),
   call('GET', 'payment_intents/:id', [], (state, id) => state.get('payment_intent', id)),
@@ -137,6 +138,13 @@ function pageOf(data: object[], limit: number): object {
   return { object: 'list', data: data.slice(0, limit), has_more, url: '/v1' };
 }
 
+/** A page of a list, by its parameters `limit` and `starting_after`. */
+function pageAfter(list: Array<{ id: string }>, params: Params): object {
+  const after = textOf(params, 'starting_after');
+  const rest = list.slice(list.findIndex(({ id }) => id === after) + 1);
+  return pageOf(rest, Number(textOf(params, 'limit') ?? 10));
+}
+
 function createPrice(state: State, _id: string, params: Params): object {
   const interval = required(membersOf(params, 'recurring'), 'interval');
   if (interval !== 'month' && interval !== 'year') throw invalid(`Invalid interval: ${interval}`);
@@ -151,11 +159,22 @@ function createPrice(state: State, _id: string, params: Params): object {
   });
 }
 
-/** Charges a saved card while the customer is away. */
+/**
+ * Charges a saved card while the customer is away. Without types of payment, those that are enabled
+ * in the dashboard are allowed, and some of them lead the customer to another page.
+ */
 function createPayment(state: State, _id: string, params: Params): PaymentIntent {
   const method = state.get('payment_method', required(params, 'payment_method'));
   if (required(params, 'confirm') !== 'true')
     throw invalid('only confirmed payments are simulated');
+  const automatic = membersOf(params, 'automatic_payment_methods');
+  const isAway = textOf(params, 'off_session') === 'true';
+  if (!isAway || textOf(automatic, 'allow_redirects') !== 'never') {
+    throw invalid('This payment may redirect your customer: you must provide a `return_url`.');
+  }
+  if (method.customer !== params.customer) {
+    throw invalid('The payment method is not attached to this customer.');
+  }
   const intent = pay(state, {
     amount: wholeOf(params, 'amount'),
     currency: required(params, 'currency'),
@@ -168,11 +187,15 @@ function createPayment(state: State, _id: string, params: Params): PaymentIntent
 }
 
 function listPayments(state: State, _id: string, params: Params): object {
-  const since = Number(textOf(membersOf(params, 'created'), 'gte') ?? 0);
-  const found = state
-    .all('payment_intent')
-    .filter(({ customer, created }) => customer === params.customer && created >= since);
-  return listOf(found);
+  const created = membersOf(params, 'created');
+  const since = Number(textOf(created, 'gte') ?? 0);
+  const until = Number(textOf(created, 'lte') ?? Number.POSITIVE_INFINITY);
+  const customer = textOf(params, 'customer');
+  const found = state.all('payment_intent').filter((one) => {
+    const isTheirs = customer === undefined || one.customer === customer;
+    return isTheirs && one.created >= since && one.created <= until;
+  });
+  return pageAfter(found, params);
 }
 
 function cancelPayment(state: State, id: string): PaymentIntent {
@@ -198,10 +221,7 @@ function listInvoices(state: State, _id: string, params: Params): object {
 }
 
 function listLines(state: State, id: string, params: Params): object {
-  const lines = state.get('invoice', id).lines.data;
-  const after = textOf(params, 'starting_after');
-  const rest = lines.slice(lines.findIndex((line) => line.id === after) + 1);
-  return pageOf(rest, Number(textOf(params, 'limit') ?? 10));
+  return pageAfter(state.get('invoice', id).lines.data, params);
 }
 
 function createPortalConfiguration(state: State, _id: string, params: Params): object {

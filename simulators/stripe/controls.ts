@@ -1,7 +1,15 @@
 import { settleSession } from './checkout.ts';
 import { noSuch } from './form.ts';
 import { deleteCustomer } from './named.ts';
-import { cardOf, closeDispute, failRefund, openDispute, refund, saveCard } from './payments.ts';
+import {
+  cardOf,
+  closeDispute,
+  failRefund,
+  openDispute,
+  refund,
+  removeCard,
+  saveCard,
+} from './payments.ts';
 import type { State } from './state.ts';
 import { renew, retryInvoices } from './subscriptions.ts';
 import type { Webhooks } from './webhooks.ts';
@@ -74,6 +82,15 @@ export function control(
       card.declines = body.succeeds === false;
       break;
     }
+    case 'remove-card':
+      removeCard(state, id);
+      break;
+    case 'hold-events':
+      webhooks.hold();
+      break;
+    case 'release-events':
+      webhooks.release();
+      break;
     case 'delivery': {
       const { lost = 0, twice = 0, lateMs = 0 } = body;
       webhooks.delivery = { lost, twice, lateMs };

@@ -24,7 +24,8 @@ interface Customer extends Base {
 export interface PaymentMethod extends Base {
   object: 'payment_method';
   type: 'card';
-  customer: string;
+  /** null: it was removed, and can't be charged any more. */
+  customer: string | null;
   card: { brand: string; last4: string };
   /** Not of Stripe: whether the bank declines it from now on. */
   declines: boolean;

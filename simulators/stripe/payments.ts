@@ -125,3 +125,12 @@ export function cardOf(state: State, customerId: string): PaymentMethod | undefi
   const id = state.get('customer', customerId).invoice_settings.default_payment_method;
   return id === null ? undefined : state.get('payment_method', id);
 }
+
+/** The customer removes the saved card. */
+export function removeCard(state: State, customerId: string): void {
+  const customer = state.get('customer', customerId);
+  customer.invoice_settings.default_payment_method = null;
+  for (const method of state.all('payment_method')) {
+    if (method.customer === customerId) method.customer = null;
+  }
+}

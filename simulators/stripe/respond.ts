@@ -85,6 +85,7 @@ function once(
 ): ApiResponse | 'lost' {
   if (fault?.kind === 'conflict') return CONFLICT;
   if (fault?.kind === 'rate-limit') return RATE_LIMITED;
+  if (fault?.kind === 'outage') return refused(new Error('An unknown error occurred.'));
   const before = key === undefined ? undefined : responses.get(key);
   if (before && before.request !== asked) return OTHER_REQUEST;
   const made = before?.response ?? (fault?.kind === 'saved-500' ? failed(fault, work) : work());

@@ -19,6 +19,9 @@ export interface Webhooks {
   delivery: Delivery;
   readonly events: readonly StripeEvent[];
   emit(type: string, object: StripeObject): void;
+  /** Keeps all events back, until they are released. */
+  hold(): void;
+  release(): void;
   /** Sends an event once more. */
   send(event: StripeEvent): Promise<void>;
   /** Waits until all that is on its way has arrived. */
@@ -29,6 +32,7 @@ export interface Webhooks {
 export function createWebhooks(chance: () => number): Webhooks {
   const events: StripeEvent[] = [];
   const onTheWay = new Set<Promise<void>>();
+  let held: StripeEvent[] | undefined;
   const webhooks: Webhooks = {
     ...{ to: undefined, delivery: WELL, events },
     emit(type, object) {
@@ -39,19 +43,32 @@ export function createWebhooks(chance: () => number): Webhooks {
       const head = { id, object: 'event', created: nowSeconds(), livemode } as const;
       const event: StripeEvent = { ...head, type, data };
       events.push(event);
-      const { lost, twice, lateMs } = webhooks.delivery;
-      if (chance() < lost) return;
-      for (let copy = chance() < twice ? 2 : 1; copy > 0; copy -= 1) {
-        const arrival = delay(chance() * lateMs).then(() => webhooks.send(event));
-        onTheWay.add(arrival);
-        void arrival.finally(() => onTheWay.delete(arrival));
-      }
+      if (held) held.push(event);
+      else deliver(event);
+    },
+    hold() {
+      held ??= [];
+    },
+    release() {
+      const late = held ?? [];
+      held = undefined;
+      for (const event of late) deliver(event);
     },
     send: (event) => send(webhooks.to, event),
     async idle() {
       while (onTheWay.size > 0) await Promise.all(onTheWay);
     },
   };
+  /** On its way, unless it is lost. */
+  function deliver(event: StripeEvent): void {
+    const { lost, twice, lateMs } = webhooks.delivery;
+    if (chance() < lost) return;
+    for (let copy = chance() < twice ? 2 : 1; copy > 0; copy -= 1) {
+      const arrival = delay(chance() * lateMs).then(() => webhooks.send(event));
+      onTheWay.add(arrival);
+      void arrival.finally(() => onTheWay.delete(arrival));
+    }
+  }
   return webhooks;
 }
 

@@ -37,6 +37,10 @@ export interface CreditOrder extends AccountState {
   receipt_url: string | null;
   /** Why it was not paid, or why not all that was paid is booked. */
   failure: string | null;
+  /** Failed, but a payment may still appear until then; null: no longer (low-balance/reload.ts). */
+  may_be_paid_until: Date | null;
+  /** Whether that time is over: if no payment is found now, there is none. */
+  is_last_look: boolean;
   /** The credits that the ledger has of it now. */
   booked: number;
   movements: number;
@@ -53,7 +57,9 @@ const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_n
      o.subscription_id, o.credits, o.price, o.currency, o.expires_days, o.stripe_id,
      o.checkout_url, o.state, o.stripe_payment, o.amount, o.refunded, o.disputed, o.dispute,
      o.receipt_url, o.failure, o.booked, o.movements, o.expires_at, o.revision, o.paid_at,
-     o.settled_at, o.created_at, b.stripe_customer, ${ACCOUNT_STATE},
+     o.settled_at, o.created_at, o.may_be_paid_until,
+     coalesce(o.may_be_paid_until <= clock_now(), false) as is_last_look,
+     b.stripe_customer, ${ACCOUNT_STATE},
      extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
    from orders o join offers f on f.id = o.offer_id join accounts a on a.id = o.account_id
      left join billing_accounts b on b.account_id = o.account_id`;

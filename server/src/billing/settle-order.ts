@@ -3,7 +3,7 @@ import { ApiError } from '../kernel/errors.ts';
 import { takeBackUpTo } from '../ledger/debts.ts';
 import { grantPayment } from '../ledger/payments.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
-import { readReload, stopReload } from './low-balance/reload.ts';
+import { CHARGE_SECONDS, mayBePaid, readReload, stopReload } from './low-balance/reload.ts';
 import type { BillingDeps } from './stripe-client.ts';
 import { isDisputeOpen, readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
 
@@ -63,7 +63,7 @@ const CHANGE = namedStatement(
   'order_change',
   [
     ...['id', 'revision', 'state', 'stripeId', 'payment', 'amount', 'refunded', 'disputed'],
-    ...['dispute', 'receiptUrl', 'failure', 'nextSeconds', 'isWorth'],
+    ...['dispute', 'receiptUrl', 'failure', 'nextSeconds', 'isWorth', 'mayBePaid'],
   ],
   `update orders set revision = revision + 1, settled_at = clock_now(), state = :state::text,
      stripe_id = coalesce(:stripeId, stripe_id),
@@ -72,6 +72,8 @@ const CHANGE = namedStatement(
      disputed = :disputed, dispute = :dispute,
      receipt_url = coalesce(:receiptUrl, receipt_url), failure = :failure,
      due_at = clock_now() + :nextSeconds::float8 * interval '1 second',
+     may_be_paid_until = case when :mayBePaid::boolean then coalesce(may_be_paid_until,
+       clock_now() + interval '${CHARGE_SECONDS} seconds') end,
      paid_at = case when :state::text = 'paid' then coalesce(paid_at, clock_now()) end,
      expires_at = case when :isWorth::boolean
        then coalesce(expires_at, clock_now() + expires_days * interval '1 day') end
@@ -93,6 +95,7 @@ async function book(tx: Transaction, order: CreditOrder, truth: Compared): Promi
     revision,
     nextSeconds: nextLook(order, truth),
     isWorth: target > 0,
+    mayBePaid: mayBePaid(order, truth),
   };
   const [changed] = await tx.query<{ expires_at: Date | null }>(CHANGE, CHANGE.values(values));
   if (!changed) return false;
@@ -161,6 +164,7 @@ function nextLook(
 ): number | null {
   const age = Math.max(order.age_seconds, MINUTE);
   if (truth.state === 'pending') return Math.min(age, HOUR);
+  if (mayBePaid(order, truth)) return CHARGE_SECONDS;
   // Looked for once more, by its order: the response that refused it may have been wrong.
   if (truth.state === 'failed' && truth.stripeId === null) return age > DAY ? null : DAY;
   if (truth.state !== 'paid') return null;

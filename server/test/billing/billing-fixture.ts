@@ -1,4 +1,5 @@
 import { type FastifyInstance, fastify } from 'fastify';
+import { completeSession } from '../../../simulators/stripe/checkout.ts';
 import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
 import { buyPack } from '../../src/billing/buy-pack.ts';
 import { type CreditOrder, readOrder } from '../../src/billing/credit-order.ts';
@@ -10,6 +11,7 @@ import { settleDue } from '../../src/billing/sweep.ts';
 import { handleError } from '../../src/http/errors.ts';
 import { listen } from '../../src/http/listen.ts';
 import { newId } from '../../src/kernel/ids.ts';
+import { adjust } from '../../src/ledger/ledger.ts';
 import { paidBalances } from '../../src/ledger/payments.ts';
 import { stripeWebhook } from '../../src/site/billing/stripe-webhook.ts';
 import { makeCustomer } from '../customer.ts';
@@ -41,6 +43,10 @@ export interface BillingFixture {
   mails: Array<{ to: string; subject: string; text: string }>;
   mailFails: boolean;
   customer(): Promise<string>;
+  /** An account with a saved card, whose 1000 credits are reduced to these. */
+  customerWith(credits: number): Promise<string>;
+  /** Corrects the balance of an account. */
+  change(accountId: string, credits: number): Promise<void>;
   /** Sells the pack under another id, too; clicks on it lead to a Checkout of their own. */
   anotherPack(): Promise<string>;
   /** Opens a Checkout for a pack; returns its order. */
@@ -71,6 +77,18 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
   const fixture: BillingFixture = {
     ...{ database, deps, watched, simulator, webhook, mails, mailFails: false },
     customer: async () => (await makeCustomer(db, 0)).accountId,
+    async customerWith(credits) {
+      const accountId = await fixture.customer();
+      const { stripe_id: session } = await fixture.buy(accountId, { savesCard: true });
+      completeSession(simulator.state, session ?? '', 'now');
+      await fixture.settled();
+      await fixture.change(accountId, credits - 1000);
+      return accountId;
+    },
+    async change(accountId, credits) {
+      const given = { accountId, kind: 'paid', reference: crypto.randomUUID() } as const;
+      await adjust(db, { ...given, credits, note: 'test' });
+    },
     async anotherPack() {
       const id = `small-${crypto.randomUUID().slice(0, 13)}`;
       await setOffer(db, { ...PACK, id });

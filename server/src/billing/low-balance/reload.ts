@@ -37,16 +37,18 @@ interface Settings {
 // A statement of its own, after the lock: it must see the order of whoever had the lock before.
 const ORDERS_OF_MONTH = statement(
   'reload_orders',
-  `select coalesce(bool_or(state = 'pending'), false) as is_pending,
+  `select
+     coalesce(bool_or(state = 'pending' or may_be_paid_until is not null), false) as is_pending,
      coalesce(sum(price) filter (where created_at >= date_trunc('month', clock_now(), 'UTC')),
        0)::int8 as spent
-   from orders where account_id = $1 and kind = 'reload' and state in ('pending', 'paid')`,
+   from orders where account_id = $1 and kind = 'reload'
+     and (state in ('pending', 'paid', 'mismatched') or may_be_paid_until is not null)`,
 );
 
 /**
  * Orders the chosen pack if the account is short of credits. One order is open at a time, and the
- * orders of a month stay within the limit, however many processes look at the account. The order is
- * paid when it is settled.
+ * orders of a month stay within the limit, however many processes look at the account. A failed
+ * order counts as open while its payment may still appear. The order is paid when it is settled.
  * @returns the id of the new order; undefined: nothing was ordered
  */
 export function orderReload(db: Database, accountId: string): Promise<string | undefined> {
@@ -78,35 +80,45 @@ export function orderReload(db: Database, accountId: string): Promise<string | u
 const KEY_SECONDS = 20 * 3600;
 
 /**
+ * How long after a charge was sent its payment may appear: several times as long as a process tries
+ * to send one (30 seconds for the card and 30 for the charge).
+ */
+export const CHARGE_SECONDS = 600;
+
+/**
  * What Stripe says of an automatic purchase. Charges the saved card if that was not done yet: the
  * Idempotency-Key is the order's id, so it is charged once, however often this runs. The card of an
- * account that is disabled is not charged any more, and none for an order that has failed.
+ * account that is disabled is not charged any more, and none for an order that has failed. An order
+ * fails only after its payment was looked for.
  */
 export async function readReload(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
-  if (order.stripe_id !== null) {
-    const expand = ['latest_charge'];
-    return truthOfPayment(
-      stripe,
-      await stripe.paymentIntents.retrieve(order.stripe_id, { expand }),
-    );
-  }
-  const customer = order.stripe_customer;
-  if (customer === null) return failedTruth('no card is saved', null);
+  if (order.stripe_id !== null) return readPayment(stripe, order.stripe_id);
   const mayCharge = order.state === 'pending' && !order.is_disabled;
-  if (mayCharge && order.age_seconds < KEY_SECONDS) return charge(stripe, order, customer);
-  const lost = await findPayment(stripe, order, customer);
-  if (lost) return truthOfPayment(stripe, lost);
-  return failedTruth(order.failure ?? 'the payment was not made', null);
+  if (mayCharge && order.age_seconds < KEY_SECONDS) return charge(stripe, order);
+  return lookBeforeFailing(stripe, order, order.failure ?? 'the payment was not made');
 }
 
-async function charge(stripe: StripeClient, order: CreditOrder, customer: string): Promise<Truth> {
-  const method = await savedMethod(stripe, customer);
-  if (method === null) return failedTruth('no card is saved', null);
+/** Whether a payment of a failed automatic purchase may still appear: it is looked for again. */
+export function mayBePaid(order: CreditOrder, { state, stripeId }: PaymentState): boolean {
+  if (order.kind !== 'reload' || state !== 'failed' || stripeId !== null) return false;
+  return order.state === 'pending' || (order.may_be_paid_until !== null && !order.is_last_look);
+}
+
+type PaymentState = { state: CreditOrder['state']; stripeId: string | null };
+
+async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
+  const customer = order.stripe_customer;
+  const method = customer === null ? null : await savedMethod(stripe, customer);
+  if (customer === null || method === null) {
+    return lookBeforeFailing(stripe, order, 'no card is saved');
+  }
   try {
     const payment = await stripe.paymentIntents.create(
       {
         ...{ amount: order.price, currency: order.currency, customer, payment_method: method },
         ...{ confirm: true, off_session: true, metadata: { order: order.id } },
+        // Without this, Stripe wants an address to which a method of payment may lead the customer.
+        automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         description: `${order.offer_name}: ${order.credits} credits`,
         expand: ['latest_charge'],
       },
@@ -114,7 +126,7 @@ async function charge(stripe: StripeClient, order: CreditOrder, customer: string
     );
     return await truthOfPayment(stripe, payment);
   } catch (error) {
-    return failureOf(stripe, { order, customer }, error);
+    return failureOf(stripe, order, error);
   }
 }
 
@@ -122,41 +134,66 @@ async function charge(stripe: StripeClient, order: CreditOrder, customer: string
  * The payment that a card or Stripe refused, canceled so that it can't succeed later.
  * @throws the error if it is not known whether the card was charged
  */
-async function failureOf(
-  stripe: StripeClient,
-  { order, customer }: { order: CreditOrder; customer: string },
-  error: unknown,
-): Promise<Truth> {
-  const {
-    type,
-    statusCode,
-    payment_intent: made,
-  } = Object(error) as Partial<Stripe.errors.StripeError>;
-  if (type === 'StripeIdempotencyError') {
-    const first = await findPayment(stripe, order, customer); // sent with another card then
-    if (first) return truthOfPayment(stripe, first);
+async function failureOf(stripe: StripeClient, order: CreditOrder, error: unknown): Promise<Truth> {
+  const { type, payment_intent: made } = Object(error) as Partial<Stripe.errors.StripeError>;
+  if (type === 'StripeCardError' && made) {
+    const truth = await readUnpaid(stripe, made.id);
+    if (truth.state === 'pending') throw error; // not canceled: tried again later
+    return truth;
   }
-  // 409: the call of another process with the same key is not answered yet.
-  if (type === 'StripeInvalidRequestError' && statusCode !== 409) {
-    return failedTruth('the payment was refused', null);
-  }
-  if (type !== 'StripeCardError' || !made) throw error;
-  await stripe.paymentIntents.cancel(made.id).catch(() => undefined);
-  const expand = ['latest_charge'];
-  const payment = await stripe.paymentIntents.retrieve(made.id, { expand });
-  if (payment.status === 'requires_action') throw error; // not canceled: tried again later
-  return truthOfPayment(stripe, payment);
+  const failure = refusalOf(order, Object(error));
+  if (failure === undefined) throw error;
+  return lookBeforeFailing(stripe, order, failure);
 }
 
-/** The payment of an order whose response was lost. */
+/** Why the card will not be charged with this Idempotency-Key; undefined: it may be, later. */
+function refusalOf(
+  order: CreditOrder,
+  { type, statusCode = 0, headers }: Partial<Stripe.errors.StripeError>,
+): string | undefined {
+  if (type === 'StripeIdempotencyError') return 'the card was changed while it was charged';
+  // 409: the call of another process with the same key is not answered yet.
+  if (type === 'StripeInvalidRequestError' && statusCode !== 409) return 'the payment was refused';
+  // Stripe repeats such a response for a day. Another key could charge the card a second time.
+  const isSaved = headers?.['idempotent-replayed'] === 'true' || order.age_seconds > CHARGE_SECONDS;
+  return isSaved && statusCode >= 500 ? 'Stripe failed to charge the card' : undefined;
+}
+
+/** The payment of an order, if there is one although the order seems to have failed. */
+async function lookBeforeFailing(
+  stripe: StripeClient,
+  order: CreditOrder,
+  failure: string,
+): Promise<Truth> {
+  const lost = await findPayment(stripe, order);
+  if (!lost) return failedTruth(failure, null);
+  const isOver = lost.status === 'succeeded' || lost.status === 'processing';
+  return isOver ? truthOfPayment(stripe, lost) : readUnpaid(stripe, lost.id);
+}
+
+/** A payment that has not succeeded, canceled so that it can't succeed later. */
+async function readUnpaid(stripe: StripeClient, id: string): Promise<Truth> {
+  await stripe.paymentIntents.cancel(id).catch(() => undefined);
+  return readPayment(stripe, id);
+}
+
+async function readPayment(stripe: StripeClient, id: string): Promise<Truth> {
+  const expand = ['latest_charge'];
+  return truthOfPayment(stripe, await stripe.paymentIntents.retrieve(id, { expand }));
+}
+
+/**
+ * The payment of an order whose response was lost. Payments of all customers are looked at, since
+ * the account may have another customer now.
+ */
 async function findPayment(
   stripe: StripeClient,
   order: CreditOrder,
-  customer: string,
 ): Promise<Stripe.PaymentIntent | undefined> {
-  const gte = Math.floor(order.created_at.getTime() / 1000) - 3600;
-  const expand = ['data.latest_charge'];
-  const list = stripe.paymentIntents.list({ customer, created: { gte }, limit: 100, expand });
+  const ordered = Math.floor(order.created_at.getTime() / 1000);
+  // Clocks may differ by an hour.
+  const created = { gte: ordered - 3600, lte: ordered + KEY_SECONDS + 3600 };
+  const list = stripe.paymentIntents.list({ created, limit: 100, expand: ['data.latest_charge'] });
   for await (const payment of list) if (payment.metadata.order === order.id) return payment;
   return undefined;
 }

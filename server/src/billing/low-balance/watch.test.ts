@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { cardOf, openDispute } from '../../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { until } from '../../../test/until.ts';
-import { disableAccount } from '../../accounts/accounts.ts';
-import { adjust } from '../../ledger/ledger.ts';
-import { type CreditOrder, ordersOf } from '../credit-order.ts';
+import { ordersOf } from '../credit-order.ts';
 import { knownCustomer } from '../customers.ts';
 import { startBillingJobs } from '../jobs.ts';
-import { settleOrder } from '../settle-order.ts';
-import type { BillingDeps } from '../stripe-client.ts';
-import { orderReload, stopReload } from './reload.ts';
+import { stopReload } from './reload.ts';
 import { readLowBalance, setAlert, setReload } from './settings.ts';
 import { mailBalances, reloadBalances } from './watch.ts';
 
@@ -32,38 +27,23 @@ async function watch(): Promise<void> {
   await mailBalances(fixture.watched);
 }
 
-/** An account with a saved card, whose 1000 credits are reduced to these. */
-async function customerWith(credits: number) {
-  const accountId = await fixture.customer();
-  const { stripe_id: session } = await fixture.buy(accountId, { savesCard: true });
-  completeSession(fixture.simulator.state, session ?? '', 'now');
-  await fixture.settled();
-  await change(accountId, credits - 1000);
-  return accountId;
-}
-
-async function change(accountId: string, credits: number): Promise<void> {
-  const given = { accountId, kind: 'paid', reference: crypto.randomUUID(), note: 'test' } as const;
-  await adjust(fixture.deps.db, { ...given, credits });
-}
-
 test('a mail is sent once per shortage, however many processes look', async () => {
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setAlert(fixture.deps.db, accountId, 500);
   await Promise.all([watch(), watch(), watch()]);
   await watch();
   assert.equal(fixture.mails.length, 1);
   assert.match(fixture.mails[0]?.subject ?? '', /100 credits/);
-  await change(accountId, 900);
+  await fixture.change(accountId, 900);
   await watch();
-  await change(accountId, -900);
+  await fixture.change(accountId, -900);
   await watch();
   assert.equal(fixture.mails.length, 2);
 });
 
 test('a mail that could not be sent is sent five minutes later', async (t) => {
   t.after(() => fixture.database.setClock(0));
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setAlert(fixture.deps.db, accountId, 500);
   fixture.mailFails = true;
   await watch();
@@ -78,7 +58,7 @@ test('a mail that could not be sent is sent five minutes later', async (t) => {
 
 test('a claim that is in the future, since the clock was set back, holds up no mail', async (t) => {
   t.after(() => fixture.database.setClock(0));
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setAlert(fixture.deps.db, accountId, 500);
   fixture.mailFails = true;
   await fixture.database.setClock(3600);
@@ -91,7 +71,7 @@ test('a claim that is in the future, since the clock was set back, holds up no m
 
 test('a mail whose process dies before it is noted as sent is sent again', async (t) => {
   t.after(() => fixture.database.setClock(0));
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setAlert(fixture.deps.db, accountId, 500);
   const sending = Promise.withResolvers<void>();
   const end = Promise.withResolvers<boolean>();
@@ -118,12 +98,12 @@ test('a mail whose process dies before it is noted as sent is sent again', async
 const RELOAD = { pack_id: 'small', below: 500, monthly_limit: 2500 };
 
 test('a pack is bought once when the balance falls, within the limit of the month', async () => {
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);
   await Promise.all(Array.from({ length: 8 }, watch));
   assert.equal((await fixture.balance(accountId)).available, 1100);
   for (const expected of [1100, 100]) {
-    await change(accountId, -1000);
+    await fixture.change(accountId, -1000);
     await watch();
     assert.equal((await fixture.balance(accountId)).available, expected);
   }
@@ -131,7 +111,7 @@ test('a pack is bought once when the balance falls, within the limit of the mont
 });
 
 test('a mail server that hangs does not hold up a purchase', async () => {
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setAlert(fixture.deps.db, accountId, 500);
   await setReload(fixture.deps, accountId, RELOAD);
   const stop = new AbortController();
@@ -146,7 +126,7 @@ test('a mail server that hangs does not hold up a purchase', async () => {
 
 test('processes that order for many accounts at once order once for each', async () => {
   const accounts: string[] = [];
-  for (let n = 0; n < 5; n += 1) accounts.push(await customerWith(100));
+  for (let n = 0; n < 5; n += 1) accounts.push(await fixture.customerWith(100));
   for (const accountId of accounts) await setReload(fixture.deps, accountId, RELOAD);
   await Promise.all(Array.from({ length: 8 }, watch));
   for (const accountId of accounts) {
@@ -154,37 +134,8 @@ test('processes that order for many accounts at once order once for each', async
   }
 });
 
-test('a lost response of the payment charges the card once', async () => {
-  const accountId = await customerWith(100);
-  await setReload(fixture.deps, accountId, RELOAD);
-  fixture.simulator.loseResponses(2);
-  await watch();
-  assert.equal((await fixture.balance(accountId)).available, 100);
-  await fixture.database.setClock(180);
-  await fixture.settled();
-  await watch();
-  await fixture.database.setClock(0);
-  assert.equal((await fixture.balance(accountId)).available, 1100);
-  const customer = await knownCustomer(fixture.deps.db, accountId);
-  const payments = fixture.simulator.state.all('payment_intent');
-  assert.equal(payments.filter((payment) => payment.customer === customer).length, 2);
-});
-
-test('a payment whose response was lost for a day is found by its order', async () => {
-  const accountId = await customerWith(100);
-  await setReload(fixture.deps, accountId, RELOAD);
-  fixture.simulator.loseResponses(2);
-  await watch();
-  await fixture.withoutEvents(async () => {
-    await fixture.database.setClock(2 * 86_400);
-    await fixture.settled();
-  });
-  await fixture.database.setClock(0);
-  assert.equal((await fixture.balance(accountId)).available, 1100);
-});
-
 test('a card that is declined stops it, and the customer is told once', async () => {
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);
   const customer = (await knownCustomer(fixture.deps.db, accountId)) ?? '';
   const card = cardOf(fixture.simulator.state, customer);
@@ -208,7 +159,7 @@ test('a card that is declined stops it, and the customer is told once', async ()
 
 /** An account whose auto-reload has stopped; nobody was told yet. */
 async function stopped() {
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);
   await stop(accountId);
   return accountId;
@@ -237,7 +188,7 @@ test('a setting that is changed while a mail of the other kind is sent repeats n
 });
 
 test('a stop while the mail about the balance is sent repeats neither', async () => {
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   await setReload(fixture.deps, accountId, RELOAD);
   await setAlert(fixture.deps.db, accountId, 500);
   await mailDuring(() => stop(accountId));
@@ -258,100 +209,8 @@ test('a second stop while the mail about the first one is sent gets a mail of it
   assert.equal(fixture.mails.length, 2);
 });
 
-function paymentsOf(order: CreditOrder): number {
-  const payments = fixture.simulator.state.all('payment_intent');
-  return payments.filter(({ metadata }) => metadata.order === order.id).length;
-}
-
-/** An order that is not paid yet of an account with a card, and how to settle it. */
-async function reloadOrdered() {
-  const accountId = await customerWith(100);
-  await setReload(fixture.deps, accountId, RELOAD);
-  const id = (await orderReload(fixture.deps.db, accountId)) ?? '';
-  return { accountId, id, settle: () => settleOrder(fixture.deps, id) };
-}
-
-test('the card of an account that was closed meanwhile is not charged', async () => {
-  const { accountId, settle } = await reloadOrdered();
-  await disableAccount(fixture.deps.db, accountId);
-  const order = await settle();
-  assert.deepEqual([order.state, paymentsOf(order)], ['failed', 0]);
-});
-
-test('an order that has failed is not paid later, with another card', async () => {
-  const { accountId, settle } = await reloadOrdered();
-  const customer = (await knownCustomer(fixture.deps.db, accountId)) ?? '';
-  const { state } = fixture.simulator;
-  const shown = state.get('customer', customer).invoice_settings;
-  const card = shown.default_payment_method ?? '';
-  shown.default_payment_method = null;
-  Object.assign(state.get('payment_method', card), { customer: '' });
-  assert.equal((await settle()).failure, 'no card is saved');
-  shown.default_payment_method = card;
-  const order = await settle();
-  assert.deepEqual(
-    [order.state, order.failure, paymentsOf(order)],
-    ['failed', 'no card is saved', 0],
-  );
-});
-
-/** Stripe, whose next charges fail like this; `isMade`: although the card was charged. */
-function failing(failure: object, isMade: boolean): BillingDeps {
-  const { paymentIntents } = fixture.deps.stripe;
-  return depsWith({
-    create: async (...given) => {
-      if (isMade) await paymentIntents.create(...given);
-      throw Object.assign(new Error('simulated'), failure);
-    },
-  });
-}
-
-/** Stripe with other calls for payments. */
-function depsWith(calls: Partial<BillingDeps['stripe']['paymentIntents']>): BillingDeps {
-  const { stripe } = fixture.deps;
-  const paymentIntents = Object.assign(Object.create(stripe.paymentIntents), calls);
-  return { ...fixture.deps, stripe: Object.assign(Object.create(stripe), { paymentIntents }) };
-}
-
-test('a payment that waits for the absent customer stays pending until it is canceled', async () => {
-  const { accountId, id, settle } = await reloadOrdered();
-  const { state } = fixture.simulator;
-  const card = cardOf(state, (await knownCustomer(fixture.deps.db, accountId)) ?? '');
-  if (card) card.declines = true;
-  const broken = depsWith({
-    cancel: async (payment) => {
-      Object.assign(state.get('payment_intent', payment), { status: 'requires_action' });
-      throw new Error('Stripe is down');
-    },
-  });
-  await assert.rejects(settleOrder(broken, id));
-  assert.equal((await fixture.order(id)).stripe_id, null);
-  assert.equal((await settle()).state, 'failed');
-});
-
-test('a charge that another process is making now does not fail the order', async () => {
-  const { id, settle } = await reloadOrdered();
-  const inUse = { type: 'StripeInvalidRequestError', statusCode: 409 };
-  await assert.rejects(settleOrder(failing(inUse, false), id), inUse);
-  assert.equal((await fixture.order(id)).state, 'pending');
-  assert.equal((await settle()).booked, 1000);
-});
-
-test('a payment that Stripe says it refused is found a day later, if it was made', async () => {
-  const { id } = await reloadOrdered();
-  const refused = { type: 'StripeInvalidRequestError', statusCode: 400 };
-  await fixture.withoutEvents(async () => {
-    assert.equal((await settleOrder(failing(refused, true), id)).state, 'failed');
-  });
-  await fixture.database.setClock(86_460);
-  await fixture.settled();
-  await fixture.database.setClock(0);
-  const order = await fixture.order(id);
-  assert.deepEqual([order.state, order.booked, paymentsOf(order)], ['paid', 1000, 1]);
-});
-
 test('a dispute stops it', async () => {
-  const accountId = await customerWith(999);
+  const accountId = await fixture.customerWith(999);
   await setReload(fixture.deps, accountId, RELOAD);
   const [order] = await ordersOf(fixture.deps.db, accountId, { limit: 1 });
   openDispute(fixture.simulator.state, order?.stripe_payment ?? '');
@@ -363,7 +222,7 @@ test('a dispute stops it', async () => {
 });
 
 test('it can be switched on only where it could work', async () => {
-  const accountId = await customerWith(100);
+  const accountId = await fixture.customerWith(100);
   const bad = [
     { ...RELOAD, pack_id: 'gone' },
     { ...RELOAD, monthly_limit: 999 },

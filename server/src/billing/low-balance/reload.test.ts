@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { cardOf, removeCard, saveCard } from '../../../../simulators/stripe/payments.ts';
+import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { disableAccount } from '../../accounts/accounts.ts';
+import { audit } from '../../operator/audit.ts';
+import { type CreditOrder, ordersOf } from '../credit-order.ts';
+import { knownCustomer } from '../customers.ts';
+import { settleOrder } from '../settle-order.ts';
+import type { BillingDeps } from '../stripe-client.ts';
+import { CHARGE_SECONDS, orderReload } from './reload.ts';
+import { readLowBalance, setReload } from './settings.ts';
+import { reloadBalances } from './watch.ts';
+
+let fixture: BillingFixture;
+
+before(async () => {
+  fixture = await openBillingFixture({ retries: 0 });
+});
+after(async () => {
+  const { problems } = await audit(fixture.database.db);
+  await fixture.close();
+  assert.deepEqual(problems, []);
+});
+
+const RELOAD = { pack_id: 'small', below: 500, monthly_limit: 2500 };
+
+function watch(): Promise<void> {
+  return reloadBalances(fixture.watched, fixture.deps);
+}
+
+test('a lost response of the payment charges the card once', async () => {
+  const accountId = await fixture.customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  fixture.simulator.loseResponses(2);
+  await watch();
+  assert.equal((await fixture.balance(accountId)).available, 100);
+  await fixture.database.setClock(180);
+  await fixture.settled();
+  await watch();
+  await fixture.database.setClock(0);
+  assert.equal((await fixture.balance(accountId)).available, 1100);
+  const customer = await customerOf(accountId);
+  const payments = fixture.simulator.state.all('payment_intent');
+  assert.equal(payments.filter((payment) => payment.customer === customer).length, 2);
+});
+
+test('a payment whose response was lost for a day is found by its order', async () => {
+  const accountId = await fixture.customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  fixture.simulator.loseResponses(2);
+  await watch();
+  await fixture.withoutEvents(async () => {
+    await fixture.database.setClock(2 * 86_400);
+    await fixture.settled();
+  });
+  await fixture.database.setClock(0);
+  assert.equal((await fixture.balance(accountId)).available, 1100);
+});
+
+async function customerOf(accountId: string): Promise<string> {
+  return (await knownCustomer(fixture.deps.db, accountId)) ?? '';
+}
+
+function paymentsOf(order: CreditOrder): number {
+  const payments = fixture.simulator.state.all('payment_intent');
+  return payments.filter(({ metadata }) => metadata.order === order.id).length;
+}
+
+/** An order that is not paid yet of an account with a card, and how to settle it. */
+async function reloadOrdered() {
+  const accountId = await fixture.customerWith(100);
+  await setReload(fixture.deps, accountId, RELOAD);
+  const id = (await orderReload(fixture.deps.db, accountId)) ?? '';
+  return { accountId, id, settle: () => settleOrder(fixture.deps, id) };
+}
+
+test('the card of an account that was closed meanwhile is not charged', async () => {
+  const { accountId, settle } = await reloadOrdered();
+  await disableAccount(fixture.deps.db, accountId);
+  const order = await settle();
+  assert.deepEqual([order.state, paymentsOf(order)], ['failed', 0]);
+});
+
+test('an order that has failed is not paid later, with another card', async () => {
+  const { accountId, settle } = await reloadOrdered();
+  const { state } = fixture.simulator;
+  const customer = await customerOf(accountId);
+  removeCard(state, customer);
+  assert.equal((await settle()).failure, 'no card is saved');
+  saveCard(state, customer);
+  const order = await settle();
+  assert.deepEqual(
+    [order.state, order.failure, paymentsOf(order)],
+    ['failed', 'no card is saved', 0],
+  );
+});
+
+/** Stripe, which refuses the next charge and makes it all the same, when `appear` is called. */
+function refusing(failure: object) {
+  const { paymentIntents } = fixture.deps.stripe;
+  let appear: () => Promise<unknown> = () => Promise.reject(new Error('nothing was sent'));
+  const deps = depsWith({
+    create: (...given) => {
+      appear = () => paymentIntents.create(...given);
+      throw Object.assign(new Error('simulated'), failure);
+    },
+  });
+  return { deps, appear: () => appear() };
+}
+
+/** Stripe with other calls for payments. */
+function depsWith(calls: Partial<BillingDeps['stripe']['paymentIntents']>): BillingDeps {
+  const { stripe } = fixture.deps;
+  const paymentIntents = Object.assign(Object.create(stripe.paymentIntents), calls);
+  return { ...fixture.deps, stripe: Object.assign(Object.create(stripe), { paymentIntents }) };
+}
+
+test('a payment that waits for the absent customer stays pending until it is canceled', async () => {
+  const { accountId, id, settle } = await reloadOrdered();
+  const { state } = fixture.simulator;
+  const card = cardOf(state, await customerOf(accountId));
+  if (card) card.declines = true;
+  const broken = depsWith({
+    cancel: async (payment) => {
+      Object.assign(state.get('payment_intent', payment), { status: 'requires_action' });
+      throw new Error('Stripe is down');
+    },
+  });
+  await assert.rejects(settleOrder(broken, id));
+  assert.equal((await fixture.order(id)).stripe_id, null);
+  assert.equal((await settle()).state, 'failed');
+});
+
+test('a charge that another process is making now does not fail the order', async () => {
+  const { id, settle } = await reloadOrdered();
+  const inUse = { type: 'StripeInvalidRequestError', statusCode: 409 };
+  await assert.rejects(settleOrder(refusing(inUse).deps, id), inUse);
+  assert.equal((await fixture.order(id)).state, 'pending');
+  assert.equal((await settle()).booked, 1000);
+});
+
+const REFUSED = { type: 'StripeInvalidRequestError', statusCode: 400 };
+
+test('a payment that Stripe says it refused is found a day later, if it was made', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const { id } = await reloadOrdered();
+  const { deps, appear } = refusing(REFUSED);
+  assert.equal((await settleOrder(deps, id)).state, 'failed');
+  await fixture.database.setClock(CHARGE_SECONDS + 1);
+  await fixture.settled();
+  await fixture.withoutEvents(appear);
+  await fixture.database.setClock(86_460 + CHARGE_SECONDS);
+  await fixture.settled();
+  const order = await fixture.order(id);
+  assert.deepEqual([order.state, order.booked, paymentsOf(order)], ['paid', 1000, 1]);
+});
+
+const CHARGE = 'POST payment_intents';
+
+test('a charge is found before its order fails because the card was removed', async (t) => {
+  t.after(() => fixture.simulator.webhooks.release());
+  const { accountId, id, settle } = await reloadOrdered();
+  fixture.simulator.webhooks.hold();
+  fixture.simulator.failNext({ kind: 'lost', call: CHARGE }, 2); // the package sends a call that broke off again
+  await assert.rejects(settle());
+  removeCard(fixture.simulator.state, await customerOf(accountId));
+  const order = await settle();
+  assert.deepEqual([order.state, order.booked, paymentsOf(order)], ['paid', 1000, 1]);
+  await fixture.change(accountId, -1000);
+  saveCard(fixture.simulator.state, await customerOf(accountId));
+  await setReload(fixture.deps, accountId, { ...RELOAD, monthly_limit: 1999 });
+  await watch();
+  fixture.simulator.webhooks.release();
+  await fixture.settled();
+  assert.equal((await fixture.order(id)).booked, 1000);
+  assert.equal((await ordersOf(fixture.deps.db, accountId, { limit: 9 })).length, 2);
+});
+
+test('a failed order counts as spent until its payment was looked for again', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const { accountId, id, settle } = await reloadOrdered();
+  const { deps, appear } = refusing(REFUSED);
+  assert.equal((await settleOrder(deps, id)).state, 'failed');
+  const order = async () => {
+    await setReload(fixture.deps, accountId, { ...RELOAD, monthly_limit: 1999 });
+    return orderReload(fixture.deps.db, accountId);
+  };
+  await settle(); // too early to know
+  assert.equal(await order(), undefined);
+  await fixture.withoutEvents(appear);
+  await fixture.database.setClock(CHARGE_SECONDS + 1);
+  assert.equal(await order(), undefined, 'nobody has looked yet');
+  await fixture.settled();
+  assert.equal((await fixture.order(id)).booked, 1000);
+  await fixture.change(accountId, -1000);
+  assert.equal(await order(), undefined, 'the limit of the month');
+});
+
+test('a failed order without a payment makes room for the next one', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const { accountId, id, settle } = await reloadOrdered();
+  assert.equal((await settleOrder(refusing(REFUSED).deps, id)).state, 'failed');
+  await setReload(fixture.deps, accountId, { ...RELOAD, monthly_limit: 1999 });
+  await fixture.database.setClock(CHARGE_SECONDS + 1);
+  await fixture.settled();
+  await watch();
+  assert.equal((await fixture.balance(accountId)).available, 1100);
+  assert.equal((await settle()).may_be_paid_until, null, 'looked for once, and not again');
+});
+
+test('a purchase that was paid and not booked counts towards the limit', async () => {
+  const { accountId, id, settle } = await reloadOrdered();
+  const customer = await customerOf(accountId);
+  const { state } = fixture.simulator;
+  fixture.simulator.failNext({ kind: 'lost', call: CHARGE }, 2);
+  await fixture.withoutEvents(() => assert.rejects(settle()));
+  for (const payment of state.all('payment_intent')) {
+    if (payment.metadata.order === id) payment.amount = 1;
+  }
+  removeCard(state, customer);
+  assert.equal((await settle()).state, 'mismatched');
+  saveCard(state, customer);
+  await setReload(fixture.deps, accountId, { ...RELOAD, monthly_limit: 1999 });
+  assert.equal(await orderReload(fixture.deps.db, accountId), undefined);
+});
+
+test('an error that Stripe repeats under the key of a charge ends the order', async () => {
+  const { accountId, settle } = await reloadOrdered();
+  fixture.simulator.failNext({ kind: 'saved-500', call: CHARGE });
+  await assert.rejects(settle(), { statusCode: 500 });
+  const order = await settle();
+  assert.deepEqual(
+    [order.state, order.failure, paymentsOf(order)],
+    ['failed', 'Stripe failed to charge the card', 0],
+  );
+  const { auto_reload: reload } = await readLowBalance(fixture.deps.db, accountId);
+  assert.equal(reload?.stopped, 'Stripe failed to charge the card');
+  assert.equal((await settle()).state, 'failed');
+  assert.equal(paymentsOf(order), 0);
+});
+
+test('a charge that was made although Stripe repeats an error is booked', async () => {
+  const { accountId, settle } = await reloadOrdered();
+  fixture.simulator.failNext({ kind: 'saved-500', call: CHARGE, isDone: true });
+  await fixture.withoutEvents(() => assert.rejects(settle(), { statusCode: 500 }));
+  const order = await settle();
+  assert.deepEqual([order.state, order.booked, paymentsOf(order)], ['paid', 1000, 1]);
+  const { auto_reload: reload } = await readLowBalance(fixture.deps.db, accountId);
+  assert.equal(reload?.stopped, null);
+});
+
+test('errors of Stripe that do not end are not waited for', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const { settle } = await reloadOrdered();
+  fixture.simulator.failNext({ kind: 'outage', call: CHARGE }, 2);
+  await assert.rejects(settle(), { statusCode: 500 });
+  await fixture.database.setClock(CHARGE_SECONDS + 1);
+  assert.equal((await settle()).failure, 'Stripe failed to charge the card');
+});

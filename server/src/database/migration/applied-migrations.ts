@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { UsageError } from '../../kernel/errors.ts';
+import { EARLIER_CHECKSUMS } from './earlier-checksums.ts';
 import { type MigrationFile, numberOf } from './migration-files.ts';
 
 /** A row of the table `migrations`: a file that has run. Older programs wrote the name only. */
@@ -59,7 +60,7 @@ export function refuseNewerSchema(
   files: readonly MigrationFile[],
   applied: readonly AppliedMigration[],
 ): void {
-  const own = new Set(files.map(({ name }) => name));
+  const own = new Set([...Object.keys(EARLIER_CHECKSUMS), ...files.map(({ name }) => name)]);
   const program = numberOf(files.at(-1)?.name ?? '0000');
   const wrong = applied
     .filter(({ name }) => !own.has(name))
@@ -74,6 +75,7 @@ export function refuseNewerSchema(
 
 /**
  * Refuses files that were changed after they had run: then the schema is not what the files say.
+ * Texts that the main branch had earlier are accepted ({@link EARLIER_CHECKSUMS}).
  * @throws UsageError
  */
 export function refuseChangedFiles(
@@ -82,8 +84,8 @@ export function refuseChangedFiles(
 ): void {
   const checksums = new Map(applied.map((row) => [row.name, row.checksum]));
   const changed = files.filter((file) => {
-    const recorded = checksums.get(file.name);
-    return typeof recorded === 'string' && recorded !== file.checksum;
+    const recorded = checksums.get(file.name) ?? file.checksum;
+    return ![file.checksum, ...(EARLIER_CHECKSUMS[file.name] ?? [])].includes(recorded);
   });
   if (changed.length === 0) return;
   const names = changed.map(({ name }) => name).join(', ');

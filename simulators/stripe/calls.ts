@@ -98,7 +98,7 @@ export const CALLS: readonly Call[] = [
   ),
   call('GET', 'subscriptions/:id', [], (state, id) => state.get('subscription', id)),
   call('DELETE', 'subscriptions/:id', [], (state, id) => endSubscription(state, id)),
-  call('GET', 'invoices', ['subscription', 'status', 'limit'], listInvoices),
+  call('GET', 'invoices', ['subscription', 'status', 'limit', 'starting_after'], listInvoices),
   call('GET', 'invoices/:id', [], (state, id) => shownInvoice(state.get('invoice', id))),
   call('GET', 'invoices/:id/lines', ['limit', 'starting_after'], listLines),
   call(
@@ -207,7 +207,7 @@ function cancelPayment(state: State, id: string): PaymentIntent {
 }
 
 /** With the first of its lines, as Stripe sends it. */
-function shownInvoice(invoice: Pick<Invoice, 'lines'>): object {
+function shownInvoice<Shown extends Pick<Invoice, 'lines'>>(invoice: Shown) {
   return { ...invoice, lines: pageOf(invoice.lines.data, LINES_OF_INVOICE) };
 }
 
@@ -216,8 +216,11 @@ function listInvoices(state: State, _id: string, params: Params): object {
   const found = state
     .all('invoice')
     .filter(({ parent }) => parent.subscription_details.subscription === subscription)
-    .filter(({ status }) => status === params.status);
-  return listOf(found.map(({ payments: _, ...invoice }) => shownInvoice(invoice)));
+    .filter(({ status }) => params.status === undefined || status === params.status);
+  return pageAfter(
+    found.map(({ payments: _, ...invoice }) => shownInvoice(invoice)),
+    params,
+  );
 }
 
 function listLines(state: State, id: string, params: Params): object {

@@ -59,7 +59,10 @@ export function metadataOf(params: Params): Metadata {
   );
 }
 
-/** The customer completes the payment page; `later`: the money is still on its way. */
+/**
+ * The customer completes the payment page; `later`: the money is still on its way, and the first
+ * invoice of a subscription is not paid.
+ */
 export function completeSession(state: State, id: string, how: 'now' | 'later'): CheckoutSession {
   const session = openSession(state, id);
   const method = session.saves_card ? saveCard(state, session.customer) : undefined;
@@ -68,8 +71,9 @@ export function completeSession(state: State, id: string, how: 'now' | 'later'):
   if (session.mode === 'subscription') {
     const price = state.get('price', session.item.price ?? '');
     const { customer, inner_metadata: metadata } = session;
+    if (method && how === 'later') method.declines = true;
     session.subscription = beginSubscription(state, { customer, price, metadata }).id;
-    session.payment_status = 'paid';
+    session.payment_status = how === 'now' ? 'paid' : 'unpaid';
   } else {
     const { amount_total: amount, currency, customer, inner_metadata: metadata } = session;
     const payment = { amount, currency, customer, method, metadata };

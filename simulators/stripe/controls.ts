@@ -11,7 +11,7 @@ import {
   saveCard,
 } from './payments.ts';
 import type { State } from './state.ts';
-import { renew, retryInvoices } from './subscriptions.ts';
+import { endSubscription, markInvoice, payByHand, renew, retryInvoices } from './subscriptions.ts';
 import type { Webhooks } from './webhooks.ts';
 
 /** The body of a control call. */
@@ -71,6 +71,15 @@ export function control(
       break;
     case 'retry-invoices':
       retryInvoices(state, id);
+      break;
+    case 'end':
+      endSubscription(state, id);
+      break;
+    case 'pay-invoice':
+      payByHand(state, id);
+      break;
+    case 'write-off':
+      markInvoice(state, id, 'uncollectible');
       break;
     case 'delete-customer':
       return deleteCustomer(state, id);

@@ -106,7 +106,7 @@ export interface Dispute extends Base {
 
 export interface Subscription extends Base {
   object: 'subscription';
-  status: 'active' | 'past_due' | 'canceled';
+  status: 'incomplete' | 'incomplete_expired' | 'active' | 'past_due' | 'unpaid' | 'canceled';
   customer: string;
   metadata: Metadata;
   cancel_at: number | null;
@@ -132,7 +132,7 @@ export interface InvoiceLine {
 
 export interface Invoice extends Base {
   object: 'invoice';
-  status: 'open' | 'paid' | 'void';
+  status: 'draft' | 'open' | 'paid' | 'uncollectible' | 'void';
   billing_reason: string;
   customer: string;
   currency: string;

@@ -1,3 +1,4 @@
+import { invalid } from './form.ts';
 import type { Invoice, InvoiceLine, Metadata, Price, Subscription } from './objects.ts';
 import { cardOf, completePayment, openPayment, pay } from './payments.ts';
 import { newObjectId, nowSeconds, type State } from './state.ts';
@@ -63,7 +64,9 @@ function invoice(
     payments: { object: 'list', data: [] },
   });
   made.hosted_invoice_url = `${state.baseUrl}/receipts/${made.id}`;
-  payInvoice(state, made);
+  // Nobody is charged for what an unpaid subscription costs further: its invoices stay drafts.
+  if (subscription.status === 'unpaid') made.status = 'draft';
+  else payInvoice(state, made);
   return made;
 }
 
@@ -78,7 +81,8 @@ function takeFromBalance(state: State, customerId: string, total: number): numbe
 /** Charges the customer's card for an open invoice. */
 function payInvoice(state: State, made: Invoice): void {
   if (made.amount_due > 0 && !chargeInvoice(state, made)) {
-    setStatus(state, made, 'past_due');
+    const isFirst = made.billing_reason === 'subscription_create';
+    setStatus(state, made, isFirst ? 'incomplete' : 'past_due');
     state.emit('invoice.payment_failed', made);
     return;
   }
@@ -112,7 +116,7 @@ function chargeInvoice(
 function setStatus(state: State, made: Invoice, status: Subscription['status']): void {
   const { subscription: id } = made.parent.subscription_details;
   const subscription = state.get('subscription', id);
-  if (subscription.status === status || subscription.status === 'canceled') return;
+  if (subscription.status === status || subscription.ended_at !== null) return;
   subscription.status = status;
   state.emit('customer.subscription.updated', subscription);
 }
@@ -132,10 +136,52 @@ export function renew(state: State, id: string): void {
 
 /** Stripe tries the card again for what is not paid yet. */
 export function retryInvoices(state: State, id: string): void {
-  for (const made of state.all('invoice')) {
-    if (made.status !== 'open' || made.parent.subscription_details.subscription !== id) continue;
-    payInvoice(state, made);
+  for (const made of invoicesOf(state, id)) if (made.status === 'open') payInvoice(state, made);
+}
+
+function invoicesOf(state: State, subscription: string): Invoice[] {
+  return state
+    .all('invoice')
+    .filter(({ parent }) => parent.subscription_details.subscription === subscription);
+}
+
+/** The customer pays an invoice on its page, also after its subscription has ended. */
+export function payByHand(state: State, id: string): Invoice {
+  const made = state.get('invoice', id);
+  if (made.status !== 'open' && made.status !== 'uncollectible') {
+    throw invalid(`The invoice is ${made.status}.`);
   }
+  payInvoice(state, made);
+  return made;
+}
+
+/** The seller finalizes a draft, writes an invoice off, or declares it void. */
+export function markInvoice(
+  state: State,
+  id: string,
+  status: 'open' | 'uncollectible' | 'void',
+): void {
+  const made = state.get('invoice', id);
+  if (made.status === 'paid' || made.status === 'void') throw invalid(`It is ${made.status}.`);
+  made.status = status;
+  const words = { open: 'finalized', uncollectible: 'marked_uncollectible', void: 'voided' };
+  state.emit(`invoice.${words[status]}`, made);
+}
+
+/** All tries of the card have failed, and the seller's settings keep the subscription so. */
+export function leaveUnpaid(state: State, id: string): void {
+  const subscription = state.get('subscription', id);
+  subscription.status = 'unpaid';
+  state.emit('customer.subscription.updated', subscription);
+}
+
+/** The first invoice was not paid for 23 hours. */
+export function expireIncomplete(state: State, id: string): void {
+  const subscription = state.get('subscription', id);
+  if (subscription.status !== 'incomplete') throw invalid(`It is ${subscription.status}.`);
+  for (const made of invoicesOf(state, id)) made.status = 'void';
+  Object.assign(subscription, { status: 'incomplete_expired', ended_at: nowSeconds() });
+  state.emit('customer.subscription.updated', subscription);
 }
 
 /** Changes the plan now: the rest of the period is credited and charged at once. */

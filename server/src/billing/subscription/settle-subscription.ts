@@ -16,6 +16,8 @@ interface SubscriptionTruth {
   endsAt: Date | null;
   /** Its invoices that are paid and worth credits. */
   paid: PaidInvoice[];
+  /** Whether it has an invoice that may still be paid, even after it has ended. */
+  owes: boolean;
 }
 
 interface PaidInvoice {
@@ -30,7 +32,10 @@ interface PaidInvoice {
   failure: string | null;
 }
 
-const NOTHING = { planId: null, stripeSubscription: null, renewsAt: null, endsAt: null, paid: [] };
+const NOTHING = {
+  ...{ planId: null, stripeSubscription: null, renewsAt: null, endsAt: null, paid: [] },
+  owes: false,
+};
 
 /**
  * Brings a subscription in step with what Stripe says of it, and settles an order for each of its
@@ -93,19 +98,19 @@ async function describe(
   planBefore: string,
 ): Promise<SubscriptionTruth> {
   const [item] = live.items.data;
-  const { data } = await stripe.invoices.list({
-    ...{ subscription: live.id, status: 'paid', limit: 100 },
-  });
   const invoices: InvoiceWithLines[] = [];
-  for (const one of data) invoices.push({ ...one, lines: await linesOf(stripe, one) });
+  let owes = false;
+  for await (const one of stripe.invoices.list({ subscription: live.id, limit: 100 })) {
+    if (one.status === 'paid') invoices.push({ ...one, lines: await linesOf(stripe, one) });
+    else owes ||= one.status !== 'void'; // also what was written off may be paid
+  }
   const lines = invoices.flatMap((invoice) => invoice.lines.map(priceOfLine));
   const prices = await planPrices(db, [...lines, item?.price.id ?? '']);
   const planId = prices.get(item?.price.id ?? '')?.plan_id ?? null;
   const renewsAt = timeOf(item?.current_period_end);
   const endsAt = timeOf(live.cancel_at) ?? (live.cancel_at_period_end ? renewsAt : null);
   return {
-    ...{ state: live.status, stripeSubscription: live.id, renewsAt },
-    planId,
+    ...{ state: live.status, stripeSubscription: live.id, renewsAt, planId, owes },
     endsAt: timeOf(live.ended_at) ?? endsAt,
     paid: invoices.flatMap((invoice) => worthOf(invoice, prices, planId ?? planBefore)),
   };
@@ -175,14 +180,18 @@ function paidShare({ total, amount_due: due, lines }: InvoiceWithLines): number 
   return total === 0 && lines.every(({ amount }) => amount >= 0) ? 1 : 0;
 }
 
+// One that has ended is looked at while an invoice of it may be paid, with growing pauses.
 const CHANGE = namedStatement(
   'subscription_change',
-  ['id', 'revision', 'state', 'planId', 'stripe', 'renewsAt', 'endsAt', 'isEnded'],
+  ['id', 'revision', 'state', 'planId', 'stripe', 'renewsAt', 'endsAt', 'isEnded', 'owes'],
   `update subscriptions set revision = revision + 1, settled_at = clock_now(), state = :state,
      plan_id = coalesce(:planId, plan_id), ends_at = :endsAt::timestamptz,
      stripe_subscription = coalesce(:stripe, stripe_subscription),
      renews_at = :renewsAt::timestamptz,
-     due_at = case when :isEnded::boolean then null
+     due_at = case when :isEnded::boolean and not :owes::boolean then null
+       when :isEnded::boolean
+         then clock_now() + least(greatest(clock_now() - :endsAt::timestamptz, interval '1 hour'),
+           interval '7 days')
        when :stripe::text is null
          then clock_now() + least(greatest(clock_now() - created_at, interval '1 minute'),
            interval '1 hour')
@@ -212,9 +221,9 @@ async function change(
   truth: SubscriptionTruth,
 ): Promise<string[] | undefined> {
   const { id, revision, account_id: accountId } = subscription;
-  const { state, planId, renewsAt, endsAt, stripeSubscription: stripe } = truth;
+  const { state, planId, renewsAt, endsAt, owes, stripeSubscription: stripe } = truth;
   const isEnded = ENDED.includes(state);
-  const values = { id, revision, state, planId, stripe, renewsAt, endsAt, isEnded };
+  const values = { id, revision, state, planId, stripe, renewsAt, endsAt, isEnded, owes };
   if ((await tx.query(CHANGE, CHANGE.values(values))).length === 0) return undefined;
   const made: string[] = [];
   for (const paid of truth.paid) {

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { cardOf } from '../../../../simulators/stripe/payments.ts';
+import {
+  endSubscription,
+  expireIncomplete,
+  invoiceNow,
+  leaveUnpaid,
+  markInvoice,
+  payByHand,
+  renew,
+  retryInvoices,
+} from '../../../../simulators/stripe/subscriptions.ts';
+import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { settleSubscription } from './settle-subscription.ts';
+import { readSubscription } from './subscription.ts';
+
+let fixture: BillingFixture;
+
+before(async () => {
+  fixture = await openBillingFixture();
+});
+after(() => fixture.close());
+
+/** An account with a paid plan of 3000 credits a month. */
+async function subscribed() {
+  const accountId = await fixture.customer();
+  const { id, session } = await fixture.subscribe(accountId, 'hobby');
+  const { subscription } = completeSession(fixture.simulator.state, session, 'now');
+  await fixture.settled();
+  return { accountId, id, stripe: subscription ?? '' };
+}
+
+async function stateOf(id: string): Promise<string | undefined> {
+  return (await readSubscription(fixture.deps.db, id))?.state;
+}
+
+/** A subscription that has ended with an invoice that was not paid. */
+async function endedOwing() {
+  const subscription = await subscribed();
+  const { state } = fixture.simulator;
+  const card = cardOf(state, state.get('subscription', subscription.stripe).customer);
+  if (card) card.declines = true;
+  renew(state, subscription.stripe);
+  endSubscription(state, subscription.stripe);
+  await fixture.settled();
+  assert.equal(await stateOf(subscription.id), 'canceled');
+  const [invoice] = state.all('invoice');
+  assert.ok(invoice && card);
+  card.declines = false;
+  return { ...subscription, invoice };
+}
+
+/** When Stripe is asked next, in seconds of the clock; null: never. */
+async function nextLook(id: string): Promise<number | null> {
+  const due = 'extract(epoch from due_at - clock_now())::float8 as seconds';
+  const [row] = await sql<{ seconds: number | null }>(
+    fixture.deps.db,
+    `select ${due} from subscriptions where id = $1`,
+    [id],
+  );
+  return row?.seconds ?? null;
+}
+
+test('an invoice that is paid after its subscription ended is found without an event', async (t) => {
+  t.after(() => fixture.database.setClock(0));
+  const { accountId, id, invoice } = await endedOwing();
+  const { state } = fixture.simulator;
+  for (const days of [1, 10, 200]) {
+    await fixture.database.setClock(days * 86_400);
+    await fixture.settled();
+    const next = (await nextLook(id)) ?? Number.NaN;
+    assert.ok(next > 3500 && next <= 7 * 86_400, `${next} s after ${days} days`);
+  }
+  await fixture.withoutEvents(() => {
+    markInvoice(state, invoice.id, 'uncollectible');
+    payByHand(state, invoice.id);
+  });
+  await fixture.database.setClock(208 * 86_400);
+  await fixture.settled();
+  const { available } = await fixture.balance(accountId);
+  assert.equal(available, 3000, 'those of the first period have expired');
+  assert.equal(await nextLook(id), null, 'nothing can be paid any more');
+});
+
+test('a subscription that ended is not looked at when its last invoice is void', async () => {
+  const { id, invoice } = await endedOwing();
+  await fixture.withoutEvents(() => markInvoice(fixture.simulator.state, invoice.id, 'void'));
+  await settleSubscription(fixture.deps, id);
+  assert.equal(await nextLook(id), null);
+});
+
+test('all invoices of a subscription are read, however many it has', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  const { state } = fixture.simulator;
+  const [item] = state.get('subscription', stripe).items.data;
+  assert.ok(item);
+  const { price } = item;
+  await fixture.withoutEvents(() => {
+    invoiceNow(state, stripe, [{ price, amount: 20 }]);
+    for (let n = 0; n < 100; n += 1) invoiceNow(state, stripe, [{ price, amount: 0 }]);
+  });
+  await settleSubscription(fixture.deps, id);
+  assert.equal((await fixture.balance(accountId)).available, 3000 + 30);
+});
+
+test('a first invoice that is not paid in time brings nothing, and nothing is due', async () => {
+  const accountId = await fixture.customer();
+  const { id, session } = await fixture.subscribe(accountId, 'hobby');
+  const { state } = fixture.simulator;
+  const { subscription } = completeSession(state, session, 'later');
+  await fixture.settled();
+  assert.equal(await stateOf(id), 'incomplete');
+  await fixture.withoutEvents(() => expireIncomplete(state, subscription ?? ''));
+  await settleSubscription(fixture.deps, id);
+  assert.equal(await stateOf(id), 'incomplete_expired');
+  assert.deepEqual([(await fixture.balance(accountId)).available, await nextLook(id)], [0, null]);
+});
+
+test('an unpaid subscription brings credits when its invoices are paid', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  const { state } = fixture.simulator;
+  const card = cardOf(state, state.get('subscription', stripe).customer);
+  if (card) card.declines = true;
+  renew(state, stripe);
+  leaveUnpaid(state, stripe);
+  renew(state, stripe);
+  await fixture.settled();
+  assert.equal(await stateOf(id), 'unpaid');
+  if (card) card.declines = false;
+  const [draft] = state.all('invoice');
+  assert.equal(draft?.status, 'draft');
+  await fixture.withoutEvents(() => {
+    markInvoice(state, draft?.id ?? '', 'open');
+    retryInvoices(state, stripe);
+  });
+  await fixture.database.setClock(86_460);
+  await fixture.settled();
+  await fixture.database.setClock(0);
+  assert.equal(await stateOf(id), 'active');
+  assert.equal((await fixture.balance(accountId)).available, 9000);
+});

@@ -9,20 +9,25 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 
 const run = promisify(execFile);
 const HOME = import.meta.dirname;
-const FILES = ['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-settings.ts'];
+const FILES = [
+  ...['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-settings.ts'],
+  '../server/src/kernel/currency.ts',
+];
 
 /** A copy of the sources, from which the packages can be found. */
 let copy: string;
+let folder: string;
 
 before(async () => {
-  copy = await mkdtemp(path.join(tmpdir(), 'framewright-pages-'));
-  await symlink(path.join(HOME, '../node_modules'), path.join(copy, 'node_modules'));
+  folder = await mkdtemp(path.join(tmpdir(), 'framewright-pages-'));
+  copy = path.join(folder, 'console');
+  await symlink(path.join(HOME, '../node_modules'), path.join(folder, 'node_modules'));
   for (const name of FILES) {
     await cp(path.join(HOME, name), path.join(copy, name), { recursive: true });
   }
 });
 
-after(() => rm(copy, { recursive: true, force: true }));
+after(() => rm(folder, { recursive: true, force: true }));
 
 /** Builds in a process of its own. @returns the lines that it printed, the folder last */
 async function build(): Promise<string[]> {

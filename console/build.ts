@@ -19,7 +19,10 @@ const HOME = import.meta.dirname;
 /** One folder for each build, named after the hash of the sources. */
 const BUILDS = path.join(HOME, 'dist');
 /** What the pages are made of. package.json pins the versions of the packages. */
-const SOURCES = ['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-settings.ts'];
+const SOURCES = [
+  ...['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-settings.ts'],
+  '../server/src/kernel/currency.ts', // the only file of the server that is not types alone
+];
 
 /**
  * The folder with the built pages. They are built if their sources have changed since the last

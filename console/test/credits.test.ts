@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { setOffer } from '../../server/src/billing/offers.ts';
+import { refund } from '../../simulators/stripe/payments.ts';
 import { NO_BROWSER } from './browser.ts';
-import { openSellingSite } from './selling-site.ts';
+import { openSellingSite, type SellingSite } from './selling-site.ts';
 import { signedInPage } from './signed-in.ts';
 import { expectNoViolations, type Site, settled } from './site.ts';
 
@@ -22,7 +24,7 @@ async function operatorSees(site: Site, accountId: string): Promise<void> {
   await expectNoViolations(page);
 }
 
-let site: Site;
+let site: SellingSite;
 
 before(async () => {
   if (NO_BROWSER) return;
@@ -87,6 +89,89 @@ test('who leaves the payment page has paid nothing', BROWSER, async () => {
     .getByText('Not paid yet')
     .waitFor();
 });
+
+/** Packs whose currency Stripe counts in another way than Intl; what people pay for them. */
+const ELSEWHERE = [
+  ['huf', 199_000, 'HUF 1,990.00', '1990'],
+  ['ugx', 1_850_000, 'UGX 18,500', '18500'],
+  ['kwd', 1530, 'KWD 1.530', '1.53'],
+  ['jpy', 750, '¥750', '750'],
+] as const;
+
+async function sellElsewhere(site: Site): Promise<void> {
+  for (const [currency, price] of ELSEWHERE) {
+    const terms = { name: `In ${currency}`, credits: 1000, price, currency, expires_days: null };
+    const { db } = site.database;
+    await setOffer(db, { ...terms, id: currency, kind: 'pack', period: null });
+    const plan = { ...terms, id: `plan-${currency}`, kind: 'plan', period: 'month' } as const;
+    await setOffer(db, plan);
+  }
+}
+
+/** Buys a pack, of which 100 units are then given back. */
+async function buyAndRefund(page: Page, currency: string, text: string): Promise<void> {
+  await page.goto('/credits');
+  await page.getByRole('button', { name: `Buy for ${text}: In ${currency}` }).click();
+  await pay(page);
+  await page.getByText('were added to your balance').waitFor();
+  const { state } = site.simulator;
+  const payment = state.all('payment_intent').find((one) => one.currency === currency);
+  refund(state, payment?.id ?? '', 100);
+}
+
+/** Money as it is shown after a space that does not break. */
+const nbsp = (text: string) => text.replace(' ', '\u00a0');
+
+test('money is shown everywhere as Stripe charges it', BROWSER, async () => {
+  await sellElsewhere(site);
+  const { page } = await signedInPage(site);
+  for (const [currency, , text] of ELSEWHERE) await buyAndRefund(page, currency, nbsp(text));
+  await page.goto('/credits');
+  const purchases = page.getByRole('table', { name: /^Purchases/ });
+  for (const [, , text] of ELSEWHERE) await purchases.getByText(nbsp(text)).waitFor();
+  for (const [currency, , text] of ELSEWHERE) {
+    const pack = page.getByRole('listitem').filter({ hasText: `In ${currency}` });
+    await pack.getByText(`${nbsp(text)} per 1`).waitFor();
+  }
+  await page.getByText('By subscription').click();
+  for (const [currency, , text] of ELSEWHERE) {
+    await page
+      .getByRole('button', { name: `Buy for ${nbsp(text)} a month: In ${currency}` })
+      .waitFor();
+  }
+  await page.getByRole('switch', { name: 'Auto-reload' }).check();
+  for (const [currency, , text, least] of ELSEWHERE) {
+    const label = `In ${currency}: 1\u2009000 credits, ${nbsp(text)}`;
+    await page.getByLabel('Buy this pack').selectOption({ label });
+    const limit = page.getByLabel(`At most each month, ${currency.toUpperCase()}`);
+    assert.equal(await limit.getAttribute('min'), least);
+  }
+  await page.goto('/pricing');
+  const offers = page.getByRole('table', { name: 'Packs and plans' });
+  for (const [currency, , text] of ELSEWHERE) {
+    const row = offers
+      .getByRole('row')
+      .filter({ hasText: `In ${currency}` })
+      .first();
+    await row.waitFor();
+    assert.equal(await row.getByText(nbsp(text), { exact: true }).count(), 2, currency);
+  }
+  await operatorSeesMoney();
+});
+
+async function operatorSeesMoney(): Promise<void> {
+  const { page } = await signedInPage(site, { email: OPERATOR });
+  for (const [currency, , text] of ELSEWHERE) {
+    await page.goto('/operator/orders');
+    const row = page.getByRole('row').filter({ hasText: nbsp(text) });
+    const refunded = { huf: 'HUF 1.00', ugx: 'UGX 1', kwd: 'KWD 0.100', jpy: '¥100' }[currency];
+    await row.getByText(nbsp(refunded), { exact: true }).waitFor();
+    await row.getByRole('link').first().click();
+    await settled(page, 'Order');
+    assert.equal(await page.getByText(nbsp(text), { exact: true }).count(), 2, 'price and paid');
+    await page.getByText(nbsp(refunded)).first().waitFor();
+  }
+}
 
 test('a plan is subscribed to, and cancelled in the portal', BROWSER, async () => {
   const { page } = await signedInPage(site);

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { formatMoney } from '../../../server/src/kernel/currency.ts';
 
 const NUMBERS = new Intl.NumberFormat('en-US');
 
@@ -30,19 +31,12 @@ export function Credits({
   );
 }
 
-/** An amount of money in words, from the smallest unit of its currency. */
-export function formatMoney(minor: number, currency: string): string {
-  const format = new Intl.NumberFormat('en-US', { style: 'currency', currency });
-  const digits = format.resolvedOptions().maximumFractionDigits ?? 2;
-  return format.format(minor / 10 ** digits);
-}
-
-/** An amount of money, given in the smallest unit of its currency. */
+/** An amount of money, in the units that Stripe counts. */
 export function Money({ minor, currency }: { minor: number; currency: string }) {
   return <span class="figures whitespace-nowrap">{formatMoney(minor, currency)}</span>;
 }
 
-/** The price of 1000 credits in the smallest unit of the currency, to compare offers. */
+/** The price of 1000 credits in the units that Stripe counts, to compare offers. */
 export function pricePerThousand({ price, credits }: { price: number; credits: number }): number {
   return Math.round((price * 1000) / credits);
 }

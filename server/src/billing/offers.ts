@@ -1,4 +1,5 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { formatMoney, moneyUnits } from '../kernel/currency.ts';
 import { UsageError } from '../kernel/errors.ts';
 
 /** What is sold: credits for a price. A plan is paid again in each period. */
@@ -7,7 +8,7 @@ export interface Offer {
   kind: 'pack' | 'plan';
   name: string;
   credits: number;
-  /** In minor units of the currency, such as cents. */
+  /** In minor units of the currency, such as cents, as Stripe counts them. */
   price: number;
   /** Three lower-case letters. */
   currency: string;
@@ -103,6 +104,11 @@ function check({ id, name, credits, price, currency, expires_days: days }: Omit<
     refuse('--price must be a whole number of minor units, such as 990 for 9.90 USD');
   }
   if (!/^[a-z]{3}$/.test(currency)) refuse('--currency must have three letters, such as usd');
+  const { step } = moneyUnits(currency);
+  if (price % step !== 0) {
+    const least = formatMoney(step, currency);
+    refuse(`--price must be divisible by ${step}: Stripe counts ${least} as ${step}`);
+  }
   if (days !== null && !isWhole(days, 3650)) {
     refuse('--expires-days must be a whole number from 1 to 3650');
   }

@@ -23,6 +23,14 @@ test('a list is printed as a table with the names in the first line', () => {
   assert.equal(printPlain(rows), 'id   name\na    first\nbbb  -\n');
 });
 
+test('amounts of money are printed as they are charged, in all rows and sections', () => {
+  const order = { price: 500, currency: 'ugx', refunded: 0, credits: 500, amount: null };
+  const plain =
+    'price     UGX\u00a05\ncurrency  ugx\nrefunded  UGX\u00a00\ncredits   500\namount    -\n';
+  assert.equal(printPlain(order), plain);
+  assert.match(printPlain([order, { ...order, currency: 'huf' }]), /HUF\u00a05\.00/);
+});
+
 test('an empty list is printed as "None."', () => {
   assert.equal(printPlain([]), 'None.\n');
 });

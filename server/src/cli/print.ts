@@ -1,4 +1,9 @@
-/** Formats a command's result for people: a line per member, or a table for a list. */
+import { formatMoney } from '../kernel/currency.ts';
+
+/**
+ * Formats a command's result for people: a line per member, or a table for a list. Amounts of money
+ * beside a `currency` are in words.
+ */
 export function printPlain(result: unknown): string {
   if (Array.isArray(result)) return result.length === 0 ? 'None.\n' : table(result.map(flat));
   return details(Object(result));
@@ -7,9 +12,17 @@ export function printPlain(result: unknown): string {
 type Flat = Record<string, string>;
 
 function flat(value: unknown): Flat {
-  const members = Object.entries(value ?? {}).map(([name, member]) => [name, text(member)]);
+  const { currency } = Object(value);
+  const members = Object.entries(value ?? {}).map(([name, member]) => [
+    name,
+    typeof currency === 'string' && typeof member === 'number' && MONEY.has(name)
+      ? formatMoney(member, currency)
+      : text(member),
+  ]);
   return Object.fromEntries(members);
 }
+
+const MONEY = new Set(['price', 'amount', 'refunded', 'disputed']);
 
 function text(value: unknown): string {
   if (value === null || value === undefined) return '-';

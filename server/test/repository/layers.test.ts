@@ -72,15 +72,27 @@ test('a closed folder imports nothing of the others', () => {
   );
 });
 
-test('the pages import nothing of the server but types of the website', () => {
+/** What the pages and the server do in the same way. It imports nothing. */
+const SHARED = 'server/src/kernel/currency.ts';
+
+test('the pages import nothing of the server but types of the website, and how money is shown', () => {
   const pages = sources.filter(({ name }) => name.startsWith(`${CONSOLE}/src/`));
   const wrong = pages.flatMap((source) =>
     importsOf(source)
-      .filter((target) => !target.startsWith(`${CONSOLE}/`))
+      .filter((target) => !target.startsWith(`${CONSOLE}/`) && target !== SHARED)
       .filter((target) => !target.startsWith('server/src/site/') || !isTypeImport(source, target))
       .map((target) => `${source.name} imports ${target}`),
   );
   assert.deepEqual(wrong, []);
+  assert.deepEqual(sources.filter(({ name }) => name === SHARED).flatMap(importsOf), []);
+  const formatting = sources.filter(
+    ({ name, text }) =>
+      /^(?:server|console)\/src\//.test(name) && /style: 'currency'|minor \/ 100/.test(text),
+  );
+  assert.deepEqual(
+    formatting.map(({ name }) => name),
+    [SHARED],
+  );
 });
 
 /** Whether a file imports this one for its types only, in each statement that names it. */

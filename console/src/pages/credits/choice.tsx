@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { formatMoney } from '../../../../server/src/kernel/currency.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
 import type { SubscriptionShown } from '../../../../server/src/site/billing/subscription.ts';
 import { api } from '../../api.ts';
@@ -6,7 +7,7 @@ import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
-import { Credits, formatMoney, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
+import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
 import { isOver } from './subscription.tsx';
 

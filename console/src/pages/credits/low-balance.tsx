@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { formatMoney, moneyUnits } from '../../../../server/src/kernel/currency.ts';
 import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
 import { api } from '../../api.ts';
@@ -8,7 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Select, Switch } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { formatMoney, formatNumber } from '../../ui/format.tsx';
+import { formatNumber } from '../../ui/format.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 interface Props {
@@ -142,23 +143,17 @@ function Alert({ credits, onChange }: Props) {
   );
 }
 
-/** Minor units of a currency in one of its major units. */
-function unitsOf(currency: string): number {
-  const format = new Intl.NumberFormat('en-US', { style: 'currency', currency });
-  return 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2);
-}
-
 function Reload({ credits, packs, onChange }: Props) {
   const known = credits.auto_reload;
   const [packId, setPackId] = useState(known?.pack_id ?? packs[0]?.id ?? '');
   const pack = packs.find(({ id }) => id === packId) ?? packs[0];
   const [below, setBelow] = useState(String(known?.below ?? 500));
-  const units = unitsOf(pack?.currency ?? 'usd');
+  const { perWhole, step } = moneyUnits(pack?.currency ?? 'usd');
   const [limit, setLimit] = useState(
-    String((known?.monthly_limit ?? (pack?.price ?? 0) * 3) / units),
+    String((known?.monthly_limit ?? (pack?.price ?? 0) * 3) / perWhole),
   );
   if (!pack) return null;
-  const monthly_limit = Math.round(Number(limit) * units);
+  const monthly_limit = Math.round(Number(limit) * perWhole);
   const wanted = { pack_id: pack.id, below: Number(below), monthly_limit };
   return (
     <Setting
@@ -186,8 +181,8 @@ function Reload({ credits, packs, onChange }: Props) {
         <Field
           label={`At most each month, ${pack.currency.toUpperCase()}`}
           type="number"
-          min={pack.price / units}
-          step={1 / units}
+          min={pack.price / perWhole}
+          step={step / perWhole}
           required
           value={limit}
           onInput={(event) => setLimit(event.currentTarget.value)}

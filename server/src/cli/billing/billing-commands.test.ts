@@ -76,6 +76,8 @@ test('values that can not be sold are refused', async () => {
     ['packs', 'set', 'a', ...PACK.with(5, '45.00')],
     ['packs', 'set', 'a', ...PACK.with(5, '-1')],
     ['packs', 'set', 'a', ...PACK.with(7, 'euro')],
+    ['packs', 'set', 'a', ...PACK.with(5, '4550').with(7, 'UGX')],
+    ['packs', 'set', 'a', ...PACK.with(5, '4501').with(7, 'KWD')],
     ['packs', 'set', 'a', ...PACK, '--expires-days', '0'],
     ['packs', 'set', 'a', '--name', 'A'],
     ['packs', 'retire', 'nothing'],

@@ -8,7 +8,7 @@ export const PACK_COMMANDS: readonly Command[] = [
     usage:
       'packs set ID --name N --credits C --price MINOR --currency CUR [--expires-days D] ' +
       '--reason TEXT',
-    summary: 'Sell or change a pack; open orders keep their terms. MINOR: cents or the like',
+    summary: 'Sell or change a pack; open orders keep their terms. MINOR: 990 for 9.90 USD',
     options: ['name', 'credits', 'price', 'currency', 'expires-days'],
     reason: 'required',
     run: (db, args) => set(db, args, { kind: 'pack', period: null }),

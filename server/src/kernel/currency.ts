@@ -1,0 +1,47 @@
+// The pages use this file too, so it imports nothing.
+
+/** How Stripe counts money of a currency. */
+export interface MoneyUnits {
+  /** How many of the units that Stripe counts are one of the currency. */
+  perWhole: 1 | 100 | 1000;
+  /** Amounts must be divisible by this. */
+  step: 1 | 10 | 100;
+  /** How many decimals people see. */
+  decimals: 0 | 2 | 3;
+}
+
+const COMMON: MoneyUnits = { perWhole: 100, step: 1, decimals: 2 };
+
+/**
+ * The currencies that differ, from https://docs.stripe.com/currencies (zero-decimal, three-decimal,
+ * special cases). It is neither ISO 4217 nor what Intl says: HUF and TWD, which Stripe pays out
+ * without decimals, and COP, IDR and PKR are charged with two.
+ */
+const DIFFERENT: [string, MoneyUnits][] = [
+  [
+    'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf',
+    { perWhole: 1, step: 1, decimals: 0 },
+  ],
+  // Without decimals, but counted as if they had two, which must be 00.
+  ['isk ugx', { perWhole: 100, step: 100, decimals: 0 }],
+  // The last of three decimals must be 0.
+  ['bhd jod kwd omr tnd', { perWhole: 1000, step: 10, decimals: 3 }],
+];
+
+const UNITS = new Map(
+  DIFFERENT.flatMap(([codes, units]) => codes.split(' ').map((code) => [code, units])),
+);
+
+/** @param currency three letters */
+export function moneyUnits(currency: string): MoneyUnits {
+  return UNITS.get(currency.toLowerCase()) ?? COMMON;
+}
+
+/** An amount of money in words, from the units that Stripe counts, such as `HUF 1,990.00`. */
+export function formatMoney(minor: number, currency: string): string {
+  const { perWhole, decimals } = moneyUnits(currency);
+  return new Intl.NumberFormat('en-US', {
+    ...{ style: 'currency', currency },
+    ...{ minimumFractionDigits: decimals, maximumFractionDigits: decimals },
+  }).format(minor / perWhole);
+}

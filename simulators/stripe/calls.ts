@@ -11,7 +11,7 @@ import {
 } from './form.ts';
 import { activePrice, customerOf, deleteCustomer, named } from './named.ts';
 import type { Invoice, PaymentIntent, StripeObject } from './objects.ts';
-import { cardError, pay } from './payments.ts';
+import { cardError, pay, refundsOf } from './payments.ts';
 import { newObjectId, type State } from './state.ts';
 import { endSubscription } from './subscriptions.ts';
 
@@ -93,14 +93,32 @@ export const CALLS: readonly Call[] = [
   ),
   call('GET', 'payment_intents/:id', [], (state, id) => state.get('payment_intent', id)),
   call('POST', 'payment_intents/:id/cancel', [], cancelPayment),
+  call('GET', 'charges/:id', [], (state, id) => state.get('charge', id)),
+  call('GET', 'refunds', ['charge', 'limit', 'starting_after'], (state, _id, params) => {
+    const charge = state.get('charge', required(params, 'charge'));
+    return pageAfter(refundsOf(state, charge), params);
+  }),
   call('GET', 'disputes', ['charge', 'limit'], (state, _id, params) =>
     listOf(state.all('dispute').filter(({ charge }) => charge === required(params, 'charge'))),
   ),
   call('GET', 'subscriptions/:id', [], (state, id) => state.get('subscription', id)),
   call('DELETE', 'subscriptions/:id', [], (state, id) => endSubscription(state, id)),
-  call('GET', 'invoices', ['subscription', 'status', 'limit', 'starting_after'], listInvoices),
+  call(
+    'GET',
+    'invoices',
+    ['subscription', 'customer', 'status', 'limit', 'starting_after'],
+    listInvoices,
+  ),
   call('GET', 'invoices/:id', [], (state, id) => shownInvoice(state.get('invoice', id))),
-  call('GET', 'invoices/:id/lines', ['limit', 'starting_after'], listLines),
+  call('GET', 'invoices/:id/lines', ['limit', 'starting_after'], (state, id, params) =>
+    pageAfter(state.get('invoice', id).lines.data, params),
+  ),
+  call(
+    'GET',
+    'invoice_payments',
+    ['invoice', 'status', 'limit', 'starting_after'],
+    listInvoicePayments,
+  ),
   call(
     'POST',
     'billing_portal/configurations',
@@ -130,8 +148,8 @@ function listOf(data: object[]): object {
   return pageOf(data, data.length);
 }
 
-/** An invoice has its first lines only; the others are a list of their own. */
-const LINES_OF_INVOICE = 10;
+/** How many of a list its owner shows, such as the lines of an invoice. */
+const SHOWN = 10;
 
 function pageOf(data: object[], limit: number): object {
   const has_more = data.length > limit;
@@ -206,25 +224,32 @@ function cancelPayment(state: State, id: string): PaymentIntent {
   return intent;
 }
 
-/** With the first of its lines, as Stripe sends it. */
-function shownInvoice<Shown extends Pick<Invoice, 'lines'>>(invoice: Shown) {
-  return { ...invoice, lines: pageOf(invoice.lines.data, LINES_OF_INVOICE) };
+/** With the first of its lines, and of its payments, as Stripe sends it. */
+function shownInvoice(invoice: Invoice) {
+  const { lines, payments } = invoice;
+  return { ...invoice, lines: pageOf(lines.data, SHOWN), payments: pageOf(payments.data, SHOWN) };
+}
+
+/** Whether a list that is asked for by some of these members has the object. */
+function isAsked(given: Record<string, string>, params: Params): boolean {
+  return Object.entries(given).every(([name, value]) => (textOf(params, name) ?? value) === value);
 }
 
 function listInvoices(state: State, _id: string, params: Params): object {
-  const subscription = required(params, 'subscription');
-  const found = state
-    .all('invoice')
-    .filter(({ parent }) => parent.subscription_details.subscription === subscription)
-    .filter(({ status }) => params.status === undefined || status === params.status);
+  const found = state.all('invoice').filter(({ parent, customer, status }) => {
+    const { subscription } = parent.subscription_details;
+    return isAsked({ subscription, customer, status }, params);
+  });
   return pageAfter(
-    found.map(({ payments: _, ...invoice }) => shownInvoice(invoice)),
+    found.map((invoice) => shownInvoice(invoice)),
     params,
   );
 }
 
-function listLines(state: State, id: string, params: Params): object {
-  return pageAfter(state.get('invoice', id).lines.data, params);
+function listInvoicePayments(state: State, _id: string, params: Params): object {
+  const { payments } = state.get('invoice', required(params, 'invoice'));
+  const found = payments.data.filter(({ status }) => isAsked({ status }, params));
+  return pageAfter(found, params);
 }
 
 function createPortalConfiguration(state: State, _id: string, params: Params): object {
@@ -256,7 +281,13 @@ function createPortalSession(state: State, _id: string, params: Params): object 
  */
 export function expand(state: State, object: object, paths: string[]): object {
   const shown: Record<string, unknown> = { ...object };
+  if (shown.object === 'list' && Array.isArray(shown.data) && !paths.includes('data')) {
+    shown.data = shown.data.map((entry) => expand(state, Object(entry), []));
+  }
   if (shown.object === 'invoice' && !paths.includes('payments')) delete shown.payments;
+  if (shown.object === 'charge' && paths.includes('refunds')) {
+    shown.refunds = pageOf(refundsOf(state, { id: String(shown.id) }), SHOWN);
+  }
   for (const name of new Set(paths.map((path) => path.split('.')[0] ?? ''))) {
     const rest = paths
       .filter((path) => path.startsWith(`${name}.`))

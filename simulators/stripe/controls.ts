@@ -1,15 +1,9 @@
 import { settleSession } from './checkout.ts';
 import { noSuch } from './form.ts';
+import { moveDispute, openDispute } from './money/disputes.ts';
 import { deleteCustomer } from './named.ts';
-import {
-  cardOf,
-  closeDispute,
-  failRefund,
-  openDispute,
-  refund,
-  removeCard,
-  saveCard,
-} from './payments.ts';
+import type { DisputeStatus } from './objects.ts';
+import { cardOf, failRefund, refund, removeCard, saveCard } from './payments.ts';
 import type { State } from './state.ts';
 import { endSubscription, markInvoice, payByHand, renew, retryInvoices } from './subscriptions.ts';
 import type { Webhooks } from './webhooks.ts';
@@ -18,7 +12,8 @@ import type { Webhooks } from './webhooks.ts';
 export interface ControlBody {
   id?: string;
   amount?: number;
-  status?: 'won' | 'lost';
+  /** Of a dispute. */
+  status?: DisputeStatus;
   succeeds?: boolean;
   lost?: number;
   twice?: number;
@@ -59,9 +54,9 @@ export function control(
       failRefund(state, id);
       break;
     case 'dispute':
-      return openDispute(state, id, amount);
+      return openDispute(state, id, { amount, ...(body.status && { status: body.status }) });
     case 'close-dispute':
-      closeDispute(state, id, body.status ?? 'lost');
+      moveDispute(state, id, body.status ?? 'lost');
       break;
     case 'settle-session':
       settleSession(state, id, body.succeeds ?? true);

@@ -15,10 +15,20 @@ interface Customer extends Base {
   email: string | null;
   metadata: Metadata;
   invoice_settings: { default_payment_method: string | null };
-  /** Below zero: what the next invoices take first. */
+  /** Below zero: what the next invoices take first. Above: what the next invoice charges too. */
   balance: number;
   /** It can still be read, and nothing else. */
   deleted?: true;
+  /** Not of Stripe: what its invoices are discounted by from now on. */
+  coupon?: Coupon | undefined;
+}
+
+export interface Coupon {
+  /** The id of the discount. */
+  discount: string;
+  percent: number;
+  /** Whether the amount of a proration is without the discount, beside `discount_amounts`. */
+  itemized: boolean;
 }
 
 export interface PaymentMethod extends Base {
@@ -73,6 +83,7 @@ export interface PaymentIntent extends Base {
   payment_method: string | null;
   metadata: Metadata;
   latest_charge: string | null;
+  amount_received: number;
   last_payment_error: { code: string; decline_code?: string; message: string } | null;
 }
 
@@ -86,12 +97,22 @@ export interface Charge extends Base {
   payment_intent: string;
   receipt_url: string;
   metadata: Metadata;
+  balance_transaction: string;
+}
+
+/** What moved on the seller's account at Stripe, in the seller's currency. */
+export interface BalanceTransaction extends Base {
+  object: 'balance_transaction';
+  amount: number;
+  currency: string;
 }
 
 export interface Refund extends Base {
   object: 'refund';
   amount: number;
-  status: 'succeeded' | 'failed';
+  currency: string;
+  /** `requires_action`: the customer has to say where the money should go. */
+  status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
   charge: string;
   payment_intent: string;
 }
@@ -99,10 +120,24 @@ export interface Refund extends Base {
 export interface Dispute extends Base {
   object: 'dispute';
   amount: number;
-  status: string;
+  currency: string;
+  status: DisputeStatus;
   charge: string;
   payment_intent: string;
+  balance_transactions: BalanceTransaction[];
 }
+
+export type DisputeStatus =
+  | 'warning_needs_response'
+  | 'warning_under_review'
+  | 'warning_closed'
+  | 'needs_response'
+  | 'under_review'
+  | 'appeal_needs_response'
+  | 'appeal_under_review'
+  | 'won'
+  | 'lost'
+  | 'prevented';
 
 export interface Subscription extends Base {
   object: 'subscription';
@@ -121,12 +156,30 @@ export interface Subscription extends Base {
       current_period_end: number;
     }>;
   };
+  /** Not of Stripe: under which coupon the rest of the period was charged. */
+  paid_under?: Coupon | undefined;
 }
 
 export interface InvoiceLine {
   id: string;
+  /** Before discounts; of a proration after them, unless they are itemized. */
   amount: number;
+  currency: string;
   description: string;
+  quantity: number;
+  period: { start: number; end: number };
+  discounts: string[];
+  discount_amounts: Array<{ amount: number; discount: string }>;
+  parent: {
+    type: 'subscription_item_details';
+    subscription_item_details: {
+      proration: boolean;
+      /** Of a line that gives back the rest of a period. */
+      proration_details: {
+        credited_items: { invoice: string; invoice_line_items: string[] } | null;
+      };
+    };
+  };
   pricing: { type: 'price_details'; price_details: { price: string; product: string } };
 }
 
@@ -138,8 +191,12 @@ export interface Invoice extends Base {
   currency: string;
   /** Below zero: it is added to what the customer has with the seller. */
   total: number;
-  /** What is charged: the total less what the customer has. */
+  /** What is charged: the total less what the customer has, or with what the customer owes. */
   amount_due: number;
+  /** The customer's balance before and after it. */
+  starting_balance: number;
+  ending_balance: number;
+  status_transitions: { finalized_at: number; paid_at: number | null };
   hosted_invoice_url: string;
   parent: {
     type: 'subscription_details';
@@ -147,10 +204,19 @@ export interface Invoice extends Base {
   };
   lines: { object: 'list'; data: InvoiceLine[] };
   /** Not included unless it is expanded. */
-  payments: {
-    object: 'list';
-    data: Array<{ id: string; payment: { type: 'payment_intent'; payment_intent: string } }>;
-  };
+  payments: { object: 'list'; data: InvoicePayment[] };
+}
+
+export interface InvoicePayment {
+  id: string;
+  object: 'invoice_payment';
+  status: 'open' | 'paid' | 'canceled';
+  /** Null until it is paid. */
+  amount_paid: number | null;
+  amount_requested: number;
+  /** The one that Stripe makes, and tries with the customer's card. */
+  is_default: boolean;
+  payment: { type: 'payment_intent'; payment_intent: string };
 }
 
 interface PortalConfiguration extends Base {
@@ -171,6 +237,7 @@ interface PortalSession extends Base {
 
 export interface StripeEvent extends Base {
   object: 'event';
+  api_version: string;
   type: string;
   data: { object: unknown };
 }
@@ -182,6 +249,7 @@ export type StripeObject =
   | CheckoutSession
   | PaymentIntent
   | Charge
+  | BalanceTransaction
   | Refund
   | Dispute
   | Subscription

@@ -1,5 +1,5 @@
 import { StripeRefusal } from './form.ts';
-import type { Charge, Dispute, Metadata, PaymentIntent, PaymentMethod, Refund } from './objects.ts';
+import type { Charge, Metadata, PaymentIntent, PaymentMethod, Refund } from './objects.ts';
 import type { State } from './state.ts';
 
 /** What a payment is for. */
@@ -25,7 +25,7 @@ export function openPayment(
 ): PaymentIntent {
   return state.add('payment_intent', {
     ...{ amount, currency, customer, metadata, status, payment_method: method?.id ?? null },
-    ...{ latest_charge: null, last_payment_error: null },
+    ...{ latest_charge: null, amount_received: 0, last_payment_error: null },
   });
 }
 
@@ -45,12 +45,15 @@ export function completePayment(
     state.emit('payment_intent.payment_failed', intent);
     return intent;
   }
+  const { amount, currency, metadata } = intent;
   const charge = state.add('charge', {
-    ...{ amount: intent.amount, amount_refunded: 0, currency: intent.currency, refunded: false },
-    ...{ disputed: false, payment_intent: intent.id, metadata: intent.metadata, receipt_url: '' },
+    ...{ amount, amount_refunded: 0, currency, refunded: false, metadata, receipt_url: '' },
+    ...{ disputed: false, payment_intent: intent.id },
+    balance_transaction: state.add('balance_transaction', { amount, currency }).id,
   });
   charge.receipt_url = `${state.baseUrl}/receipts/${charge.id}`;
   intent.latest_charge = charge.id;
+  intent.amount_received = amount;
   intent.status = 'succeeded';
   state.emit('payment_intent.succeeded', intent);
   return intent;
@@ -64,48 +67,70 @@ export function cardError(intent: PaymentIntent): StripeRefusal {
 }
 
 /** Gives money back, at most what is left of the charge. */
-export function refund(state: State, paymentId: string, amount?: number): Refund {
+export function refund(
+  state: State,
+  paymentId: string,
+  amount?: number,
+  status: 'succeeded' | 'pending' | 'requires_action' = 'succeeded',
+): Refund {
   const charge = chargeOf(state, paymentId);
-  const left = charge.amount - charge.amount_refunded;
+  const left = charge.amount - sumOf(refundsOf(state, charge).filter(isAlive));
   const given = Math.min(amount ?? left, left);
-  charge.amount_refunded += given;
-  charge.refunded = charge.amount_refunded === charge.amount;
   const made = state.add('refund', {
-    ...{ amount: given, status: 'succeeded', charge: charge.id, payment_intent: paymentId },
+    ...{ amount: given, currency: charge.currency, status },
+    ...{ charge: charge.id, payment_intent: paymentId },
   });
-  state.emit('charge.refunded', charge);
+  state.emit('refund.created', made);
+  countRefunds(state, charge);
   return made;
+}
+
+/** The refunds of a charge, the newest first. */
+export function refundsOf(state: State, { id }: Pick<Charge, 'id'>): Refund[] {
+  return state.all('refund').filter(({ charge }) => charge === id);
+}
+
+function isAlive({ status }: Refund): boolean {
+  return status !== 'failed' && status !== 'canceled';
+}
+
+function sumOf(of: Array<{ amount: number }>): number {
+  return of.reduce((sum, { amount }) => sum + amount, 0);
+}
+
+/**
+ * What the charge says of its refunds. Stripe does not document whether one that waits for the
+ * customer counts; here it does not, so that nobody relies on it.
+ */
+function countRefunds(state: State, charge: Charge): void {
+  const counted = refundsOf(state, charge).filter(
+    (one) => isAlive(one) && one.status !== 'requires_action',
+  );
+  const before = charge.amount_refunded;
+  charge.amount_refunded = sumOf(counted);
+  charge.refunded = charge.amount_refunded === charge.amount;
+  if (charge.amount_refunded > before) state.emit('charge.refunded', charge);
+}
+
+/** A refund arrives, is returned by the bank, or is canceled before the customer acted. */
+export function settleRefund(
+  state: State,
+  refundId: string,
+  status: 'succeeded' | 'failed' | 'canceled',
+): void {
+  const made = state.get('refund', refundId);
+  made.status = status;
+  countRefunds(state, state.get('charge', made.charge));
+  state.emit(status === 'failed' ? 'refund.failed' : 'refund.updated', made);
 }
 
 /** A refund that the bank returns: the money is with the seller again. */
 export function failRefund(state: State, refundId: string): void {
-  const made = state.get('refund', refundId);
-  const charge = state.get('charge', made.charge);
-  made.status = 'failed';
-  charge.amount_refunded -= made.amount;
-  charge.refunded = false;
-  state.emit('refund.failed', made);
+  settleRefund(state, refundId, 'failed');
 }
 
-/** The customer asks the bank for the money back. */
-export function openDispute(state: State, paymentId: string, amount?: number): Dispute {
-  const charge = chargeOf(state, paymentId);
-  charge.disputed = true;
-  const dispute = state.add('dispute', {
-    amount: amount ?? charge.amount - charge.amount_refunded,
-    ...{ status: 'needs_response', charge: charge.id, payment_intent: paymentId },
-  });
-  state.emit('charge.dispute.created', dispute);
-  return dispute;
-}
-
-export function closeDispute(state: State, disputeId: string, status: 'won' | 'lost'): void {
-  const dispute = state.get('dispute', disputeId);
-  dispute.status = status;
-  state.emit('charge.dispute.closed', dispute);
-}
-
-function chargeOf(state: State, paymentId: string): Charge {
+/** The charge of a payment. @throws StripeRefusal if it has none */
+export function chargeOf(state: State, paymentId: string): Charge {
   return state.get('charge', state.get('payment_intent', paymentId).latest_charge ?? 'none');
 }
 

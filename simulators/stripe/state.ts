@@ -9,6 +9,7 @@ const PREFIXES: Record<ObjectName, string> = {
   'checkout.session': 'cs_',
   payment_intent: 'pi_',
   charge: 'ch_',
+  balance_transaction: 'txn_',
   refund: 're_',
   dispute: 'dp_',
   subscription: 'sub_',

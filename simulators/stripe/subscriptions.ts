@@ -1,5 +1,15 @@
 import { invalid } from './form.ts';
-import type { Invoice, InvoiceLine, Metadata, Price, Subscription } from './objects.ts';
+import { lineOf, totalOf } from './money/invoice-lines.ts';
+import type {
+  Coupon,
+  Invoice,
+  InvoiceLine,
+  InvoicePayment,
+  Metadata,
+  PaymentIntent,
+  Price,
+  Subscription,
+} from './objects.ts';
 import { cardOf, completePayment, openPayment, pay } from './payments.ts';
 import { newObjectId, nowSeconds, type State } from './state.ts';
 
@@ -18,23 +28,31 @@ export function beginSubscription(
   });
   state.emit('customer.subscription.created', subscription);
   const reason = 'subscription_create';
-  invoice(state, subscription, { reason, lines: [lineOf(price, price.unit_amount)] });
+  invoice(state, subscription, { reason, lines: [lineOfPeriod(state, subscription)] });
   return subscription;
+}
+
+/** What the present period costs, under the coupon of today. */
+function lineOfPeriod(state: State, subscription: Subscription): InvoiceLine {
+  const { price, current_period_start: start, current_period_end: end } = itemOf(subscription);
+  const { coupon } = state.get('customer', subscription.customer);
+  subscription.paid_under = coupon;
+  return lineOf({ price, amount: price.unit_amount, period: { start, end }, coupon });
+}
+
+/** Discounts what the customer's invoices have from now on; undefined: nothing any more. */
+export function setCoupon(
+  state: State,
+  customerId: string,
+  coupon: Omit<Coupon, 'discount'> | undefined,
+): void {
+  const discount = newObjectId('di_');
+  state.get('customer', customerId).coupon = coupon && { ...coupon, discount };
 }
 
 function periodOf({ recurring }: Price, start: number) {
   const seconds = PERIOD_SECONDS[recurring?.interval ?? 'month'];
   return { current_period_start: start, current_period_end: start + seconds };
-}
-
-function lineOf(price: Price, amount: number): InvoiceLine {
-  return {
-    ...{ id: newObjectId('il_'), amount, description: price.product_name },
-    pricing: {
-      type: 'price_details',
-      price_details: { price: price.id, product: price.product },
-    },
-  };
 }
 
 function itemOf({ items }: Subscription) {
@@ -50,11 +68,12 @@ function invoice(
   { reason, lines }: { reason: string; lines: InvoiceLine[] },
 ): Invoice {
   const { customer, metadata } = subscription;
-  const total = lines.reduce((sum, line) => sum + line.amount, 0);
+  const total = totalOf(lines);
   const { currency } = itemOf(subscription).price;
   const made = state.add('invoice', {
     ...{ status: 'open', billing_reason: reason, customer, currency, total },
-    amount_due: takeFromBalance(state, customer, total),
+    ...takeFromBalance(state, customer, total),
+    status_transitions: { finalized_at: nowSeconds(), paid_at: null },
     hosted_invoice_url: '',
     parent: {
       type: 'subscription_details',
@@ -70,12 +89,20 @@ function invoice(
   return made;
 }
 
-/** Takes what the customer has from a total, or adds to it. @returns what is left to charge */
-function takeFromBalance(state: State, customerId: string, total: number): number {
+/** The least that Stripe charges, of all currencies here. */
+const MINIMUM_CHARGE = 50;
+
+/**
+ * Takes what the customer has from a total, or adds what the customer owes. What is less than
+ * the minimum charge is owed with the next invoice.
+ */
+function takeFromBalance(state: State, customerId: string, total: number) {
   const customer = state.get('customer', customerId);
-  const sum = total + customer.balance;
-  customer.balance = Math.min(0, sum);
-  return Math.max(0, sum);
+  const starting_balance = customer.balance;
+  const sum = total + starting_balance;
+  const amount_due = sum < MINIMUM_CHARGE ? 0 : sum;
+  customer.balance = sum - amount_due;
+  return { amount_due, starting_balance, ending_balance: customer.balance };
 }
 
 /** Charges the customer's card for an open invoice. */
@@ -86,7 +113,13 @@ function payInvoice(state: State, made: Invoice): void {
     state.emit('invoice.payment_failed', made);
     return;
   }
+  endInvoice(state, made);
+}
+
+/** An invoice is paid. */
+function endInvoice(state: State, made: Invoice): void {
   made.status = 'paid';
+  made.status_transitions.paid_at = nowSeconds();
   setStatus(state, made, 'active');
   state.emit('invoice.paid', made);
 }
@@ -100,17 +133,44 @@ function chargeInvoice(
   const method = cardOf(state, customer);
   if (first) {
     const intent = state.get('payment_intent', first.payment.payment_intent);
-    return completePayment(state, intent, method?.declines === false).status === 'succeeded';
+    completePayment(state, intent, method?.declines === false);
+    Object.assign(first, paymentOf(intent), { id: first.id });
+    return intent.status === 'succeeded';
   }
   const payment = { amount, currency, customer, method, metadata: {} };
   const intent = method
     ? pay(state, payment)
     : openPayment(state, payment, 'requires_payment_method');
-  payments.data.push({
-    id: newObjectId('inpay_'),
-    payment: { type: 'payment_intent', payment_intent: intent.id },
-  });
+  payments.data.push(paymentOf(intent));
   return intent.status === 'succeeded';
+}
+
+function paymentOf(intent: PaymentIntent, is_default = true): InvoicePayment {
+  const isPaid = intent.status === 'succeeded';
+  return {
+    ...{ id: newObjectId('inpay_'), object: 'invoice_payment', is_default },
+    ...{ status: isPaid ? 'paid' : 'open', amount_requested: intent.amount },
+    amount_paid: isPaid ? intent.amount : null,
+    payment: { type: 'payment_intent', payment_intent: intent.id },
+  };
+}
+
+/**
+ * An open invoice is paid in parts that the seller attaches, such as bank transfers. The payment
+ * with the card is canceled, and still listed first.
+ * @returns the payments
+ */
+export function payInParts(state: State, invoiceId: string, amounts: number[]): PaymentIntent[] {
+  const made = state.get('invoice', invoiceId);
+  if (made.status !== 'open') throw invalid(`The invoice is ${made.status}.`);
+  const { customer, currency, payments } = made;
+  for (const one of payments.data) if (one.status === 'open') one.status = 'canceled';
+  const parts = amounts.map((amount) =>
+    pay(state, { amount, currency, customer, method: undefined, metadata: {} }),
+  );
+  payments.data.push(...parts.map((part) => paymentOf(part, false)));
+  endInvoice(state, made);
+  return parts;
 }
 
 function setStatus(state: State, made: Invoice, status: Subscription['status']): void {
@@ -130,7 +190,7 @@ export function renew(state: State, id: string): void {
   }
   const item = itemOf(subscription);
   Object.assign(item, periodOf(item.price, item.current_period_end));
-  const lines = [lineOf(item.price, item.price.unit_amount)];
+  const lines = [lineOfPeriod(state, subscription)];
   invoice(state, subscription, { reason: 'subscription_cycle', lines });
 }
 
@@ -184,20 +244,29 @@ export function expireIncomplete(state: State, id: string): void {
   state.emit('customer.subscription.updated', subscription);
 }
 
-/** Changes the plan now: the rest of the period is credited and charged at once. */
-export function changePrice(state: State, id: string, price: Price): void {
+/**
+ * Changes the plan now: the rest of the period is credited as it was paid, and charged at once.
+ * @param passed which share of the period has passed; by default, by the clock
+ */
+export function changePrice(state: State, id: string, price: Price, passed?: number): Invoice {
   const subscription = state.get('subscription', id);
   const item = itemOf(subscription);
-  const before = item.price;
-  const length = item.current_period_end - item.current_period_start;
-  const rest = Math.max(0, item.current_period_end - nowSeconds()) / length;
-  item.price = price;
-  state.emit('customer.subscription.updated', subscription);
+  const { price: before, current_period_start: first, current_period_end: end } = item;
+  const start = passed === undefined ? nowSeconds() : first + Math.round(passed * (end - first));
+  const rest = Math.max(0, end - start) / (end - first);
+  const { coupon } = state.get('customer', subscription.customer);
+  const part = { period: { start, end }, proration: true };
   const lines = [
-    lineOf(before, -Math.round(before.unit_amount * rest)),
-    lineOf(price, Math.round(price.unit_amount * rest)),
+    lineOf({
+      ...{ ...part, price: before, coupon: subscription.paid_under },
+      amount: -Math.round(before.unit_amount * rest),
+    }),
+    lineOf({ ...part, price, coupon, amount: Math.round(price.unit_amount * rest) }),
   ];
-  invoice(state, subscription, { reason: 'subscription_update', lines });
+  item.price = price;
+  subscription.paid_under = coupon;
+  state.emit('customer.subscription.updated', subscription);
+  return invoice(state, subscription, { reason: 'subscription_update', lines });
 }
 
 /** The seller sends an invoice with these lines beside the periods. */
@@ -206,9 +275,11 @@ export function invoiceNow(
   id: string,
   lines: Array<{ price: Price; amount: number }>,
 ): Invoice {
-  return invoice(state, state.get('subscription', id), {
+  const subscription = state.get('subscription', id);
+  const { current_period_start: start, current_period_end: end } = itemOf(subscription);
+  return invoice(state, subscription, {
     reason: 'manual',
-    lines: lines.map(({ price, amount }) => lineOf(price, amount)),
+    lines: lines.map((line) => lineOf({ ...line, period: { start, end } })),
   });
 }
 

@@ -11,12 +11,17 @@ interface Delivery {
   lateMs: number;
 }
 
+/** That of the package `stripe` which the service uses. */
+const API_VERSION = '2026-10-28.endive';
+
 const WELL: Delivery = { lost: 0, twice: 0, lateMs: 0 };
 
 export interface Webhooks {
   /** Where events go to; undefined: nowhere. */
   to: { url: string; secret: string } | undefined;
   delivery: Delivery;
+  /** The API version of the endpoint. Before 2025-03-31, invoices have an older form. */
+  version: string;
   readonly events: readonly StripeEvent[];
   emit(type: string, object: StripeObject): void;
   /** Keeps all events back, until they are released. */
@@ -34,14 +39,14 @@ export function createWebhooks(chance: () => number): Webhooks {
   const onTheWay = new Set<Promise<void>>();
   let held: StripeEvent[] | undefined;
   const webhooks: Webhooks = {
-    ...{ to: undefined, delivery: WELL, events },
+    ...{ to: undefined, delivery: WELL, version: API_VERSION, events },
     emit(type, object) {
       // As it is now: later changes of the object have events of their own.
-      const data = { object: structuredClone(object) };
+      const data = { object: inVersion(webhooks.version, structuredClone(object)) };
       const id = newObjectId('evt_');
       const { livemode } = object;
-      const head = { id, object: 'event', created: nowSeconds(), livemode } as const;
-      const event: StripeEvent = { ...head, type, data };
+      const head = { id, object: 'event', api_version: webhooks.version, livemode } as const;
+      const event: StripeEvent = { ...head, created: nowSeconds(), type, data };
       events.push(event);
       if (held) held.push(event);
       else deliver(event);
@@ -70,6 +75,14 @@ export function createWebhooks(chance: () => number): Webhooks {
     }
   }
   return webhooks;
+}
+
+/** An object in the form of an API version. */
+function inVersion(version: string, object: StripeObject): object {
+  if (object.object !== 'invoice' || version >= '2025-03-31') return object;
+  const { parent, ...invoice } = object;
+  const { subscription, metadata } = parent.subscription_details;
+  return { ...invoice, subscription, subscription_details: { metadata } };
 }
 
 /** Stripe sends again what was not answered with 2xx; here that is three times, at once. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
-import { cardOf, openDispute } from '../../../../simulators/stripe/payments.ts';
+import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
+import { cardOf } from '../../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { until } from '../../../test/until.ts';

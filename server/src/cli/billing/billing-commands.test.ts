@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
-import { openDispute } from '../../../../simulators/stripe/payments.ts';
+import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
 import { settleDue } from '../../billing/sweep.ts';
 import { listActions } from '../../operator/actions.ts';
@@ -91,7 +91,7 @@ test('orders are listed, shown and settled on demand', async () => {
   const { webhooks, state } = fixture.simulator;
   webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
   const { payment_intent: payment } = completeSession(state, session ?? '', 'now');
-  openDispute(state, payment ?? '', 300);
+  openDispute(state, payment ?? '', { amount: 300 });
   const worker = new AbortController();
   const working = sweepUntil(worker.signal);
   const settled = await does('orders', 'settle', id);

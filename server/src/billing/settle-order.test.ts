@@ -5,12 +5,8 @@ import {
   expireSession,
   settleSession,
 } from '../../../simulators/stripe/checkout.ts';
-import {
-  closeDispute,
-  failRefund,
-  openDispute,
-  refund,
-} from '../../../simulators/stripe/payments.ts';
+import { moveDispute, openDispute } from '../../../simulators/stripe/money/disputes.ts';
+import { failRefund, refund, settleRefund } from '../../../simulators/stripe/payments.ts';
 import { type BillingFixture, openBillingFixture } from '../../test/billing/billing-fixture.ts';
 import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { sql } from '../../test/task-fixtures.ts';
@@ -108,9 +104,92 @@ test('spent credits of a disputed payment are owed; the next purchase pays; a wo
   completeSession(fixture.simulator.state, next.stripe_id ?? '', 'now');
   await fixture.settled();
   assert.deepEqual(await fixture.balance(accountId), { available: 200, debt: 0 });
-  closeDispute(fixture.simulator.state, dispute, 'won');
+  moveDispute(fixture.simulator.state, dispute, 'won');
   await fixture.settled();
   assert.deepEqual(await fixture.balance(accountId), { available: 1200, debt: 0 });
+});
+
+test('a refund counts while it is pending or waits for the customer, until it fails', async () => {
+  const { accountId, payment } = await buyPaid();
+  const { state } = fixture.simulator;
+  const available = async () => {
+    await fixture.settled();
+    return (await fixture.balance(accountId)).available;
+  };
+  const { id: pending } = refund(state, payment, 300, 'pending');
+  const { id: waiting } = refund(state, payment, 200, 'requires_action');
+  assert.equal(await available(), 500);
+  settleRefund(state, pending, 'succeeded');
+  settleRefund(state, waiting, 'canceled');
+  assert.equal(await available(), 700);
+  settleRefund(state, pending, 'failed');
+  assert.equal(await available(), 1000);
+  for (let n = 0; n < 12; n += 1) refund(state, payment, 10, 'requires_action');
+  assert.equal(await available(), 880);
+});
+
+test('of two disputes the open one is shown, and looked at again', async () => {
+  const { accountId, id, payment } = await buyPaid();
+  const { state } = fixture.simulator;
+  openDispute(state, payment, { amount: 400 });
+  const { id: newer } = openDispute(state, payment, { amount: 300 });
+  moveDispute(state, newer, 'won');
+  await fixture.settled();
+  const { dispute, disputed, booked } = await fixture.order(id);
+  assert.deepEqual([dispute, disputed, booked], ['needs_response', 400, 600]);
+  const [row] = await sql<{ is_soon: boolean }>(
+    fixture.database.db,
+    `select due_at < clock_now() + interval '1 day' as is_soon from orders where id = $1`,
+    [id],
+  );
+  assert.equal(row?.is_soon, true);
+  assert.equal((await fixture.balance(accountId)).available, 600);
+});
+
+test('an inquiry takes nothing until it is a chargeback, and an appeal leaves it open', async () => {
+  const { accountId, id, payment } = await buyPaid();
+  const { state } = fixture.simulator;
+  const { id: dispute } = openDispute(state, payment, { status: 'warning_needs_response' });
+  const seen = async () => {
+    await fixture.settled();
+    return [(await fixture.order(id)).dispute, (await fixture.balance(accountId)).available];
+  };
+  assert.deepEqual(await seen(), ['warning_needs_response', 1000]);
+  const steps = ['under_review', 'lost', 'appeal_under_review'] as const;
+  for (const step of steps) {
+    moveDispute(state, dispute, step);
+    assert.deepEqual(await seen(), [step, 0]);
+  }
+  moveDispute(state, dispute, 'won');
+  assert.deepEqual(await seen(), ['won', 1000]);
+});
+
+test('a dispute that moved money without a chargeback or a refund takes what it moved', async () => {
+  for (const [withdrawn, left] of [
+    [undefined, 1000],
+    [250, 750],
+  ] as const) {
+    const { accountId, payment } = await buyPaid();
+    const { state } = fixture.simulator;
+    openDispute(state, payment, { status: 'prevented', ...(withdrawn && { withdrawn }) });
+    await fixture.settled();
+    assert.equal((await fixture.balance(accountId)).available, left);
+  }
+});
+
+test('a dispute in another currency takes its share; all, before it has moved money', async () => {
+  const { accountId, id, payment } = await buyPaid();
+  const { state } = fixture.simulator;
+  const asked = { amount: 46_000, currency: 'jpy' };
+  const { balance_transactions: moved } = openDispute(state, payment, asked);
+  await fixture.settled();
+  assert.equal((await fixture.balance(accountId)).available, 0);
+  const { latest_charge: charge } = state.get('payment_intent', payment);
+  const booked = state.get('charge', charge ?? '').balance_transaction;
+  Object.assign(state.get('balance_transaction', booked), { amount: 900, currency: 'eur' });
+  moved.push(state.add('balance_transaction', { amount: -450, currency: 'eur' }));
+  await settleOrder(fixture.deps, id);
+  assert.equal((await fixture.balance(accountId)).available, 500);
 });
 
 test('another amount than that of the order is not booked', async () => {

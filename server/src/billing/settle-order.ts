@@ -5,7 +5,8 @@ import { grantPayment } from '../ledger/payments.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
 import { CHARGE_SECONDS, mayBePaid, readReload, stopReload } from './low-balance/reload.ts';
 import type { BillingDeps } from './stripe-client.ts';
-import { isDisputeOpen, readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
+import { isDisputeOpen } from './taken-back.ts';
+import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
 
 /**
  * Brings an order and the ledger in step with what Stripe says of it. May run any number of times,
@@ -82,6 +83,13 @@ const CHANGE = namedStatement(
      else expires_at end as expires_at`,
 );
 
+// By which their events find the order; the first payment is in the order itself.
+const OTHER_PAYMENTS = statement(
+  'order_other_payments',
+  `insert into order_payments (order_id, stripe_payment) select $1, unnest($2::text[])
+   on conflict do nothing`,
+);
+
 /**
  * Books the difference, in the transaction that changes the order.
  * @returns false if somebody else changed the order since it was read
@@ -99,6 +107,8 @@ async function book(tx: Transaction, order: CreditOrder, truth: Compared): Promi
   };
   const [changed] = await tx.query<{ expires_at: Date | null }>(CHANGE, CHANGE.values(values));
   if (!changed) return false;
+  const { otherPayments } = truth;
+  if (otherPayments.length > 0) await tx.query(OTHER_PAYMENTS, [id, otherPayments]);
   if (target > order.booked) await give(tx, order, target - order.booked, changed.expires_at);
   if (target < order.booked) await takeBack(tx, order, { target, truth });
   await stopReloadIfNeeded(tx, order, truth);

@@ -1,29 +1,31 @@
 import type Stripe from 'stripe';
 import type { CreditOrder } from './credit-order.ts';
 import { expanded, idOf, type StripeClient } from './stripe-client.ts';
+import { type TakenBack, takenBack, takenTogether } from './taken-back.ts';
 
 /** What Stripe says of an order now. Amounts are in minor units. */
-export interface Truth {
+export interface Truth extends TakenBack {
   state: 'pending' | 'paid' | 'failed' | 'expired';
   /** The price at Stripe, without taxes; null: nothing of it is for this order. */
   asked: { price: number; currency: string } | null;
   /** What was paid, with taxes. */
   amount: number;
-  refunded: number;
-  /** What disputes take now: those that are open or lost. */
-  disputed: number;
-  dispute: string | null;
   /** The object at Stripe, and its payment intent. */
   stripeId: string | null;
   payment: string | null;
+  /** The other payment intents of an invoice that was paid in parts. */
+  otherPayments: string[];
   receiptUrl: string | null;
   failure: string | null;
 }
 
 const NOTHING: Truth = {
   ...{ state: 'pending', asked: null, amount: 0, refunded: 0, disputed: 0, dispute: null },
-  ...{ stripeId: null, payment: null, receiptUrl: null, failure: null },
+  ...{ stripeId: null, payment: null, otherPayments: [], receiptUrl: null, failure: null },
 };
+
+/** What a payment intent is read with. */
+export const CHARGE_OF_PAYMENT = 'latest_charge.refunds';
 
 /** After this time, nobody can pay a Checkout session whose address was lost. */
 export const LOST_CHECKOUT_SECONDS = 25 * 3600;
@@ -37,7 +39,7 @@ export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder
     const isOver = order.age_seconds > LOST_CHECKOUT_SECONDS;
     return { ...NOTHING, state: isOver ? 'expired' : 'pending' };
   }
-  const expand = ['payment_intent.latest_charge'];
+  const expand = [`payment_intent.${CHARGE_OF_PAYMENT}`];
   let session = await stripe.checkout.sessions.retrieve(order.stripe_id, { expand });
   if (session.status === 'open' && order.is_disabled) {
     session = await stripe.checkout.sessions.expire(order.stripe_id, { expand });
@@ -90,53 +92,65 @@ function stateOfPayment({ status }: Stripe.PaymentIntent): Truth['state'] {
   return status === 'canceled' || status === 'requires_payment_method' ? 'failed' : 'pending';
 }
 
-/** What Stripe says of an invoice that was paid when its order was made. */
+/**
+ * What Stripe says of an invoice that was paid when its order was made. It may be paid in parts:
+ * what is taken back of each of them counts.
+ */
 export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder): Promise<Truth> {
   const invoice = await stripe.invoices.retrieve(order.stripe_id ?? '', { expand: ['payments'] });
-  const paid = invoice.payments?.data.find(({ payment }) => payment.payment_intent !== undefined);
-  const id = idOf(paid?.payment.payment_intent);
-  const payment =
-    id === null ? null : await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
-  const charge = await readCharge(stripe, payment);
+  const parts: Truth[] = [];
+  for (const part of await paymentsOf(stripe, invoice)) parts.push(await readPart(stripe, part));
+  const [payment = null, ...otherPayments] = parts.flatMap((part) => part.payment ?? []);
   return {
-    ...charge,
+    ...{ ...takenTogether(parts), payment, otherPayments },
     state: invoice.status === 'paid' ? 'paid' : 'failed',
-    asked: { price: invoice.total, currency: invoice.currency },
+    asked: { price: Math.max(0, invoice.total), currency: invoice.currency },
     amount: invoice.amount_due, // the rest came from a balance, and no credits with it
     stripeId: invoice.id,
-    receiptUrl: invoice.hosted_invoice_url ?? charge.receiptUrl,
+    receiptUrl: invoice.hosted_invoice_url ?? parts[0]?.receiptUrl ?? null,
     // Which of its lines brought nothing. Why it is mismatched is found anew.
     failure: order.credits > 0 && order.state === 'mismatched' ? null : order.failure,
   };
 }
 
-/** What was taken back of the charge that paid. `payment` has its `latest_charge`. */
+/** The payments of an invoice that were paid. It comes with the first ones, of any status. */
+async function paymentsOf(
+  stripe: StripeClient,
+  { id, payments }: Stripe.Invoice,
+): Promise<Stripe.InvoicePayment[]> {
+  const all = payments?.has_more ? [] : (payments?.data ?? []);
+  if (payments?.has_more) {
+    for await (const one of stripe.invoicePayments.list({ invoice: id, limit: 100 })) all.push(one);
+  }
+  return all.filter(({ status }) => status === 'paid');
+}
+
+/** What was taken back of a part of an invoice. Its payment may be for other invoices too. */
+async function readPart(
+  stripe: StripeClient,
+  { payment, amount_paid: paid }: Stripe.InvoicePayment,
+): Promise<Truth> {
+  const id = idOf(payment.payment_intent);
+  if (id === null) return NOTHING; // paid outside of Stripe
+  const intent = await stripe.paymentIntents.retrieve(id, { expand: [CHARGE_OF_PAYMENT] });
+  const charge = await readCharge(stripe, intent);
+  const received = intent.amount_received;
+  const part = paid ?? received;
+  if (!(part < received)) return charge;
+  const ofInvoice = (amount: number) => Math.ceil((amount * part) / received);
+  const { refunded, disputed } = charge;
+  return { ...charge, refunded: ofInvoice(refunded), disputed: ofInvoice(disputed) };
+}
+
+/** What was taken back of the charge that paid. `payment` has its {@link CHARGE_OF_PAYMENT}. */
 async function readCharge(
   stripe: StripeClient,
   payment: Stripe.PaymentIntent | null,
 ): Promise<Truth> {
   const charge = expanded<Stripe.Charge>(payment?.latest_charge);
-  const taken = { ...NOTHING, payment: payment?.id ?? null };
-  if (!charge) return taken;
-  taken.refunded = charge.amount_refunded;
-  taken.receiptUrl = charge.receipt_url;
-  if (!charge.disputed) return taken;
-  const { data } = await stripe.disputes.list({ charge: charge.id, limit: 100 });
-  taken.dispute = data[0]?.status ?? 'needs_response';
-  taken.disputed = data
-    .filter(({ status }) => takesMoney(status))
-    .reduce((sum, { amount }) => sum + amount, 0);
-  return taken;
-}
-
-/** An inquiry (`warning_...`) takes no money, and one that was won or prevented gave it back. */
-function takesMoney(status: string): boolean {
-  return !status.startsWith('warning_') && status !== 'won' && status !== 'prevented';
-}
-
-/** Whether a dispute may still change. */
-export function isDisputeOpen(dispute: string | null): boolean {
-  return dispute !== null && !['won', 'lost', 'warning_closed', 'prevented'].includes(dispute);
+  const read = { ...NOTHING, payment: payment?.id ?? null };
+  if (!charge) return read;
+  return { ...read, receiptUrl: charge.receipt_url, ...(await takenBack(stripe, charge)) };
 }
 
 /**
@@ -147,7 +161,12 @@ export function worth(
   credits: number,
   { amount, refunded, disputed }: Pick<Truth, 'amount' | 'refunded' | 'disputed'>,
 ): number {
-  const kept = Math.max(0, amount - refunded - disputed);
   if (amount === 0) return credits; // a discount of 100 %
-  return Number((BigInt(credits) * BigInt(kept)) / BigInt(amount));
+  return share(credits, amount - refunded - disputed, amount);
+}
+
+/** The credits for a part of an amount, rounded down. */
+export function share(credits: number, part: number, amount: number): number {
+  if (part >= amount) return credits;
+  return part <= 0 ? 0 : Number((BigInt(credits) * BigInt(part)) / BigInt(amount));
 }

@@ -6,7 +6,7 @@ import { type CreditOrder, insertOrder } from '../credit-order.ts';
 import { savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
 import type { StripeClient } from '../stripe-client.ts';
-import { failedTruth, type Truth, truthOfPayment } from '../truth.ts';
+import { CHARGE_OF_PAYMENT, failedTruth, type Truth, truthOfPayment } from '../truth.ts';
 
 const STOP = statement(
   'reload_stop',
@@ -120,7 +120,7 @@ async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> 
         // Without this, Stripe wants an address to which a method of payment may lead the customer.
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         description: `${order.offer_name}: ${order.credits} credits`,
-        expand: ['latest_charge'],
+        expand: [CHARGE_OF_PAYMENT],
       },
       { idempotencyKey: order.id },
     );
@@ -178,7 +178,7 @@ async function readUnpaid(stripe: StripeClient, id: string): Promise<Truth> {
 }
 
 async function readPayment(stripe: StripeClient, id: string): Promise<Truth> {
-  const expand = ['latest_charge'];
+  const expand = [CHARGE_OF_PAYMENT];
   return truthOfPayment(stripe, await stripe.paymentIntents.retrieve(id, { expand }));
 }
 
@@ -193,7 +193,11 @@ async function findPayment(
   const ordered = Math.floor(order.created_at.getTime() / 1000);
   // Clocks may differ by an hour.
   const created = { gte: ordered - 3600, lte: ordered + KEY_SECONDS + 3600 };
-  const list = stripe.paymentIntents.list({ created, limit: 100, expand: ['data.latest_charge'] });
+  const list = stripe.paymentIntents.list({
+    created,
+    limit: 100,
+    expand: [`data.${CHARGE_OF_PAYMENT}`],
+  });
   for await (const payment of list) if (payment.metadata.order === order.id) return payment;
   return undefined;
 }

@@ -26,11 +26,13 @@ const WORTH = statement(
      else state <> 'mismatched' and booked > 0 end order by id`,
 );
 
+// One payment may pay several invoices.
 const PAID_TWICE = statement(
   'audit_order_payment',
   `select o.id || ': its payment was booked for another order too' as problem
    from orders o where o.id = any($1) and o.booked > 0 and exists (select from orders other
-     where other.stripe_payment = o.stripe_payment and other.id <> o.id and other.booked > 0)
+     where other.stripe_payment = o.stripe_payment and other.id <> o.id and other.booked > 0
+       and (o.kind, other.kind) <> ('invoice', 'invoice'))
    order by o.id`,
 );
 

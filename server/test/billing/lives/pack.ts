@@ -3,16 +3,11 @@ import {
   expireSession,
   settleSession,
 } from '../../../../simulators/stripe/checkout.ts';
-import {
-  closeDispute,
-  failRefund,
-  openDispute,
-  refund,
-} from '../../../../simulators/stripe/payments.ts';
 import { settleOrder } from '../../../src/billing/settle-order.ts';
 import type { Random } from '../../random.ts';
 import type { BillingFixture } from '../billing-fixture.ts';
 import { type Life, pause, spend, type World } from './life.ts';
+import { takeBack, takenOf } from './take-back.ts';
 
 /** A pack by Checkout: paid now, later or never, then refunded in parts and disputed. */
 export const PACK_LIFE: Life = {
@@ -51,41 +46,13 @@ async function pay(
     await pause(random);
     // The page that customers return to asks too.
     if (random.chance(0.5)) await settleOrder(fixture.deps, id);
-    await unsettle(fixture, payment ?? '', random);
+    takeBack(state, payment ?? '', random);
     await spend(world, { accountId, credits: random.whole(1, 900) });
-  }
-}
-
-/** Something that takes money back, or gives it again. */
-async function unsettle(
-  { simulator: { state } }: BillingFixture,
-  payment: string,
-  random: Random,
-): Promise<void> {
-  const refunds = state.all('refund').filter((one) => one.payment_intent === payment);
-  const disputes = state.all('dispute').filter((one) => one.payment_intent === payment);
-  const [open] = disputes.filter(({ status }) => status === 'needs_response');
-  const [given] = refunds.filter(({ status }) => status === 'succeeded');
-  if (open && random.chance(0.7)) {
-    closeDispute(state, open.id, random.chance(0.6) ? 'won' : 'lost');
-  } else if (given && random.chance(0.3)) {
-    failRefund(state, given.id);
-  } else if (disputes.length === 0 && random.chance(0.4)) {
-    openDispute(state, payment, random.chance(0.5) ? undefined : random.whole(1, 1000));
-  } else if (random.chance(0.6)) {
-    refund(state, payment, random.whole(1, 700));
   }
 }
 
 /** The credits of a pack of 1000 for 1000, by what the simulator knows. */
 function worthNow({ simulator: { state } }: BillingFixture, session: string): number {
   const { payment_intent: id, payment_status: paid } = state.get('checkout.session', session);
-  const payment = id === null ? undefined : state.get('payment_intent', id);
-  const charge = payment?.latest_charge ? state.get('charge', payment.latest_charge) : undefined;
-  if (paid !== 'paid' || !charge) return 0;
-  const disputed = state
-    .all('dispute')
-    .filter((one) => one.charge === charge.id && one.status !== 'won')
-    .reduce((sum, { amount }) => sum + amount, 0);
-  return Math.max(0, 1000 - charge.amount_refunded - disputed);
+  return id === null || paid !== 'paid' ? 0 : Math.max(0, 1000 - takenOf(state, id));
 }

@@ -1,0 +1,101 @@
+import type Stripe from 'stripe';
+import { expanded, type StripeClient } from './stripe-client.ts';
+
+/** What of a charge was taken back, in minor units of its currency. */
+export interface TakenBack {
+  refunded: number;
+  /** What disputes take now: those that are open or lost. */
+  disputed: number;
+  /** Stripe's word for the state of the dispute that matters most; null: there is none. */
+  dispute: string | null;
+}
+
+/** What was taken back of a charge, which has its `refunds` expanded. */
+export async function takenBack(stripe: StripeClient, charge: Stripe.Charge): Promise<TakenBack> {
+  const refunded = await refundedOf(stripe, charge);
+  if (!charge.disputed) return { refunded, disputed: 0, dispute: null };
+  const { data } = await stripe.disputes.list({ charge: charge.id, limit: 100 });
+  const taken = await Promise.all(data.map((dispute) => takenBy(stripe, charge, dispute)));
+  const dispute = weightiest(data.map(({ status }) => status)) ?? 'needs_response';
+  return { refunded, disputed: sum(taken), dispute };
+}
+
+/** What was taken back of several charges together. */
+export function takenTogether(parts: TakenBack[]): TakenBack {
+  return {
+    refunded: sum(parts.map(({ refunded }) => refunded)),
+    disputed: sum(parts.map(({ disputed }) => disputed)),
+    dispute: weightiest(parts.flatMap(({ dispute }) => dispute ?? [])),
+  };
+}
+
+function sum(amounts: number[]): number {
+  return amounts.reduce((before, amount) => before + amount, 0);
+}
+
+/**
+ * A refund counts from the moment it is asked for, also while it is pending or waits for the
+ * customer; not when it failed or was canceled. `amount_refunded` does not say which it has.
+ */
+async function refundedOf(stripe: StripeClient, charge: Stripe.Charge): Promise<number> {
+  if (!charge.refunds) return charge.amount_refunded;
+  const refunds = charge.refunds.has_more ? [] : charge.refunds.data;
+  if (charge.refunds.has_more) {
+    const all = stripe.refunds.list({ charge: charge.id, limit: 100 });
+    for await (const refund of all) refunds.push(refund);
+  }
+  const given = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
+  return sum(given.map(({ amount }) => amount));
+}
+
+/**
+ * What a dispute takes of a charge. A chargeback takes its amount from its begin, before the bank
+ * moves money, until it is won. An inquiry (`warning_...`), and a dispute that was prevented, take
+ * what they have moved.
+ */
+async function takenBy(
+  stripe: StripeClient,
+  charge: Stripe.Charge,
+  dispute: Stripe.Dispute,
+): Promise<number> {
+  const { status, currency, amount } = dispute;
+  if (status === 'won') return 0;
+  const isChargeback = !status.startsWith('warning_') && status !== 'prevented';
+  if (isChargeback && currency === charge.currency) return amount;
+  return (await withdrawnBy(stripe, charge, dispute)) ?? (isChargeback ? charge.amount : 0);
+}
+
+/**
+ * What a dispute has moved, as a share of the charge: the currency of a dispute, and that of the
+ * seller's account, may be another one. @returns undefined: nothing
+ */
+async function withdrawnBy(
+  stripe: StripeClient,
+  charge: Stripe.Charge,
+  { balance_transactions: moved = [] }: Stripe.Dispute,
+): Promise<number | undefined> {
+  const withdrawn = -sum(moved.map(({ amount }) => amount));
+  if (withdrawn <= 0) return undefined;
+  const inCurrency = (currency: string) => moved.every((one) => one.currency === currency);
+  if (inCurrency(charge.currency)) return Math.min(withdrawn, charge.amount);
+  const { balance_transaction: booked } = await stripe.charges.retrieve(charge.id, {
+    expand: ['balance_transaction'],
+  });
+  const whole = expanded<Stripe.BalanceTransaction>(booked);
+  if (!whole || !inCurrency(whole.currency) || withdrawn >= whole.amount) return charge.amount;
+  return Math.ceil((charge.amount * withdrawn) / whole.amount);
+}
+
+/** The states in which a dispute has ended, from the one that matters most. */
+const ENDED = ['lost', 'prevented', 'won', 'warning_closed'];
+
+/** Whether a dispute may still change. */
+export function isDisputeOpen(dispute: string | null): boolean {
+  return dispute !== null && !ENDED.includes(dispute);
+}
+
+/** The state of several disputes: that of one that is open, if there is any. */
+function weightiest(states: string[]): string | null {
+  const [first] = states.toSorted((one, other) => ENDED.indexOf(one) - ENDED.indexOf(other));
+  return first ?? null;
+}

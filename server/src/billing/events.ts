@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { type Database, namedStatement, statement } from '../database/database.ts';
-import { idOf } from './stripe-client.ts';
+import type { Log } from '../kernel/log.ts';
+import { idOf, type StripeClient } from './stripe-client.ts';
 
 const NOTE = statement(
   'event_note',
@@ -13,7 +14,8 @@ const WAKE_ORDERS = namedStatement(
   ['order', 'object', 'payment', 'session'],
   `update orders set due_at = clock_now(), revision = revision + 1,
      stripe_id = coalesce(stripe_id, :session)
-   where id = :order or stripe_id = :object or stripe_payment = :payment`,
+   where id = :order or stripe_id = :object or stripe_payment = :payment
+     or id = any(array(select order_id from order_payments where stripe_payment = :payment))`,
 );
 
 const WAKE_SUBSCRIPTIONS = namedStatement(
@@ -74,19 +76,20 @@ function subjectOf(event: Stripe.Event): Subject {
       return { ...nothing, order: { ...NO_ORDER, order: metadata.order ?? null, payment } };
     }
     case 'charge.refunded':
+    case 'refund.created':
     case 'refund.updated':
     case 'refund.failed':
     case 'charge.dispute.created':
     case 'charge.dispute.updated':
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated':
     case 'charge.dispute.closed': {
       const payment = idOf(event.data.object.payment_intent);
       return { ...nothing, order: { ...NO_ORDER, payment } };
     }
     case 'invoice.paid':
     case 'invoice.payment_failed': {
-      const details = event.data.object.parent?.subscription_details;
-      const id = details?.metadata?.subscription ?? null;
-      const stripe = idOf(details?.subscription);
+      const { id, stripe } = subscriptionOf(event.data.object);
       return { ...nothing, subscription: { ...NO_SUBSCRIPTION, id, stripe } };
     }
     case 'customer.subscription.created':
@@ -99,4 +102,36 @@ function subjectOf(event: Stripe.Event): Subject {
     default:
       return nothing;
   }
+}
+
+/** An invoice in an event, of any API version. */
+interface InvoiceOfEvent {
+  parent?: Pick<Stripe.Invoice.Parent, 'subscription_details'> | null;
+  /** Until version 2025-03-31, where `parent` begins. */
+  subscription?: string | { id: string } | null;
+  subscription_details?: { metadata?: Stripe.Metadata | null } | null;
+}
+
+/** Our id of an invoice's subscription, and that of Stripe. */
+function subscriptionOf(invoice: InvoiceOfEvent): Pick<Subject['subscription'], 'id' | 'stripe'> {
+  const now = invoice.parent?.subscription_details;
+  const metadata = now?.metadata ?? invoice.subscription_details?.metadata;
+  return {
+    id: metadata?.subscription ?? null,
+    stripe: idOf(now?.subscription ?? invoice.subscription),
+  };
+}
+
+/**
+ * Says once for each version, in each process, that the webhook endpoint has another API version
+ * than this program: what is read of its events may be elsewhere in them.
+ */
+export function versionWatch({ log, stripe }: { log: Log; stripe: StripeClient }) {
+  const expected = String(stripe.getApiField('version'));
+  const told = new Set([expected]);
+  return ({ api_version: version }: Stripe.Event): void => {
+    if (!version || told.has(version)) return;
+    told.add(version);
+    log.warn({ version, expected }, 'the webhook endpoint at Stripe has another API version');
+  };
 }

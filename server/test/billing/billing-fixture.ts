@@ -11,6 +11,7 @@ import { settleDue } from '../../src/billing/sweep.ts';
 import { handleError } from '../../src/http/errors.ts';
 import { listen } from '../../src/http/listen.ts';
 import { newId } from '../../src/kernel/ids.ts';
+import type { Log } from '../../src/kernel/log.ts';
 import { adjust } from '../../src/ledger/ledger.ts';
 import { paidBalances } from '../../src/ledger/payments.ts';
 import { stripeWebhook } from '../../src/site/billing/stripe-webhook.ts';
@@ -130,9 +131,10 @@ interface Options {
   chance?: () => number;
   /** How often a call of Stripe is sent again. */
   retries?: number;
+  log?: Log;
 }
 
-async function openParts({ retries, ...options }: Options) {
+async function openParts({ retries, log = quiet, ...options }: Options) {
   const database = await createTestDatabase();
   const { db } = database;
   for (const one of OFFERS) await setOffer(db, one);
@@ -140,7 +142,7 @@ async function openParts({ retries, ...options }: Options) {
   const secret = WEBHOOK_SECRET;
   const settings = { secretKey: 'sk_test_1', webhookSecret: secret, baseUrl: simulator.url };
   const stripe = await openStripe(settings, retries);
-  const deps: BillingDeps = { db, log: quiet, stripe, publicUrl: () => 'http://website.test' };
+  const deps: BillingDeps = { db, log, stripe, publicUrl: () => 'http://website.test' };
   const webhook = await serveWebhook(deps);
   simulator.webhooks.to = { url: `${webhook.url}/webhooks/stripe`, secret };
   return { database, deps, simulator, webhook };
@@ -165,8 +167,7 @@ async function serveWebhook(deps: BillingDeps): Promise<BillingFixture['webhook'
     reply.header('x-request-id', request.id).header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
   });
-  const { db, stripe } = deps;
-  await app.register(stripeWebhook, { db, stripe, webhookSecret: WEBHOOK_SECRET });
+  await app.register(stripeWebhook, { ...deps, webhookSecret: WEBHOOK_SECRET });
   const url = await listen(app, { host: '127.0.0.1', port: 0, variable: 'PORT' });
   return { app, url };
 }

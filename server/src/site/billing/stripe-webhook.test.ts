@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { renew } from '../../../../simulators/stripe/subscriptions.ts';
 import { signature } from '../../../../simulators/stripe/webhooks.ts';
 import { parseResponse } from '../../../test/app.ts';
 import {
@@ -9,12 +10,14 @@ import {
   WEBHOOK_SECRET,
 } from '../../../test/billing/billing-fixture.ts';
 import { assertError } from '../../../test/envelope.ts';
+import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 
 let fixture: BillingFixture;
+const { log, lines } = recordingLog();
 
 before(async () => {
-  fixture = await openBillingFixture();
+  fixture = await openBillingFixture({ log });
 });
 after(() => fixture.close());
 
@@ -93,4 +96,25 @@ test('an event wakes its order before it is answered', async () => {
     [order.id],
   );
   assert.equal(row?.is_due, true);
+});
+
+test('the invoices of an older API version wake their subscription, and a warning says so once', async () => {
+  const { state, webhooks } = fixture.simulator;
+  const accountId = await fixture.customer();
+  const { session } = await fixture.subscribe(accountId, 'hobby');
+  const { subscription } = completeSession(state, session, 'now');
+  await fixture.settled();
+  assert.deepEqual(lines, []);
+  const { version } = webhooks;
+  webhooks.version = '2024-06-20';
+  for (let n = 1; n <= 2; n += 1) {
+    renew(state, subscription ?? '');
+    await fixture.settled();
+    assert.equal((await fixture.balance(accountId)).available, 3000 + n * 3000);
+  }
+  webhooks.version = version;
+  assert.equal(lines.length, 1);
+  const { msg, ...told } = JSON.parse(lines[0] ?? '');
+  assert.deepEqual([told.version, told.expected], ['2024-06-20', version]);
+  assert.match(msg, /another API version/);
 });

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance } from 'fastify';
-import { noteEvent } from '../../billing/events.ts';
+import { noteEvent, versionWatch } from '../../billing/events.ts';
 import type { Billing } from '../../billing/stripe-client.ts';
 import { readBodiesAsBytes } from '../../http/body-bytes.ts';
 import { ApiError } from '../../kernel/errors.ts';
@@ -8,7 +8,7 @@ const BODY_BYTES = 2 ** 20;
 /** How old a signature may be: an event that was recorded on its way can't be sent later. */
 const MAX_AGE_SECONDS = 300;
 
-export type WebhookDeps = Pick<Billing, 'db' | 'stripe' | 'webhookSecret'>;
+export type WebhookDeps = Pick<Billing, 'db' | 'log' | 'stripe' | 'webhookSecret'>;
 
 /**
  * POST /webhooks/stripe: notes the events of Stripe. Responds 200 once an event is on record and
@@ -16,6 +16,7 @@ export type WebhookDeps = Pick<Billing, 'db' | 'stripe' | 'webhookSecret'>;
  * it in a scope of its own: it takes no cookie, and requests of any origin.
  */
 export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): Promise<void> {
+  const watchVersion = versionWatch(deps);
   readBodiesAsBytes(scope, { limitBytes: BODY_BYTES, parse: (bytes) => bytes });
   scope.setErrorHandler((error: FastifyError) => {
     if (error.statusCode !== 413) throw error; // to the error handler of the app
@@ -31,6 +32,7 @@ export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): 
     async ({ body, headers }) => {
       const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
       const event = verified(deps, bytes, String(headers['stripe-signature']));
+      watchVersion(event);
       await noteEvent(deps.db, event);
       return { received: true };
     },

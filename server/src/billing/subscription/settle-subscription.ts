@@ -4,6 +4,13 @@ import { newId } from '../../kernel/ids.ts';
 import { settleOrder } from '../settle-order.ts';
 import { type BillingDeps, idOf, timeOf } from '../stripe-client.ts';
 import { LOST_CHECKOUT_SECONDS } from '../truth.ts';
+import {
+  creditsOfInvoices,
+  type InvoiceWithLines,
+  type PaidInvoice,
+  priceOfLine,
+  subscriptionOfInvoice,
+} from './invoice-credits.ts';
 import { planPrices } from './plan-prices.ts';
 import { ENDED, readSubscription, type Subscription } from './subscription.ts';
 
@@ -18,18 +25,6 @@ interface SubscriptionTruth {
   paid: PaidInvoice[];
   /** Whether it has an invoice that may still be paid, even after it has ended. */
   owes: boolean;
-}
-
-interface PaidInvoice {
-  invoice: string;
-  planId: string;
-  /** Zero: only lines that no plan explains were paid. */
-  credits: number;
-  price: number;
-  currency: string;
-  expiresDays: number | null;
-  /** Which lines brought nothing, for the operator; null: each line has the price of a plan. */
-  failure: string | null;
 }
 
 const NOTHING = {
@@ -98,11 +93,13 @@ async function describe(
   planBefore: string,
 ): Promise<SubscriptionTruth> {
   const [item] = live.items.data;
+  const customer = idOf(live.customer) ?? '';
   const invoices: InvoiceWithLines[] = [];
   let owes = false;
-  for await (const one of stripe.invoices.list({ subscription: live.id, limit: 100 })) {
+  for await (const one of stripe.invoices.list({ customer, limit: 100 })) {
     if (one.status === 'paid') invoices.push({ ...one, lines: await linesOf(stripe, one) });
-    else owes ||= one.status !== 'void'; // also what was written off may be paid
+    // Also what was written off may be paid.
+    else owes ||= one.status !== 'void' && subscriptionOfInvoice(one) === live.id;
   }
   const lines = invoices.flatMap((invoice) => invoice.lines.map(priceOfLine));
   const prices = await planPrices(db, [...lines, item?.price.id ?? '']);
@@ -112,11 +109,11 @@ async function describe(
   return {
     ...{ state: live.status, stripeSubscription: live.id, renewsAt, planId, owes },
     endsAt: timeOf(live.ended_at) ?? endsAt,
-    paid: invoices.flatMap((invoice) => worthOf(invoice, prices, planId ?? planBefore)),
+    paid: creditsOfInvoices(invoices, {
+      ...{ stripe: live.id, prices, planOfNow: planId ?? planBefore },
+    }),
   };
 }
-
-type InvoiceWithLines = Omit<Stripe.Invoice, 'lines'> & { lines: Stripe.InvoiceLineItem[] };
 
 /** All lines of an invoice: it comes with the first ten. */
 async function linesOf(
@@ -127,57 +124,6 @@ async function linesOf(
   const all: Stripe.InvoiceLineItem[] = [];
   for await (const line of stripe.invoices.listLineItems(id, { limit: 100 })) all.push(line);
   return all;
-}
-
-function priceOfLine(line: Stripe.InvoiceLineItem): string {
-  return idOf(line.pricing?.price_details?.price) ?? '';
-}
-
-/**
- * The credits of an invoice: each line brings those of its price, in the proportion of its amount
- * to the price. So an upgrade within a period brings the difference for the rest of the period.
- * What was paid from the customer's balance at Stripe brings none: that is money of an earlier
- * invoice, which has brought its credits. A line whose price no plan has brings none, either.
- */
-function worthOf(
-  invoice: InvoiceWithLines,
-  prices: Awaited<ReturnType<typeof planPrices>>,
-  planOfNow: string,
-): PaidInvoice[] {
-  const known = invoice.lines.flatMap((line) => {
-    const price = prices.get(priceOfLine(line));
-    if (!price || price.currency !== invoice.currency) return [];
-    return [{ line, price, credits: Math.round((price.credits * line.amount) / price.price) }];
-  });
-  const sum = known.reduce((before, line) => before + line.credits, 0);
-  const credits = Math.max(0, Math.floor(sum * paidShare(invoice)));
-  const explained = new Set(known.map(({ line }) => line));
-  const failure = unexplained(
-    invoice,
-    invoice.lines.filter((line) => line.amount > 0 && !explained.has(line)),
-  );
-  if (credits === 0 && failure === null) return [];
-  const dearest = known.toSorted((one, other) => other.credits - one.credits)[0]?.price;
-  const { plan_id: planId, expires_days: expiresDays } = dearest ?? { plan_id: planOfNow };
-  const { id, total, currency } = invoice;
-  const price = Math.max(0, total);
-  return [
-    { invoice: id, planId, credits, price, currency, expiresDays: expiresDays ?? null, failure },
-  ];
-}
-
-/** What an operator is told of lines that bring nothing although they were paid with new money. */
-function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[]): string | null {
-  if (lines.length === 0 || invoice.amount_due <= 0) return null;
-  const amount = lines.reduce((sum, line) => sum + line.amount, 0);
-  const names = [...new Set(lines.map((line) => priceOfLine(line) || 'none'))].join(', ');
-  return `no plan explains lines of ${amount} ${invoice.currency} (price: ${names.slice(0, 200)})`;
-}
-
-/** The share of an invoice that was paid with new money. With a discount of 100 %, all of it. */
-function paidShare({ total, amount_due: due, lines }: InvoiceWithLines): number {
-  if (total > 0) return Math.min(1, due / total);
-  return total === 0 && lines.every(({ amount }) => amount >= 0) ? 1 : 0;
 }
 
 // One that has ended is looked at while an invoice of it may be paid, with growing pauses.

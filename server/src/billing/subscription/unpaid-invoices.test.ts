@@ -99,11 +99,11 @@ test('all invoices of a subscription are read, however many it has', async () =>
   assert.ok(item);
   const { price } = item;
   await fixture.withoutEvents(() => {
-    invoiceNow(state, stripe, [{ price, amount: 20 }]);
+    invoiceNow(state, stripe, [{ price, amount: 200 }]);
     for (let n = 0; n < 100; n += 1) invoiceNow(state, stripe, [{ price, amount: 0 }]);
   });
   await settleSubscription(fixture.deps, id);
-  assert.equal((await fixture.balance(accountId)).available, 3000 + 30);
+  assert.equal((await fixture.balance(accountId)).available, 3000 + 300);
 });
 
 test('a first invoice that is not paid in time brings nothing, and nothing is due', async () => {

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
+import { cardOf, refund } from '../../../../simulators/stripe/payments.ts';
+import {
+  changePrice,
+  endSubscription,
+  payInParts,
+  renew,
+  setCoupon,
+} from '../../../../simulators/stripe/subscriptions.ts';
+import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { audit } from '../../operator/audit.ts';
+import { ordersOf } from '../credit-order.ts';
+import { settleSubscription } from './settle-subscription.ts';
+
+let fixture: BillingFixture;
+
+before(async () => {
+  fixture = await openBillingFixture();
+});
+after(async () => {
+  const found = await audit(fixture.database.db);
+  await fixture.close();
+  assert.deepEqual(found.problems, []);
+});
+
+/** A customer at Stripe with a paid plan: hobby, 3000 credits for 20.00, or studio, 9000 for 50.00. */
+async function subscribed(percent = 0, itemized = false) {
+  const { state } = fixture.simulator;
+  const accountId = await fixture.customer();
+  const { id, session } = await fixture.subscribe(accountId, 'hobby');
+  const { customer } = state.get('checkout.session', session);
+  if (percent > 0) setCoupon(state, customer, { percent, itemized });
+  const stripe = completeSession(state, session, 'now').subscription ?? '';
+  await fixture.settled();
+  return { state, accountId, id, customer, stripe };
+}
+
+async function priceOf(plan: 'hobby' | 'studio') {
+  const { state } = fixture.simulator;
+  if (plan === 'studio') await fixture.subscribe(await fixture.customer(), plan);
+  const price = state.all('price').find(({ metadata }) => metadata.plan === plan);
+  assert.ok(price);
+  return price;
+}
+
+async function available(accountId: string): Promise<number> {
+  await fixture.settled();
+  return (await fixture.balance(accountId)).available;
+}
+
+/** A renewal that was paid in so many parts, as its order and its payments at Stripe. */
+async function paidInParts(amounts: number[]) {
+  const { state, accountId, customer, stripe } = await subscribed();
+  const card = cardOf(state, customer);
+  assert.ok(card);
+  card.declines = true;
+  renew(state, stripe);
+  const [invoice] = state.all('invoice');
+  const payments = payInParts(state, invoice?.id ?? '', amounts);
+  assert.equal(await available(accountId), 6000);
+  return { state, accountId, stripe, payments: payments.map(({ id }) => id) };
+}
+
+test('of an invoice that was paid in parts, what is taken back of each part counts', async () => {
+  const { state, accountId, payments } = await paidInParts([1200, 800]);
+  const [first = '', second = ''] = payments;
+  refund(state, second, 400);
+  assert.equal(await available(accountId), 5400);
+  openDispute(state, second, { amount: 400 });
+  assert.equal(await available(accountId), 4800);
+  refund(state, first, 1200);
+  assert.equal(await available(accountId), 3000);
+});
+
+test('also of an invoice with more parts than it lists', async () => {
+  const { state, accountId, payments } = await paidInParts(Array.from({ length: 20 }, () => 100));
+  refund(state, payments[19] ?? '');
+  assert.equal(await available(accountId), 5850);
+});
+
+test('a payment for two invoices takes back the part of each', async () => {
+  const { state, accountId, stripe, payments } = await paidInParts([2000]);
+  const intent = state.get('payment_intent', payments[0] ?? '');
+  intent.amount_received = 4000;
+  Object.assign(state.get('charge', intent.latest_charge ?? ''), { amount: 4000 });
+  const [first] = state.all('invoice');
+  renew(state, stripe);
+  const [second] = state.all('invoice');
+  assert.ok(first && second);
+  second.payments = first.payments;
+  payInParts(state, second.id, []);
+  assert.equal(await available(accountId), 9000);
+  refund(state, intent.id, 2000);
+  assert.equal(await available(accountId), 6000);
+});
+
+for (const itemized of [false, true]) {
+  const how = itemized ? 'itemized in its lines' : 'included in its amounts';
+  test(`an upgrade under a coupon brings the whole difference, the discount ${how}`, async () => {
+    const { state, accountId, stripe } = await subscribed(50, itemized);
+    assert.equal(await available(accountId), 3000);
+    const { total } = changePrice(state, stripe, await priceOf('studio'), 0.5);
+    assert.equal(total, 750);
+    assert.equal(await available(accountId), 6000);
+    renew(state, stripe);
+    assert.equal(await available(accountId), 15_000);
+  });
+}
+
+test('a coupon for the first invoice only does not make an upgrade bring more', async () => {
+  const { state, accountId, customer, stripe } = await subscribed(50);
+  setCoupon(state, customer, undefined);
+  const { total } = changePrice(state, stripe, await priceOf('studio'), 0);
+  assert.equal(total, 4000);
+  assert.equal(await available(accountId), 9000);
+});
+
+test('under a coupon of 100 %, a change within the period brings nothing, a period all', async () => {
+  const { state, accountId, stripe } = await subscribed(100);
+  assert.equal(await available(accountId), 3000);
+  for (const plan of ['studio', 'hobby', 'studio'] as const) {
+    changePrice(state, stripe, await priceOf(plan), 0.1);
+  }
+  assert.equal(await available(accountId), 3000);
+  renew(state, stripe);
+  assert.equal(await available(accountId), 12_000);
+});
+
+/** The end of the period: an upgrade costs 0.30, which is too little for a charge. */
+const LATE = 0.99;
+
+test('what is too little for a charge brings its credits with the invoice that charges it', async () => {
+  const { state, accountId, stripe } = await subscribed();
+  const upgrade = changePrice(state, stripe, await priceOf('studio'), LATE);
+  assert.deepEqual([upgrade.total, upgrade.amount_due, upgrade.status], [30, 0, 'paid']);
+  assert.equal(await available(accountId), 3000);
+  renew(state, stripe);
+  const [charged] = state.all('invoice');
+  assert.equal(charged?.amount_due, 5030);
+  assert.equal(await available(accountId), 3000 + 9000 + 60);
+  renew(state, stripe);
+  assert.equal(await available(accountId), 3000 + 9000 + 60 + 9000);
+  const [, order] = await ordersOf(fixture.deps.db, accountId, { limit: 3 });
+  assert.deepEqual([order?.credits, order?.price, order?.amount], [9060, 5000, 5030]);
+});
+
+test('what is owed for small changes back and forth brings what is charged in the end', async () => {
+  const { state, accountId, stripe } = await subscribed();
+  const [hobby, studio] = [await priceOf('hobby'), await priceOf('studio')];
+  for (const price of [studio, hobby, studio, hobby, studio]) {
+    changePrice(state, stripe, price, LATE);
+    assert.equal(await available(accountId), 3000);
+  }
+  changePrice(state, stripe, hobby, LATE);
+  renew(state, stripe);
+  assert.equal(state.all('invoice')[0]?.amount_due, 2000);
+  assert.equal(await available(accountId), 6000);
+});
+
+test('what was owed and is given back in part brings the part that is charged', async () => {
+  const { state, accountId, customer, stripe } = await subscribed();
+  changePrice(state, stripe, await priceOf('studio'), LATE);
+  state.get('customer', customer).balance -= 20; // the seller waives a part
+  renew(state, stripe);
+  assert.equal(await available(accountId), 3000 + 9000 + 20);
+});
+
+test('a part from the balance brings nothing, and the rest is owed', async () => {
+  const { state, accountId, customer, stripe } = await subscribed();
+  state.get('customer', customer).balance = -1980;
+  renew(state, stripe);
+  assert.equal(await available(accountId), 3000);
+  renew(state, stripe);
+  assert.equal(state.all('invoice')[0]?.amount_due, 2020);
+  assert.equal(await available(accountId), 3000 + 30 + 3000);
+});
+
+test('what a subscription leaves owed comes with the next subscription of the customer', async () => {
+  const { state, accountId, stripe } = await subscribed();
+  changePrice(state, stripe, await priceOf('studio'), LATE);
+  endSubscription(state, stripe);
+  await fixture.settled();
+  const { session } = await fixture.subscribe(accountId, 'hobby');
+  completeSession(state, session, 'now');
+  assert.equal(state.all('invoice')[0]?.amount_due, 2030);
+  assert.equal(await available(accountId), 3000 + 60 + 3000);
+});
+
+test('what is owed comes once, also when its subscription is looked at again and again', async () => {
+  const { state, accountId, id, stripe } = await subscribed();
+  changePrice(state, stripe, await priceOf('studio'), LATE);
+  renew(state, stripe);
+  await Promise.all([1, 2, 3].map(() => settleSubscription(fixture.deps, id)));
+  assert.equal(await available(accountId), 12_060);
+  const rows = await sql(fixture.deps.db, 'select from orders where account_id = $1', [accountId]);
+  assert.equal(rows.length, 2);
+});

@@ -1,0 +1,221 @@
+import type Stripe from 'stripe';
+import { idOf } from '../stripe-client.ts';
+import { share } from '../truth.ts';
+import type { PlanPrice } from './plan-prices.ts';
+
+/** A paid invoice that is worth credits. */
+export interface PaidInvoice {
+  invoice: string;
+  planId: string;
+  /** Zero: only lines that no plan explains were paid. */
+  credits: number;
+  price: number;
+  currency: string;
+  expiresDays: number | null;
+  /** Which lines brought nothing, for the operator; null: each line has the price of a plan. */
+  failure: string | null;
+}
+
+export type InvoiceWithLines = Omit<Stripe.Invoice, 'lines'> & { lines: Stripe.InvoiceLineItem[] };
+
+/** What the credits of a subscription's invoices follow from. */
+interface Terms {
+  /** The subscription; other invoices of the customer matter for the balance only. */
+  stripe: string;
+  prices: Map<string, PlanPrice>;
+  planOfNow: string;
+}
+
+/**
+ * The credits that the paid invoices of a subscription bring. Each line brings those of its price,
+ * in the proportion of its amount before discounts to the price. So an upgrade within a period
+ * brings the difference for the rest of the period. A line whose price no plan has brings none.
+ *
+ * Credits come with the money that pays for them. What is taken from the customer's balance at
+ * Stripe brings none: that is money of an earlier invoice, which has brought its credits. What is
+ * too little to be charged is owed by that balance, and its credits come with the next invoice that
+ * charges it.
+ * @param invoices the paid invoices of the customer, the newest first
+ */
+export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): PaidInvoice[] {
+  let owed = NOTHING;
+  return byTime(invoices).flatMap((invoice) => {
+    const sold = soldOn(invoice, { ...terms, invoices });
+    const { now, later } = divide(invoice, sold, owed);
+    owed = later;
+    if (subscriptionOfInvoice(invoice) !== terms.stripe) return [];
+    const { credits, price = sold.price } = now;
+    return describe(invoice, { ...sold, credits, price }, terms.planOfNow);
+  });
+}
+
+/** In the order in which Stripe applied the customer's balance to them. */
+function byTime(invoices: InvoiceWithLines[]): InvoiceWithLines[] {
+  const time = ({ status_transitions: at, created }: InvoiceWithLines) =>
+    at.finalized_at ?? created;
+  return invoices.toReversed().toSorted((one, other) => time(one) - time(other));
+}
+
+export function subscriptionOfInvoice({ parent }: Pick<Stripe.Invoice, 'parent'>): string | null {
+  return idOf(parent?.subscription_details?.subscription);
+}
+
+export function priceOfLine(line: Stripe.InvoiceLineItem): string {
+  return idOf(line.pricing?.price_details?.price) ?? '';
+}
+
+/** What the lines of an invoice sell. */
+interface Sold {
+  credits: number;
+  /** The dearest price among them. */
+  price: PlanPrice | undefined;
+  /** Why not all lines are sold by a plan. */
+  failure: string | null;
+}
+
+function soldOn(
+  invoice: InvoiceWithLines,
+  { prices, invoices }: Terms & { invoices: InvoiceWithLines[] },
+): Sold {
+  const known = invoice.lines.flatMap((line) => {
+    const price = prices.get(priceOfLine(line));
+    if (!price || price.currency !== invoice.currency) return [];
+    return [{ line, price, credits: creditsOf(line, price, { invoice, invoices }) }];
+  });
+  // Without any payment, a change back and forth would bring credits each time.
+  const paid = isFree(invoice) ? known.filter(({ line }) => !isProration(line)) : known;
+  const explained = new Set(known.map(({ line }) => line));
+  const others = invoice.lines.filter((line) => line.amount > 0 && !explained.has(line));
+  return {
+    credits: Math.max(
+      0,
+      paid.reduce((sum, { credits }) => sum + credits, 0),
+    ),
+    price: known.toSorted((one, other) => other.credits - one.credits)[0]?.price,
+    failure: unexplained(invoice, others),
+  };
+}
+
+/** Whether it cost nothing because of a discount of 100 %. */
+function isFree({ total, lines }: InvoiceWithLines): boolean {
+  return total === 0 && lines.every(({ amount }) => amount >= 0);
+}
+
+function isProration({ parent }: Stripe.InvoiceLineItem): boolean {
+  const details = parent?.subscription_item_details ?? parent?.invoice_item_details;
+  return details?.proration ?? false;
+}
+
+/** What an operator is told of lines that bring nothing although they were paid with new money. */
+function unexplained(invoice: InvoiceWithLines, lines: Stripe.InvoiceLineItem[]): string | null {
+  if (lines.length === 0 || invoice.amount_due <= 0) return null;
+  const amount = lines.reduce((sum, line) => sum + line.amount, 0);
+  const names = [...new Set(lines.map((line) => priceOfLine(line) || 'none'))].join(', ');
+  return `no plan explains lines of ${amount} ${invoice.currency} (price: ${names.slice(0, 200)})`;
+}
+
+interface Around {
+  invoice: InvoiceWithLines;
+  invoices: InvoiceWithLines[];
+}
+
+/**
+ * The credits of a line; below zero for the rest of a period that is given back. The amount of a
+ * proration is after discounts unless they are itemized: then its share of the period's time
+ * counts, from which Stripe makes the amount too.
+ */
+function creditsOf(line: Stripe.InvoiceLineItem, price: PlanPrice, around: Around): number {
+  const ofAmount = Math.round((price.credits * line.amount) / price.price);
+  if (!isProration(line) || discountOf(line) !== 0) return ofAmount;
+  const whole = wholePeriodOf(line, around.invoices);
+  if (!whole || ![line, whole, around.invoice].some(isDiscounted)) return ofAmount;
+  const { start, end } = whole.period;
+  const rest = (line.period.end - line.period.start) / (end - start);
+  const credits = Math.round(price.credits * (line.quantity ?? 1) * rest);
+  return isGivenBack(line) ? -credits : credits;
+}
+
+function discountOf({ discount_amounts: discounts }: Stripe.InvoiceLineItem): number {
+  return (discounts ?? []).reduce((sum, { amount }) => sum + amount, 0);
+}
+
+function isDiscounted(one: Stripe.InvoiceLineItem | InvoiceWithLines): boolean {
+  if ((one.discounts ?? []).length > 0) return true;
+  return 'discount_amounts' in one && (one.discount_amounts ?? []).length > 0;
+}
+
+function isGivenBack({ amount, parent }: Stripe.InvoiceLineItem): boolean {
+  const details = parent?.subscription_item_details ?? parent?.invoice_item_details;
+  return amount < 0 || Boolean(details?.proration_details?.credited_items);
+}
+
+/** The line by which the period was begun that a proration ends with; none if it was a trial. */
+function wholePeriodOf(
+  { period }: Stripe.InvoiceLineItem,
+  invoices: InvoiceWithLines[],
+): Stripe.InvoiceLineItem | undefined {
+  const lines = invoices.flatMap((invoice) => invoice.lines);
+  return lines.find(
+    (line) =>
+      !isProration(line) &&
+      line.amount > 0 &&
+      line.period.end === period.end &&
+      line.period.start <= period.start,
+  );
+}
+
+/** What the customer owes by the balance at Stripe because it was too little to be charged. */
+interface Owed {
+  amount: number;
+  credits: number;
+  price: PlanPrice | undefined;
+}
+
+const NOTHING: Owed = { amount: 0, credits: 0, price: undefined };
+
+/**
+ * Divides what an invoice sells, and what was owed before it, into what is paid with it and what is
+ * owed after it. The rest is paid from the balance, or given back.
+ */
+function divide(invoice: InvoiceWithLines, sold: Sold, before: Owed): { now: Owed; later: Owed } {
+  const { total, amount_due: due, starting_balance: start } = invoice;
+  const debt = Math.max(0, start);
+  const old = partOf(before, debt, before.amount); // less what the seller has forgiven
+  const isSold = total > 0 || isFree(invoice);
+  const own = { ...sold, amount: Math.max(0, total), credits: isSold ? sold.credits : 0 };
+  if (due > 0) {
+    const paid = partOf(own, due, own.amount);
+    const settled = partOf(old, due - paid.amount, debt);
+    return { now: joined(paid, settled), later: NOTHING };
+  }
+  if (total === 0) return { now: own, later: old };
+  const left = start + total;
+  return {
+    now: NOTHING,
+    later: total > 0 ? joined(partOf(own, left, total), old) : partOf(old, left, debt),
+  };
+}
+
+/** The share of it that a part of an amount is. */
+function partOf({ amount, credits, price }: Owed, part: number, of: number): Owed {
+  return { amount: share(amount, part, of), credits: share(credits, part, of), price };
+}
+
+function joined(one: Owed, other: Owed): Owed {
+  return {
+    amount: one.amount + other.amount,
+    credits: one.credits + other.credits,
+    price: one.credits >= other.credits ? one.price : other.price,
+  };
+}
+
+function describe(
+  { id, total, currency }: InvoiceWithLines,
+  { credits, price, failure }: Sold,
+  planOfNow: string,
+): PaidInvoice[] {
+  if (credits === 0 && failure === null) return [];
+  const { plan_id: planId, expires_days: expiresDays = null } = price ?? { plan_id: planOfNow };
+  const amount = Math.max(0, total);
+  return [{ invoice: id, planId, credits, price: amount, currency, expiresDays, failure }];
+}

@@ -12,6 +12,7 @@ import { assertRejectsWith } from '../../test/billing/rejects.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { reserve, settle } from '../ledger/ledger.ts';
 import { audit } from '../operator/audit.ts';
+import { readFigures } from '../operator/figures.ts';
 import { settleOrder } from './settle-order.ts';
 
 let fixture: BillingFixture;
@@ -92,6 +93,27 @@ test('a part refund takes its part, rounded against the customer, and a failed o
   assert.deepEqual(await fixture.balance(accountId), { available: 0, debt: 0 });
   const order = await fixture.order(id);
   assert.deepEqual([order.refunded, order.booked, order.state], [1000, 0, 'paid']);
+});
+
+test('what was read before another process settled the order is read again', async () => {
+  const { accountId, id, payment } = await buyPaid();
+  const { stripe } = fixture.deps;
+  let reads = 0;
+  const retrieve = async (...given: Parameters<typeof stripe.checkout.sessions.retrieve>) => {
+    const before = await stripe.checkout.sessions.retrieve(...given);
+    reads += 1;
+    if (reads === 1) {
+      await fixture.withoutEvents(() => refund(fixture.simulator.state, payment, 400));
+      await settleOrder(fixture.deps, id);
+    }
+    return before;
+  };
+  const sessions = Object.create(stripe.checkout.sessions, { retrieve: { value: retrieve } });
+  const checkout = Object.create(stripe.checkout, { sessions: { value: sessions } });
+  const slow = Object.create(stripe, { checkout: { value: checkout } });
+  const order = await settleOrder({ ...fixture.deps, stripe: slow }, id);
+  assert.deepEqual([reads, order.refunded, order.booked], [2, 400, 600]);
+  assert.deepEqual(await fixture.balance(accountId), { available: 600, debt: 0 });
 });
 
 test('spent credits of a disputed payment are owed; the next purchase pays; a won dispute gives back', async () => {
@@ -192,13 +214,24 @@ test('a dispute in another currency takes its share; all, before it has moved mo
   assert.equal((await fixture.balance(accountId)).available, 500);
 });
 
-test('another amount than that of the order is not booked', async () => {
+test('another amount than that of the order is not booked, and operators are told until it is refunded', async () => {
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
-  completeSession(fixture.simulator.state, session ?? '', 'now').amount_subtotal = 1;
+  const mismatched = async () => {
+    const figures = await readFigures(fixture.deps.db);
+    return figures.mismatched.find(({ kind }) => kind === 'pack')?.orders ?? 0;
+  };
+  const before = await mismatched();
+  const paid = completeSession(fixture.simulator.state, session ?? '', 'now');
+  paid.amount_subtotal = 1;
   await fixture.settled();
   assert.equal((await fixture.order(id)).state, 'mismatched');
   assert.equal((await fixture.balance(accountId)).available, 0);
+  assert.equal(await mismatched(), before + 1);
+  refund(fixture.simulator.state, paid.payment_intent ?? '');
+  await fixture.settled();
+  assert.equal((await fixture.order(id)).state, 'mismatched');
+  assert.equal(await mismatched(), before);
 });
 
 test('a paid order stays booked when a response says that it was never paid', async () => {

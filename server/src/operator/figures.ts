@@ -16,6 +16,8 @@ export interface Figures {
   due: { pool: string; tasks: number; oldest_seconds: number }[];
   workers: { provider: string; workers: number }[];
   deleting: { role: string; objects: number }[];
+  /** Of the last week, without those whose payment was refunded. */
+  mismatched: { kind: string; orders: number }[];
 }
 
 const LIVE = statement(
@@ -92,6 +94,14 @@ const DELETING = statement(
   `select role, count(*)::int as objects from objects where state = 'deleting' group by role`,
 );
 
+// A mismatched order stays so. After a week, or when its payment was refunded, it is an old matter.
+const MISMATCHED = statement(
+  'figures_mismatched',
+  `select kind, count(*)::int as orders from orders
+   where state = 'mismatched' and settled_at > clock_now() - interval '7 days'
+     and (coalesce(amount, 0) = 0 or refunded < amount) group by kind`,
+);
+
 /**
  * Reads the figures as they are now. This is cheap, because the indexes that the statements use
  * contain only live tasks and rare rows.
@@ -108,7 +118,9 @@ export async function readFigures(db: Queryable): Promise<Figures> {
     db.query<Figures['due'][number]>(DUE),
     db.query<Figures['workers'][number]>(WORKERS),
     db.query<Figures['deleting'][number]>(DELETING),
+    db.query<Figures['mismatched'][number]>(MISMATCHED),
   ]);
-  const [due, workers, deleting] = rest;
-  return { live, held, reconciled, orphans, losses, closed, unserved, due, workers, deleting };
+  const tasks = { live, held, reconciled, orphans, losses, closed, unserved };
+  const [due, workers, deleting, mismatched] = rest;
+  return { ...tasks, due, workers, deleting, mismatched };
 }

@@ -66,6 +66,7 @@ const ROW = {
   ...{ phase: 'held', cause: 'acceptance', by: 'operator', result: 'accepted', state: 'confirmed' },
   ...{ provider: 'ark', tasks: 1, credits: 1, oldest_seconds: 1, attempts: 1, jobs: 1 },
   ...{ subject: 'ark', seconds: 1, pool: 'ingest', workers: 1, role: 'input', objects: 1 },
+  ...{ kind: 'pack', orders: 1 },
 };
 
 /** Every series of ours with the labels it has, as `/metrics` shows them. */

@@ -182,6 +182,10 @@ const CREDITS = {
     help: 'Credits refunded for tasks that the provider charges for',
     labels: ['provider'],
   },
+  framewright_mismatched_orders: {
+    ...{ kind: 'database gauge', section: 'Credits', title: 'Mismatched orders', labels: ['kind'] },
+    help: 'Orders of the last week that were paid, not refunded, and brought no credits',
+  },
 } as const satisfies Record<string, MetricDefinition>;
 
 const DATABASE_AND_FILES = {

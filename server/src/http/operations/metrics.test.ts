@@ -36,6 +36,7 @@ test('the metrics show held tasks, their credits and age, and their outcomes', a
   assert.equal(before.get('framewright_held_tasks{cause="outcome"}'), 0);
   assert.equal(before.get('framewright_held_credits{cause="acceptance"}'), PRICE.credits);
   assert.ok((before.get('framewright_oldest_held_seconds{cause="acceptance"}') ?? 0) > 0);
+  assert.equal(before.get('framewright_mismatched_orders{kind="pack"}'), 0);
   await reconcile(fixture.db, held.id, { kind: 'accepted', jobId: 'job-9' }, 'seen');
   const after = await scrape(createMetrics(fixture.db));
   assert.equal(after.get('framewright_held_tasks{cause="acceptance"}'), 0);

@@ -11,6 +11,7 @@ type Labels = Record<string, string>;
 type Reading = (figures: Figures) => { labels: Labels; value: number }[];
 
 const HELD_CAUSES = ['acceptance', 'outcome'];
+const ORDER_KINDS = ['pack', 'reload', 'invoice'];
 
 /** A value for each name, 0 if it has no row: an alert on a series that is missing never fires. */
 function forEach<Row>(
@@ -60,6 +61,11 @@ const READINGS: Record<DatabaseGaugeName, Reading> = {
     workers.map(({ provider, workers: value }) => ({ labels: { provider }, value })),
   framewright_objects_to_delete: ({ deleting }) =>
     deleting.map(({ role, objects }) => ({ labels: { role }, value: objects })),
+  framewright_mismatched_orders: ({ mismatched }) =>
+    forEach(ORDER_KINDS, 'kind', mismatched, {
+      nameOf: (row) => row.kind,
+      amountOf: (row) => row.orders,
+    }),
 };
 
 /** How long figures are reused, so that all gauges of a scrape share one read. */

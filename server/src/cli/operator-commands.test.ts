@@ -10,6 +10,7 @@ import {
   sql,
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
+import { newId } from '../kernel/ids.ts';
 import { readFigures } from '../operator/figures.ts';
 import { reconcile } from '../operator/reconcile.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
@@ -183,6 +184,48 @@ test('a video is taken down by its task, and a file that a live task needs is no
   );
   await assert.rejects(does('objects takedown obj_needed'), /needs its input obj_needed: cancel/);
   await assert.rejects(does('objects takedown obj_none'), /there is no object "obj_none"/);
+});
+
+/** A stored upload of so many bytes. */
+async function makeUpload(accountId: string, mailbox: string | null, sizeBytes: number) {
+  const id = newId('object');
+  const object = `insert into objects (id, task_id, role, media_type, size_bytes, state)
+    values ($1, $2, 'upload', 'image/png', $3, 'ready')`;
+  await sql(fixture.db, object, [id, accountId, sizeBytes]);
+  const upload = `insert into uploads (object_id, account_id, mailbox_hash, kind, width, height)
+    values ($1, $2, $3, 'image', 8, 8)`;
+  await sql(fixture.db, upload, [id, accountId, mailbox && Buffer.from(mailbox)]);
+  return id;
+}
+
+test('uploads are listed, by mailbox too, and removed one by one or with their mailbox', async () => {
+  const [ann, plus, bob] = await Promise.all([1, 2, 3].map(() => makeCustomer(fixture.db, 0)));
+  assert.ok(ann && plus && bob);
+  const first = await makeUpload(ann.accountId, 'ann', 20);
+  const second = await makeUpload(plus.accountId, 'ann', 30);
+  const older = await makeUpload(bob.accountId, null, 40);
+  const [largest, next] = await does('uploads mailboxes');
+  assert.deepEqual([largest.accounts, largest.uploads, largest.bytes], [2, 2, 50]);
+  assert.deepEqual([next.account_id, next.accounts, next.bytes], [bob.accountId, 1, 40]);
+  const ids = (rows: { upload_id: string }[]) => rows.map(({ upload_id: id }) => id);
+  assert.deepEqual(ids(await does('uploads list')), [older, second, first]);
+  assert.deepEqual(ids(await does(`uploads list --limit 1 --after ${older}`)), [second]);
+  assert.deepEqual(ids(await does(`uploads list --account ${ann.accountId}`)), [first]);
+  const removed = await does(`uploads remove ${older}`);
+  const counts = { removed_uploads: 1, removed_bytes: 40, changed: true };
+  assert.deepEqual(removed, { upload_id: older, ...counts });
+  assert.equal((await does(`uploads remove ${older}`)).changed, false);
+  const ofMailbox = await does(`uploads remove ${ann.accountId}`);
+  assert.deepEqual([ofMailbox.removed_uploads, ofMailbox.removed_bytes], [2, 50]);
+  assert.deepEqual(await does('uploads list'), []);
+  await assert.rejects(does('uploads remove obj_none'), /there is no upload/);
+  const [action] = await does(`actions list --target ${ann.accountId}`);
+  assert.deepEqual([action.command, action.reason], ['uploads remove', 'because']);
+  const left = await sql(
+    fixture.db,
+    `select from objects where role = 'upload' and state = 'ready'`,
+  );
+  assert.equal(left.length, 0);
 });
 
 test('an ended task can not be woken', async () => {

@@ -1,0 +1,44 @@
+import { type Database, namedStatement, statement } from '../../database/database.ts';
+
+/** SQL: the uploads whose bytes are stored, or are being stored. */
+const STORED = `stored as materialized (
+     select id, size_bytes, state, media_type, delete_after from objects
+     where id = any(array(select object_id from uploads))
+       and role = 'upload' and state in ('writing', 'ready'))`;
+
+const LIST = namedStatement(
+  'operator_uploads',
+  ['accountId', 'after', 'limit'],
+  `with ${STORED}
+   select s.id as upload_id, u.account_id, a.email, s.state, s.media_type,
+     s.size_bytes, u.created_at, s.delete_after as expires_at
+   from stored s join uploads u on u.object_id = s.id join accounts a on a.id = u.account_id
+   where (:accountId::text is null or u.account_id = :accountId)
+     and (:after::text is null or (u.created_at, s.id) <
+       (select c.created_at, c.object_id from uploads c where c.object_id = :after))
+   order by u.created_at desc, s.id desc limit :limit`,
+);
+
+/** Stored uploads, the newest first. `after`: only those before this one. */
+export function listUploads(
+  db: Database,
+  page: { accountId?: string | undefined; after?: string | undefined; limit: number },
+): Promise<{ upload_id: string }[]> {
+  const { accountId = null, after = null, limit } = page;
+  return db.query(LIST, LIST.values({ accountId, after, limit }));
+}
+
+const MAILBOXES = statement(
+  'operator_upload_mailboxes',
+  `with ${STORED}
+   select max(a.id) as account_id, max(a.email) as email, count(distinct a.id)::int as accounts,
+     count(*)::int as uploads, sum(s.size_bytes)::int8 as bytes
+   from stored s join uploads u on u.object_id = s.id join accounts a on a.id = u.account_id
+   group by coalesce(encode(u.mailbox_hash, 'hex'), u.account_id)
+   order by bytes desc, account_id limit 20`,
+);
+
+/** The mailboxes whose uploads take the most bytes, each with one of its accounts. */
+export function listUploadMailboxes(db: Database): Promise<object[]> {
+  return db.query(MAILBOXES);
+}

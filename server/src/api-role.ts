@@ -14,6 +14,7 @@ import { builtPages } from './site/pages/built-pages.ts';
 import type { PageOrigins } from './site/pages/headers.ts';
 import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
 import { site } from './site/site.ts';
+import { diskCheck } from './storage/free-space.ts';
 import { linkOrigin } from './storage/open-storage.ts';
 import { createWaiting } from './tasks/create/waiting.ts';
 
@@ -22,7 +23,7 @@ export async function listenForClients(
   parts: ServiceParts,
   closers: Closers,
 ): Promise<string> {
-  const { db, wakeUps, storage, links, log, scratch, metrics, providers } = parts;
+  const { db, wakeUps, storage, space, links, log, scratch, metrics, providers } = parts;
   const waiting = createWaiting({ db, log });
   const keyUsage = followKeyUsage({ db, log });
   closers.push(() => keyUsage.stop());
@@ -34,7 +35,7 @@ export async function listenForClients(
   const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);
   const served = {
-    ...{ db, wakeUps, storage, links, log, clientHosts: config.clientHosts },
+    ...{ db, wakeUps, storage, space, links, log, clientHosts: config.clientHosts },
     ...{ providerName: config.provider, createWaitSeconds: config.createWaitSeconds },
   };
   const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
@@ -49,6 +50,7 @@ export async function listenForClients(
     ...{ ...served, providers, waiting },
     deliveryMode: config.deliveryMode,
     isReady: async () => !draining.signal.aborted && (await isReady(db)),
+    isDiskFull: diskCheck(config),
     isDraining: () => draining.signal.aborted,
     onResponse: metrics.countResponse,
     onCallback: metrics.countCallback,

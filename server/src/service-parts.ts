@@ -7,6 +7,7 @@ import type { Mailer } from './mail/mailer.ts';
 import type { GuardedFetch } from './outbound/guarded-fetch.ts';
 import type { Closures } from './providers/host/closures.ts';
 import type { Provider } from './providers/provider.ts';
+import type { FreeSpace } from './storage/free-space.ts';
 import type { Links } from './storage/links.ts';
 import type { Storage } from './storage/storage.ts';
 import type { WakeUps } from './wake-ups/wake-ups.ts';
@@ -19,6 +20,7 @@ export interface ServiceParts {
   db: Database;
   wakeUps: WakeUps;
   storage: Storage;
+  space: FreeSpace;
   links: Links;
   log: Log;
   scratch: ScratchDirectory;

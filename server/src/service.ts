@@ -15,15 +15,27 @@ import { openMailer } from './mail/mailer.ts';
 import type { OpenedDatabase } from './open-database.ts';
 import { warnOfUnserved } from './operator/unserved.ts';
 import type { HostRules } from './outbound/addresses.ts';
-import { createGuardedFetch, type GuardedFetchOptions } from './outbound/guarded-fetch.ts';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from './outbound/guarded-fetch.ts';
 import { openClosures } from './providers/host/closures.ts';
 import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
+import {
+  diskCheck,
+  type FreeSpace,
+  MEASURE_SECONDS,
+  openFreeSpace,
+  type SpaceUse,
+} from './storage/free-space.ts';
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { openLinks } from './storage/links.ts';
 import { openStorage } from './storage/open-storage.ts';
+import { reservedOutputBytes } from './tasks/expected-output.ts';
 import { openWakeUps } from './wake-ups/wake-ups.ts';
 import { buildWorker } from './worker-role.ts';
 
@@ -89,7 +101,10 @@ async function startRoles(
   }
   const metrics = createMetrics(db, opened.processName);
   let isStarted = false;
-  healthRoutes(metrics.app, { isReady: async () => isStarted && (await isReady(db)) });
+  healthRoutes(metrics.app, {
+    isReady: async () => isStarted && (await isReady(db)),
+    isDiskFull: diskCheck(config),
+  });
   await listenForMetrics(config, metrics, closers);
   let publicUrl = config.publicUrl ?? '';
   const given = { ...opened, metrics, publicUrl: () => publicUrl };
@@ -134,19 +149,39 @@ async function openShared(
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
   const maintaining = { name: 'scratch directory upkeep', log, signal };
   startInterval(MAINTAIN_SECONDS, maintaining, () => scratch.maintain());
+  const space = openFreeSpace({
+    folder: config.dataDir,
+    reservedBytes: () => reservedOutputBytes(db),
+    isLimited: config.storage.kind === 'disk',
+  });
+  startInterval(MEASURE_SECONDS, { name: 'measuring the disk', log, signal }, space.refresh);
   const { dnsServers, clientHosts, providerHosts } = config;
-  const fetchFrom = (hosts: HostRules) => {
+  const fetchFrom = (hosts: HostRules, use: SpaceUse) => {
     const guardedFetch = createGuardedFetch({ ...opened.guardedFetch, dnsServers, ...hosts });
     closers.push(() => guardedFetch.close());
-    return guardedFetch;
+    return fetchWhileFree(guardedFetch, space, use);
   };
-  const fetches = { inputFetch: fetchFrom(clientHosts), resultFetch: fetchFrom(providerHosts) };
+  const fetches = {
+    inputFetch: fetchFrom(clientHosts, 'input'),
+    resultFetch: fetchFrom(providerHosts, 'output'),
+  };
   const billing = await openBilling(config, { db, log, publicUrl });
   const mailer = openMailer({ settings: config.website.mail, log });
   closers.push(() => mailer.close());
   return {
-    ...{ db, log, publicUrl, wakeUps, storage, links, scratch, metrics, ...fetches },
+    ...{ db, log, publicUrl, wakeUps, storage, space, links, scratch, metrics, ...fetches },
     ...{ closures: openClosures({ db, log }), mailer, billing },
+  };
+}
+
+/** Ends a download once the disk is too full for what is downloaded. */
+function fetchWhileFree(guardedFetch: GuardedFetch, space: FreeSpace, use: SpaceUse): GuardedFetch {
+  return {
+    ...guardedFetch,
+    async download(url, options) {
+      const download = await guardedFetch.download(url, options);
+      return { ...download, body: space.whileFree(use, download.body) };
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fas
 import { createKey } from '../src/accounts/api-keys.ts';
 import { type AppDeps, createApp } from '../src/http/app.ts';
 import { diskStorage } from '../src/storage/disk.ts';
+import { openFreeSpace } from '../src/storage/free-space.ts';
 import { openLinks } from '../src/storage/links.ts';
 import { createWaiting } from '../src/tasks/create/waiting.ts';
 import { openWakeUps } from '../src/wake-ups/wake-ups.ts';
@@ -41,6 +42,10 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
+    space: openFreeSpace({
+      ...{ folder: folder.path, isLimited: false },
+      reservedBytes: async () => 0,
+    }),
     storage: options.storage ?? diskStorage(path.join(folder.path, 'objects')),
     deliveryMode: options.deliveryMode ?? 'redirect',
     isReady: async () => true,

@@ -11,6 +11,7 @@ import { createSharedMetrics } from '../http/operations/shared-metrics.ts';
 import type { Log } from '../kernel/log.ts';
 import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
 import { builtPages } from '../site/pages/built-pages.ts';
+import { diskCheck } from '../storage/free-space.ts';
 import { FIRST_PROCESS_CONNECTIONS, warnOfConnections } from './connection-budget.ts';
 import type { StopRequest } from './stop-request.ts';
 import { welcome } from './welcome.ts';
@@ -53,7 +54,10 @@ export async function supervise(
   const members = membersOf(config);
   const isServing = () => members.some(({ name, hasStarted }) => name !== 'worker' && hasStarted);
   const metrics = createSharedMetrics();
-  healthRoutes(metrics, { isReady: async () => isServing() && (await isReady(opened.db)) });
+  healthRoutes(metrics, {
+    isReady: async () => isServing() && (await isReady(opened.db)),
+    isDiskFull: diskCheck(config),
+  });
   try {
     await builtPages(log); // once, not in each process
     await warnOfConnections(config, { db: opened.db, log });

@@ -21,6 +21,8 @@ export type AppDeps = PublicApiDeps &
     log: Log;
     /** Whether the service can handle requests now, for /readyz. */
     isReady(): Promise<boolean>;
+    /** Whether the disk for objects is full, for /readyz; undefined: they are stored elsewhere. */
+    isDiskFull?: (() => Promise<boolean>) | undefined;
     /** Whether clients shall use another process: the responses ask them to reconnect. */
     isDraining?: () => boolean;
     /** The proxies in front, whose X-Forwarded-For names the client; undefined: there is none. */

@@ -20,6 +20,12 @@ export interface Reports {
   /** `wait`: for a connection; `query`, `transaction`: while it was lent. */
   database: { part: 'wait' | 'query' | 'transaction'; seconds: number };
   storage: { operation: string; outcome: 'done' | 'missing' | 'error'; seconds: number };
+  /** The disk under DATA_DIR, in bytes: what is free, and what must stay free for each use. */
+  disk: {
+    freeBytes: number;
+    reservedBytes: number;
+    floors: { upload: number; input: number; output: number };
+  };
   /** Reading one file in full, with the wait for a free decoder. */
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
   /** One try to draw the poster of an output. */

@@ -7,6 +7,9 @@ import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import { diskStorage } from '../../src/storage/disk.ts';
+import { type FreeSpace, openFreeSpace } from '../../src/storage/free-space.ts';
+import { reservedOutputBytes } from '../../src/tasks/expected-output.ts';
+import { assertError } from '../envelope.ts';
 import { imageBytes } from '../media/media-fixture.ts';
 import { sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -19,9 +22,15 @@ const folder = await temporaryFolder();
 const disk = await mountSmallDisk(path.join(folder.path, 'data'), 16 * MEGABYTE);
 const skip = disk.excuse ?? false;
 const scratch = openScratchDirectory(path.join(disk.path, 'scratch'));
-const website = await openTestWebsite({
-  ...{ scratch, measurer: createMeasurer({ scratch }) },
-  storage: diskStorage(path.join(disk.path, 'objects')),
+// Until it measures the disk, it limits nothing.
+let space: FreeSpace;
+const website = await openTestWebsite(async (db) => {
+  const reservedBytes = () => reservedOutputBytes(db);
+  space = openFreeSpace({ folder: disk.path, isLimited: true, reservedBytes });
+  return {
+    ...{ scratch, measurer: createMeasurer({ scratch }), space },
+    storage: diskStorage(path.join(disk.path, 'objects')),
+  };
 });
 after(async () => {
   await website.close();
@@ -57,4 +66,62 @@ test('a disk that is full while an upload arrives: try again, and nothing is lef
   );
   assert.deepEqual((await balances(db, accountId)).paid, { available: 30, reserved: 0 });
   assert.equal((await send(picture)).status, 201);
+});
+
+/** Of a disk of 16 MB, 40 % must stay free of uploads, and 20 % of inputs. */
+const LEFT_BYTES = 6 * MEGABYTE;
+/** Its output is expected to have 2 MB. */
+const SMALLEST = {
+  ...{ model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4, resolution: '480p' },
+  generate_audio: false,
+};
+
+test('uploads stop while there is room for tasks, and tasks stop while theirs fit', {
+  skip,
+}, async () => {
+  const [visitor, customer] = [await website.signIn(), await website.signIn({ credits: 120 })];
+  const picture = await imageBytes('png', 864, 496);
+  const freeDisk = await disk.fill(LEFT_BYTES);
+  await space.refresh();
+  const refused = await visitor.upload(picture);
+  assertError(refused, 'service_busy');
+  assert.equal(refused.headers['retry-after'], '60');
+  assert.equal((await customer.create(SMALLEST)).status, 202);
+  const key = crypto.randomUUID();
+  const assertNotTaken = async () => {
+    const busy = await customer.create(SMALLEST, key);
+    assertError(busy, 'service_busy');
+    assert.equal(busy.body.error.details.reason, 'not_taken');
+  };
+  await assertNotTaken();
+  await space.refresh(); // from now on, the database says what is reserved
+  await assertNotTaken();
+  const { db } = website.database;
+  assert.deepEqual((await balances(db, customer.accountId)).paid, { available: 60, reserved: 60 });
+  await freeDisk();
+  await space.refresh();
+  assert.equal((await customer.create(SMALLEST, key)).status, 202);
+  assert.equal((await visitor.upload(picture)).status, 201);
+});
+
+test('an upload counts from its first byte, and ends when others have filled the disk', {
+  skip,
+}, async () => {
+  await space.refresh();
+  const never = new Promise<void>(() => {});
+  void space.withSpace('upload', 4 * MEGABYTE, () => never);
+  const ofOther = space.withSpace('upload', 2 * MEGABYTE, async () => {});
+  await assert.rejects(ofOther, { name: 'DiskFull' });
+  const parts = async function* () {
+    yield Buffer.from('first');
+    await disk.fill(LEFT_BYTES);
+    await space.refresh();
+    yield Buffer.from('second');
+  };
+  const read: string[] = [];
+  const reading = async () => {
+    for await (const part of space.whileFree('upload', parts())) read.push(String(part));
+  };
+  await assert.rejects(reading(), { name: 'DiskFull' });
+  assert.deepEqual(read, ['first']);
 });

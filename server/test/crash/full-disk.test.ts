@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { onReport } from '../../src/telemetry/reports.ts';
 import { betweenRenderAndArchive, imageBytes, openMediaFixture } from '../media/media-fixture.ts';
 import { FRAMES } from '../media/refused-media.ts';
 import { sql } from '../task-fixtures.ts';
@@ -20,16 +21,63 @@ after(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
+test('a disk too full for a task: nothing is reserved, and the same key works later', {
+  skip,
+}, async () => {
+  assert.ok(fixture);
+  const { url } = fixture;
+  const customer = await fixture.customer(CREDITS);
+  const body = { ...FRAMES, mode: 'text-to-video' };
+  const readiness = async () => (await fetch(`${url}/readyz`)).status;
+  assert.equal(await readiness(), 200);
+  const freeDisk = await disk.fill();
+  const notReady = await fetch(`${url}/readyz`);
+  assert.deepEqual(
+    [notReady.status, await notReady.json()],
+    [503, { status: 'not ready', disk: 'full' }],
+  );
+  await measured();
+  const key = crypto.randomUUID();
+  const busy = await customer.create(body, key);
+  assert.equal(busy.status, 503, JSON.stringify(busy.body));
+  assert.equal(busy.body.error.details.reason, 'not_taken');
+  assert.ok(Number(busy.headers.get('retry-after')) > 0);
+  assert.equal((await customer.credits()).body.available_credits, CREDITS);
+  await freeDisk();
+  assert.equal(await readiness(), 200);
+  await measured();
+  const accepted = await customer.create(body, key);
+  assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
+  const { phase } = await fixture.settled(accepted.body.id);
+  assert.equal(phase, 'completed');
+});
+
+/** Waits until the service has measured its disk twice: the first measurement may be older. */
+async function measured(): Promise<void> {
+  for (const _ of [1, 2]) {
+    const next = Promise.withResolvers<void>();
+    const forget = onReport('disk', () => next.resolve());
+    await next.promise.finally(forget);
+  }
+}
+
 test('a disk too full for the inputs: the task is refunded, and the same key works later', {
   skip,
 }, async () => {
   assert.ok(fixture);
-  const image = await imageBytes('png', 864, 496);
-  const image_url = fixture.host.serve('/picture.png', { kind: 'bytes', bytes: image });
+  const bytes = await imageBytes('png', 864, 496);
+  const arrival = Promise.withResolvers<void>();
+  const next = { kind: 'bytes', bytes } as const;
+  const image_url = fixture.host.serve('/picture.png', {
+    ...{ kind: 'after', moment: arrival.promise, next },
+  });
   const customer = await fixture.customer(CREDITS);
   const key = crypto.randomUUID();
+  const creating = customer.create({ ...FRAMES, image_url }, key);
+  await fixture.host.requested('/picture.png');
   const freeDisk = await disk.fill();
-  const busy = await customer.create({ ...FRAMES, image_url }, key);
+  arrival.resolve();
+  const busy = await creating;
   assert.equal(busy.status, 503, JSON.stringify(busy.body));
   assert.equal(busy.body.error.code, 'service_busy');
   assert.equal(busy.body.error.details.credits, 'refunded');
@@ -37,6 +85,7 @@ test('a disk too full for the inputs: the task is refunded, and the same key wor
   assert.equal((await customer.credits()).body.available_credits, CREDITS);
 
   await freeDisk();
+  await measured();
   const accepted = await customer.create({ ...FRAMES, image_url }, key);
   assert.equal(accepted.status, 202, JSON.stringify(accepted.body));
   const { phase } = await fixture.settled(accepted.body.id);
@@ -65,8 +114,8 @@ test('a disk too full for the output: the task waits and loses nothing', { skip 
 test('a disk too full for the render: the task waits and loses nothing', { skip }, async () => {
   assert.ok(fixture);
   const customer = await fixture.customer(CREDITS);
-  const freeDisk = await disk.fill();
   const { status, body } = await customer.create({ ...FRAMES, mode: 'text-to-video' });
+  const freeDisk = await disk.fill();
   assert.equal(status, 202);
   const { db } = fixture;
   await until(

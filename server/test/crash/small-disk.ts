@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, rm, stat, truncate } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 
@@ -11,8 +11,8 @@ export interface SmallDisk extends AsyncDisposable {
   path: string;
   /** Why it can't be filled, for the report of the tests; undefined when it can. */
   excuse: string | undefined;
-  /** Fills it to the last byte; the returned function deletes what fills it. */
-  fill(): Promise<() => Promise<void>>;
+  /** Fills it, to the last byte or until so many are left; the returned function frees it. */
+  fill(leftBytes?: number): Promise<() => Promise<void>>;
 }
 
 export async function mountSmallDisk(folder: string, sizeBytes: number): Promise<SmallDisk> {
@@ -21,8 +21,10 @@ export async function mountSmallDisk(folder: string, sizeBytes: number): Promise
   const ballast = path.join(folder, 'ballast');
   return {
     ...{ path: folder, excuse },
-    async fill() {
+    async fill(leftBytes = 0) {
       await fillUp(ballast);
+      const { size } = await stat(ballast);
+      await truncate(ballast, Math.max(0, size - leftBytes));
       return () => rm(ballast);
     },
     async [Symbol.asyncDispose]() {

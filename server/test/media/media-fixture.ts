@@ -23,6 +23,8 @@ export interface MediaFixture {
   host: MediaHost;
   /** The service's DATA_DIR. */
   dataDir: string;
+  /** Where the service listens. */
+  url: string;
   customer(credits: number): Promise<Client>;
   /** Waits until the task is in one of these phases; `completed` or `failed` when not given. */
   settled(taskId: string, ...phases: string[]): Promise<ShownTask>;
@@ -89,7 +91,7 @@ export async function openMediaFixture(
   const guardedFetch = { ca, resolve, ...options.guardedFetch };
   const service = await startService(readConfig(environment), opened, quiet, guardedFetch);
   return {
-    ...{ database, db, host, dataDir },
+    ...{ database, db, host, dataDir, url: service.url ?? '' },
     customer: async (credits) => {
       const { secret } = await makeCustomer(db, credits);
       return client(service.url ?? '', secret);

@@ -89,6 +89,8 @@ async function shownMetrics(): Promise<Map<string, Set<string>>> {
   report('database', { part: 'query', seconds: 1 });
   report('storage', { operation: 'put', outcome: 'done', seconds: 1 });
   report('decode', { kind: 'image', outcome: 'measured', seconds: 1 });
+  const floors = { upload: 1, input: 1, output: 1 };
+  report('disk', { freeBytes: 1, reservedBytes: 1, floors });
   report('poster', { outcome: 'drawn', seconds: 1 });
   report('periodic', { work: 'sweep', result: 'done', seconds: 1 });
   const { body } = await metrics.app.inject('/metrics');

@@ -1,11 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 
 /** /healthz responds 200 if the process runs; /readyz 200 if it can handle requests, else 503. */
-export function healthRoutes(app: FastifyInstance, deps: { isReady(): Promise<boolean> }): void {
+export function healthRoutes(
+  app: FastifyInstance,
+  deps: { isReady(): Promise<boolean>; isDiskFull?: (() => Promise<boolean>) | undefined },
+): void {
   const schema = { hide: true };
   app.get('/healthz', { schema }, async () => ({ status: 'ok' }));
   app.get('/readyz', { schema }, async (_request, reply) => {
-    const ready = await deps.isReady();
+    const [ready, full] = await Promise.all([deps.isReady(), deps.isDiskFull?.()]);
+    if (full) return reply.code(503).send({ status: 'not ready', disk: 'full' });
     return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not ready' });
   });
 }

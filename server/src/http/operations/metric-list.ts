@@ -200,6 +200,10 @@ const DATABASE_AND_FILES = {
     labels: ['operation', 'outcome'],
     buckets: FAST,
   },
+  framewright_disk_bytes: {
+    ...{ kind: 'process gauge', section: 'Files', title: 'Disk', labels: ['part'] },
+    help: 'Of the disk under DATA_DIR: free, reserved for outputs, and what must stay free',
+  },
   framewright_decode_seconds: {
     ...{ kind: 'histogram', section: 'Files', title: 'Time of a decode' },
     help: 'Seconds until a file was decoded, with its wait: measured, stopped, refused or error',

@@ -98,6 +98,7 @@ function metricsOfProcess(registry: Registry): MetricsOfProcess {
 function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
   const atWork = gauge('framewright_pool_tasks');
   const allPlaces = gauge('framewright_pool_places');
+  const disk = gauge('framewright_disk_bytes');
   const endings = [
     onReport('batch', ({ batch, items, seconds }) => {
       observe('framewright_batch_items', { batch }, items);
@@ -130,6 +131,13 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
     onReport('storage', ({ operation, outcome, seconds }) =>
       observe('framewright_storage_seconds', { operation, outcome }, seconds),
     ),
+    onReport('disk', ({ freeBytes, reservedBytes, floors }) => {
+      disk.set({ part: 'free' }, freeBytes);
+      disk.set({ part: 'reserved' }, reservedBytes);
+      disk.set({ part: 'upload_floor' }, floors.upload);
+      disk.set({ part: 'create_floor' }, floors.input);
+      disk.set({ part: 'output_floor' }, floors.output);
+    }),
     onReport('decode', ({ kind, outcome, seconds }) =>
       observe('framewright_decode_seconds', { kind, outcome }, seconds),
     ),

@@ -9,8 +9,13 @@ import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { HostRules } from '../../outbound/addresses.ts';
 import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
+import type { FreeSpace } from '../../storage/free-space.ts';
 import type { Links } from '../../storage/links.ts';
-import { type CreateClosures, createUnlessClosed } from '../../tasks/create/closed.ts';
+import {
+  type CreateClosures,
+  createUnlessClosed,
+  createWithSpace,
+} from '../../tasks/create/closed.ts';
 import {
   type CreateDeps,
   type Created,
@@ -38,6 +43,7 @@ export interface CreateGenerationDeps extends CreateDeps {
   waiting: Waiting;
   /** Which hosts the URLs of a request may name. */
   clientHosts: HostRules;
+  space: FreeSpace;
 }
 
 /** The row of the Idempotency-Key. For a new key, all its columns are null. */
@@ -71,7 +77,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
     },
   },
   serve(api, deps) {
-    const { db, gate, links, log, clientHosts, providerName } = deps;
+    const { db, gate, links, log, clientHosts, providerName, space } = deps;
     const read = {
       columns: `${KEY_OF_CALLER.columns}, ${CLOSURES_OF_CREATE.columns}`,
       joins: `${KEY_OF_CALLER.joins} ${CLOSURES_OF_CREATE.joins}`,
@@ -97,7 +103,7 @@ export const createGeneration: Endpoint<CreateGenerationDeps> = {
         const price = checkRequest(body, clientHosts);
         const created = await inSpanOf(request, 'create the task', () =>
           createUnlessClosed(db, providerName, rowOf(request), () =>
-            create({ binding, request: body, price }),
+            createWithSpace(space, body, () => create({ binding, request: body, price })),
           ),
         );
         if (created.kind === 'replayed') return sendReplay(reply, created.task, deps);

@@ -11,8 +11,9 @@ import { inRequest, spanOf } from '../../http/request-spans.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { HostRules } from '../../outbound/addresses.ts';
 import { readCreateClosures } from '../../providers/host/outages.ts';
+import type { FreeSpace } from '../../storage/free-space.ts';
 import type { Links } from '../../storage/links.ts';
-import { createUnlessClosed } from '../../tasks/create/closed.ts';
+import { createUnlessClosed, createWithSpace } from '../../tasks/create/closed.ts';
 import {
   type CreateDeps,
   type Created,
@@ -31,6 +32,7 @@ import { type WebTask, webTask } from './web-task.ts';
 export interface GenerationDeps extends CreateDeps {
   links: Links;
   clientHosts: HostRules;
+  space: FreeSpace;
 }
 
 /** Creates of an account on the website, beside those of its API keys. */
@@ -85,7 +87,9 @@ async function create(
   const { db, providerName } = deps;
   const closures = await readCreateClosures(db, providerName);
   const created = await createUnlessClosed(db, providerName, closures, () =>
-    createTask({ ...deps, createWaitSeconds: 0 }, { binding, request: body, price }),
+    createWithSpace(deps.space, body, () =>
+      createTask({ ...deps, createWaitSeconds: 0 }, { binding, request: body, price }),
+    ),
   );
   if (created.kind === 'created') {
     report('credits', { movement: 'reserve', credits: price.credits });

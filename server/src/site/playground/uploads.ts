@@ -5,6 +5,7 @@ import { countRequest } from '../../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { mailboxOf } from '../../sign-in/email-address.ts';
+import { DiskFull } from '../../storage/free-space.ts';
 import { requireRoom } from '../../tasks/uploads/quota.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uploads/receive.ts';
 import { readUpload } from '../../tasks/uploads/uploads.ts';
@@ -48,7 +49,7 @@ export const createUpload: SiteRoute<UploadDeps> = {
         await countRequest(deps.db, `uploads:${accountId}`, UPLOADS);
         const uploader = { accountId, mailbox: mailboxOf(email) };
         await requireRoom(deps.db, uploader, sizeBytes);
-        const file = { uploader, expected };
+        const file = { uploader, expected, sizeBytes };
         const id = await places.run(uploader.mailbox, () => receive(deps, file, reply));
         return reply.code(201).send(await existing(deps, { accountId, id }));
       },
@@ -75,6 +76,7 @@ async function receive(
     if (cause instanceof ApiError || isDatabaseUnavailable(cause)) throw cause;
     if (gone.signal.aborted || isOfBody)
       throw refuse('incomplete', 'The upload broke off. Try again.', cause);
+    if (cause instanceof DiskFull) throw noSpace(cause);
     throw notNow('stored', cause); // a full disk, or a storage that does not respond
   } finally {
     bytes.destroy(); // what failed before it read them must not leave the body paused for ever
@@ -104,6 +106,14 @@ function refuse(reason: string, message: string, cause?: unknown): ApiError {
 function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
   const message = `The file can not be ${done} at the moment. Try again in a few seconds.`;
   return new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
+}
+
+/** The Retry-After of an upload while the disk is too full for uploads. */
+const NO_SPACE_SECONDS = 60;
+
+function noSpace(cause: DiskFull): ApiError {
+  const message = 'No files are stored at the moment. Try again in some minutes.';
+  return new ApiError('service_busy', message, { retryAfterSeconds: NO_SPACE_SECONDS, cause });
 }
 
 /** Bounds how many uploads this process receives at a time. Others are refused, not queued. */

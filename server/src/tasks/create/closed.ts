@@ -1,6 +1,9 @@
+import type { GenerationRequest } from '../../catalog/request.ts';
 import type { Queryable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { allowNextCreate, tryCreate } from '../../providers/host/outages.ts';
+import { DiskFull, type FreeSpace } from '../../storage/free-space.ts';
+import { expectedOutputBytes } from '../expected-output.ts';
 
 /** Whether new tasks can be submitted, read by the statement that admits the create. */
 export interface CreateClosures {
@@ -38,11 +41,32 @@ export async function createUnlessClosed<T>(
   }
 }
 
-function notTaken(retryAfterSeconds: number): ApiError {
+/** The Retry-After while the disk has no room for the output of another task. */
+const FULL_SECONDS = 30;
+
+/**
+ * Runs a create if the disk has room for its output beside those of all live tasks. Otherwise an
+ * accepted task could not end, while its client waits and its credits are reserved.
+ * @throws ApiError as {@link createUnlessClosed}
+ */
+export async function createWithSpace<T>(
+  space: Pick<FreeSpace, 'withSpace'>,
+  request: GenerationRequest,
+  create: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await space.withSpace('input', expectedOutputBytes(request), create);
+  } catch (error) {
+    throw error instanceof DiskFull ? notTaken(FULL_SECONDS, error) : error;
+  }
+}
+
+function notTaken(retryAfterSeconds: number, cause?: unknown): ApiError {
   const message =
     'New tasks are not taken for now, and nothing was reserved. Retry after Retry-After.';
   return new ApiError('service_busy', message, {
     details: { reason: 'not_taken' },
     retryAfterSeconds,
+    cause,
   });
 }

@@ -7,6 +7,7 @@ import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directo
 import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import type { BrokenRule, VideoFacts } from '../../media/measurement.ts';
 import { SNIFF_BYTES, sniff } from '../../media/sniff.ts';
+import type { FreeSpace } from '../../storage/free-space.ts';
 import {
   markReady,
   putRegistered,
@@ -23,12 +24,15 @@ export interface ReceiveDeps {
   storage: Storage;
   scratch: ScratchDirectory;
   measurer: Measurer;
+  space: FreeSpace;
 }
 
 /** A file that somebody uploads. */
 export interface Received {
   uploader: Uploader;
   bytes: Readable;
+  /** As the Content-Length says. */
+  sizeBytes: number;
   /** As the Content-Type says; the bytes decide. */
   expected: 'image' | 'video';
   signal: AbortSignal;
@@ -38,14 +42,20 @@ export interface Received {
  * Stores an upload: receives it into the scratch directory, decodes it in full, and copies it into
  * the storage. The object's row commits before its first byte is stored.
  * @returns the id of the upload
- * @throws ApiError `invalid_request` when the file is refused; the signal's reason when aborted
+ * @throws ApiError `invalid_request` when the file is refused; the signal's reason when aborted;
+ *   DiskFull
  */
 export function receiveUpload(deps: ReceiveDeps, received: Received): Promise<string> {
+  const receive = () => receiveAndStore(deps, received);
+  return deps.space.withSpace('upload', received.sizeBytes, receive);
+}
+
+function receiveAndStore(deps: ReceiveDeps, received: Received): Promise<string> {
   const { signal } = received;
   const { accountId } = received.uploader;
   return deps.scratch.withFolder(async (folder) => {
     const filePath = path.join(folder, 'upload');
-    await writeStream(received.bytes, filePath);
+    await writeStream(deps.space.whileFree('upload', received.bytes), filePath);
     const kind = (await kindOf(filePath)) ?? received.expected;
     const turn = { accountId, source: accountId, signal };
     const rules = kind === 'video' ? { rules: referenceRules(null) } : {};

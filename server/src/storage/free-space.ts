@@ -1,0 +1,156 @@
+import { statfs } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { report } from '../telemetry/reports.ts';
+import type { StorageSettings } from './open-storage.ts';
+
+const MEGABYTE = 2 ** 20;
+
+/** What is written to the disk. Each must leave more of it free than the next one. */
+export type SpaceUse = 'upload' | 'input' | 'output';
+
+/**
+ * What must stay free: this share of the disk, but not more than so many bytes. Below the floor of
+ * `input` no task is created. Below that of `output` nothing is written: the rest is for the
+ * embedded database, which ends when it can't write its log.
+ */
+const FLOORS = {
+  upload: { share: 0.4, bytes: 1024 * MEGABYTE },
+  input: { share: 0.2, bytes: 256 * MEGABYTE },
+  output: { share: 0.1, bytes: 128 * MEGABYTE },
+} as const satisfies Record<SpaceUse, { share: number; bytes: number }>;
+
+/** How often {@link FreeSpace.refresh} is called. */
+export const MEASURE_SECONDS = 1;
+
+interface Disk {
+  freeBytes: number;
+  floors: Record<SpaceUse, number>;
+}
+
+/** The disk is too full for what was to be written. */
+export class DiskFull extends Error {
+  override name = 'DiskFull';
+
+  constructor(use: SpaceUse, freeBytes: number) {
+    super(`the disk is too full: ${freeBytes} bytes are left for each ${use}`);
+  }
+}
+
+/** The one place of a process that knows how much of the disk under DATA_DIR is free. */
+export interface FreeSpace {
+  /** Measures the disk, and reads how many bytes the outputs of live tasks will need. */
+  refresh(): Promise<void>;
+  /**
+   * Runs work that stores so many bytes, now or later, if the disk has room for them beside what
+   * is reserved. They count until a later refresh sees what the work has stored. No system call.
+   * @throws DiskFull before the work begins
+   */
+  withSpace<T>(use: SpaceUse, bytes: number, work: () => Promise<T>): Promise<T>;
+  /**
+   * Passes on what is about to be written.
+   * @throws DiskFull in the stream, once the disk is too full for this use
+   */
+  whileFree(use: SpaceUse, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+}
+
+/** What was promised and is in no measurement yet. */
+interface Pending {
+  use: SpaceUse;
+  bytes: number;
+  isDone: boolean;
+}
+
+/**
+ * @param options.reservedBytes what the outputs of live tasks will need
+ * @param options.isLimited false: objects are not stored on this disk, so it is only measured
+ */
+export function openFreeSpace(options: {
+  folder: string;
+  reservedBytes: () => Promise<number>;
+  isLimited: boolean;
+}): FreeSpace {
+  let disk: Disk | undefined;
+  let reservedBytes = 0;
+  const pendingBytes = { upload: 0, input: 0, output: 0 };
+  const pending = new Set<Pending>();
+  const forget = (one: Pending) => {
+    if (pending.delete(one)) pendingBytes[one.use] -= one.bytes;
+  };
+  const requireFree = (use: SpaceUse, bytes: number) => {
+    if (!options.isLimited || !disk) return;
+    // An output uses what was reserved for it.
+    const reserved = use === 'output' ? 0 : reservedBytes;
+    const left = disk.freeBytes - reserved - disk.floors[use];
+    if (left < bytes) throw new DiskFull(use, Math.max(0, left));
+  };
+  return {
+    async refresh() {
+      const done = [...pending].filter(({ isDone }) => isDone);
+      const reserved = options.isLimited ? options.reservedBytes() : Promise.resolve(0);
+      const [measured, asked] = await Promise.allSettled([measure(options.folder), reserved]);
+      if (measured.status === 'fulfilled') disk = measured.value;
+      if (asked.status === 'fulfilled') reservedBytes = asked.value;
+      if (disk) report('disk', { ...disk, reservedBytes });
+      if (measured.status === 'rejected') throw measured.reason;
+      if (asked.status === 'rejected') throw asked.reason;
+      for (const one of done) forget(one);
+    },
+    async withSpace(use, bytes, work) {
+      // Uploads under way take no space from tasks: they end at their own floor.
+      const uploads = use === 'upload' ? pendingBytes.upload : 0;
+      requireFree(use, pendingBytes.input + uploads + bytes);
+      const promised = { use, bytes, isDone: false };
+      pending.add(promised);
+      pendingBytes[use] += bytes;
+      try {
+        const result = await work();
+        promised.isDone = true;
+        return result;
+      } catch (error) {
+        forget(promised);
+        throw error;
+      }
+    },
+    async *whileFree(use, bytes) {
+      for await (const part of bytes) {
+        requireFree(use, 0);
+        yield part;
+      }
+    },
+  };
+}
+
+/** A monitor that asks about readiness does not wait longer for a disk that hangs. */
+const ANSWER_SECONDS = 2;
+
+/**
+ * Whether so little of the disk is free that nothing is written to it. Measures it now.
+ * @returns false when it can't be measured
+ */
+async function isDiskFull(folder: string): Promise<boolean> {
+  const late = delay(ANSWER_SECONDS * 1000, undefined, { ref: false });
+  const disk = await Promise.race([measure(folder).catch(() => undefined), late]);
+  return disk !== undefined && disk.freeBytes < disk.floors.output;
+}
+
+/** A function that tells {@link isDiskFull} of the disk for objects; undefined without one. */
+export function diskCheck(config: {
+  storage: StorageSettings;
+  dataDir: string;
+}): (() => Promise<boolean>) | undefined {
+  return config.storage.kind === 'disk' ? () => isDiskFull(config.dataDir) : undefined;
+}
+
+async function measure(folder: string): Promise<Disk> {
+  const { bsize, blocks, bavail } = await statfs(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' || path.dirname(folder) === folder) throw error;
+    return statfs(path.dirname(folder)); // DATA_DIR is made when the first file is
+  });
+  const floorOf = (use: SpaceUse) =>
+    Math.min(FLOORS[use].bytes, Math.floor(FLOORS[use].share * blocks * bsize));
+  return {
+    freeBytes: bavail * bsize,
+    floors: { upload: floorOf('upload'), input: floorOf('input'), output: floorOf('output') },
+  };
+}

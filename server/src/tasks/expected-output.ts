@@ -1,0 +1,37 @@
+import type { Resolution } from '../catalog/models.ts';
+import type { GenerationRequest } from '../catalog/request.ts';
+import { type Queryable, statement } from '../database/database.ts';
+
+const MEGABYTE = 2 ** 20;
+
+/**
+ * What a second of an output takes at most, as far as is known before it is made: twice the bytes
+ * of a usual H.264 video with sound. A reserve that is too large only refuses creates earlier.
+ */
+const BYTES_PER_SECOND: Record<Resolution, number> = {
+  '480p': MEGABYTE / 2,
+  '720p': MEGABYTE,
+  '1080p': 2 * MEGABYTE,
+  '4k': 8 * MEGABYTE,
+};
+
+/** What the output of a request needs on the disk. */
+export function expectedOutputBytes({
+  resolution,
+  duration,
+}: Pick<GenerationRequest, 'resolution' | 'duration'>): number {
+  return BYTES_PER_SECOND[resolution] * duration;
+}
+
+// The index of this statement has live tasks only.
+const LIVE = statement(
+  'tasks_expected_output',
+  `select request->>'resolution' as resolution, sum((request->>'duration')::int)::int8 as duration
+   from tasks where due_at is not null group by 1`,
+);
+
+/** What the outputs of all live tasks need on the disk, together. */
+export async function reservedOutputBytes(db: Queryable): Promise<number> {
+  const rows = await db.query<{ resolution: Resolution; duration: number }>(LIVE);
+  return rows.reduce((sum, row) => sum + expectedOutputBytes(row), 0);
+}

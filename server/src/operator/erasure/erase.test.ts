@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { quiet } from '../../../test/database.ts';
 import {
   makeHeldTask,
   openTaskFixture,
@@ -9,6 +10,10 @@ import {
 } from '../../../test/task-fixtures.ts';
 import { createAccount, disableAccount, enableAccount } from '../../accounts/accounts.ts';
 import { balances } from '../../ledger/ledger.ts';
+import type { Provider } from '../../providers/provider.ts';
+import { recordEvidence } from '../../tasks/attempts/evidence.ts';
+import { checkOrphans } from '../../tasks/attempts/orphan-check.ts';
+import { recordOrphans } from '../../tasks/attempts/orphans.ts';
 import { listActions } from '../actions.ts';
 import { reconcile } from '../reconcile.ts';
 import { eraseAccount } from './erase.ts';
@@ -126,6 +131,26 @@ test('nothing of an erased account’s texts is left; its books are', async () =
   assert.equal((await erase(task.account_id)).changed, false);
   await assert.rejects(enableAccount(fixture.db, task.account_id), /was erased/);
   await createAccount(fixture.db, `${SECRET}@example.com`);
+});
+
+test('what becomes known of a task after its erasure is kept without texts', async () => {
+  const text = 'late-lighthouse';
+  const { held, attempt } = await makeHeldTask(fixture);
+  await reconcile(fixture.db, held.id, { kind: 'failed' }, 'gave up');
+  await disable(held.account_id);
+  await erase(held.account_id);
+  const { db } = fixture;
+  await recordEvidence(db, attempt.id, 'sender', { kind: 'rejected', message: text });
+  await db.transaction(async (tx) => {
+    await recordEvidence(tx, attempt.id, 'callback', { job: 'job_late', verified: false });
+    await recordOrphans(tx, attempt.id);
+  });
+  const done = { kind: 'done', output: { url: `https://provider.test/${text}.mp4` } };
+  const provider = { read: async () => done } as unknown as Provider;
+  await checkOrphans({ db, log: quiet, providers: new Map([[held.provider, provider]]) });
+  assert.deepEqual(await rowsWith(text), []);
+  const orphans = await sql(db, 'select state from orphan_jobs where task_id = $1', [held.id]);
+  assert.deepEqual(orphans, [{ state: 'confirmed' }]);
 });
 
 test('a task whose prompt is the word that replaces prompts is erased, too', async () => {

@@ -3,6 +3,7 @@ import { closePaymentPages } from '../../billing/payment-pages.ts';
 import { type Database, statement, type Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { forgetSignIn } from '../../sign-in/deletion.ts';
+import { FINDING_TEXTS } from '../../tasks/attempts/evidence.ts';
 import { type Action, performAction } from '../actions.ts';
 
 // The account's key is not locked: an order that is settled meanwhile can refer to it.
@@ -38,9 +39,6 @@ function erasedRequest(request: string): string {
   return `(${request}) - '{image_url,end_image_url}'::text[] || '{"prompt": "${ERASED}",
          "erased": true, "reference_image_urls": [], "reference_video_urls": []}'::jsonb`;
 }
-
-/** Texts in a finding: the text of a provider may repeat the prompt. */
-const FINDING_TEXTS = `'{cause,failure,message,reason}'::text[]`;
 
 /** A list of the record of an archived task, each entry without its cause. */
 function erasedList(list: string, entry: string): string {

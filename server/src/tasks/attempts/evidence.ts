@@ -16,10 +16,21 @@ const MAX_FINDS = 100;
  */
 const MAX_CALLBACKS = 10;
 
+/** Members of a finding with texts of a provider, which may repeat the prompt. */
+export const FINDING_TEXTS = `'{cause,failure,message,reason}'::text[]`;
+
+/** Whether the personal data of a task `t` were erased. */
+export const IS_ERASED = `t.request ? 'erased'`;
+
+// What a slow sender or find learns after the task was erased, is kept without its texts.
 const RECORD = statement(
   'evidence_record',
-  `insert into evidence as e (attempt_id, source, finding, digest)
-   select $1, $2, $3::jsonb, md5($3::jsonb::text)
+  `with given as (
+     select case when exists (select from attempts a join tasks t on t.id = a.task_id
+         where a.id = $1 and ${IS_ERASED})
+       then $3::jsonb - ${FINDING_TEXTS} else $3::jsonb end as finding)
+   insert into evidence as e (attempt_id, source, finding, digest)
+   select $1, $2, finding, md5(finding::text) from given
    where case $2 when 'find' then ${MAX_FINDS} when 'callback' then ${MAX_CALLBACKS} end >
        (select count(*) from evidence where attempt_id = $1 and source = $2
           and ($2 <> 'callback' or finding->'verified' = $3::jsonb->'verified'))

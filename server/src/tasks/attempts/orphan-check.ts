@@ -2,6 +2,7 @@ import { type Database, statement } from '../../database/database.ts';
 import { jsonText } from '../../database/json-text.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { JobStatus, Provider } from '../../providers/provider.ts';
+import { IS_ERASED } from './evidence.ts';
 import type { OrphanState } from './orphans.ts';
 
 interface OrphanJob {
@@ -17,9 +18,12 @@ const SUSPECTED = statement(
    order by checked_at nulls first, found_at limit 20`,
 );
 
+// The status may have a link to the video, or a text of the provider.
 const CHECKED = statement(
   'orphan_checked',
-  `update orphan_jobs set state = $3, status = $4, checked_at = clock_now()
+  `update orphan_jobs o set state = $3, checked_at = clock_now(),
+     status = case when not exists (select from tasks t where t.id = o.task_id and ${IS_ERASED})
+       then $4::jsonb end
    where provider = $1 and job_id = $2 and state = 'suspected'`,
 );
 

@@ -73,6 +73,10 @@ export const CALLS: readonly Call[] = [
   call('POST', 'checkout/sessions', SESSION_PARAMS, (state, _id, params) =>
     createSession(state, params),
   ),
+  call('GET', 'checkout/sessions', ['payment_intent', 'limit'], (state, _id, params) => {
+    const intent = required(params, 'payment_intent');
+    return listOf(state.all('checkout.session').filter((one) => one.payment_intent === intent));
+  }),
   call('GET', 'checkout/sessions/:id', [], (state, id) => state.get('checkout.session', id)),
   call('POST', 'checkout/sessions/:id/expire', [], (state, id) => expireSession(state, id)),
   call(
@@ -116,7 +120,10 @@ export const CALLS: readonly Call[] = [
   call(
     'GET',
     'invoice_payments',
-    ['invoice', 'status', 'limit', 'starting_after'],
+    [
+      ...['invoice', 'status', 'limit', 'starting_after'],
+      ...['payment[type]', 'payment[payment_intent]'],
+    ],
     listInvoicePayments,
   ),
   call(
@@ -247,8 +254,13 @@ function listInvoices(state: State, _id: string, params: Params): object {
 }
 
 function listInvoicePayments(state: State, _id: string, params: Params): object {
-  const { payments } = state.get('invoice', required(params, 'invoice'));
-  const found = payments.data.filter(({ status }) => isAsked({ status }, params));
+  const invoice = textOf(params, 'invoice');
+  const intent = textOf(membersOf(params, 'payment'), 'payment_intent');
+  const invoices = invoice === undefined ? state.all('invoice') : [state.get('invoice', invoice)];
+  const found = invoices
+    .flatMap(({ id, payments: { data } }) => data.map((one) => ({ ...one, invoice: id })))
+    .filter(({ status }) => isAsked({ status }, params))
+    .filter(({ payment }) => intent === undefined || payment.payment_intent === intent);
   return pageAfter(found, params);
 }
 

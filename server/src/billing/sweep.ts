@@ -1,4 +1,5 @@
 import { type Statement, statement } from '../database/database.ts';
+import { lookForPayment } from './payment-looks.ts';
 import { settleOrder } from './settle-order.ts';
 import type { BillingDeps } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
@@ -21,15 +22,24 @@ const CLAIM_SUBSCRIPTIONS = statement(
      order by due_at limit ${BATCH} for update skip locked)) returning id`,
 );
 
+const CLAIM_LOOKS = statement(
+  'payment_look_claim',
+  `update payment_looks set due_at = clock_now() + interval '2 minutes'
+   where stripe_id = any(array(select stripe_id from payment_looks
+     where due_at <= (select clock_now()) order by due_at limit ${BATCH} for update skip locked))
+   returning stripe_id as id`,
+);
+
 /**
- * Settles the subscriptions and orders that are due: those that an event has woken, and those whose
- * event may be lost. Several processes may do so at once. What fails is due again after two
- * minutes.
+ * Settles the subscriptions and orders that are due: those that an event has woken, those whose
+ * event may be lost, and those of a payment that an operator asked about. Several processes may do
+ * so at once. What fails is due again after two minutes.
  * @returns how many were settled
  */
 export async function settleDue(deps: BillingDeps): Promise<number> {
   const subscriptions = await settleAll(deps, CLAIM_SUBSCRIPTIONS, settleSubscription);
-  return subscriptions + (await settleAll(deps, CLAIM_ORDERS, settleOrder));
+  const orders = await settleAll(deps, CLAIM_ORDERS, settleOrder);
+  return subscriptions + orders + (await settleAll(deps, CLAIM_LOOKS, lookForPayment));
 }
 
 async function settleAll(
@@ -55,13 +65,19 @@ async function settleAll(
   }
 }
 
-const FORGET = statement(
-  'event_forget',
-  `delete from stripe_events where id = any(array(select id from stripe_events
-     where received_at < (select clock_now()) - interval '30 days' limit 1000))`,
-);
+const FORGET = [
+  statement(
+    'event_forget',
+    `delete from stripe_events where id = any(array(select id from stripe_events
+       where received_at < (select clock_now()) - interval '30 days' limit 1000))`,
+  ),
+  statement(
+    'payment_look_forget',
+    `delete from payment_looks where asked_at < (select clock_now()) - interval '30 days'`,
+  ),
+];
 
-/** Deletes events that Stripe does not send again any more. */
+/** Deletes events that Stripe does not send again any more, and what was asked a month ago. */
 export async function forgetEvents({ db }: Pick<BillingDeps, 'db'>): Promise<void> {
-  await db.query(FORGET);
+  for (const forget of FORGET) await db.query(forget);
 }

@@ -5,6 +5,7 @@ import { useList } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
+import { Field } from '../../ui/form/field.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
@@ -17,6 +18,7 @@ export function OrdersPage() {
   const { account = '' } = useLocation().query;
   const [disputed, setDisputed] = useState(false);
   const [settling, setSettling] = useState<OperatorOrder>();
+  const [isFinding, setFinding] = useState(false);
   const path = apiPath('/orders', { account, disputed: disputed && !account ? 'yes' : '' });
   const list = useList<OperatorOrder>(path);
   const columns: Column<OperatorOrder>[] = [
@@ -31,7 +33,11 @@ export function OrdersPage() {
     },
   ];
   return (
-    <OperatorPage title="Orders" lead={account ? `Of ${account}` : 'What customers bought.'}>
+    <OperatorPage
+      title="Orders"
+      lead={account ? `Of ${account}` : 'What customers bought.'}
+      actions={<Button onClick={() => setFinding(true)}>Find a payment</Button>}
+    >
       {!account && <Switch label="Only disputes" checked={disputed} onChange={setDisputed} />}
       <Load from={{ ...list, data: list.items }}>
         {(orders) =>
@@ -57,7 +63,40 @@ export function OrdersPage() {
           onDone={() => void list.reload()}
         />
       )}
+      {isFinding && (
+        <FindDialog onClose={() => setFinding(false)} onDone={() => void list.reload()} />
+      )}
     </OperatorPage>
+  );
+}
+
+/** Looks for the order of a payment that no order knows. */
+function FindDialog(given: { onClose: () => void; onDone: () => void }) {
+  const [id, setId] = useState('');
+  return (
+    <OrderDialog
+      {...given}
+      order={{
+        ...settleOf(encodeURIComponent(id.trim())),
+        title: 'Find a payment',
+        action: 'Find it',
+        explanation:
+          'A worker asks Stripe which order this invoice or payment belongs to, and settles it. ' +
+          'A paid invoice of a subscription gets its order.',
+      }}
+      fields={
+        <Field
+          label="Invoice or payment at Stripe"
+          hint="in_… or pi_…, from Stripe's dashboard."
+          value={id}
+          onInput={(event) => setId(event.currentTarget.value)}
+          required
+          pattern="\s*(in|pi)_[0-9A-Za-z_]{1,100}\s*"
+          maxLength={110}
+          autoComplete="off"
+        />
+      }
+    />
   );
 }
 

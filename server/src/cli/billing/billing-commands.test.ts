@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { completeSession } from '../../../../simulators/stripe/checkout.ts';
 import { openDispute } from '../../../../simulators/stripe/money/disputes.ts';
+import { pay } from '../../../../simulators/stripe/payments.ts';
+import { renew } from '../../../../simulators/stripe/subscriptions.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { sql } from '../../../test/task-fixtures.ts';
 import { settleDue } from '../../billing/sweep.ts';
 import { listActions } from '../../operator/actions.ts';
 import { parseCommandLine } from '../command-line.ts';
@@ -92,11 +95,7 @@ test('orders are listed, shown and settled on demand', async () => {
   webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
   const { payment_intent: payment } = completeSession(state, session ?? '', 'now');
   openDispute(state, payment ?? '', { amount: 300 });
-  const worker = new AbortController();
-  const working = sweepUntil(worker.signal);
-  const settled = await does('orders', 'settle', id);
-  worker.abort();
-  await working;
+  const settled = await withWorker('orders', 'settle', id);
   assert.deepEqual([settled.state, settled.booked, settled.changed], ['paid', 700, true]);
   const [listed] = await does('orders', 'list', '--disputed');
   assert.deepEqual([listed.order_id, listed.dispute, listed.disputed], [id, 'needs_response', 300]);
@@ -106,4 +105,65 @@ test('orders are listed, shown and settled on demand', async () => {
   assert.deepEqual(shown.movements, [{ reference: `order:${id}:1`, credits: 700 }]);
   await assert.rejects(does('orders', 'show', 'ord_none'), /there is no order/);
   await assert.rejects(does('orders', 'list', '--state', 'gone'), /--state must be one of/);
+});
+
+/** Runs a command while a worker settles what is due. */
+async function withWorker(...args: string[]) {
+  const worker = new AbortController();
+  const working = sweepUntil(worker.signal);
+  try {
+    return await does(...args);
+  } finally {
+    worker.abort();
+    await working;
+  }
+}
+
+test('the order of an invoice or payment whose events were lost is found, or made', async () => {
+  const { webhooks, state } = fixture.simulator;
+  webhooks.delivery = { lost: 1, twice: 0, lateMs: 0 };
+  const { db } = fixture.deps;
+  const accountId = await fixture.customer();
+  const plan = await fixture.subscribe(accountId, 'hobby');
+  const { subscription = '' } = completeSession(state, plan.session, 'now');
+  const [invoice] = state.all('invoice');
+  await sql(db, 'update subscriptions set due_at = null, stripe_checkout = null where id = $1', [
+    plan.id,
+  ]);
+  assert.equal((await withWorker('orders', 'settle', invoice?.id ?? '')).booked, 3000);
+
+  renew(state, subscription ?? '');
+  const [renewal] = state.all('invoice');
+  const intent = renewal?.payments.data[0]?.payment.payment_intent ?? '';
+  assert.equal((await withWorker('orders', 'settle', intent)).booked, 3000);
+  assert.equal((await withWorker('orders', 'settle', intent)).changed, false);
+
+  const pack = await fixture.buy(accountId);
+  const paid = completeSession(state, pack.stripe_id ?? '', 'now');
+  await sql(
+    db,
+    `update orders set stripe_id = null, due_at = null, state = 'expired' where id = $1`,
+    [pack.id],
+  );
+  const settled = await withWorker('orders', 'settle', paid.payment_intent ?? '');
+  assert.deepEqual([settled.order_id, settled.state, settled.booked], [pack.id, 'paid', 1000]);
+  const [action] = await listActions(db, { target: paid.payment_intent ?? '', limit: 1 });
+  assert.equal(action?.command, 'orders settle');
+});
+
+test('an invoice or payment that has no order says why', async () => {
+  const { state } = fixture.simulator;
+  const strange = { amount: 5, currency: 'usd', customer: null, method: undefined };
+  const answers = [
+    [pay(state, { ...strange, metadata: {} }).id, /it was not made for an order/],
+    [pay(state, { ...strange, metadata: { order: 'ord_gone' } }).id, /ord_gone is unknown here/],
+    ['in_none', /Stripe has no such id/],
+    ['pi_none', /Stripe has no such id/],
+  ] as const;
+  for (const [id, words] of answers)
+    await assert.rejects(withWorker('orders', 'settle', id), words);
+  const { session } = await fixture.subscribe(await fixture.customer(), 'hobby');
+  completeSession(state, session, 'later');
+  const [invoice] = state.all('invoice');
+  await assert.rejects(withWorker('orders', 'settle', invoice?.id ?? ''), /it is not paid/);
 });

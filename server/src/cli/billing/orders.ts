@@ -32,7 +32,9 @@ export const ORDER_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'orders settle ID',
-    summary: 'Ask Stripe about an order now, and book the difference',
+    summary:
+      'Ask Stripe about an order now, and book the difference; also with the id of an invoice ' +
+      'or payment at Stripe, in_... or pi_..., that has no order yet',
     options: [],
     reason: 'optional',
     run: (db, { words: [id = ''], action }) => settleByOperator(db, action, id),

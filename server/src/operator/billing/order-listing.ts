@@ -8,6 +8,12 @@ import {
   readOrder,
   wakeOrder,
 } from '../../billing/credit-order.ts';
+import {
+  askForPayment,
+  orderOfPayment,
+  readPaymentLook,
+  STRIPE_PAYMENT,
+} from '../../billing/payment-looks.ts';
 import type { Database } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { paymentSums } from '../../ledger/payments.ts';
@@ -85,6 +91,7 @@ const LOOK_SECONDS = 0.25;
 
 /**
  * Asks Stripe about an order now, by a worker, and waits for what it finds.
+ * @param id of an order, or of an invoice or a payment at Stripe, whose order is found or made
  * @throws UsageError if there is no such order, or no worker settles it in time
  */
 export async function settleByOperator(
@@ -93,17 +100,46 @@ export async function settleByOperator(
   id: string,
   waitSeconds = WAIT_SECONDS,
 ) {
+  if (!STRIPE_PAYMENT.test(id)) return settleKnown(db, action, { id, waitSeconds });
+  const known = await orderOfPayment(db, id);
+  if (known !== undefined) return settleKnown(db, action, { id: known, waitSeconds });
+  await performAction(db, action, { target: id }, async (tx) => {
+    await askForPayment(tx, id);
+    return { changed: true };
+  });
+  const found = await waitFor({ id, waitSeconds }, () => readPaymentLook(db, id));
+  if (found.order_id === null) throw new UsageError(`${id} has no order: ${found.answer}`);
+  return { ...listingOf(await requireOrder(db, found.order_id)), changed: true };
+}
+
+async function settleKnown(db: Database, action: Action, wanted: Wanted) {
+  const { id } = wanted;
   const before = await requireOrder(db, id);
   await performAction(db, action, { target: id }, async (tx) => ({
     changed: await wakeOrder(tx, id),
   }));
+  return waitFor(wanted, async () => {
+    const now = await requireOrder(db, id);
+    if (now.settled_at?.getTime() === before.settled_at?.getTime()) return undefined;
+    const changed = now.booked !== before.booked || now.state !== before.state;
+    return { ...listingOf(now), changed };
+  });
+}
+
+interface Wanted {
+  id: string;
+  waitSeconds: number;
+}
+
+/** Reads until there is something. */
+async function waitFor<Found>(
+  { id, waitSeconds }: Wanted,
+  read: () => Promise<Found | undefined>,
+): Promise<Found> {
   for (let waited = 0; waited < waitSeconds; waited += LOOK_SECONDS) {
     await delay(LOOK_SECONDS * 1000);
-    const now = await requireOrder(db, id);
-    if (now.settled_at?.getTime() !== before.settled_at?.getTime()) {
-      const changed = now.booked !== before.booked || now.state !== before.state;
-      return { ...listingOf(now), changed };
-    }
+    const found = await read();
+    if (found !== undefined) return found;
   }
   throw new UsageError(
     `no worker has settled ${id} in ${waitSeconds} s: is one running, with STRIPE_SECRET_KEY?`,

@@ -1,0 +1,125 @@
+import { type Queryable, statement } from '../database/database.ts';
+import { settleOrder } from './settle-order.ts';
+import { type BillingDeps, idOf } from './stripe-client.ts';
+import { settleSubscription } from './subscription/settle-subscription.ts';
+
+/** The id of an invoice or of a payment at Stripe, which may be unknown to us. */
+export const STRIPE_PAYMENT = /^(?:in|pi)_[0-9A-Za-z_]{1,100}$/;
+
+const KNOWN = statement(
+  'payment_look_known',
+  'select id from orders where stripe_id = $1 or stripe_payment = $1 order by created_at limit 1',
+);
+
+/** The order that has this invoice or payment; undefined: none is known to have it. */
+export async function orderOfPayment(db: Queryable, stripeId: string): Promise<string | undefined> {
+  const [order] = await db.query<{ id: string }>(KNOWN, [stripeId]);
+  return order?.id;
+}
+
+const ASK = statement(
+  'payment_look_ask',
+  `insert into payment_looks (stripe_id) values ($1) on conflict (stripe_id) do update
+     set asked_at = clock_now(), due_at = clock_now(), order_id = null, answer = null`,
+);
+
+/** Asks a worker to look for the order of an invoice or payment, or to make it. */
+export async function askForPayment(db: Queryable, stripeId: string): Promise<void> {
+  await db.query(ASK, [stripeId]);
+}
+
+const READ = statement(
+  'payment_look_read',
+  'select order_id, answer from payment_looks where stripe_id = $1 and due_at is null',
+);
+
+/** What a worker found: an order, or why there is none. */
+export interface FoundPayment {
+  order_id: string | null;
+  answer: string | null;
+}
+
+/** @returns undefined while no worker has looked */
+export async function readPaymentLook(
+  db: Queryable,
+  stripeId: string,
+): Promise<FoundPayment | undefined> {
+  const [found] = await db.query<FoundPayment>(READ, [stripeId]);
+  return found;
+}
+
+const ANSWER = statement(
+  'payment_look_answer',
+  `update payment_looks set due_at = null, order_id = $2, answer = $3 where stripe_id = $1`,
+);
+
+/**
+ * Looks for the order of an invoice or payment, and settles it. An invoice of a subscription that
+ * is known gets its order here if it has none.
+ * @throws Stripe's error if it can't be asked now
+ */
+export async function lookForPayment(deps: BillingDeps, stripeId: string): Promise<void> {
+  const found = await (stripeId.startsWith('in_')
+    ? orderOfInvoice(deps, stripeId)
+    : orderOfIntent(deps, stripeId)
+  ).catch((error: unknown) => {
+    if (error instanceof Unexplained) return error;
+    if (Object(error).code === 'resource_missing') return new Unexplained('Stripe has no such id');
+    throw error;
+  });
+  const [order, answer] = typeof found === 'string' ? [found, null] : [null, found.message];
+  if (order !== null) await settleOrder(deps, order);
+  await deps.db.query(ANSWER, [stripeId, order, answer]);
+}
+
+/** Why an invoice or payment has no order. */
+class Unexplained extends Error {}
+
+const SUBSCRIPTION = statement(
+  'payment_look_subscription',
+  `update subscriptions set stripe_subscription = $2, revision = revision + 1
+   where stripe_subscription = $2 or (id = $1 and stripe_subscription is null) returning id`,
+);
+
+async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
+  const { parent, status } = await deps.stripe.invoices.retrieve(id);
+  const details = parent?.subscription_details;
+  const subscription = idOf(details?.subscription);
+  if (!details || subscription === null) throw new Unexplained('it is of no subscription');
+  const named = [details.metadata?.subscription ?? null, subscription];
+  const [own] = await deps.db.query<{ id: string }>(SUBSCRIPTION, named);
+  if (!own) throw new Unexplained(`its subscription ${subscription} is unknown here`);
+  await settleSubscription(deps, own.id);
+  const order = await orderOfPayment(deps.db, id);
+  if (order !== undefined) return order;
+  throw new Unexplained(
+    status === 'paid'
+      ? 'it is paid, and worth no credits'
+      : `it is not paid: its status is ${status}`,
+  );
+}
+
+// The session of a Checkout whose response was lost, or the payment of an automatic purchase.
+const LINK = statement(
+  'payment_look_link',
+  `update orders set stripe_id = coalesce(stripe_id, $2), revision = revision + 1
+   where id = $1 and kind = $3 returning id`,
+);
+
+async function orderOfIntent(deps: BillingDeps, id: string): Promise<string> {
+  const { db, stripe } = deps;
+  const { metadata } = await stripe.paymentIntents.retrieve(id);
+  const { data: sessions } = await stripe.checkout.sessions.list({ payment_intent: id, limit: 1 });
+  const [session] = sessions;
+  const named = session?.client_reference_id ?? metadata.order;
+  if (named !== undefined) {
+    const link = session ? [named, session.id, 'pack'] : [named, id, 'reload'];
+    if ((await db.query(LINK, link)).length > 0) return named;
+    throw new Unexplained(`its order ${named} is unknown here: grant its credits`);
+  }
+  const payment = { type: 'payment_intent', payment_intent: id } as const;
+  const { data } = await stripe.invoicePayments.list({ payment, limit: 1 });
+  const invoice = idOf(data[0]?.invoice);
+  if (invoice === null) throw new Unexplained('it was not made for an order');
+  return orderOfInvoice(deps, invoice);
+}

@@ -38,12 +38,23 @@ export interface ApiOptions {
 }
 
 /**
- * Calls the website's API on this origin, with the session's cookie.
+ * Calls the website's API on this origin, with the session's cookie. If the person must confirm
+ * first that it is still them, they are asked, and the request is sent again.
  * @param path such as `/console/api/keys`
  * @returns the JSON of the response; undefined after a 204
  * @throws ApiFailure for every response that is no success, and when none came
  */
 export async function api<Result>(path: string, options: ApiOptions = {}): Promise<Result> {
+  try {
+    return await call(path, options);
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.code !== 'proof_required') throw error;
+    if (!(await askForProof(error))) throw unconfirmed(error);
+    return call(path, options);
+  }
+}
+
+async function call<Result>(path: string, options: ApiOptions): Promise<Result> {
   const response = await send(path, options);
   const text = await response.text().catch(() => {
     throw offline();
@@ -53,6 +64,11 @@ export async function api<Result>(path: string, options: ApiOptions = {}): Promi
   if (response.ok) return json as Result;
   if (response.status === 401) onSignedOut();
   throw failureOf(response.status, json, requestId);
+}
+
+function unconfirmed({ status, code, requestId, details }: ApiFailure): ApiFailure {
+  const message = 'You did not confirm that it is you, so nothing was changed.';
+  return new ApiFailure(message, { status, code, requestId, details });
 }
 
 async function send(path: string, options: ApiOptions): Promise<Response> {
@@ -100,4 +116,14 @@ let onSignedOut = () => {};
 /** Names what is called when a response says that there is no session any more. */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
+}
+
+let askForProof: (failure: ApiFailure) => Promise<boolean> = async () => false;
+
+/**
+ * Names what asks the person to confirm that it is still them, when a response requires it.
+ * @param ask gets that response; returns whether they did
+ */
+export function whenProofIsRequired(ask: (failure: ApiFailure) => Promise<boolean>): void {
+  askForProof = ask;
 }

@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { NO_BROWSER } from './browser.ts';
-import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { outdateProof, signedInPage } from './signed-in.ts';
+import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
+
+let site: Site;
+
+before(async () => {
+  if (!NO_BROWSER) site = await openSite({ ROLES: 'api' });
+});
+after(() => site?.close());
 
 describe('API keys', { skip: NO_BROWSER }, () => {
-  let site: Site;
-
-  before(async () => {
-    site = await openSite({ ROLES: 'api' });
-  });
-
-  after(() => site?.close());
-
   function readBalance(secret: string): Promise<Response> {
     const headers = { authorization: `Bearer ${secret}` };
     return fetch(`${site.service.url}/api/v1/credits`, { headers });
@@ -72,5 +71,35 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     await page.unroute('**/console/api/keys');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No API key yet').waitFor();
+  });
+});
+
+describe('a fresh proof', { skip: NO_BROWSER }, () => {
+  test('long after the sign-in a new key is confirmed first, and nothing typed is lost', async () => {
+    const { page, accountId } = await signedInPage(site);
+    await outdateProof(site, accountId);
+    await page.goto('/keys');
+    await settled(page, 'API keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name').fill('production server');
+    const create = page.getByRole('button', { name: 'Create the key' });
+    const proof = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await create.click();
+    await proof.getByText('Confirm that it is you to create an API key.').waitFor();
+    await expectNoViolations(page);
+    await page.keyboard.press('Escape');
+    await page.getByText('You did not confirm that it is you').waitFor();
+    await create.click();
+    const before = site.service.output().length;
+    await proof.getByRole('button', { name: 'Send me a code' }).click();
+    const code = await codeFromLog(site, before);
+    const field = proof.getByLabel('Code of eight digits');
+    await field.fill(String((Number(code) + 1) % 1e8).padStart(8, '0'));
+    await proof.getByText(/^This code is wrong/).waitFor();
+    await expectNoViolations(page);
+    await field.fill(code);
+    await page.getByRole('dialog', { name: 'The secret of “production server”' }).waitFor();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByRole('button', { name: 'Edit production server' }).waitFor();
   });
 });

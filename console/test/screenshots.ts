@@ -3,6 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { findAccount } from '../../server/src/accounts/accounts.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { NO_BROWSER } from './browser.ts';
 import { fillCredits } from './filled-credits.ts';
@@ -10,7 +11,7 @@ import { fillGallery } from './filled-gallery.ts';
 import { openOrder, openOverview, openOwnAccount } from './operator-states.ts';
 import { PLAYGROUND_STATES } from './playground-states.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
-import { signedInPage } from './signed-in.ts';
+import { outdateProof, signedInPage } from './signed-in.ts';
 import { screenshots, settled } from './site.ts';
 
 interface Shot {
@@ -82,6 +83,33 @@ const SHOTS: Shot[] = [
   })),
 ];
 
+/** Last, since what comes later would be asked, too. */
+const PROOF_SHOTS: Shot[] = [
+  {
+    ...{ name: 'settings-delete', path: '/settings', isSignedIn: true },
+    prepare: (page) => page.getByRole('button', { name: 'Delete the account' }).click(),
+  },
+  { name: 'settings-reopened', path: '/settings?reopened=yes', isSignedIn: true },
+  { ...{ name: 'proof', path: '/keys', isSignedIn: true }, prepare: openProof },
+  {
+    ...{ name: 'proof-code', path: '/keys', isSignedIn: true },
+    async prepare(page, site) {
+      await openProof(page, site);
+      await page.getByRole('button', { name: 'Send me a code' }).click();
+      await page.getByLabel('Code of eight digits').waitFor();
+    },
+  },
+];
+
+/** A new key of somebody who has signed in long ago. */
+async function openProof(page: Page, site: SellingSite): Promise<void> {
+  await outdateProof(site, await findAccount(site.database.db, EMAIL));
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name').fill('production server');
+  await page.getByRole('button', { name: 'Create the key' }).click();
+  await page.getByRole('button', { name: 'Send me a code' }).waitFor();
+}
+
 async function openMenu(page: Page): Promise<void> {
   await page.locator('summary[aria-label="Account"]').click();
 }
@@ -118,7 +146,9 @@ async function main([given, ...names]: string[]): Promise<void> {
   if (NO_BROWSER) throw new Error(NO_BROWSER);
   const folder = path.resolve(given);
   await mkdir(folder, { recursive: true });
-  const wanted = SHOTS.filter(({ name }) => names.length === 0 || names.includes(name));
+  const wanted = [...SHOTS, ...PROOF_SHOTS].filter(
+    ({ name }) => names.length === 0 || names.includes(name),
+  );
   await using data = await temporaryFolder();
   const site = await openSellingSite({ ADMIN_EMAILS: EMAIL, DATA_DIR: data.path, POSTERS: 'yes' });
   try {

@@ -4,8 +4,8 @@ import type { Page } from 'playwright-core';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
 import { sql } from '../../server/test/task-fixtures.ts';
 import { NO_BROWSER } from './browser.ts';
-import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { outdateProof, signedInPage } from './signed-in.ts';
+import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 /** A device that makes passkeys and uses them without asking. */
 async function addAuthenticator(page: Page): Promise<void> {
@@ -27,8 +27,8 @@ before(async () => {
 after(() => site?.close());
 
 describe('ways to sign in', { skip: NO_BROWSER }, () => {
-  test('a passkey is added, renamed and removed', async () => {
-    const { page } = await signedInPage(site);
+  test('a passkey is added, confirms another one, and is renamed and removed', async () => {
+    const { page, accountId } = await signedInPage(site);
     await addAuthenticator(page);
     await page.goto('/settings');
     await settled(page, 'Settings');
@@ -38,6 +38,13 @@ describe('ways to sign in', { skip: NO_BROWSER }, () => {
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('table', { name: 'Passkeys' }).getByText('laptop <b>1</b>').waitFor();
+    await outdateProof(site, accountId);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('second');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await page.getByText('This device has a passkey for this account.').waitFor(); // confirmed
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: /^Rename/ }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('laptop');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -79,27 +86,33 @@ describe('the settings', { skip: NO_BROWSER }, () => {
     assert.ok(await page.getByLabel('Dark').isChecked());
   });
 
-  test('an account is deleted after its address was typed', async () => {
+  test('an account is closed after its address was typed, and a sign-in opens it again', async () => {
     const email = 'leaving@example.org';
-    const { page, accountId } = await signedInPage(site, { email, credits: 5 });
+    const { page, accountId } = await signedInPage(site, { email, credits: 175 });
     await page.goto('/settings');
     await settled(page, 'Settings');
     await page.getByRole('button', { name: 'Delete the account' }).click();
     const dialog = page.getByRole('dialog');
     const action = dialog.getByRole('button', { name: 'Delete the account' });
+    await dialog.getByText('You lose 175 paid and 0 promotional credits.').waitFor();
     await dialog.getByLabel('E-mail address').fill('another@example.org');
     assert.ok(await action.isDisabled());
     await expectNoViolations(page);
     await dialog.getByLabel('E-mail address').fill(email);
     await action.click();
-    await page.getByText('The account is deleted.').waitFor();
-    const [account] = await sql<{ is_disabled: boolean }>(
-      site.database.db,
-      'select disabled_at is not null as is_disabled from accounts where id = $1',
-      [accountId],
-    );
-    assert.equal(account?.is_disabled, true);
+    await page.getByText(/^The account is closed\. Sign in before .* to keep it\.$/).waitFor();
+    const disabled = 'select from accounts where id = $1 and disabled_at is not null';
+    const isDisabled = async () =>
+      (await sql(site.database.db, disabled, [accountId])).length === 1;
+    assert.equal(await isDisabled(), true);
     await page.goto('/settings');
     await page.waitForURL('**/sign-in?next=%2Fsettings');
+    const before = site.service.output().length;
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByRole('button', { name: 'Send the code' }).click();
+    await page.getByLabel('Code of eight digits').fill(await codeFromLog(site, before));
+    await page.getByText('Your account is open again, and will not be deleted.').waitFor();
+    await expectNoViolations(page);
+    assert.equal(await isDisabled(), false);
   });
 });

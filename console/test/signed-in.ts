@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { createAccount, findAccount } from '../../server/src/accounts/accounts.ts';
 import { grant } from '../../server/src/ledger/ledger.ts';
 import { beginSession } from '../../server/src/sign-in/sessions.ts';
+import { sql } from '../../server/test/task-fixtures.ts';
 import type { Site } from './site.ts';
 
 /** A page of an account, a new one with these credits unless it exists, signed in without the way through the mail. */
@@ -18,4 +19,10 @@ export async function signedInPage(
   const page = await site.newPage();
   await page.context().addCookies([{ name: 'framewright', value, url: site.url }]);
   return { page, accountId };
+}
+
+/** Makes the sign-in of an account too long ago for what needs a fresh proof. */
+export async function outdateProof({ database: { db } }: Site, accountId: string): Promise<void> {
+  const update = `update sessions set created_at = clock_now() - interval '11 minutes'`;
+  await sql(db, `${update} where account_id = $1`, [accountId]);
 }

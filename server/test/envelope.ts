@@ -24,6 +24,7 @@ const STATUS: Record<string, number> = {
   range_not_satisfiable: 416,
   cross_site: 403,
   sign_in_failed: 403,
+  proof_required: 403,
   account_disabled: 403,
 };
 

@@ -13,7 +13,7 @@ import { activePrice, customerOf, deleteCustomer, named } from './named.ts';
 import type { Invoice, PaymentIntent, StripeObject } from './objects.ts';
 import { cardError, pay, refundsOf } from './payments.ts';
 import { newObjectId, type State } from './state.ts';
-import { endSubscription } from './subscriptions.ts';
+import { cancelAtEnd, endSubscription } from './subscriptions.ts';
 
 /** A call of Stripe's API: its path, its parameters and what it does. */
 export interface Call {
@@ -106,6 +106,7 @@ export const CALLS: readonly Call[] = [
     listOf(state.all('dispute').filter(({ charge }) => charge === required(params, 'charge'))),
   ),
   call('GET', 'subscriptions/:id', [], (state, id) => state.get('subscription', id)),
+  call('POST', 'subscriptions/:id', ['cancel_at_period_end', 'metadata[*]'], updateSubscription),
   call('DELETE', 'subscriptions/:id', [], (state, id) => endSubscription(state, id)),
   call(
     'GET',
@@ -182,6 +183,16 @@ function createPrice(state: State, _id: string, params: Params): object {
     recurring: { interval },
     metadata: metadataOf(params),
   });
+}
+
+/** Members of the metadata that are set to nothing are removed. */
+function updateSubscription(state: State, id: string, params: Params): object {
+  const subscription = state.get('subscription', id);
+  if (subscription.status === 'canceled') throw invalid('A canceled subscription can only ...');
+  const metadata = Object.entries({ ...subscription.metadata, ...metadataOf(params) });
+  subscription.metadata = Object.fromEntries(metadata.filter(([, value]) => value !== ''));
+  cancelAtEnd(state, id, required(params, 'cancel_at_period_end') === 'true');
+  return subscription;
 }
 
 /**

@@ -8,6 +8,7 @@ import { AccountMenu, Balance } from './account-menu.tsx';
 import { Brand } from './brand.tsx';
 import { DESTINATIONS, PhoneNavigation, TopNavigation } from './navigation.tsx';
 import { OfflineBanner } from './offline.tsx';
+import { ProofDialog } from './proof-dialog.tsx';
 import { ThemeButton } from './theme.tsx';
 
 /** The pages for visitors who are not signed in. */
@@ -56,6 +57,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       </main>
       {!me && <Footer />}
       {me && <PhoneNavigation />}
+      {me && <ProofDialog me={me} />}
       <Toasts />
     </div>
   );

@@ -50,6 +50,11 @@ const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const ABSOLUTE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 const DAY_ONLY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' });
 
+/** A day, such as `29 Nov 2026`. */
+export function formatDay(at: string): string {
+  return DAY_ONLY.format(new Date(at));
+}
+
 const REFRESH_SECONDS = 30;
 
 /** How long ago, or in how long: `3 minutes ago`. A month away it is the date. */

@@ -15,8 +15,8 @@ const WAKE = [
 
 /**
  * Closes the payment pages of an account that is closed or disabled: what is not paid, and a plan
- * that may be paid again, becomes due. A worker ends its Checkout, and cancels the plan if the
- * account is closed.
+ * that may be paid again, becomes due. A worker ends its Checkout, and lets the plan follow the
+ * account (`followAccount`), also one that is reopened.
  */
 export async function closePaymentPages(tx: Transaction, accountId: string): Promise<void> {
   for (const wake of WAKE) await tx.query(wake, [accountId]);

@@ -242,7 +242,8 @@ test('the sessions of an account are listed, and end by sign-out and by disable'
   const { sessions } = await does(`accounts sessions ${accountId}`);
   assert.equal(sessions.length, 2);
   assert.partialDeepStrictEqual(sessions[0], from);
-  const ended = { account_id: accountId, ended_sessions: 2, changed: true };
+  const removed = { removed_passkeys: 0, removed_identities: 0 };
+  const ended = { account_id: accountId, ended_sessions: 2, ...removed, changed: true };
   assert.deepEqual(await does(`accounts sign-out ${accountId}`), ended);
   assert.equal((await does(`accounts sign-out ${accountId}`)).changed, false);
   await begin();
@@ -251,12 +252,38 @@ test('the sessions of an account are listed, and end by sign-out and by disable'
   assert.deepEqual((await does(`accounts sessions ${accountId}`)).sessions, []);
 });
 
+test('a sign-out removes passkeys and outside identities, too, unless they are kept', async () => {
+  const { accountId } = await makeCustomer(fixture.db, 0);
+  const add = async (id: string) => {
+    const passkey = `insert into passkeys (id, account_id, public_key, counter, name)
+      values ($2, $1, 'x', 0, 'of ' || $2)`;
+    await sql(fixture.db, passkey, [accountId, id]);
+    const identity = `insert into identities (issuer, subject, account_id) values ('oidc', $2, $1)`;
+    await sql(fixture.db, identity, [accountId, id]);
+  };
+  await add('-thief');
+  await add('owner');
+  const listed = async () => {
+    const { passkeys, identities } = await does(`accounts sessions ${accountId}`);
+    return [passkeys.length, identities.length];
+  };
+  assert.deepEqual(await listed(), [2, 2]);
+  assert.equal((await does(`accounts sign-out ${accountId} --only-sessions`)).changed, false);
+  const remove = `accounts remove-passkey ${accountId} --passkey=-thief`;
+  assert.equal((await does(remove)).changed, true);
+  assert.equal((await does(remove)).changed, false);
+  assert.deepEqual(await listed(), [1, 2]);
+  const removed = { ended_sessions: 0, removed_passkeys: 1, removed_identities: 2 };
+  assert.deepEqual(await does(`accounts sign-out ${accountId}`), {
+    ...{ account_id: accountId, ...removed, changed: true },
+  });
+  assert.deepEqual(await listed(), [0, 0]);
+});
+
 test('an account that is enabled again is not erased', async () => {
   const { accountId } = await makeCustomer(fixture.db, 0);
   await fixture.db.transaction((tx) => closeAccount(tx, accountId));
   await does(`accounts enable ${accountId}`);
-  const waiting = await sql(fixture.db, 'select from account_deletions where account_id = $1', [
-    accountId,
-  ]);
-  assert.equal(waiting.length, 0);
+  const closings = 'select from account_closings where account_id = $1';
+  assert.equal((await sql(fixture.db, closings, [accountId])).length, 0);
 });

@@ -19,6 +19,7 @@ export const ERROR_STATUS = {
   range_not_satisfiable: 416,
   cross_site: 403,
   sign_in_failed: 403,
+  proof_required: 403,
   account_disabled: 403,
 } as const;
 

@@ -37,7 +37,15 @@ export function listAccounts(
   return db.query<AccountListing>(LIST, [after, limit, find]);
 }
 
-const SHOW = statement('operator_account', `select ${COLUMNS} from accounts where id = $1`);
+const SHOW = statement(
+  'operator_account',
+  `select ${COLUMNS}, (select erase_at from account_closings c
+     where c.account_id = id and c.closed_at = disabled_at) as erase_at
+   from accounts where id = $1`,
+);
+
+/** `erase_at`: when an account that its owner has closed can't be reopened any more. */
+type ShownAccount = AccountListing & { erase_at: Date | null };
 
 const PHASES = statement(
   'operator_account_phases',
@@ -58,7 +66,7 @@ const VALID_KEYS = statement(
 
 /** An account with its balances, the number of its valid API keys, and of its tasks by phase. */
 export async function showAccount(db: Database, accountId: string) {
-  const [account] = await db.query<AccountListing>(SHOW, [accountId]);
+  const [account] = await db.query<ShownAccount>(SHOW, [accountId]);
   if (!account) throw new UsageError(`there is no account ${JSON.stringify(accountId)}`);
   const [valid] = await db.query<{ keys: number }>(VALID_KEYS, [accountId]);
   const [archived] = await db.query<{ tasks: number }>(ARCHIVED, [accountId]);

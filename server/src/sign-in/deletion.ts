@@ -1,6 +1,6 @@
-import { disableAccount } from '../accounts/accounts.ts';
-import { revokeAllKeys } from '../accounts/api-keys.ts';
+import { disableAccount, lockAccount } from '../accounts/accounts.ts';
 import { type Queryable, statement, type Transaction } from '../database/database.ts';
+import { endSessions } from './sessions.ts';
 
 const FORGET = [
   statement('forget_sessions', 'delete from sessions where account_id = $1'),
@@ -19,26 +19,83 @@ export async function forgetSignIn(tx: Transaction, accountId: string): Promise<
   for (const forget of FORGET) await tx.query(forget, [accountId]);
 }
 
-const ASK = statement(
-  'deletion_ask',
-  `insert into account_deletions (account_id) values ($1)
-   on conflict (account_id) do update set asked_at = clock_now()
-     where account_deletions.erased_at is null`,
+/** How long an account that its owner has closed can be reopened. */
+const GRACE_DAYS = 7;
+
+const CLOSE = statement(
+  'closing_begin',
+  `insert into account_closings (account_id, closed_at, erase_at)
+   select id, disabled_at, clock_now() + interval '${GRACE_DAYS} days' from accounts where id = $1
+   on conflict (account_id) do update
+     set closed_at = excluded.closed_at, erase_at = excluded.erase_at
+   returning erase_at`,
 );
 
 /**
- * Closes an account for its owner: it is disabled, its API keys are revoked, nobody can sign in.
- * Its personal data are erased later ({@link dueDeletions}).
+ * Closes an account for its owner: it is disabled and its sessions end. Whoever signs in to it in
+ * the next days reopens it; after that its personal data are erased.
+ * @returns when; undefined if the account is disabled already, which its owner can't change
  */
-export async function closeAccount(
+export async function closeAccount(tx: Transaction, accountId: string): Promise<Date | undefined> {
+  if (!(await disableAccount(tx, accountId))) return undefined;
+  await endSessions(tx, accountId);
+  const [closing] = await tx.query<{ erase_at: Date }>(CLOSE, [accountId]);
+  return closing?.erase_at;
+}
+
+// Not if an operator has enabled the account since, and perhaps disabled it again.
+const OF_CLOSED = `account_closings c using accounts a
+     where c.account_id = $1 and a.id = $1 and a.disabled_at = c.closed_at`;
+
+const REOPEN = statement(
+  'closing_reopen',
+  `with closing as (delete from ${OF_CLOSED} returning c.account_id)
+   update accounts set disabled_at = null where id in (select account_id from closing)
+   returning email`,
+);
+
+/**
+ * Enables an account that its owner has closed, within the grace period.
+ * @returns its e-mail address; undefined if it is not such an account, or its grace period is over
+ */
+export async function reopenAccount(
   tx: Transaction,
   accountId: string,
-): Promise<{ changed: boolean }> {
-  const changed = await disableAccount(tx, accountId);
-  await revokeAllKeys(tx, accountId);
-  await forgetSignIn(tx, accountId);
-  await tx.query(ASK, [accountId]);
-  return { changed };
+): Promise<string | undefined> {
+  await lockAccount(tx, accountId);
+  const [account] = await tx.query<{ email: string }>(REOPEN, [accountId]);
+  return account?.email;
+}
+
+const DUE_CLOSINGS = statement(
+  'closing_due',
+  `select c.account_id from account_closings c join accounts a on a.id = c.account_id
+   where c.erase_at <= clock_now() and a.disabled_at = c.closed_at order by c.erase_at limit 20`,
+);
+
+/** The closed accounts whose grace period is over. */
+export async function dueClosings(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ account_id: string }>(DUE_CLOSINGS);
+  return rows.map((row) => row.account_id);
+}
+
+const END_GRACE = statement(
+  'closing_end',
+  `with closing as (delete from ${OF_CLOSED} returning c.account_id, c.closed_at)
+   insert into account_deletions (account_id, asked_at) select account_id, closed_at from closing
+   on conflict (account_id) do update set asked_at = excluded.asked_at
+     where account_deletions.erased_at is null
+   returning account_id`,
+);
+
+/**
+ * Ends the grace period of a closed account: nobody can reopen it any more. Either this or a
+ * sign-in comes first, since both lock the account.
+ * @returns false if the account is not closed
+ */
+export async function endGrace(tx: Transaction, accountId: string): Promise<boolean> {
+  await lockAccount(tx, accountId);
+  return (await tx.query(END_GRACE, [accountId])).length > 0;
 }
 
 // An erasure needs an account that is disabled for a minute and has no live task.
@@ -67,6 +124,20 @@ export async function endDeletion(db: Queryable, accountId: string): Promise<voi
   await db.query(DONE, [accountId]);
 }
 
+const WITHDRAW_CLOSING = statement(
+  'closing_withdraw',
+  'delete from account_closings where account_id = $1 returning account_id',
+);
+
+/**
+ * Keeps an account disabled that its owner has closed: signing in does not reopen it any more, and
+ * it is not erased.
+ * @returns false if it is not in its grace period
+ */
+export async function withdrawClosing(tx: Transaction, accountId: string): Promise<boolean> {
+  return (await tx.query(WITHDRAW_CLOSING, [accountId])).length > 0;
+}
+
 const WITHDRAW = statement(
   'deletion_withdraw',
   'delete from account_deletions where account_id = $1 and erased_at is null',
@@ -74,5 +145,6 @@ const WITHDRAW = statement(
 
 /** Keeps the data of a closed account that an operator enables again. */
 export async function withdrawDeletion(tx: Transaction, accountId: string): Promise<void> {
+  await withdrawClosing(tx, accountId);
   await tx.query(WITHDRAW, [accountId]);
 }

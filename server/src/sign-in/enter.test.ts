@@ -13,7 +13,7 @@ import {
 import { balances } from '../ledger/ledger.ts';
 import { mailboxOf } from './email-address.ts';
 import { enterByEmail } from './enter.ts';
-import { storeChallenge } from './passkeys/challenges.ts';
+import { NOBODY, storeChallenge } from './passkeys/challenges.ts';
 import { storeStart } from './providers/starts.ts';
 import { deleteExpired } from './upkeep.ts';
 
@@ -24,7 +24,10 @@ before(async () => {
 });
 after(() => database.close());
 
-const enterOnce = (email: string) => database.db.transaction((tx) => enterByEmail(tx, email, 250));
+const enterOnce = async (email: string) => {
+  const entered = await database.db.transaction((tx) => enterByEmail(tx, email, 250));
+  return entered.accountId;
+};
 
 async function promotionalOf(accountId: string): Promise<number> {
   return (await balances(database.db, accountId)).promotional.available;
@@ -121,7 +124,7 @@ test('what has expired is deleted, and what has not stays', async () => {
     return row;
   };
   const make = async (name: string) => {
-    await storeChallenge(db, name, null);
+    await storeChallenge(db, name, NOBODY);
     await storeStart(db, 'github', '/');
     await countRequest(db, `ip:${name}`, { max: 5, seconds: 60 });
   };

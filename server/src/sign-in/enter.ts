@@ -1,27 +1,43 @@
 import { hash } from 'node:crypto';
 import { accountOfEmail } from '../accounts/accounts.ts';
-import { statement, type Transaction } from '../database/database.ts';
+import { type Database, statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { transfer } from '../ledger/transfer.ts';
+import { reopenAccount } from './deletion.ts';
 import { mailboxOf, untagged } from './email-address.ts';
 import { beginSession, type SignedInFrom } from './sessions.ts';
 
-/**
- * The account of a person whose e-mail address is proved, which is made at the first sign-in.
- * @param signupCredits promotional credits of a new account
- * @throws ApiError `account_disabled`
- */
+/** Is called in the transaction that reopens an account which its owner had closed. */
+export type OnReopened = (tx: Transaction, accountId: string) => Promise<void>;
+
+/** What signing in needs. */
+export interface SignInDeps {
+  db: Database;
+  /** Promotional credits of a new account. */
+  signupCredits: number;
+  onReopened: OnReopened;
+}
+
+/** Who has signed in. */
+export interface Entered {
+  /** For the cookie. */
+  token: string;
+  accountId: string;
+  /** The address of an account that was closed, and that this sign-in has reopened. */
+  reopenedFor: string | undefined;
+}
+
+/** The account of a person whose e-mail address is proved; it is made at the first sign-in. */
 export async function enterByEmail(
   tx: Transaction,
   email: string,
   signupCredits: number,
-): Promise<string> {
-  const { accountId, isNew, isDisabled } = await accountOfEmail(tx, email);
-  if (isDisabled) throw accountDisabled();
+): Promise<{ accountId: string; isNew: boolean }> {
+  const { accountId, isNew } = await accountOfEmail(tx, email);
   if (isNew && signupCredits > 0 && (await isFirstGrant(tx, email))) {
     await giveSignupCredits(tx, accountId, signupCredits);
   }
-  return accountId;
+  return { accountId, isNew };
 }
 
 // Rows of before migration 0069 are by the untagged address.
@@ -52,20 +68,33 @@ const ENABLED = statement(
 );
 
 /**
- * Begins a session of an account.
- * @returns the token for the cookie
+ * Locks the account that somebody signs in to, and reopens it if its owner had closed it. What the
+ * sign-in uses up, such as a code, is locked after the account.
+ * @returns the address of a reopened account
  * @throws ApiError `account_disabled`
  */
-export async function enter(
+export async function requireOpen(
   tx: Transaction,
   accountId: string,
-  from: SignedInFrom,
-): Promise<string> {
-  if ((await tx.query(ENABLED, [accountId])).length === 0) throw accountDisabled();
-  return beginSession(tx, accountId, from);
+  onReopened: OnReopened,
+): Promise<string | undefined> {
+  if ((await tx.query(ENABLED, [accountId])).length > 0) return undefined;
+  const email = await reopenAccount(tx, accountId);
+  if (email === undefined) throw accountDisabled();
+  await onReopened(tx, accountId);
+  return email;
 }
 
-function accountDisabled(): ApiError {
+/** Begins a session of an account that {@link requireOpen} has locked. */
+export async function enter(
+  tx: Transaction,
+  opened: Pick<Entered, 'accountId' | 'reopenedFor'>,
+  from: SignedInFrom,
+): Promise<Entered> {
+  return { ...opened, token: await beginSession(tx, opened.accountId, from) };
+}
+
+export function accountDisabled(): ApiError {
   const message = 'This account is disabled. If you did not delete it, ask the operator.';
   return new ApiError('account_disabled', message);
 }

@@ -1,6 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
 import { countingHits, type RateLimit, tooManyRequests } from '../accounts/rate-window.ts';
-import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import {
+  namedStatement,
+  type Queryable,
+  statement,
+  type Transaction,
+} from '../database/database.ts';
 import { newId } from '../kernel/ids.ts';
 
 /** A session ends this long after the sign-in, whatever happens. */
@@ -14,6 +19,9 @@ const MAX_SESSIONS = 50;
 /** The requests of one account in the browser, over all its sessions. */
 const REQUESTS_OF_ACCOUNT: RateLimit = { max: 240, seconds: 60 };
 
+/** How long a person who has signed in, or has proved it again, may do what needs a fresh proof. */
+export const PROOF_MINUTES = 10;
+
 /** Who is signed in. */
 export interface Session {
   sessionId: string;
@@ -21,6 +29,8 @@ export interface Session {
   email: string;
   /** When the account was made. */
   createdAt: Date;
+  /** Whether the person has signed in, or has proved it again, in the last few minutes. */
+  hasFreshProof: boolean;
 }
 
 /** How a person signed in, and from where. */
@@ -76,10 +86,14 @@ export async function beginSession(
   return token;
 }
 
+// A proof from the future is one before the clock was set back; by a little, clocks go back often.
 const FIND = statement(
   'session_find',
   `with caller as (
-     select s.id, s.account_id, s.seen_at, a.email, a.created_at
+     select s.id, s.account_id, s.seen_at, a.email, a.created_at,
+       coalesce(s.proved_at, s.created_at)
+         between clock_now() - interval '${PROOF_MINUTES} minutes'
+           and clock_now() + interval '1 minute' as is_proved
      from sessions s join accounts a on a.id = s.account_id
      where s.token_hash = $1 and s.expires_at > clock_now() and a.disabled_at is null
        and s.seen_at > clock_now() - interval '${IDLE_DAYS} days'),
@@ -92,7 +106,7 @@ const FIND = statement(
      update sessions s set seen_at = clock_now() from caller
      where s.id = caller.id and caller.seen_at < clock_now() - interval '1 hour')
    select caller.id as "sessionId", caller.account_id as "accountId", caller.email,
-     caller.created_at as "createdAt",
+     caller.created_at as "createdAt", caller.is_proved as "hasFreshProof",
      counted.key_id is not null as admitted
    from caller left join counted on true`,
 );
@@ -109,6 +123,29 @@ export async function findSession(db: Queryable, token: string): Promise<Session
   const { admitted, ...session } = row;
   if (!admitted) throw await tooManyRequests(db, `web:${session.accountId}`, REQUESTS_OF_ACCOUNT);
   return session;
+}
+
+const PROVE = statement(
+  'session_prove',
+  'update sessions set proved_at = clock_now() where id = $1 returning id',
+);
+
+/**
+ * Notes that the person of a session has proved it again.
+ * @returns false if the session has ended
+ */
+export async function noteProof(db: Queryable, sessionId: string): Promise<boolean> {
+  return (await db.query(PROVE, [sessionId])).length > 0;
+}
+
+const LIVES = statement('session_lives', 'select from sessions where id = $1');
+
+/**
+ * Whether a session has not ended. With its account locked, a sign-out by an operator comes before
+ * or after the transaction.
+ */
+export async function sessionLives(tx: Transaction, sessionId: string): Promise<boolean> {
+  return (await tx.query(LIVES, [sessionId])).length > 0;
 }
 
 const END = statement(

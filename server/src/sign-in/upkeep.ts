@@ -1,7 +1,9 @@
 import { forgetIdleWindows } from '../accounts/rate-window.ts';
 import { type Database, statement } from '../database/database.ts';
 
-const EXPIRED = ['sessions', 'sign_in_codes', 'passkey_challenges', 'sign_in_starts'].map((table) =>
+const TABLES = ['sessions', 'sign_in_codes', 'proof_codes', 'passkey_challenges', 'sign_in_starts'];
+
+const EXPIRED = TABLES.map((table) =>
   statement(
     `expired_${table}`,
     `delete from ${table} where ctid = any(array(

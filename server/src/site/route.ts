@@ -8,6 +8,7 @@ import type {
 import { type Static, type TSchema, Type } from 'typebox';
 import type { RateLimit } from '../accounts/rate-window.ts';
 import { storable } from '../database/json-text.ts';
+import { type Act, requireFreshProof } from '../sign-in/proofs.ts';
 import type { Session } from '../sign-in/sessions.ts';
 
 /**
@@ -27,6 +28,8 @@ declare module 'fastify' {
     access?: Access;
     /** A limit of its own for each address or account, beside the one for all routes. */
     rate?: RateLimit | undefined;
+    /** Whether the route, or some bodies of it, need a fresh proof. */
+    asksProof?: boolean;
   }
   interface FastifyRequest {
     /** Set by the guard of the website before the body is read. */
@@ -67,6 +70,12 @@ interface RouteOptions<Deps, Body extends TSchema, Query extends TSchema, Params
   url: string;
   access?: Access;
   rate?: RateLimit;
+  /**
+   * The act that needs a fresh proof: the person has signed in, or has proved it again, in the last
+   * few minutes. A function says whether a body is such an act. The route mails its owner what was
+   * done (`tellOwner`).
+   */
+  proof?: Act | ((body: Static<Body>) => Act | undefined);
   /** Objects without `additionalProperties` take no others. Values of `query` are texts. */
   body?: Body;
   query?: Query;
@@ -87,8 +96,8 @@ export function siteRoute<
   Query extends TSchema = TSchema,
   Params extends TSchema = TSchema,
 >(options: RouteOptions<Deps, Body, Query, Params>): SiteRoute<Deps> {
-  const { method, url, access = 'session', rate, body, query, params, handle } = options;
-  const config: FastifyContextConfig = { access, rate };
+  const { method, url, access = 'session', rate, proof, body, query, params, handle } = options;
+  const config: FastifyContextConfig = { access, rate, asksProof: proof !== undefined };
   const schema = {
     hide: true, // not in openapi.json
     ...(body && { body: closed(body) }),
@@ -107,6 +116,8 @@ export function siteRoute<
             Call<Static<Body>, Static<Query>, Static<Params>>,
             'body' | 'query' | 'params'
           >;
+          const act = typeof proof === 'function' ? proof(call.body) : proof;
+          if (act) requireFreshProof(sessionOf(request), act);
           return (await handle(deps, { ...call, request, reply })) ?? reply;
         },
       });

@@ -13,6 +13,12 @@ import {
   postPasskeys,
   postSignInOptions,
 } from './auth/passkey.ts';
+import {
+  postProofCode,
+  postProofCodeVerify,
+  postProofOptions,
+  postProofPasskey,
+} from './auth/proof.ts';
 import { getReturn, getStart, type IdentityDeps } from './auth/provider.ts';
 import { signOut } from './auth/sign-out.ts';
 import { BILLING_ROUTES } from './billing/billing-routes.ts';
@@ -70,6 +76,7 @@ const ROUTES: SiteRoute<SiteDeps>[] = [
   postPasskey,
   postPasskeyOptions,
   postPasskeys,
+  ...[postProofCode, postProofCodeVerify, postProofOptions, postProofPasskey],
   getStart,
   getReturn,
   signOut,

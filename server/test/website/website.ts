@@ -33,12 +33,16 @@ export interface TestVisitor {
 }
 
 export interface TestWebsite extends TestApp {
+  /** The mails that were sent, unless the settings have another `sendMail`. */
+  outbox: Array<Parameters<SiteDeps['sendMail']>[0]>;
   /** Every route of the website with its schema and access, without HEAD. */
   routes: RouteOptions[];
   /** A visitor of the website who is not signed in. */
   stranger: TestVisitor;
   /** A new account that is signed in. An operator has an address of ADMIN_EMAILS. */
   signIn(options?: { credits?: number; isOperator?: boolean }): Promise<TestVisitor>;
+  /** Makes the last proof of a visitor's sessions too old for what needs a fresh one. */
+  outdateProof(visitor: Pick<TestVisitor, 'accountId'>): Promise<void>;
 }
 
 /** Builds the app with the website, on a database of its own; there is no worker. */
@@ -46,10 +50,14 @@ export async function openTestWebsite(
   settings: Partial<SiteDeps> | ((db: Database) => Promise<Partial<SiteDeps>>) = {},
 ): Promise<TestWebsite> {
   const adminEmails = new Set<string>();
+  const outbox: TestWebsite['outbox'] = [];
   const siteDeps = {
     ...{ log: quiet, publicUrl: () => ORIGIN, signupCredits: 0, isMailLogged: false },
     identityProviders: new Map(),
-    sendMail: async () => true,
+    sendMail: async (mail: TestWebsite['outbox'][number]) => {
+      outbox.push(mail);
+      return true;
+    },
   };
   const folder = await temporaryFolder();
   const scratch = openScratchDirectory(folder.path);
@@ -68,7 +76,12 @@ export async function openTestWebsite(
   const { db } = opened.database;
   return {
     ...opened,
-    routes,
+    ...{ routes, outbox },
+    async outdateProof({ accountId }) {
+      const earlier = `clock_now() - interval '11 minutes'`;
+      const update = `update sessions set created_at = ${earlier}, proved_at = null`;
+      await sql(db, `${update} where account_id = $1`, [accountId]);
+    },
     async close() {
       await opened.close();
       await folder[Symbol.asyncDispose]();

@@ -152,7 +152,9 @@ export function EditKey({
   const [name, setName] = useState(apiKey.name ?? '');
   const [cap, setCap] = useState(String(apiKey.monthly_cap ?? ''));
   const sending = useSending(async () => {
-    const body = { name, monthly_cap: cap === '' ? null : Number(cap) };
+    const monthly_cap = cap === '' ? null : Number(cap);
+    // Another cap must be confirmed, so only what has changed is sent.
+    const body = { name, ...(monthly_cap !== apiKey.monthly_cap && { monthly_cap }) };
     await api(`/console/api/keys/${apiKey.id}`, { method: 'PATCH', body });
     onSaved();
     onClose();

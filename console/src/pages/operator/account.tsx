@@ -14,6 +14,7 @@ import { ActionTable } from './actions.tsx';
 import { apiPath, Id, NoSuch, OperatorPage } from './frame.tsx';
 import { MovementDialog } from './movement-dialog.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
+import { WaysIn } from './ways-in.tsx';
 
 /** One account: its credits, keys and movements, and what an operator can do about it. */
 export function AccountPage({ id }: { id: string }) {
@@ -44,7 +45,7 @@ export function AccountPage({ id }: { id: string }) {
       }
     >
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
-        {(account) => <Details account={account} />}
+        {(account) => <Details account={account} onOrder={setOrder} />}
       </Load>
       <Card title="Statement" note="Every transfer of credits, the newest first.">
         <Load from={{ ...statement, data: statement.items }}>
@@ -115,7 +116,13 @@ function AccountButtons({
   );
 }
 
-function Details({ account }: { account: OperatorAccount }) {
+function Details({
+  account,
+  onOrder,
+}: {
+  account: OperatorAccount;
+  onOrder: (order: Order) => void;
+}) {
   const { account_id: id, paid, promotional } = account;
   return (
     <>
@@ -131,6 +138,18 @@ function Details({ account }: { account: OperatorAccount }) {
             { name: 'Account ID', value: id, mono: true },
             { name: 'State', value: <AccountState account={account} /> },
             { name: 'Created', value: <DateTime at={account.created_at} /> },
+            ...(account.erase_at
+              ? [
+                  {
+                    name: 'Closed by its owner',
+                    value: (
+                      <>
+                        can be reopened until <DateTime at={account.erase_at} />
+                      </>
+                    ),
+                  },
+                ]
+              : []),
             {
               name: 'Tasks',
               value: (
@@ -165,6 +184,7 @@ function Details({ account }: { account: OperatorAccount }) {
           />
         </Card>
       )}
+      <WaysIn account={account} onOrder={onOrder} />
       {account.actions.length > 0 && (
         <Card title="What operators changed">
           <ActionTable actions={account.actions} />

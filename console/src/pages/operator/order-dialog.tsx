@@ -13,6 +13,8 @@ export interface Order {
   title: string;
   /** Below /console/api/operator. */
   path: string;
+  /** Sent beside the reason. */
+  body?: Record<string, unknown>;
   /** The words on the button. */
   action: string;
   /** What it does, and what can't be undone. */
@@ -46,7 +48,7 @@ export function OrderDialog({
     setBusy(true);
     setFailure('');
     try {
-      const options = { method: 'POST', body: { ...body, reason } } as const;
+      const options = { method: 'POST', body: { ...order.body, ...body, reason } } as const;
       const result = await api<{ changed?: boolean }>(apiPath(order.path), options);
       toast(result.changed === false ? 'There was nothing to change.' : 'Done, and recorded.');
       onDone();

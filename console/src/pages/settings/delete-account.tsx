@@ -1,5 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { Deleted } from '../../../../server/src/site/account/delete.ts';
+import type { Me } from '../../../../server/src/site/account/me.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { useSession } from '../../session.tsx';
@@ -7,27 +9,56 @@ import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
+import { Credits, formatDay, formatNumber } from '../../ui/format.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-/** Deletes the account, after its address was typed. */
-export function DeleteAccount({ email }: { email: string }) {
+/** Closes the account, after its address was typed. It is erased after a grace period. */
+export function DeleteAccount({ me }: { me: Me }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <Card
       title="Delete the account"
-      note="You can’t sign in to it any more, and its credits are lost. Videos that are being made are finished and charged. Then your videos, prompts and address are erased. The records of credits stay, without your address."
+      note="It stops working at once. For seven days you can sign in to keep it. Then its videos, prompts and address are erased, and its credits are lost. The records of credits stay, without your address."
     >
       <Button look="danger" onClick={() => setOpen(true)}>
         Delete the account
       </Button>
       <Dialog open={isOpen} onClose={() => setOpen(false)} title="Delete the account?">
-        <DeleteForm email={email} onClose={() => setOpen(false)} />
+        <DeleteForm me={me} onClose={() => setOpen(false)} />
       </Dialog>
     </Card>
   );
 }
 
-function DeleteForm({ email, onClose }: { email: string; onClose: () => void }) {
+/** What is lost with the account, and what happens to the rest. */
+function Consequences({ me: { credits } }: { me: Me }) {
+  const { paid, promotional, reserved, owed } = credits;
+  return (
+    <ul class="grid list-disc gap-1.5 pl-5">
+      {paid + promotional + reserved > 0 && (
+        <li>
+          You lose {formatNumber(paid)} paid and {formatNumber(promotional)} promotional credits
+          {reserved > 0 && `, and ${formatNumber(reserved)} reserved ones that are refunded later`}.
+        </li>
+      )}
+      {owed > 0 && (
+        <li>
+          You owe <Credits value={owed} unit />, which deletion does not settle.
+        </li>
+      )}
+      <li>You are signed out everywhere, and your API keys stop working.</li>
+      <li>Nothing more is bought. A plan is not renewed; one with an unpaid invoice ends.</li>
+      <li>Videos that are being made are finished and charged.</li>
+      <li>
+        Sign in within seven days to keep all of it. After that it is erased, and can’t be brought
+        back.
+      </li>
+    </ul>
+  );
+}
+
+function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
+  const { email } = me;
   const { refresh } = useSession();
   const { route } = useLocation();
   const [typed, setTyped] = useState('');
@@ -38,10 +69,12 @@ function DeleteForm({ email, onClose }: { email: string; onClose: () => void }) 
     setBusy(true);
     setFailure(undefined);
     try {
-      await api('/console/api/account/delete', { method: 'POST', body: { email: typed } });
+      const { erase_at } = await api<Deleted>('/console/api/account/delete', {
+        ...{ method: 'POST', body: { email: typed } },
+      });
       route('/');
       await refresh();
-      toast('The account is deleted.');
+      toast(`The account is closed. Sign in before ${formatDay(erase_at)} to keep it.`);
     } catch (error) {
       setFailure(asFailure(error));
       setBusy(false);
@@ -49,9 +82,9 @@ function DeleteForm({ email, onClose }: { email: string; onClose: () => void }) 
   };
   return (
     <form class="grid gap-5" onSubmit={(event) => void send(event)}>
+      <Consequences me={me} />
       <p class="text-dim">
-        All API keys stop working at once. This can’t be undone. To continue, type{' '}
-        <span class="break-all text-ink">{email}</span>.
+        To continue, type <span class="break-all text-ink">{email}</span>.
       </p>
       <Field
         label="E-mail address of the account"

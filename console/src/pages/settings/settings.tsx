@@ -1,5 +1,7 @@
+import { useLocation } from 'preact-iso';
 import { useMe } from '../../session.tsx';
 import { useTheme } from '../../shell/theme.tsx';
+import { Link } from '../../ui/button.tsx';
 import { Card, Facts } from '../../ui/card.tsx';
 import { Segments } from '../../ui/form/controls.tsx';
 import { DateTime } from '../../ui/format.tsx';
@@ -14,11 +16,32 @@ const THEMES = [
   { value: 'dark', label: 'Dark' },
 ] as const;
 
+/** What is as it was, and what is not, for somebody who has signed in to a closed account. */
+function Reopened() {
+  return (
+    <div role="status" class="border-l-4 border-good pl-4">
+      <p class="font-medium">Your account is open again, and will not be deleted.</p>
+      <p class="mt-1 max-w-[42rem] text-dim">
+        Your credits, videos, API keys and passkeys are as you left them. You were signed out
+        everywhere, payment pages that were open are closed, and auto-reload stopped if it was
+        buying at that time. Your plan continues, unless its period was over or it was not paid:{' '}
+        <Link href="/credits">see your credits</Link>.
+      </p>
+      <p class="mt-2 max-w-[42rem] text-dim">
+        If it was not you who deleted the account, end the sessions and remove the passkeys below
+        that you do not know, and <Link href="/keys">revoke API keys</Link> that you do not know.
+      </p>
+    </div>
+  );
+}
+
 export default function SettingsPage() {
   const me = useMe();
+  const { query } = useLocation();
   const [theme, , choose] = useTheme();
   return (
     <Page title="Settings">
+      {query.reopened === 'yes' && <Reopened />}
       <Card title="Account">
         <Facts
           facts={[
@@ -40,7 +63,7 @@ export default function SettingsPage() {
       </Card>
       <Passkeys />
       <Sessions />
-      <DeleteAccount email={me.email} />
+      <DeleteAccount me={me} />
     </Page>
   );
 }

@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks';
 import type { About } from '../../../../server/src/site/about.ts';
-import { api } from '../../api.ts';
-import { asFailure, type Loaded } from '../../load.ts';
-import { Button, ButtonLink } from '../../ui/button.tsx';
+import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts';
+import type { Loaded } from '../../load.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { PasskeyButton } from '../../ui/passkey-button.tsx';
 
 /** Passkeys, and the providers that are configured. Nothing is shown until they are known. */
 export function OtherWays({
@@ -14,7 +14,7 @@ export function OtherWays({
   site: Loaded<About>;
   next: string;
   query: Record<string, string>;
-  onDone: () => Promise<void>;
+  onDone: (result: SignInResult) => Promise<void>;
 }) {
   const ways = site.data?.sign_in;
   if (!ways) return null;
@@ -30,7 +30,7 @@ export function OtherWays({
         </p>
       )}
       <div class="grid gap-2.5">
-        {ways.passkeys && <PasskeyButton onDone={onDone} />}
+        {ways.passkeys && <PasskeyButton path="/auth/passkey" onDone={onDone} />}
         {providersOf(ways).map(({ id, name }) => (
           <ButtonLink key={id} href={start(id)}>
             Continue with {name}
@@ -58,40 +58,4 @@ function providersOf({ github, google, oidc }: About['sign_in']) {
     ...(google ? [{ id: 'google', name: 'Google' }] : []),
     ...(oidc ? [{ id: 'oidc', name: 'single sign-on' }] : []),
   ];
-}
-
-/** Signs in with a passkey of this device. Its part of the library is loaded when it is used. */
-function PasskeyButton({ onDone }: { onDone: () => Promise<void> }) {
-  const [isBusy, setBusy] = useState(false);
-  const [failure, setFailure] = useState('');
-  const use = async () => {
-    const { startAuthentication } = await import('@simplewebauthn/browser');
-    const optionsJSON = await api<Parameters<typeof startAuthentication>[0]['optionsJSON']>(
-      '/auth/passkey/options',
-      { method: 'POST', body: {} },
-    );
-    const answer = await startAuthentication({ optionsJSON });
-    await api('/auth/passkey', { method: 'POST', body: answer });
-    await onDone();
-  };
-  const signIn = async () => {
-    setBusy(true);
-    setFailure('');
-    await use().catch((error: Error) =>
-      setFailure(
-        error.name === 'NotAllowedError' ? 'No passkey was chosen.' : asFailure(error).message,
-      ),
-    );
-    setBusy(false);
-  };
-  return (
-    <>
-      <Button icon="key" busy={isBusy} onClick={() => void signIn()}>
-        Use a passkey
-      </Button>
-      <p role="alert" class="text-sm text-bad empty:hidden">
-        {failure}
-      </p>
-    </>
-  );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts';
 import { useSession } from '../../session.tsx';
 import { useSiteInfo } from '../../site-info.ts';
 import { formatNumber } from '../../ui/format.tsx';
@@ -17,7 +18,12 @@ export default function SignInPage() {
   const site = useSiteInfo();
   const [email, setEmail] = useState('');
   const [isSent, setSent] = useState(false);
-  const next = nextPath(query.next);
+  const [isReopened, setReopened] = useState(false);
+  const next = isReopened ? '/settings?reopened=yes' : nextPath(query.next);
+  const enter = async ({ reopened }: SignInResult) => {
+    setReopened(reopened);
+    await refresh();
+  };
   useTitle('Sign in');
   useEffect(() => {
     if (state.kind === 'in') route(next, true);
@@ -30,11 +36,11 @@ export default function SignInPage() {
           {isSent ? 'Enter your code' : 'Sign in'}
         </h1>
         {isSent ? (
-          <CodeStep {...{ email, isLogged }} onDone={refresh} onBack={() => setSent(false)} />
+          <CodeStep {...{ email, isLogged }} onDone={enter} onBack={() => setSent(false)} />
         ) : (
           <>
             <EmailStep {...{ email, setEmail }} onSent={() => setSent(true)} />
-            <OtherWays site={site} next={next} query={query} onDone={refresh} />
+            <OtherWays site={site} next={next} query={query} onDone={enter} />
           </>
         )}
       </div>

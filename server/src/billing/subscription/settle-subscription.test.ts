@@ -15,6 +15,7 @@ import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
 import { audit } from '../../operator/audit.ts';
+import { closeAccount, endGrace, reopenAccount } from '../../sign-in/deletion.ts';
 import { ordersOf } from '../credit-order.ts';
 import { closePaymentPages } from '../payment-pages.ts';
 import { settleOrder } from '../settle-order.ts';
@@ -222,6 +223,59 @@ test('the subscription of an erased account is cancelled at Stripe', async () =>
   await fixture.settled();
   assert.equal((await read(id)).state, 'canceled');
   assert.equal(fixture.simulator.state.get('subscription', stripe).status, 'canceled');
+});
+
+/** The owner closes the account, or it is reopened or past its grace period. */
+async function change(accountId: string, to: 'closed' | 'reopened' | 'deleted') {
+  const { db } = fixture.deps;
+  const work = { closed: closeAccount, reopened: reopenAccount, deleted: endGrace }[to];
+  await db.transaction(async (tx) => {
+    await work(tx, accountId);
+    await closePaymentPages(tx, accountId);
+  });
+  await fixture.settled();
+}
+
+test('the plan of a closed account is not renewed, and continues when it is reopened', async () => {
+  const { accountId, id, stripe } = await subscribed();
+  const atStripe = () => {
+    const { status, cancel_at_period_end: ends } = fixture.simulator.state.get(
+      'subscription',
+      stripe,
+    );
+    return [status, ends];
+  };
+  await change(accountId, 'closed');
+  assert.deepEqual(atStripe(), ['active', true]);
+  await change(accountId, 'reopened');
+  assert.deepEqual(atStripe(), ['active', false]);
+  assert.deepEqual([(await read(id)).state, (await read(id)).endsAt], ['active', null]);
+  await change(accountId, 'closed');
+  renew(fixture.simulator.state, stripe);
+  await fixture.settled();
+  assert.equal((await read(id)).state, 'canceled');
+  await change(accountId, 'reopened');
+  assert.equal((await fixture.balance(accountId)).available, 3000);
+});
+
+test('a plan that its customer has cancelled stays so when the account is reopened', async () => {
+  const { accountId, stripe } = await subscribed();
+  cancelAtEnd(fixture.simulator.state, stripe, true);
+  await fixture.settled();
+  await change(accountId, 'closed');
+  await change(accountId, 'reopened');
+  assert.equal(fixture.simulator.state.get('subscription', stripe).cancel_at_period_end, true);
+});
+
+test('a plan is cancelled when the grace period is over, and at once if it is not paid', async () => {
+  const { accountId, id } = await subscribed();
+  await change(accountId, 'closed');
+  await change(accountId, 'deleted');
+  assert.equal((await read(id)).state, 'canceled');
+  const unpaid = await subscribed();
+  fixture.simulator.state.get('subscription', unpaid.stripe).status = 'past_due';
+  await change(unpaid.accountId, 'closed');
+  assert.equal((await read(unpaid.id)).state, 'canceled');
 });
 
 /** A price at Stripe that somebody made in its dashboard. */

@@ -12,6 +12,7 @@ import {
   subscriptionOfInvoice,
 } from './invoice-credits.ts';
 import { planPrices } from './plan-prices.ts';
+import { followAccount } from './renewal.ts';
 import { ENDED, readSubscription, type Subscription } from './subscription.ts';
 
 /** What Stripe says of a subscription now. */
@@ -71,10 +72,8 @@ async function readTruth(
       await stripe.checkout.sessions.expire(checkout ?? '');
     return { ...NOTHING, state: id === 'open' ? 'opening' : 'expired' };
   }
-  let live = await stripe.subscriptions.retrieve(id);
-  if (subscription.is_closed && !ENDED.includes(live.status)) {
-    live = await stripe.subscriptions.cancel(id);
-  }
+  const found = await stripe.subscriptions.retrieve(id);
+  const live = await followAccount(stripe, subscription, found);
   return describe(deps, live, subscription.plan_id);
 }
 

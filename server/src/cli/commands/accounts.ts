@@ -1,11 +1,15 @@
 import { createAccount, findAccount } from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
 import { listAccounts, showAccount } from '../../operator/account-listing.ts';
-import { performAction, recordAction } from '../../operator/actions.ts';
-import { disableByOperator, enableByOperator } from '../../operator/disabling.ts';
+import { disableByOperator, enableByOperator } from '../../operator/accounts/disabling.ts';
+import {
+  removePasskeyByOperator,
+  signOutByOperator,
+  waysIn,
+} from '../../operator/accounts/signing-out.ts';
+import { recordAction } from '../../operator/actions.ts';
 import { eraseAccount } from '../../operator/erasure/erase.ts';
-import { endSessions, listSessions } from '../../sign-in/sessions.ts';
-import type { Command } from '../command.ts';
+import { type Command, requiredOption } from '../command.ts';
 
 export const ACCOUNT_COMMANDS: readonly Command[] = [
   {
@@ -34,23 +38,31 @@ export const ACCOUNT_COMMANDS: readonly Command[] = [
   },
   {
     usage: 'accounts sessions ACCOUNT',
-    summary: 'List where an account is signed in on the website',
+    summary:
+      'List where an account is signed in on the website, its passkeys and outside identities',
     options: [],
-    run: async (db, { words: [account = ''] }) => ({
-      sessions: await listSessions(db, await findAccount(db, account)),
-    }),
+    run: async (db, { words: [account = ''] }) => waysIn(db, await findAccount(db, account)),
   },
   {
-    usage: 'accounts sign-out ACCOUNT --reason TEXT',
-    summary: 'End all sessions of an account on the website; it can sign in again',
+    usage: 'accounts sign-out ACCOUNT [--only-sessions] --reason TEXT',
+    summary: 'End all sessions of an account; also remove its passkeys and outside identities',
     options: [],
+    flags: ['only-sessions'],
     reason: 'required',
-    run: async (db, { words: [account = ''], action }) => {
-      const target = await findAccount(db, account);
-      return performAction(db, action, { target }, async (tx) => {
-        const sessions = await endSessions(tx, target);
-        return { account_id: target, ended_sessions: sessions, changed: sessions > 0 };
-      });
+    run: (db, { words: [account = ''], options, action }) =>
+      signOutByOperator(db, action, {
+        account,
+        onlySessions: options['only-sessions'] !== undefined,
+      }),
+  },
+  {
+    usage: 'accounts remove-passkey ACCOUNT --passkey ID --reason TEXT',
+    summary: 'Remove one passkey of an account, named by its id in accounts sessions',
+    options: ['passkey'],
+    reason: 'required',
+    run: (db, { words: [account = ''], options, action }) => {
+      const passkey = requiredOption(options, 'passkey');
+      return removePasskeyByOperator(db, action, { account, passkey });
     },
   },
   {

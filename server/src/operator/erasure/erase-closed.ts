@@ -1,7 +1,8 @@
+import { closePaymentPages } from '../../billing/payment-pages.ts';
 import type { Database } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
-import { dueDeletions, endDeletion } from '../../sign-in/deletion.ts';
+import { dueClosings, dueDeletions, endGrace } from '../../sign-in/deletion.ts';
 import { eraseAccount } from './erase.ts';
 
 const ACTION = {
@@ -11,14 +12,19 @@ const ACTION = {
 };
 
 /**
- * Erases the accounts that their owners have deleted, once nothing of them is under way. Several
- * workers may do the same, and an interrupted run is continued by the next one.
+ * Erases the accounts that their owners have closed, once the grace period is over and nothing of
+ * them is under way. Several workers may do the same, and an interrupted run is continued by the
+ * next one.
  */
 export async function eraseClosedAccounts({ db, log }: { db: Database; log: Log }): Promise<void> {
+  for (const accountId of await dueClosings(db)) {
+    await db.transaction(async (tx) => {
+      if (await endGrace(tx, accountId)) await closePaymentPages(tx, accountId);
+    });
+  }
   for (const accountId of await dueDeletions(db)) {
     try {
       await eraseAccount(db, ACTION, accountId);
-      await endDeletion(db, accountId);
       log.info({ account: accountId }, 'a deleted account was erased');
     } catch (error) {
       if (!(error instanceof UsageError)) throw error; // enabled again, or a task that was late

@@ -2,7 +2,7 @@ import { FORGET_LOW_BALANCE } from '../../billing/low-balance/settings.ts';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
 import { type Database, statement, type Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { forgetSignIn } from '../../sign-in/deletion.ts';
+import { endDeletion, endGrace, forgetSignIn } from '../../sign-in/deletion.ts';
 import { FINDING_TEXTS } from '../../tasks/attempts/evidence.ts';
 import { type Action, performAction } from '../actions.ts';
 
@@ -142,7 +142,11 @@ const ERASE_ACCOUNT = [
  * @throws UsageError when the account is not disabled for a minute, or has live tasks
  */
 export async function eraseAccount(db: Database, action: Action, accountId: string) {
-  const before = await db.transaction((tx) => requireIdle(tx, accountId));
+  const before = await db.transaction(async (tx) => {
+    const state = await requireIdle(tx, accountId);
+    await endGrace(tx, accountId); // from now on its owner can't reopen it
+    return state;
+  });
   let tasks = 0;
   for (;;) {
     const erased = await db.transaction((tx) => eraseTasks(tx, accountId));
@@ -157,6 +161,7 @@ export async function eraseAccount(db: Database, action: Action, accountId: stri
       await forgetSignIn(tx, accountId); // it finds the code by the address
       for (const erase of ERASE_ACCOUNT) await tx.query(erase, [accountId]);
     }
+    await endDeletion(tx, accountId);
     // Another run may have ended first; then the record of the erasure is that run's.
     const changed = !wasErased || (before.is_erased && tasks > 0);
     return { account_id: accountId, erased_tasks: tasks, changed };

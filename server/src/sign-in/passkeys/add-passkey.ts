@@ -12,6 +12,7 @@ import {
   violatedConstraint,
 } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { type Session, sessionLives } from '../sessions.ts';
 import { storeChallenge, takeChallenge } from './challenges.ts';
 import { MAX_PASSKEYS, passkeyHost } from './passkeys.ts';
 
@@ -42,7 +43,7 @@ export async function passkeyOptions(
     excludeCredentials: own,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   });
-  await storeChallenge(db, options.challenge, accountId);
+  await storeChallenge(db, options.challenge, { accountId, sessionId: null });
   return options;
 }
 
@@ -61,11 +62,13 @@ const INSERT = namedStatement(
 
 /**
  * Adds the passkey that a browser has made with {@link passkeyOptions}.
- * @throws ApiError `invalid_request` if it does not fit them, or is known already
+ * @throws ApiError `invalid_request` if it does not fit them, or is known already;
+ *   `unauthorized` if the session has ended meanwhile
  */
 export async function addPasskey(
   { db, publicUrl }: { db: Database; publicUrl: string },
-  { accountId, name, response }: { accountId: string; name: string; response: object },
+  { accountId, sessionId }: Pick<Session, 'accountId' | 'sessionId'>,
+  { name, response }: { name: string; response: object },
 ): Promise<{ id: string }> {
   const verified = await verifyNew({ db, publicUrl }, accountId, response);
   const { id, publicKey, counter, transports: named } = verified.credential;
@@ -77,6 +80,7 @@ export async function addPasskey(
   try {
     await db.transaction(async (tx) => {
       await lockAccount(tx, accountId); // so that parallel ones don't exceed the limit
+      if (!(await sessionLives(tx, sessionId))) throw signedOut();
       const own = await tx.query(OF_ACCOUNT, [accountId]);
       if (own.length >= MAX_PASSKEYS) throw tooMany();
       await tx.query(INSERT, INSERT.values(values));
@@ -97,7 +101,8 @@ async function verifyNew(
   try {
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: response as RegistrationResponseJSON, // it checks what it is given
-      expectedChallenge: (challenge) => takeChallenge(db, challenge, accountId),
+      expectedChallenge: (challenge) =>
+        takeChallenge(db, challenge, { accountId, sessionId: null }),
       expectedOrigin: new URL(publicUrl).origin,
       expectedRPID: requireHost(publicUrl),
       requireUserVerification: true,
@@ -115,6 +120,10 @@ function requireHost(publicUrl: string): string {
   const host = passkeyHost(publicUrl);
   if (host === undefined) throw refused('Passkeys need an address with a host name.');
   return host;
+}
+
+function signedOut(): ApiError {
+  return new ApiError('unauthorized', 'This session has ended. Sign in to continue.');
 }
 
 function tooMany(): ApiError {

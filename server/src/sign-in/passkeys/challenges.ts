@@ -1,24 +1,35 @@
 import { type Queryable, statement } from '../../database/database.ts';
 
+/** Who may respond to a challenge, and thereby what for. */
+export interface ChallengeOwner {
+  /** null: a sign-in. */
+  accountId: string | null;
+  /** The session in which a person proves to be the same; null: a passkey is added. */
+  sessionId: string | null;
+}
+
+/** Of a sign-in: nobody is known yet. */
+export const NOBODY: ChallengeOwner = { accountId: null, sessionId: null };
+
 const STORE = statement(
   'challenge_store',
-  `insert into passkey_challenges (challenge, account_id, expires_at)
-   values ($1, $2, clock_now() + interval '5 minutes')`,
+  `insert into passkey_challenges (challenge, account_id, session_id, expires_at)
+   values ($1, $2, $3, clock_now() + interval '5 minutes')`,
 );
 
-/** @param accountId the account that adds a passkey; null for a sign-in */
 export async function storeChallenge(
   db: Queryable,
   challenge: string,
-  accountId: string | null,
+  { accountId, sessionId }: ChallengeOwner,
 ): Promise<void> {
-  await db.query(STORE, [challenge, accountId]);
+  await db.query(STORE, [challenge, accountId, sessionId]);
 }
 
 const TAKE = statement(
   'challenge_take',
   `delete from passkey_challenges
-   where challenge = $1 and account_id is not distinct from $2 and expires_at > clock_now()
+   where challenge = $1 and account_id is not distinct from $2
+     and session_id is not distinct from $3 and expires_at > clock_now()
    returning challenge`,
 );
 
@@ -29,8 +40,8 @@ const TAKE = statement(
 export async function takeChallenge(
   db: Queryable,
   challenge: string,
-  accountId: string | null,
+  { accountId, sessionId }: ChallengeOwner,
 ): Promise<boolean> {
   if (!/^[\w-]+$/.test(challenge)) return false;
-  return (await db.query(TAKE, [challenge, accountId])).length > 0;
+  return (await db.query(TAKE, [challenge, accountId, sessionId])).length > 0;
 }

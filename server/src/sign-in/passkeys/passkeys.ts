@@ -54,3 +54,13 @@ export async function removePasskey(
 ): Promise<boolean> {
   return (await db.query(DELETE, [id, accountId])).length > 0;
 }
+
+const DELETE_ALL = statement(
+  'passkey_delete_all',
+  'delete from passkeys where account_id = $1 returning id',
+);
+
+/** Removes all passkeys of an account. Returns how many there were. */
+export async function removePasskeys(db: Queryable, accountId: string): Promise<number> {
+  return (await db.query(DELETE_ALL, [accountId])).length;
+}

@@ -1,6 +1,6 @@
-import { type Database, statement, type Transaction } from '../../database/database.ts';
+import { statement, type Transaction } from '../../database/database.ts';
 import { normalEmail } from '../email-address.ts';
-import { enter, enterByEmail } from '../enter.ts';
+import { type Entered, enter, enterByEmail, requireOpen, type SignInDeps } from '../enter.ts';
 import type { SignedInFrom } from '../sessions.ts';
 import { IdentityRefused, type OutsideIdentity } from './identity-provider.ts';
 
@@ -12,45 +12,67 @@ const FIND = statement(
 const INSERT = statement(
   'identity_insert',
   `insert into identities (issuer, subject, account_id) values ($1, $2, $3)
-   on conflict (issuer, subject) do nothing`,
+   on conflict (issuer, subject) do nothing returning account_id`,
 );
+
+type ConfirmedIdentity = OutsideIdentity & { issuer: string };
 
 /** The provider does not vouch for the e-mail address, so it opens no account. */
 export class EmailNotVerified extends Error {
   override name = 'EmailNotVerified';
 }
 
+/** Who has signed in by a provider. */
+export interface EnteredByIdentity extends Entered {
+  /** The address of an account that existed before, and that the identity has joined just now. */
+  joined: string | undefined;
+}
+
 /**
  * Signs in a person whom a provider has confirmed. An identity that is new here joins the account
  * of its e-mail address, which is made if there is none, but only if the address is verified.
- * @returns the token for the cookie
  * @throws EmailNotVerified; ApiError `account_disabled`
  */
 export async function enterByIdentity(
-  { db, signupCredits }: { db: Database; signupCredits: number },
-  identity: OutsideIdentity & { issuer: string },
+  deps: SignInDeps,
+  identity: ConfirmedIdentity,
   from: SignedInFrom,
-): Promise<string> {
+): Promise<EnteredByIdentity> {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (!/^[^\u0000-\u001f\ud800-\udfff]{1,255}$/.test(identity.subject)) {
     throw new IdentityRefused('the subject is malformed', {});
   }
-  return db.transaction(async (tx) => {
-    const accountId = await accountOf(tx, identity, signupCredits);
-    return enter(tx, accountId, from);
+  return deps.db.transaction(async (tx) => {
+    const { joined, ...opened } =
+      (await byKnownIdentity(tx, identity, deps)) ?? (await byNewIdentity(tx, identity, deps));
+    return { ...(await enter(tx, opened, from)), joined };
   });
 }
 
-async function accountOf(
+/** @returns undefined if nobody has it, or an operator removes it at this moment */
+async function byKnownIdentity(
   tx: Transaction,
-  { issuer, subject, email, isEmailVerified }: OutsideIdentity & { issuer: string },
-  signupCredits: number,
-): Promise<string> {
-  const [known] = await tx.query<{ account_id: string }>(FIND, [issuer, subject]);
-  if (known) return known.account_id;
+  { issuer, subject }: ConfirmedIdentity,
+  { onReopened }: SignInDeps,
+) {
+  const find = () => tx.query<{ account_id: string }>(FIND, [issuer, subject]);
+  const [known] = await find();
+  if (!known) return undefined;
+  const { account_id: accountId } = known;
+  // The account is locked before the identity, as where an operator removes it.
+  const reopenedFor = await requireOpen(tx, accountId, onReopened);
+  return (await find()).length > 0 ? { accountId, reopenedFor, joined: undefined } : undefined;
+}
+
+async function byNewIdentity(
+  tx: Transaction,
+  { issuer, subject, email, isEmailVerified }: ConfirmedIdentity,
+  { signupCredits, onReopened }: SignInDeps,
+) {
   const address = normalEmail(email ?? '');
   if (address === undefined || !isEmailVerified) throw new EmailNotVerified('not verified');
-  const accountId = await enterByEmail(tx, address, signupCredits);
-  await tx.query(INSERT, [issuer, subject, accountId]);
-  return accountId;
+  const { accountId, isNew } = await enterByEmail(tx, address, signupCredits);
+  const reopenedFor = await requireOpen(tx, accountId, onReopened);
+  const isJoined = (await tx.query(INSERT, [issuer, subject, accountId])).length > 0;
+  return { accountId, reopenedFor, joined: isJoined && !isNew ? address : undefined };
 }

@@ -8,14 +8,16 @@ import {
   type TestVisitor,
   type TestWebsite,
 } from '../../../test/website/website.ts';
-import { lockAccount } from '../../accounts/accounts.ts';
+import { disableAccount, lockAccount } from '../../accounts/accounts.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { insertOrder } from '../../billing/credit-order.ts';
 import { setOffer } from '../../billing/offers.ts';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
 import { newId } from '../../kernel/ids.ts';
 import { balances } from '../../ledger/ledger.ts';
+import { disableByOperator, enableByOperator } from '../../operator/accounts/disabling.ts';
 import { listActions } from '../../operator/actions.ts';
+import { eraseAccount } from '../../operator/erasure/erase.ts';
 import { eraseClosedAccounts } from '../../operator/erasure/erase-closed.ts';
 import { enterByEmail } from '../../sign-in/enter.ts';
 
@@ -42,36 +44,149 @@ async function emailOf({ accountId }: TestVisitor): Promise<string | undefined> 
   return rows[0]?.email;
 }
 
-test('an account is closed at once and erased a minute later; its books stay', async () => {
+/** More than the grace period, in seconds. */
+const AFTER_GRACE = 8 * 86_400;
+
+/** Signs in by a code, as in a new browser. */
+async function signInAgain({ email }: { email: string }) {
+  await website.stranger.write('/auth/code', { email });
+  const mail = website.outbox.findLast(({ to, text }) => to === email && /^\d{8}/.test(text));
+  const code = mail?.text.slice(0, 8) ?? '';
+  return website.stranger.write('/auth/code/verify', { email, code });
+}
+
+const actionsOf = async ({ accountId }: { accountId: string }) => {
+  const actions = await listActions(website.database.db, { target: accountId, limit: 9 });
+  return actions.map(({ command }) => command);
+};
+
+function balanceWith(secret: string) {
+  const headers = { authorization: `Bearer ${secret}` };
+  return website.app.inject({ url: '/api/v1/credits', headers });
+}
+
+test('an account is closed at once, and erased after a grace period; its books stay', async () => {
   const { db, setClock } = website.database;
   const visitor = await website.signIn({ credits: 30 });
   const { secret } = await createKey(db, { accountId: visitor.accountId });
-  const { status, headers } = await deleteAccount(visitor, ` ${visitor.email.toUpperCase()} `);
+  const { status, headers, body } = await deleteAccount(
+    visitor,
+    ` ${visitor.email.toUpperCase()} `,
+  );
   assert.equal(status, 200);
+  const days = (Date.parse(body.erase_at) - Date.now()) / 86_400_000;
+  assert.ok(days > 6.9 && days <= 7, `${days} days`);
   assert.match(String(headers['set-cookie']), /Max-Age=0/);
   assertError(await visitor.get('/console/api/me'), 'unauthorized');
-  const api = await website.app.inject({
-    ...{ url: '/api/v1/credits', headers: { authorization: `Bearer ${secret}` } },
-  });
-  assert.equal(api.statusCode, 401);
-  await assert.rejects(
-    db.transaction((tx) => enterByEmail(tx, visitor.email, 0)),
-    /account is disabled/,
+  assert.equal((await balanceWith(secret)).statusCode, 401);
+  const mail = website.outbox.findLast(({ to }) => to === visitor.email);
+  assert.match(
+    mail?.subject ?? '',
+    /^Your account will be deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC$/,
   );
+  assert.match(mail?.text ?? '', /sign in before then: http:\/\/localhost:8080\/sign-in/);
+  assert.match(mail?.text ?? '', /30 paid and 0 promotional credits/);
+  await setClock(6.9 * 86_400);
   await eraseNow();
-  assert.equal(await emailOf(visitor), visitor.email, 'a create may still be under way');
-  await setClock(70);
+  assert.equal(await emailOf(visitor), visitor.email);
+  await setClock(AFTER_GRACE);
   await Promise.all([eraseNow(), eraseNow()]);
   assert.equal(await emailOf(visitor), `erased:${visitor.accountId}`);
   assert.deepEqual((await balances(db, visitor.accountId)).paid, { available: 30, reserved: 0 });
-  const actions = await listActions(db, { target: visitor.accountId, limit: 9 });
-  assert.deepEqual(
-    actions.map(({ command }) => command),
-    ['accounts erase', 'account delete'],
-  );
+  assert.deepEqual(await actionsOf(visitor), ['accounts erase', 'account delete']);
   const again = await db.transaction((tx) => enterByEmail(tx, visitor.email, 0));
-  assert.notEqual(again, visitor.accountId);
+  assert.equal(again.isNew, true);
   await setClock(0);
+});
+
+test('who signs in within the grace period has the account back, as it was', async () => {
+  const { db, setClock } = website.database;
+  const visitor = await website.signIn({ credits: 30 });
+  const { secret } = await createKey(db, { accountId: visitor.accountId });
+  await deleteAccount(visitor);
+  await setClock(6.9 * 86_400);
+  const entered = await signInAgain(visitor);
+  assert.deepEqual([entered.status, entered.body], [200, { reopened: true }]);
+  assert.equal(
+    website.outbox.findLast(({ to }) => to === visitor.email)?.subject,
+    'Your account is open again and will not be deleted',
+  );
+  assert.equal((await balanceWith(secret)).statusCode, 200);
+  assertError(await visitor.get('/console/api/me'), 'unauthorized'); // sessions ended for good
+  assert.deepEqual(await actionsOf(visitor), ['account reopen', 'account delete']);
+  await setClock(2 * AFTER_GRACE);
+  await eraseNow();
+  assert.equal(await emailOf(visitor), visitor.email);
+  assert.deepEqual((await signInAgain(visitor)).body, { reopened: false });
+  await setClock(0);
+});
+
+test('a sign-in in the last second and the erasure leave a whole account or none', async () => {
+  const { db, setClock } = website.database;
+  const visitors = await Promise.all(Array.from({ length: 6 }, () => website.signIn()));
+  for (const visitor of visitors) await deleteAccount(visitor);
+  await setClock(AFTER_GRACE);
+  const codes = visitors.map(async (visitor, i) => {
+    if (i % 2 === 1) await eraseNow();
+    return signInAgain(visitor);
+  });
+  const [entered] = await Promise.all([Promise.all(codes), eraseNow(), eraseNow()]);
+  await eraseNow();
+  for (const [i, { status, body }] of entered.entries()) {
+    const [account] = await sql<{ email: string; is_open: boolean; deletions: number }>(
+      db,
+      `select email, disabled_at is null as is_open,
+         (select count(*)::int from account_deletions d where d.account_id = a.id) as deletions
+       from accounts a where id = $1`,
+      [visitors[i]?.accountId],
+    );
+    const isReopened = status === 200 && body.reopened;
+    const { email = '' } = isReopened ? (visitors[i] ?? {}) : {};
+    const expected = isReopened
+      ? { email, is_open: true, deletions: 0 }
+      : { email: `erased:${visitors[i]?.accountId}`, is_open: false, deletions: 1 };
+    assert.deepEqual(account, expected, `${status} ${JSON.stringify(body)}`);
+  }
+  await setClock(0);
+});
+
+test('an operator’s word counts more than the closing', async () => {
+  const { db, setClock } = website.database;
+  const action = { command: 'a test', actor: 'ada', reason: 'ticket 1' };
+  const [kept, held, erased] = [
+    await website.signIn(),
+    await website.signIn(),
+    await website.signIn(),
+  ];
+  for (const visitor of [kept, held, erased]) await deleteAccount(visitor);
+  await setClock(70);
+  await enableByOperator(db, action, kept.accountId);
+  assert.equal((await disableByOperator(db, action, held.accountId)).changed, true);
+  assertError(await signInAgain(held), 'account_disabled');
+  await eraseAccount(db, action, erased.accountId); // at once
+  assert.equal(await emailOf(erased), `erased:${erased.accountId}`);
+  await setClock(AFTER_GRACE);
+  await eraseNow();
+  assert.equal(await emailOf(kept), kept.email);
+  assert.equal(await emailOf(held), held.email);
+  await disableByOperator(db, action, kept.accountId);
+  await eraseNow();
+  assert.equal(await emailOf(kept), kept.email);
+  assertError(await signInAgain(kept), 'account_disabled');
+  await setClock(0);
+});
+
+test('an account that an operator disables at this moment is not closed by its owner', async () => {
+  const { db } = website.database;
+  const visitor = await website.signIn();
+  const deleting = await db.transaction(async (tx) => {
+    await disableAccount(tx, visitor.accountId);
+    const deleted = deleteAccount(visitor);
+    await untilBlocked(db);
+    return { deleted };
+  });
+  assertError(await deleting.deleted, 'account_disabled');
+  assertError(await signInAgain(visitor), 'account_disabled');
 });
 
 /** An order that is not paid, and not due. @returns its id */
@@ -120,8 +235,9 @@ test('an account with a live task is erased when the task has ended', async () =
   ]);
   const email = (await visitor.get('/console/api/me')).body.email;
   assert.equal((await deleteAccount(visitor, email)).status, 200);
-  await setClock(70);
+  await setClock(AFTER_GRACE);
   await eraseNow();
+  assertError(await signInAgain({ email }), 'account_disabled');
   const own = { ...visitor, accountId: customer.accountId };
   assert.equal(await emailOf(own), email);
   await sql(

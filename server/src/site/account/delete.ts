@@ -2,38 +2,73 @@ import { Type } from 'typebox';
 import { closePaymentPages } from '../../billing/payment-pages.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { readOverview } from '../../ledger/overview.ts';
 import { performAction } from '../../operator/actions.ts';
 import { closeAccount } from '../../sign-in/deletion.ts';
+import { accountDisabled } from '../../sign-in/enter.ts';
 import { takeSession } from '../auth/browser.ts';
 import { sessionOf, siteRoute } from '../route.ts';
+import { mailTime, type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 
-interface DeleteDeps {
+interface DeleteDeps extends TellOwnerDeps {
   db: Database;
-  publicUrl(): string;
+}
+
+/** When the personal data of the account are erased, unless somebody signs in to it before. */
+export interface Deleted {
+  /** ISO 8601. */
+  erase_at: string;
 }
 
 /**
- * Deletes the account: nobody can use it any more from now on, and a worker erases its personal
- * data once its tasks have ended. The e-mail address confirms that this is meant.
+ * Closes the account: nobody can use it any more from now on, and after a grace period a worker
+ * erases its personal data. The e-mail address confirms that this is meant.
  */
 export const postDelete = siteRoute({
   method: 'POST',
   url: '/console/api/account/delete',
+  proof: 'deletion',
   body: Type.Object({ email: Type.String({ maxLength: 300 }) }),
-  handle: async ({ db, publicUrl }: DeleteDeps, { body, request, reply }) => {
+  handle: async (deps: DeleteDeps, { body, request, reply }): Promise<Deleted> => {
     const { accountId, email } = sessionOf(request);
     if (body.email.trim().toLowerCase() !== email.toLowerCase()) {
       const details = { field: 'email', reason: 'not_yours' };
       throw new ApiError('invalid_request', 'This is not the address of the account.', { details });
     }
-    const action = { command: 'account delete', actor: 'its owner', reason: null };
-    await performAction(db, action, { target: accountId }, async (tx) => {
-      // The account is locked before its orders, as where an operator disables it.
-      const closed = await closeAccount(tx, accountId);
-      await closePaymentPages(tx, accountId);
-      return closed;
-    });
+    const { db, publicUrl } = deps;
+    const more = await keepingIt(db, { accountId, url: publicUrl() });
+    const eraseAt = await close(db, accountId);
+    const what = `Your account will be deleted on ${mailTime(eraseAt)}`;
+    tellOwner(deps, request, { email, what, more });
     takeSession(reply, publicUrl());
-    return {};
+    return { erase_at: eraseAt.toISOString() };
   },
 });
+
+async function close(db: Database, accountId: string): Promise<Date> {
+  const action = { command: 'account delete', actor: 'its owner', reason: null };
+  const { eraseAt } = await performAction(db, action, { target: accountId }, async (tx) => {
+    // The account is locked before its orders, as where an operator disables it.
+    const eraseAt = await closeAccount(tx, accountId);
+    if (!eraseAt) throw accountDisabled(); // by an operator, at this moment
+    await closePaymentPages(tx, accountId);
+    return { eraseAt, changed: true };
+  });
+  return eraseAt;
+}
+
+/** What the mail says of the credits, and how the account is kept. */
+async function keepingIt(
+  db: Database,
+  { accountId, url }: { accountId: string; url: string },
+): Promise<string> {
+  const { paid, promotional } = await readOverview(db, accountId);
+  const reserved = paid.reserved + promotional.reserved;
+  return `
+To keep the account, sign in before then: ${url}/sign-in
+
+It has ${paid.available} paid and ${promotional.available} promotional credits, and ${reserved} are
+reserved for videos that are being made. All are lost when it is deleted. Until
+then its API keys do not work, nothing is bought, and its plan is not renewed.
+`;
+}

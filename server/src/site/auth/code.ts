@@ -6,6 +6,7 @@ import { enterByCode, sendCode } from '../../sign-in/codes.ts';
 import { normalEmail } from '../../sign-in/email-address.ts';
 import { siteRoute } from '../route.ts';
 import { giveSession, signedInFrom } from './browser.ts';
+import { onReopened, tellIfReopened } from './reopened.ts';
 
 export interface CodeDeps {
   db: Database;
@@ -48,8 +49,9 @@ export const postCodeVerify = siteRoute({
   }),
   handle: async (deps: CodeDeps, { body, request, reply }) => {
     const given = { email: emailOf(body.email), code: body.code };
-    const token = await enterByCode(deps, given, signedInFrom(request, deps.publicUrl()));
-    giveSession(reply, deps.publicUrl(), token);
-    return {};
+    const from = signedInFrom(request, deps.publicUrl());
+    const entered = await enterByCode({ ...deps, onReopened }, given, from);
+    giveSession(reply, deps.publicUrl(), entered.token);
+    return tellIfReopened(deps, request, entered);
   },
 });

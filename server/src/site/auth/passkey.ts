@@ -3,15 +3,16 @@ import type { Database } from '../../database/database.ts';
 import { addPasskey, passkeyOptions } from '../../sign-in/passkeys/add-passkey.ts';
 import { challengeOptions, enterByPasskey } from '../../sign-in/passkeys/enter-by-passkey.ts';
 import { sessionOf, siteRoute } from '../route.ts';
+import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import { giveSession, signedInFrom } from './browser.ts';
+import { onReopened, tellIfReopened } from './reopened.ts';
 
-export interface PasskeyDeps {
+export interface PasskeyDeps extends TellOwnerDeps {
   db: Database;
-  publicUrl(): string;
 }
 
 /** A response of a browser's authenticator. Its members are checked with its signature. */
-const ResponseSchema = Type.Object(
+export const ResponseSchema = Type.Object(
   {
     id: Type.String({ pattern: '^[A-Za-z0-9_-]{1,1400}$' }),
     rawId: Type.String(),
@@ -39,17 +40,20 @@ export const postPasskey = siteRoute({
   url: '/auth/passkey',
   access: 'public',
   body: ResponseSchema,
-  handle: async ({ db, publicUrl: urlOf }: PasskeyDeps, { body, request, reply }) => {
-    const publicUrl = urlOf();
+  handle: async (deps: PasskeyDeps, { body, request, reply }) => {
+    const { db } = deps;
+    const publicUrl = deps.publicUrl();
     const from = signedInFrom(request, publicUrl);
-    giveSession(reply, publicUrl, await enterByPasskey({ db, publicUrl }, body, from));
-    return {};
+    const entered = await enterByPasskey({ db, publicUrl, onReopened }, body, from);
+    giveSession(reply, publicUrl, entered.token);
+    return tellIfReopened(deps, request, entered);
   },
 });
 
 export const postPasskeyOptions = siteRoute({
   method: 'POST',
   url: '/auth/passkeys/options',
+  proof: 'passkey',
   handle: ({ db, publicUrl }: PasskeyDeps, { request }) =>
     passkeyOptions({ db, publicUrl: publicUrl() }, sessionOf(request)),
 });
@@ -58,9 +62,12 @@ export const postPasskeyOptions = siteRoute({
 export const postPasskeys = siteRoute({
   method: 'POST',
   url: '/auth/passkeys',
+  proof: 'passkey',
   body: Type.Object({ name: NameSchema, response: ResponseSchema }),
-  handle: ({ db, publicUrl }: PasskeyDeps, { body, request }) => {
-    const added = { ...body, accountId: sessionOf(request).accountId };
-    return addPasskey({ db, publicUrl: publicUrl() }, added);
+  handle: async (deps: PasskeyDeps, { body, request }) => {
+    const session = sessionOf(request);
+    const added = await addPasskey({ db: deps.db, publicUrl: deps.publicUrl() }, session, body);
+    tellOwner(deps, request, { ...session, what: 'A passkey was added to your account' });
+    return added;
   },
 });

@@ -13,13 +13,14 @@ import {
 import { START_SECONDS, storeStart, takeStart } from '../../sign-in/providers/starts.ts';
 import { readCookie, setCookie } from '../cookies.ts';
 import { siteRoute } from '../route.ts';
+import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import { giveSession, signedInFrom } from './browser.ts';
 import { nextPath } from './next-path.ts';
+import { onReopened, tellIfReopened } from './reopened.ts';
 
-export interface IdentityDeps {
+export interface IdentityDeps extends TellOwnerDeps {
   db: Database;
   log: Log;
-  publicUrl(): string;
   /** The configured ones. */
   identityProviders: ReadonlyMap<ProviderName, IdentityProvider>;
   signupCredits: number;
@@ -83,13 +84,23 @@ export const getReturn = siteRoute({
       const identity = await provider.identify(parameters, redirected);
       const from = { ...signedInFrom(request, publicUrl), method: name };
       const confirmed = { ...identity, issuer: provider.issuer };
-      giveSession(reply, publicUrl, await enterByIdentity(deps, confirmed, from));
-      reply.redirect(start.next);
+      const entered = await enterByIdentity({ ...deps, onReopened }, confirmed, from);
+      giveSession(reply, publicUrl, entered.token);
+      const { reopened } = tellIfReopened(deps, request, entered);
+      if (entered.joined !== undefined) tellOfIdentity(deps, request, entered.joined);
+      reply.redirect(reopened ? '/settings?reopened=yes' : start.next);
     } catch (error) {
       giveUp(deps, { request, reply, error, name, next: start.next });
     }
   },
 });
+
+/** Somebody who has the mailbox has given an account another way to sign in. */
+function tellOfIdentity(deps: IdentityDeps, request: FastifyRequest, email: string): void {
+  const what = 'An account of another service now signs in to your account';
+  const more = '\nIt has your e-mail address there, and that service has verified it.\n';
+  tellOwner(deps, request, { email, what, more });
+}
 
 function signInPage(failure: ProviderFailure, next: string): string {
   return `/sign-in?${new URLSearchParams({ error: failure, ...(next !== '/' && { next }) })}`;

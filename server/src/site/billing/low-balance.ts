@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/settings.ts';
 import { sessionOf, siteRoute } from '../route.ts';
+import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
 
 /** The one may lead to a mail, the other asks Stripe. */
@@ -26,6 +27,7 @@ export const putAutoReload = siteRoute({
   method: 'PUT',
   url: '/console/api/auto-reload',
   rate: CHANGES,
+  proof: ({ auto_reload: wanted }) => (wanted === null ? undefined : 'auto_reload'),
   body: Type.Object({
     auto_reload: Type.Union([
       Type.Object(
@@ -40,9 +42,11 @@ export const putAutoReload = siteRoute({
       Type.Null(),
     ]),
   }),
-  handle: async (deps: BillingSiteDeps, { request, body }) => {
-    const { accountId } = sessionOf(request);
+  handle: async (deps: BillingSiteDeps & TellOwnerDeps, { request, body }) => {
+    const { accountId, email } = sessionOf(request);
     await withStripe(deps, (billing) => setReload(billing, accountId, body.auto_reload));
+    const what = 'Auto-reload was set up: packs are bought with your saved card';
+    if (body.auto_reload) tellOwner(deps, request, { email, what });
     return readLowBalance(deps.db, accountId);
   },
 });

@@ -5,11 +5,13 @@ import { recentRequests } from '../../accounts/key-usage.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
+import { sessionLives } from '../../sign-in/sessions.ts';
 import { sessionOf, siteRoute } from '../route.ts';
+import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
 import type { ApiKey, ApiKeyList, KeyRequests, NewApiKey } from './key-shapes.ts';
 import { readKey, readKeys } from './read-keys.ts';
 
-interface KeyDeps {
+interface KeyDeps extends TellOwnerDeps {
   db: Database;
 }
 
@@ -44,20 +46,25 @@ export const createOwnKey = siteRoute({
   method: 'POST',
   url: '/console/api/keys',
   rate: CREATES,
+  proof: 'api_key',
   body: Type.Object({
     name: NameSchema,
     expires_at: Type.Optional(Type.String({ maxLength: 40 })),
     monthly_cap: Type.Optional(CapSchema),
   }),
-  handle: async ({ db }: KeyDeps, { body, request, reply }): Promise<NewApiKey> => {
-    const { accountId } = sessionOf(request);
+  handle: async (deps: KeyDeps, { body, request, reply }): Promise<NewApiKey> => {
+    const { db } = deps;
+    const { accountId, sessionId, email } = sessionOf(request);
     const expiresAt = readExpiry(body.expires_at);
     const { keyId, secret } = await db.transaction(async (tx) => {
       await lockAccount(tx, accountId); // so that parallel creates don't exceed the limit
+      if (!(await sessionLives(tx, sessionId)))
+        throw new ApiError('unauthorized', 'Sign in again.');
       if ((await validKeys(tx, accountId)) >= MAX_KEYS) throw tooManyKeys();
       const { name, monthly_cap: monthlyCap } = body;
       return createKey(tx, { accountId, name: name.trim(), expiresAt, monthlyCap });
     });
+    tellOwner(deps, request, { email, what: `An API key was created: ${keyId}` });
     reply.code(201);
     return { key: await readKey(db, accountId, keyId), secret };
   },
@@ -68,15 +75,21 @@ export const updateOwnKey = siteRoute({
   method: 'PATCH',
   url: '/console/api/keys/:id',
   params: IdSchema,
+  proof: ({ monthly_cap: cap }) => (cap === undefined ? undefined : 'api_key_cap'),
   body: Type.Object({
     name: Type.Optional(NameSchema),
     monthly_cap: Type.Optional(Type.Union([CapSchema, Type.Null()])),
   }),
-  handle: async ({ db }: KeyDeps, { body, params, request }): Promise<ApiKey> => {
-    const { accountId } = sessionOf(request);
-    const { id } = await readKey(db, accountId, params.id);
+  handle: async (deps: KeyDeps, { body, params, request }): Promise<ApiKey> => {
+    const { db } = deps;
+    const { accountId, email } = sessionOf(request);
+    const { id, monthly_cap: before } = await readKey(db, accountId, params.id);
     await updateKey(db, id, { name: body.name?.trim(), monthlyCap: body.monthly_cap });
-    return readKey(db, accountId, id);
+    const after = await readKey(db, accountId, id);
+    if (after.monthly_cap !== before) {
+      tellOwner(deps, request, { email, what: `The monthly cap of an API key was changed: ${id}` });
+    }
+    return after;
   },
 });
 

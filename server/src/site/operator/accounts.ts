@@ -8,8 +8,13 @@ import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
 import { readOverview } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statements/movement-page.ts';
 import { listAccounts, showAccount } from '../../operator/account-listing.ts';
+import { disableByOperator, enableByOperator } from '../../operator/accounts/disabling.ts';
+import {
+  removePasskeyByOperator,
+  signOutByOperator,
+  waysIn,
+} from '../../operator/accounts/signing-out.ts';
 import { type Action, listActions, recordAction } from '../../operator/actions.ts';
-import { disableByOperator, enableByOperator } from '../../operator/disabling.ts';
 import { eraseAccount } from '../../operator/erasure/erase.ts';
 import { operatorAction, operatorRead, PAGE, PAGE_ROWS, pageOf } from './operator-route.ts';
 
@@ -56,6 +61,7 @@ export const OPERATOR_ACCOUNTS = [
       ...(await showAccount(db, accountId)),
       lots: (await readOverview(db, accountId)).lots,
       keys: await listKeys(db, accountId),
+      ...(await waysIn(db, accountId)),
       actions: await listActions(db, { target: accountId, limit: ACTIONS }),
     };
   }),
@@ -79,6 +85,20 @@ export const OPERATOR_ACCOUNTS = [
   ),
   operatorAction('accounts enable', '/accounts/:id/enable', {}, ({ db }, { id, action }) =>
     enableByOperator(db, action, id),
+  ),
+  operatorAction(
+    'accounts sign-out',
+    '/accounts/:id/sign-out',
+    { only_sessions: Type.Optional(Type.Boolean()) },
+    ({ db }, { id, body, action }) =>
+      signOutByOperator(db, action, { account: id, onlySessions: body.only_sessions ?? false }),
+  ),
+  operatorAction(
+    'accounts remove-passkey',
+    '/accounts/:id/remove-passkey',
+    { passkey: Type.String({ minLength: 1, maxLength: 1400 }) },
+    ({ db }, { id, body, action }) =>
+      removePasskeyByOperator(db, action, { account: id, passkey: body.passkey }),
   ),
   operatorAction('accounts erase', '/accounts/:id/erase', {}, async ({ db }, { id, action }) =>
     eraseAccount(db, action, await findAccount(db, id)),

@@ -3,6 +3,7 @@ import type { RecentMinute } from '../../http/operations/recent-minutes.ts';
 import type { CreditOverview } from '../../ledger/overview.ts';
 import type { PagedMovement } from '../../ledger/statements/movement-page.ts';
 import type { AccountListing, showAccount } from '../../operator/account-listing.ts';
+import type { waysIn } from '../../operator/accounts/signing-out.ts';
 import type { ActionListing } from '../../operator/actions.ts';
 import type { AuditRun } from '../../operator/audit-runs/audit-runs.ts';
 import type { OrderListing, showOrder } from '../../operator/billing/order-listing.ts';
@@ -34,11 +35,12 @@ export interface OperatorProviders {
 }
 
 export type OperatorAccount = AsJson<
-  Awaited<ReturnType<typeof showAccount>> & {
-    lots: CreditOverview['lots'];
-    keys: Awaited<ReturnType<typeof listKeys>>;
-    actions: ActionListing[];
-  }
+  Awaited<ReturnType<typeof showAccount>> &
+    Awaited<ReturnType<typeof waysIn>> & {
+      lots: CreditOverview['lots'];
+      keys: Awaited<ReturnType<typeof listKeys>>;
+      actions: ActionListing[];
+    }
 >;
 
 export interface OperatorFigures {

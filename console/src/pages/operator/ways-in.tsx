@@ -1,0 +1,104 @@
+import type { OperatorAccount } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/card.tsx';
+import { RelativeTime } from '../../ui/format.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import type { Order } from './order-dialog.tsx';
+
+interface Props {
+  account: OperatorAccount;
+  onOrder: (order: Order) => void;
+}
+
+/** Where an account is signed in, and its passkeys and outside identities. */
+export function WaysIn({ account, onOrder }: Props) {
+  const { account_id: id, sessions, passkeys, identities } = account;
+  if (sessions.length + passkeys.length + identities.length === 0) return null;
+  const signOut = {
+    title: 'Sign out everywhere',
+    path: `/accounts/${id}/sign-out`,
+    action: 'Sign out',
+    isDangerous: true,
+    explanation:
+      'Its sessions end, and its passkeys and outside identities are removed: one of them may be a thief’s. Its person signs in by a mailed code. API keys stay.',
+  };
+  return (
+    <Card
+      title="Signing in"
+      actions={<Button onClick={() => onOrder(signOut)}>Sign out everywhere</Button>}
+    >
+      <div class="grid gap-7">
+        {sessions.length > 0 && (
+          <Table caption="Sessions" columns={SESSIONS} rows={sessions} keyOf={(row) => row.id} />
+        )}
+        {passkeys.length > 0 && (
+          <Table
+            caption="Passkeys"
+            columns={passkeysWith(id, onOrder)}
+            rows={passkeys}
+            keyOf={(row) => row.id}
+          />
+        )}
+        {identities.length > 0 && (
+          <Table
+            caption="Outside identities"
+            columns={IDENTITIES}
+            rows={identities}
+            keyOf={({ issuer, subject }) => `${issuer} ${subject}`}
+          />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+const SESSIONS: Column<OperatorAccount['sessions'][number]>[] = [
+  { title: 'Session', cell: ({ browser }) => browser ?? 'Unknown browser' },
+  { title: 'Network', kind: 'mono', cell: ({ network }) => network ?? 'unknown' },
+  { title: 'Method', cell: ({ method }) => method },
+  { title: 'Signed in', cell: (row) => <RelativeTime at={row.created_at} /> },
+  { title: 'Last used', cell: (row) => <RelativeTime at={row.seen_at} /> },
+];
+
+const IDENTITIES: Column<OperatorAccount['identities'][number]>[] = [
+  { title: 'Outside identity', cell: ({ issuer }) => <span class="break-all">{issuer}</span> },
+  { title: 'Its id there', cell: ({ subject }) => <span class="break-all">{subject}</span> },
+  { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },
+];
+
+function passkeysWith(
+  account: string,
+  onOrder: Props['onOrder'],
+): Column<OperatorAccount['passkeys'][number]>[] {
+  const removal = (passkey: OperatorAccount['passkeys'][number]) => ({
+    title: `Remove the passkey “${passkey.name}”`,
+    path: `/accounts/${account}/remove-passkey`,
+    body: { passkey: passkey.id },
+    action: 'Remove it',
+    isDangerous: true,
+    explanation: 'It can no longer be used to sign in.',
+  });
+  return [
+    { title: 'Passkey', cell: ({ name }) => <span class="break-words">{name}</span> },
+    { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },
+    {
+      title: 'Last used',
+      cell: ({ used_at: at }) =>
+        at ? <RelativeTime at={at} /> : <span class="text-dim">not yet</span>,
+    },
+    {
+      title: '',
+      cell: (passkey) => (
+        <div class="flex md:justify-end">
+          <Button
+            small
+            aria-label={`Remove ${passkey.name}`}
+            onClick={() => onOrder(removal(passkey))}
+          >
+            Remove
+          </Button>
+        </div>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,112 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Me } from '../../../server/src/site/account/me.ts';
+import type { PasskeyItem } from '../../../server/src/site/account/passkeys.ts';
+import { type ApiFailure, api, whenProofIsRequired } from '../api.ts';
+import { asFailure, type Part, useLoad } from '../load.ts';
+import { useSiteInfo } from '../site-info.ts';
+import { Button } from '../ui/button.tsx';
+import { Dialog } from '../ui/dialog.tsx';
+import { CodeForm } from '../ui/form/code-form.tsx';
+import { PasskeyButton } from '../ui/passkey-button.tsx';
+
+/** A request that waits until the person has confirmed that it is them, or has not. */
+interface Waiting {
+  failure: ApiFailure;
+  answer: (isProved: boolean) => void;
+  proved: Promise<boolean>;
+}
+
+/** Asks the person to confirm that it is them, whenever the API requires it. The shell has one. */
+export function ProofDialog({ me }: { me: Me }) {
+  const [waiting, setWaiting] = useState<Waiting>();
+  const current = useRef<Waiting>(undefined);
+  useEffect(() => {
+    whenProofIsRequired((failure) => {
+      if (current.current) return current.current.proved;
+      const { promise: proved, resolve: answer } = Promise.withResolvers<boolean>();
+      current.current = { failure, answer, proved };
+      setWaiting(current.current);
+      return proved;
+    });
+    return () => {
+      whenProofIsRequired(async () => false);
+      current.current?.answer(false);
+    };
+  }, []);
+  const answer = (isProved: boolean) => {
+    current.current?.answer(isProved);
+    current.current = undefined;
+    setWaiting(undefined);
+  };
+  if (!waiting) return null;
+  return (
+    <Dialog open onClose={() => answer(false)} title="Confirm that it is you">
+      <Proof me={me} failure={waiting.failure} onProved={() => answer(true)} />
+    </Dialog>
+  );
+}
+
+function Proof({
+  me: { email },
+  failure: { message, details },
+  onProved,
+}: {
+  me: Me;
+  failure: ApiFailure;
+  onProved: () => void;
+}) {
+  const [isSent, setSent] = useState(false);
+  const isLogged = useSiteInfo().data?.mail_is_logged ?? false;
+  const send = async () => {
+    await api('/auth/proof/code', { method: 'POST', body: { act: details.act } });
+    setSent(true);
+  };
+  const verify = async (code: string) => {
+    await api('/auth/proof/code/verify', { method: 'POST', body: { code } });
+    onProved();
+  };
+  if (!isSent) return <Ways {...{ email, message, send, onProved }} />;
+  return <CodeForm {...{ email, isLogged, send, verify }} action="Confirm" working="Confirming" />;
+}
+
+function Ways({
+  email,
+  message,
+  send,
+  onProved,
+}: {
+  email: string;
+  message: string;
+  send: () => Promise<void>;
+  onProved: () => void;
+}) {
+  const passkeys = useLoad<Part<PasskeyItem>>('/console/api/passkeys');
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState('');
+  const start = async () => {
+    setBusy(true);
+    setFailure('');
+    await send().catch((error) => setFailure(asFailure(error).message));
+    setBusy(false);
+  };
+  const hasPasskeys = (passkeys.data?.items.length ?? 0) > 0 && 'PublicKeyCredential' in window;
+  return (
+    <div class="grid gap-5">
+      <p class="text-dim">
+        {message} You signed in more than ten minutes ago. What you have entered is kept.
+      </p>
+      <div class="grid gap-2.5">
+        <Button look="primary" icon="mail" busy={isBusy} onClick={() => void start()}>
+          Send me a code
+        </Button>
+        {hasPasskeys && <PasskeyButton path="/auth/proof/passkey" onDone={onProved} />}
+      </div>
+      <p role="alert" class="text-sm text-bad empty:hidden">
+        {failure}
+      </p>
+      <p class="text-sm text-dim">
+        The code is sent to <span class="break-all text-ink">{email}</span>.
+      </p>
+    </div>
+  );
+}

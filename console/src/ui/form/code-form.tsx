@@ -1,0 +1,123 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiFailure } from '../../api.ts';
+import { asFailure } from '../../load.ts';
+import { Button } from '../button.tsx';
+import { FieldFrame, INPUT } from './field.tsx';
+
+const DIGITS = 8;
+/** How long to wait before another code can be sent. */
+const AGAIN_SECONDS = 30;
+
+/** Takes a mailed code, and tries it as soon as it is whole. */
+export function CodeForm({
+  email,
+  isLogged,
+  action,
+  working,
+  verify: check,
+  send,
+  children,
+}: {
+  email: string;
+  /** Whether there is no mail server, so that the code is in the log of the service. */
+  isLogged: boolean;
+  /** The words on the button, and while it works. */
+  action: string;
+  working: string;
+  verify: (code: string) => Promise<void>;
+  /** Mails another code. */
+  send: () => Promise<void>;
+  /** More buttons. */
+  children?: ComponentChildren;
+}) {
+  const [code, setCode] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<ApiFailure>();
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  const verify = async (given: string) => {
+    if (given.length !== DIGITS || isBusy) return;
+    setBusy(true);
+    setFailure(undefined);
+    await check(given).catch((error) => {
+      setFailure(asFailure(error));
+      input.current?.select();
+    });
+    setBusy(false);
+  };
+  const change = (text: string) => {
+    const digits = text.replace(/\D/g, '').slice(0, DIGITS);
+    setCode(digits);
+    setFailure(undefined);
+    if (digits.length === DIGITS && digits !== code) void verify(digits);
+  };
+  return (
+    <form
+      class="grid gap-6"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void verify(code);
+      }}
+    >
+      <p class="text-dim">
+        {isLogged
+          ? 'This service has no mail server. Read the code in its log, in the mail to '
+          : 'An e-mail with a code was sent to '}
+        <span class="break-all text-ink">{email.trim()}</span>.
+      </p>
+      <FieldFrame label="Code of eight digits" error={failure?.message}>
+        {(control) => (
+          <input
+            {...control}
+            ref={input}
+            type="text"
+            inputMode="numeric"
+            autoComplete="one-time-code"
+            spellcheck={false}
+            value={code}
+            onInput={(event) => change(event.currentTarget.value)}
+            class={`${INPUT} figures h-16 text-center text-[1.75rem] tracking-[0.22em]`}
+          />
+        )}
+      </FieldFrame>
+      <Button type="submit" look="primary" busy={isBusy} disabled={code.length !== DIGITS}>
+        {isBusy ? working : action}
+      </Button>
+      <div class="flex flex-wrap gap-2.5">
+        <SendAgain send={send} onSent={() => change('')} />
+        {children}
+      </div>
+    </form>
+  );
+}
+
+/** Sends another code, after a while. The one before is not valid any more then. */
+function SendAgain({ send, onSent }: { send: () => Promise<void>; onSent: () => void }) {
+  const [wait, setWait] = useState(AGAIN_SECONDS);
+  const [said, setSaid] = useState('');
+  useEffect(() => {
+    if (wait === 0) return;
+    const timer = setTimeout(() => setWait(wait - 1), 1000);
+    return () => clearTimeout(timer);
+  }, [wait]);
+  const again = () =>
+    send().then(
+      () => {
+        setWait(AGAIN_SECONDS);
+        setSaid('A new code was sent. Only the newest one is valid.');
+        onSent();
+      },
+      (error) => setSaid(asFailure(error).message),
+    );
+  return (
+    <>
+      <Button look="quiet" small icon="refresh" disabled={wait > 0} onClick={() => void again()}>
+        {wait > 0 ? `Send another code in ${wait} s` : 'Send another code'}
+      </Button>
+      <p role="status" class="order-last w-full text-sm text-dim">
+        {said}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { assertError } from '../../../test/envelope.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { createAuthenticator } from '../../../test/website/authenticator.ts';
+import {
+  ORIGIN,
+  openTestWebsite,
+  type TestVisitor,
+  type TestWebsite,
+} from '../../../test/website/website.ts';
+import { beginSession } from '../../sign-in/sessions.ts';
+
+const KEYS = '/console/api/keys';
+
+let website: TestWebsite;
+
+before(async () => {
+  website = await openTestWebsite();
+});
+after(() => website.close());
+
+/** A visitor whose last proof is too old. */
+async function visitorOfYesterday(): Promise<TestVisitor> {
+  const visitor = await website.signIn();
+  await website.outdateProof(visitor);
+  return visitor;
+}
+
+const createKey = (visitor: TestVisitor) => visitor.write(KEYS, { name: 'server' });
+const ask = (visitor: TestVisitor, act = 'api_key') => visitor.write('/auth/proof/code', { act });
+const prove = (visitor: TestVisitor, code: string) =>
+  visitor.write('/auth/proof/code/verify', { code });
+
+/** The newest mail to somebody. */
+function mailTo({ email }: TestVisitor) {
+  const mail = website.outbox.findLast(({ to }) => to === email);
+  assert.ok(mail, `no mail to ${email}`);
+  return mail;
+}
+
+const codeFor = (visitor: TestVisitor) => /^\d{8}/.exec(mailTo(visitor).text)?.[0] ?? '';
+
+/** The same account in another browser, whose last proof is too old as well. */
+async function otherBrowser(visitor: TestVisitor): Promise<TestVisitor> {
+  const from = { method: 'code', network: null, browser: null };
+  const token = await beginSession(website.database.db, visitor.accountId, from);
+  await website.outdateProof(visitor);
+  const cookie = `framewright=${token}`;
+  const send: TestVisitor['send'] = (request) =>
+    visitor.send({ ...request, headers: { ...request.headers, cookie } });
+  const write: TestVisitor['write'] = (url, body = {}, method = 'POST') =>
+    send({
+      ...{ method, url, payload: JSON.stringify(body) },
+      headers: { 'content-type': 'application/json' },
+    });
+  return { ...visitor, cookie, send, write };
+}
+
+async function addPasskey(visitor: TestVisitor) {
+  const authenticator = createAuthenticator(ORIGIN);
+  const { body } = await visitor.write('/auth/passkeys/options');
+  const response = authenticator.register(body.challenge);
+  const added = await visitor.write('/auth/passkeys', { name: 'laptop', response });
+  assert.equal(added.status, 200, JSON.stringify(added.body));
+  return authenticator;
+}
+
+test('only these routes need a fresh proof', () => {
+  const asking = website.routes.filter(({ config }) => config?.asksProof);
+  assert.deepEqual(asking.map(({ method, url }) => `${method} ${url}`).sort(), [
+    'PATCH /console/api/keys/:id',
+    'POST /auth/passkeys',
+    'POST /auth/passkeys/options',
+    'POST /console/api/account/delete',
+    'POST /console/api/keys',
+    'PUT /console/api/auto-reload',
+  ]);
+});
+
+test('without a fresh proof a session gets no passkey, key, cap, auto-reload or deletion', async () => {
+  const visitor = await website.signIn();
+  const { id } = (await createKey(visitor)).body.key;
+  await website.outdateProof(visitor);
+  const response = { id: 'abc', rawId: 'abc', type: 'public-key', response: {} };
+  const reload = { auto_reload: { pack_id: 'small', below: 5, monthly_limit: 5000 } };
+  const refused = [
+    [await visitor.write('/auth/passkeys/options'), 'passkey'],
+    [await visitor.write('/auth/passkeys', { name: 'thief', response }), 'passkey'],
+    [await createKey(visitor), 'api_key'],
+    [await visitor.write(`${KEYS}/${id}`, { monthly_cap: null }, 'PATCH'), 'api_key_cap'],
+    [await visitor.write('/console/api/auto-reload', reload, 'PUT'), 'auto_reload'],
+    [await visitor.write('/console/api/account/delete', { email: visitor.email }), 'deletion'],
+  ] as const;
+  for (const [response, act] of refused) assertError(response, 'proof_required', { act });
+  assert.equal((await visitor.get(KEYS)).body.items.length, 2);
+  const renamed = await visitor.write(`${KEYS}/${id}`, { name: 'web' }, 'PATCH');
+  assert.deepEqual([renamed.status, renamed.body.name], [200, 'web']);
+  assert.equal((await visitor.delete(`${KEYS}/${id}`)).status, 200);
+  assertError(
+    await visitor.write('/console/api/auto-reload', { auto_reload: null }, 'PUT'),
+    'not_found', // nothing is sold here
+  );
+});
+
+test('a mailed code names the act, and is a proof for ten minutes in its session only', async () => {
+  const visitor = await visitorOfYesterday();
+  const other = await otherBrowser(visitor);
+  const [listed] = (await visitor.get('/console/api/sessions')).body.items;
+  assert.ok(listed);
+  assert.equal((await ask(visitor)).status, 200);
+  const { subject, text } = mailTo(visitor);
+  const code = codeFor(visitor);
+  assert.equal(subject, `${code} is your code to create an API key`);
+  assert.match(text, /an unknown browser, network 127\.0\.0\.0\/24/);
+  assertError(await prove(other, code), 'sign_in_failed');
+  assert.equal((await prove(visitor, code)).status, 200);
+  assert.equal((await createKey(visitor)).status, 201);
+  assertError(await createKey(other), 'proof_required');
+  assertError(await prove(visitor, code), 'sign_in_failed');
+  const proved = `update sessions set proved_at = proved_at - $2 * interval '1 second'
+    where account_id = $1 and proved_at is not null`;
+  const { db } = website.database;
+  await sql(db, proved, [visitor.accountId, 590]);
+  assert.equal((await createKey(visitor)).status, 201);
+  await sql(db, proved, [visitor.accountId, 11]);
+  assertError(await createKey(visitor), 'proof_required');
+});
+
+test('a code to confirm signs nobody in, and a code to sign in confirms nothing', async () => {
+  const visitor = await visitorOfYesterday();
+  await ask(visitor);
+  const proof = codeFor(visitor);
+  const { email } = visitor;
+  const enter = (code: string) => website.stranger.write('/auth/code/verify', { email, code });
+  assertError(await enter(proof), 'sign_in_failed');
+  await website.stranger.write('/auth/code', { email });
+  const signIn = codeFor(visitor);
+  assertError(await enter(proof), 'sign_in_failed');
+  assertError(await prove(visitor, signIn), 'sign_in_failed');
+  assert.equal((await prove(visitor, proof)).status, 200);
+  assert.equal((await enter(signIn)).status, 200);
+});
+
+test('of many wrong codes at once five are compared, and the mailbox gets five codes', async () => {
+  const visitor = await visitorOfYesterday();
+  await ask(visitor);
+  const code = codeFor(visitor);
+  const wrong = Array.from({ length: 12 }, (_, i) =>
+    prove(visitor, String((Number(code) + i + 1) % 1e8).padStart(8, '0')),
+  );
+  for (const response of await Promise.all(wrong)) assertError(response, 'sign_in_failed');
+  assertError(await prove(visitor, code), 'sign_in_failed');
+  for (let codes = 1; codes < 5; codes += 1) assert.equal((await ask(visitor)).status, 200);
+  assertError(await ask(visitor), 'rate_limited');
+  const { email } = visitor;
+  assertError(await website.stranger.write('/auth/code', { email }), 'rate_limited');
+  assertError(await ask(visitor, 'anything'), 'invalid_request');
+});
+
+test('a passkey of the account is a proof, in the session that asked for its challenge', async () => {
+  const visitor = await website.signIn();
+  const authenticator = await addPasskey(visitor);
+  const foreign = await addPasskey(await website.signIn());
+  await website.outdateProof(visitor);
+  const other = await otherBrowser(visitor);
+  const challenge = async (sender: TestVisitor, url = '/auth/proof/passkey/options') =>
+    (await sender.write(url)).body.challenge;
+  const use = (sender: TestVisitor, response: object) =>
+    sender.write('/auth/proof/passkey', response);
+  assertError(await use(visitor, foreign.signIn(await challenge(visitor))), 'sign_in_failed');
+  const ofOther = authenticator.signIn(await challenge(other));
+  assertError(await use(visitor, ofOther), 'sign_in_failed');
+  const forSignIn = await challenge(website.stranger, '/auth/passkey/options');
+  assertError(await use(visitor, authenticator.signIn(forSignIn)), 'sign_in_failed');
+  const forProof = authenticator.signIn(await challenge(visitor));
+  assertError(await website.stranger.write('/auth/passkey', forProof), 'sign_in_failed');
+  assertError(await createKey(visitor), 'proof_required');
+  const response = authenticator.signIn(await challenge(visitor));
+  assert.equal((await use(visitor, response)).status, 200);
+  assertError(await use(visitor, response), 'sign_in_failed');
+  assert.equal((await createKey(visitor)).status, 201);
+});
+
+test('after each such act its owner gets a mail, without the texts of the request', async () => {
+  const visitor = await website.signIn();
+  const { id } = (await createKey(visitor)).body.key;
+  const created = mailTo(visitor);
+  assert.equal(created.subject, `An API key was created: ${id}`);
+  assert.match(created.text, /When: \d{4}-.* UTC\nFrom: an unknown browser, network 127\.0\.0\.0/);
+  assert.ok(created.text.includes(`${ORIGIN}/settings`));
+  assert.ok(!created.text.includes('server'));
+  await visitor.write(`${KEYS}/${id}`, { monthly_cap: 5 }, 'PATCH');
+  assert.equal(mailTo(visitor).subject, `The monthly cap of an API key was changed: ${id}`);
+  await addPasskey(visitor);
+  assert.equal(mailTo(visitor).subject, 'A passkey was added to your account');
+  const mails = website.outbox.length;
+  await visitor.write(`${KEYS}/${id}`, { monthly_cap: 5 }, 'PATCH');
+  await visitor.write(`${KEYS}/${id}`, { name: 'web' }, 'PATCH');
+  await visitor.write('/auth/passkeys/options');
+  assert.equal(website.outbox.length, mails);
+});

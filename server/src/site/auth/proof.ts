@@ -1,0 +1,64 @@
+import { Type } from 'typebox';
+import type { Database } from '../../database/database.ts';
+import { challengeOptions } from '../../sign-in/passkeys/enter-by-passkey.ts';
+import {
+  ACTS,
+  type Act,
+  proveByCode,
+  proveByPasskey,
+  sendProofCode,
+} from '../../sign-in/proofs.ts';
+import { sessionOf, siteRoute } from '../route.ts';
+import { placeOf, type TellOwnerDeps } from '../tell-owner.ts';
+import { ResponseSchema } from './passkey.ts';
+
+interface ProofDeps extends TellOwnerDeps {
+  db: Database;
+}
+
+const ActSchema = Type.Union(Object.keys(ACTS).map((act) => Type.Literal(act as Act)));
+
+/** Mails a code for an act that needs a fresh proof, to the address of the account. */
+export const postProofCode = siteRoute({
+  method: 'POST',
+  url: '/auth/proof/code',
+  rate: { max: 20, seconds: 600 },
+  body: Type.Object({ act: ActSchema }),
+  handle: async (deps: ProofDeps, { body, request }) => {
+    const asked = { act: body.act, place: placeOf(request) };
+    await sendProofCode(deps, sessionOf(request), asked);
+    return {};
+  },
+});
+
+export const postProofCodeVerify = siteRoute({
+  method: 'POST',
+  url: '/auth/proof/code/verify',
+  rate: { max: 30, seconds: 600 },
+  body: Type.Object({ code: Type.String({ pattern: '^\\d{8}$' }) }),
+  handle: async ({ db }: ProofDeps, { body, request }) => {
+    await proveByCode(db, sessionOf(request), body.code);
+    return {};
+  },
+});
+
+export const postProofOptions = siteRoute({
+  method: 'POST',
+  url: '/auth/proof/passkey/options',
+  handle: ({ db, publicUrl }: ProofDeps, { request }) => {
+    const { accountId, sessionId } = sessionOf(request);
+    return challengeOptions({ db, publicUrl: publicUrl() }, { accountId, sessionId });
+  },
+});
+
+/** Proves by a passkey of the account that its person is still the same. */
+export const postProofPasskey = siteRoute({
+  method: 'POST',
+  url: '/auth/proof/passkey',
+  rate: { max: 30, seconds: 600 },
+  body: ResponseSchema,
+  handle: async ({ db, publicUrl }: ProofDeps, { body, request }) => {
+    await proveByPasskey({ db, publicUrl: publicUrl() }, sessionOf(request), body);
+    return {};
+  },
+});

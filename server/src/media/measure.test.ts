@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { after, before, test } from 'node:test';
+import { after, test } from 'node:test';
 import {
   insertInBoxes,
   makeImage,
@@ -14,16 +13,15 @@ import {
   withFlippedBytes,
   withOrientation,
 } from '../../test/media/media-files.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
+import { openScratchDirectory } from '../kernel/scratch-directory.ts';
 import { createMeasurer, type Measurement } from './measure.ts';
 
-const { measure } = createMeasurer();
-let folder = '';
-before(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'media-'));
-});
-after(() => rm(folder, { recursive: true }));
-
-const at = (name: string) => path.join(folder, name);
+const folder = await temporaryFolder();
+after(() => folder[Symbol.asyncDispose]());
+const at = (name: string) => path.join(folder.path, name);
+const scratch = openScratchDirectory(at('scratch'));
+const { measure } = createMeasurer({ scratch });
 
 async function measureVideo(options: TestVideo) {
   const file = at('made');
@@ -274,12 +272,12 @@ test('decoding ends at the first frame past the bound, and the whole duration is
 
 test('a file that needs too much time or memory is refused, and the bound is named', async () => {
   await makeVideo(at('usual'), {});
-  const hasty = createMeasurer({ timeoutSeconds: 0.01 });
+  const hasty = createMeasurer({ scratch, timeoutSeconds: 0.01 });
   assert.deepEqual(await hasty.measure(at('usual'), 'video'), {
     ...{ kind: 'refused', reason: 'decode_too_slow', limit: 0.01 },
     explanation: 'The file took longer than 0.01 s to decode.',
   });
-  const narrow = createMeasurer({ memoryBytes: 20 * 2 ** 20 });
+  const narrow = createMeasurer({ scratch, memoryBytes: 20 * 2 ** 20 });
   const outcome = await narrow.measure(at('usual'), 'video');
   if (process.platform !== 'linux') return assert.equal(outcome.kind, 'measured');
   assert.deepEqual(outcome, {
@@ -294,7 +292,7 @@ test('a file that cannot be read is a failure of the service and throws', async 
 
 test('an abort ends a running measurement and a waiting one', async () => {
   await makeVideo(at('usual'), {});
-  const one = createMeasurer({ concurrency: 1 });
+  const one = createMeasurer({ scratch, concurrency: 1 });
   const aborting = new AbortController();
   const both = [1, 2].map(() => one.measure(at('usual'), 'video', { signal: aborting.signal }));
   const settled = Promise.allSettled(both);

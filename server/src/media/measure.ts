@@ -1,7 +1,5 @@
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import type { ChildOutcome } from '../kernel/child.ts';
-import { openScratchDirectory, type ScratchDirectory } from '../kernel/scratch-directory.ts';
+import type { ScratchDirectory } from '../kernel/scratch-directory.ts';
 import { confinedProgram } from './children/confined-program.ts';
 import { createDecodeChildren, type DecodeChildren } from './children/decode-children.ts';
 import { createDecodeTurns } from './children/decode-turns.ts';
@@ -34,8 +32,8 @@ interface MeasureOptions {
 }
 
 interface MeasurerOptions {
-  /** Where child processes get their files; a folder of the system when not given. */
-  scratch?: ScratchDirectory;
+  /** Where child processes get their files. */
+  scratch: ScratchDirectory;
   /** How many child processes for short decodes, and how many for long ones, run at a time. */
   concurrency?: number;
   /** A decode that takes longer is a long one. */
@@ -63,10 +61,9 @@ const BOUNDS: MediaBounds = {
 /** Signals of a crash, which the file caused. Any other signal came from outside. */
 const FAULTS = ['SIGSEGV', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGABRT', 'SIGTRAP', 'SIGSYS'];
 
-export function createMeasurer(options: MeasurerOptions = {}): Measurer {
-  const { scratch = openScratchDirectory(path.join(tmpdir(), 'framewright')), ...given } = options;
+export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer {
   const limits = { ...DEFAULTS, ...given };
-  const bounds = { ...BOUNDS, ...options.bounds };
+  const bounds = { ...BOUNDS, ...given.bounds };
   const turns = createDecodeTurns(limits);
   const children = createDecodeChildren({
     scratch,

@@ -10,6 +10,7 @@ import {
   type Picture,
   writeImage,
 } from '../../../local-renderer/test/media-samples.ts';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { makeImage } from './media-files.ts';
@@ -23,7 +24,8 @@ after(async () => {
   await fixture.close();
   await folder[Symbol.asyncDispose]();
 });
-const { measure } = createMeasurer();
+const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
+const { measure } = createMeasurer({ scratch });
 const LAST_FRAME = 4 * 24 - 1;
 
 const serve = (path: string, bytes: Uint8Array, headers: Record<string, string> = {}) =>

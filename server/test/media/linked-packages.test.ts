@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { makeVideo } from './media-files.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -31,7 +32,8 @@ async function measuredBy(checkout: string): Promise<string> {
   await makeVideo(file, {});
   const module = pathToFileURL(path.join(checkout, 'server/src/media/measure.ts')).href;
   const code: typeof import('../../src/media/measure.ts') = await import(module);
-  const measurement = await code.createMeasurer().measure(file, 'video');
+  const scratch = openScratchDirectory(path.join(folder, 'scratch'));
+  const measurement = await code.createMeasurer({ scratch }).measure(file, 'video');
   return measurement.kind;
 }
 

@@ -14,12 +14,14 @@ import {
 } from '../../../test/media/image-parts.ts';
 import { makeImage } from '../../../test/media/media-files.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createMeasurer } from '../measure.ts';
 
-const { measure } = createMeasurer();
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());
 const file = path.join(folder.path, 'image');
+const scratch = openScratchDirectory(path.join(folder.path, 'scratch'));
+const { measure } = createMeasurer({ scratch });
 
 async function made(format: 'jpeg' | 'png' | 'webp'): Promise<Buffer> {
   await makeImage(file, format);

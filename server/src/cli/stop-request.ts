@@ -6,18 +6,23 @@ export interface StopRequest {
   request(code: number): void;
 }
 
-/** The first SIGINT or SIGTERM drains and shuts down; the second one ends the process at once. */
+/** One Ctrl-C of `npm start` is two signals: the terminal and npm each send one. */
+const SAME_REQUEST_SECONDS = 1;
+
+/**
+ * The first SIGINT or SIGTERM drains and shuts down. One that comes more than a second later ends
+ * the process at once.
+ */
 export function stopRequest(log: Log): StopRequest {
   const { promise, resolve } = Promise.withResolvers<number>();
-  let asked = false;
+  let askedAt: number | undefined;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      if (asked) {
-        log.warn('second signal: exiting at once');
-        process.exit(130);
-      }
-      asked = true;
+      askedAt ??= performance.now();
       resolve(0);
+      if (performance.now() - askedAt <= SAME_REQUEST_SECONDS * 1000) return;
+      log.warn('second signal: exiting at once');
+      process.exit(130);
     });
   }
   return { requested: promise, request: resolve };

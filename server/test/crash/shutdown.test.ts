@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import net from 'node:net';
 import path from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { openEmbeddedDatabase } from 'embedded-postgres';
 import { type Database, statement } from '../../src/database/database.ts';
 import { client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { quiet } from '../database.ts';
 import { assertBalance, assertOneVideo, tasksOfKey } from '../service/end-state.ts';
-import { type ServiceProcess, startServiceProcess } from '../service/service-process.ts';
+import {
+  type ServiceProcess,
+  serviceEnvironment,
+  startServiceProcess,
+} from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { type CrashFixture, openCrashFixture, VIDEO_CREDITS } from './crash-fixture.ts';
@@ -17,6 +23,7 @@ import { type CrashFixture, openCrashFixture, VIDEO_CREDITS } from './crash-fixt
 /** Less than the 72 seconds for which an idle connection is kept: waiting for one fails the test. */
 const PATIENCE = { timeout: 60_000 };
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const RENDERS = statement('test_renders', 'select state from local_jobs');
 const LEASED = statement('test_leased', 'select id from tasks where leased_until is not null');
 
@@ -99,17 +106,26 @@ test(
   },
 );
 
-test('a second signal ends the process at once, and no task is lost', PATIENCE, async () => {
-  await using fixture = await openCrashFixture('image-to-video');
-  await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '3600' });
-  const { response } = await createStalled(fixture, service);
-  await askToStop(service);
-  const { body } = await response;
-  assert.equal(await service.kill('SIGTERM'), 130);
-  fixture.host.serve('/slow.png', fixture.picture);
-  await fixture.expireLeases();
-  await assertFinishes(fixture, 'slow', body.id);
-});
+test(
+  'a signal a second later ends the process at once, and no task is lost',
+  PATIENCE,
+  async () => {
+    await using fixture = await openCrashFixture('image-to-video');
+    await using service = await startServiceProcess({ ...fixture.env, SHUTDOWN_SECONDS: '3600' });
+    const { response } = await createStalled(fixture, service);
+    await askToStop(service);
+    const { body } = await response;
+    // Within the first second, a signal counts as the same request to stop.
+    await until(
+      async () => service.process.kill('SIGTERM'),
+      (isSent) => !isSent,
+    );
+    assert.equal(service.process.exitCode, 130);
+    fixture.host.serve('/slow.png', fixture.picture);
+    await fixture.expireLeases();
+    await assertFinishes(fixture, 'slow', body.id);
+  },
+);
 
 test('a render is requeued at shutdown and finished after the next start', PATIENCE, async () => {
   await using fixture = await openCrashFixture('text-to-video');
@@ -157,6 +173,49 @@ test(
     assert.equal(await service.kill('SIGTERM'), 0);
   },
 );
+
+interface Terminal {
+  /** The program that runs `npm start`, and its arguments. */
+  command: [string, ...string[]];
+  pressCtrlC(npm: ChildProcessWithoutNullStreams): void;
+  skip: string | false;
+}
+
+const SCRIPT = 'script';
+const hasScript = spawnSync(SCRIPT, ['--version']).stdout?.includes('util-linux') ?? false;
+
+const TERMINALS: Record<string, Terminal> = {
+  'in a terminal': {
+    command: [SCRIPT, '--quiet', '--flush', '--command', 'npm start', '/dev/null'],
+    pressCtrlC: (npm) => npm.stdin.write('\x03'),
+    skip: !hasScript && 'a terminal is made by script of util-linux, which is not there',
+  },
+  'for a group of processes': {
+    command: ['npm', 'start'],
+    // The terminal signals npm and the service; then npm signals the service as well.
+    pressCtrlC: (npm) => process.kill(-(npm.pid ?? 0), 'SIGINT'),
+    skip: false,
+  },
+};
+
+for (const [where, { command, pressCtrlC, skip }] of Object.entries(TERMINALS)) {
+  test(`Ctrl-C ${where} stops npm start in order`, { ...PATIENCE, skip }, async () => {
+    await using fixture = await openCrashFixture('text-to-video');
+    const env = serviceEnvironment({ ...fixture.env, HOME: fixture.env.DATA_DIR ?? '' });
+    const [program, ...args] = command;
+    const npm = spawn(program, args, { env, cwd: ROOT, detached: true });
+    const closed = once(npm, 'close');
+    let output = '';
+    npm.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    await until(async () => output.includes('the API is listening'), Boolean);
+    pressCtrlC(npm);
+    await closed;
+    assert.match(output, /shutting down.*stopped/s);
+    assert.doesNotMatch(output, /second signal/);
+  });
+}
 
 test('a service whose port is taken prints that and ends', PATIENCE, async () => {
   await using fixture = await openCrashFixture('text-to-video');

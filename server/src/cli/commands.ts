@@ -38,3 +38,8 @@ export const COMMANDS: readonly Command[] = [
   RESTORED_COMMAND,
   MIGRATE_COMMAND,
 ];
+
+/** The first words of all commands. */
+export function commandGroups(): string[] {
+  return [...new Set(COMMANDS.map(({ usage }) => usage.split(' ', 1).join('')))];
+}

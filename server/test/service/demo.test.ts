@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
+import { INHERITED } from './service-process.ts';
+
+const DEMO = fileURLToPath(new URL('../../../demo.ts', import.meta.url));
+const skip = process.platform !== 'linux' && 'processes are listed in /proc on Linux only';
+
+interface RunningDemo extends AsyncDisposable {
+  process: ChildProcess;
+  /** What it has printed, standard output and error together. */
+  output(): string;
+  /** The files in its temporary folder. */
+  files(): Promise<string[]>;
+  /** The processes that work in its temporary folder. */
+  processes(): Promise<string[]>;
+}
+
+/** Starts the demo in a temporary folder of its own. */
+async function startDemo(): Promise<RunningDemo> {
+  const folder = await temporaryFolder();
+  const child = spawn(process.execPath, [DEMO], {
+    env: { ...INHERITED, NODE_NO_WARNINGS: '1', TMPDIR: folder.path },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  return {
+    ...{ process: child, output: () => output },
+    files: () => readdir(folder.path, { recursive: true }),
+    processes: () => processesOf(`${folder.path}/`),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      for (const pid of await processesOf(`${folder.path}/`)) process.kill(Number(pid), 'SIGKILL');
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The ids of the processes that have this text in their arguments or variables. */
+async function processesOf(text: string): Promise<string[]> {
+  const found = await Promise.all(
+    (await readdir('/proc')).filter(Number).map(async (pid) => {
+      const facts = await Promise.all(
+        ['cmdline', 'environ'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8')),
+      ).catch(() => []);
+      return facts.join('\0').includes(text) ? [pid] : [];
+    }),
+  );
+  return found.flat();
+}
+
+const ENDS: [NodeJS.Signals, number, string, (demo: RunningDemo) => Promise<unknown>][] = [
+  ['SIGINT', 130, 'while its service starts', isServiceRunning],
+  ['SIGHUP', 129, 'while its service starts', isServiceRunning],
+  ['SIGTERM', 143, 'while its database starts', isDatabaseMade],
+];
+
+for (const [signal, code, moment, isReached] of ENDS) {
+  test(`${signal} ${moment} ends the demo, and nothing remains`, { skip }, async () => {
+    await using demo = await startDemo();
+    const exited = once(demo.process, 'exit');
+    await until(() => isReached(demo), Boolean);
+    demo.process.kill(signal);
+    assert.deepEqual(await exited, [code, null]);
+    assert.match(demo.output(), /^ +\d\.\d s {2}starting the service in a temporary folder\n$/);
+    await until(demo.processes, (pids) => pids.length === 0, 5);
+    assert.deepEqual(await demo.files(), []);
+  });
+}
+
+async function isServiceRunning(demo: RunningDemo): Promise<boolean> {
+  return (await demo.processes()).length > 0;
+}
+
+async function isDatabaseMade(demo: RunningDemo): Promise<boolean> {
+  return (await demo.files()).some((file) => file.endsWith('/cluster/PG_VERSION'));
+}
+
+test('the service and the database of a killed demo end by themselves', { skip }, async () => {
+  await using demo = await startDemo();
+  await until(() => isDatabaseMade(demo), Boolean);
+  demo.process.kill('SIGKILL');
+  await until(demo.processes, (pids) => pids.length === 0);
+});

@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Queryable, statement } from '../database/database.ts';
 import { batch } from '../kernel/batch.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { forgetOldest } from './forget-oldest.ts';
+import { openFullWindows } from './full-windows.ts';
 
 /**
  * What a process remembers of API keys, so that requests that can't be admitted cost no turn of the
@@ -30,19 +32,15 @@ export interface KeyGate {
 /** @param now monotonic milliseconds, for tests */
 export function openKeyGate(db: Queryable, now = () => performance.now()): KeyGate {
   const known = openKnownKeys(db, now);
-  const limited = createLimitedKeys(now);
-  const inTurn = createTurns();
+  const full = openFullWindows(now, tooManyRequests);
   return {
     ...{ db, now },
     async run(secretHash, admit) {
       await known.require(secretHash);
-      return inTurn(idOf(secretHash), () => {
-        limited.check(idOf(secretHash)); // in turn: an earlier request may have filled the window
-        return admit();
-      });
+      return full.run(idOf(secretHash), admit);
     },
     forget: (secretHash) => known.forget(idOf(secretHash)),
-    limit: (secretHash, until) => limited.add(idOf(secretHash), until),
+    limit: (secretHash, until) => full.add(idOf(secretHash), until),
   };
 }
 
@@ -54,12 +52,6 @@ function idOf(secretHash: Buffer): string {
 /** How many keys are remembered in each way. The oldest are forgotten. */
 const MAX_KNOWN = 200_000;
 const MAX_REFUSED = 10_000;
-const MAX_LIMITED = 10_000;
-
-function makeRoom(keys: Map<string, unknown> | Set<string>, max: number): void {
-  const [oldest] = keys.keys();
-  if (keys.size >= max && oldest !== undefined) keys.delete(oldest);
-}
 
 const ALL = statement(
   'key_hashes',
@@ -97,7 +89,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
   let freeAt = 0;
 
   const add = (id: string) => {
-    makeRoom(known, MAX_KNOWN);
+    forgetOldest(known, MAX_KNOWN);
     known.add(id);
   };
   const load = async () => {
@@ -112,7 +104,7 @@ function openKnownKeys(db: Queryable, now: () => number) {
     return loading;
   };
   const refuse = (id: string) => {
-    makeRoom(refused, MAX_REFUSED);
+    forgetOldest(refused, MAX_REFUSED);
     refused.set(id, now() + REFUSED_MS);
   };
   const lookUpTogether = batch({
@@ -168,64 +160,9 @@ function tooManyUnknownKeys(): ApiError {
 /** Contract, "Limits": 30 authenticated requests in any 60 seconds, per API key. */
 export const REQUESTS_PER_WINDOW = 30;
 
-/**
- * How long a full window is trusted without a look at the database. So a limited key that is
- * revoked gets 401 after at most this time; it is not admitted in between.
- */
-const TRUSTED_MS = 1000;
-
-/** The keys whose window is full, as far as this process knows. */
-function createLimitedKeys(now: () => number) {
-  const limited = new Map<string, { until: number; checkAt: number }>();
-  const errorOf = (until: number) =>
-    new ApiError(
-      'rate_limited',
-      `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds. Wait for Retry-After.`,
-      { retryAfterSeconds: Math.max(1, Math.ceil((until - now()) / 1000)) },
-    );
-  return {
-    add(id: string, until: number): ApiError {
-      limited.delete(id);
-      makeRoom(limited, MAX_LIMITED);
-      limited.set(id, { until, checkAt: now() + TRUSTED_MS });
-      return errorOf(until);
-    },
-    /** @throws ApiError `rate_limited`; one request in each TRUSTED_MS passes */
-    check(id: string): void {
-      const entry = limited.get(id);
-      if (!entry) return;
-      if (now() >= entry.until) {
-        limited.delete(id);
-      } else if (now() < entry.checkAt) {
-        throw errorOf(entry.until);
-      } else {
-        entry.checkAt = now() + TRUSTED_MS;
-      }
-    },
-  };
-}
-
-/**
- * Makes a function that runs the calls of one key one after the other. When a call fails for
- * another reason than the client's request (the database is unavailable), the calls that wait for
- * it fail with the same error at once.
- */
-function createTurns() {
-  const last = new Map<string, Promise<void>>();
-  return async <T>(id: string, work: () => Promise<T>): Promise<T> => {
-    const previous = last.get(id);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    promise.catch(() => {}); // there may be no later call
-    last.set(id, promise);
-    try {
-      await previous;
-      return await work();
-    } catch (error) {
-      if (!(error instanceof ApiError)) reject(error);
-      throw error;
-    } finally {
-      resolve();
-      if (last.get(id) === promise) last.delete(id);
-    }
-  };
+function tooManyRequests(seconds: number): ApiError {
+  const sent = `This API key sent ${REQUESTS_PER_WINDOW} requests in 60 seconds.`;
+  return new ApiError('rate_limited', `${sent} Wait for Retry-After.`, {
+    retryAfterSeconds: seconds,
+  });
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts';
+import { freezeClock } from '../../test/frozen-clock.ts';
+import { sql } from '../../test/task-fixtures.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { countRequest } from './rate-window.ts';
+import { countRequest, openRateMemory } from './rate-window.ts';
 
 let database: TestDatabase;
 
@@ -40,6 +42,38 @@ test('a request passes when the time that was told is over, and a refused one ad
   await database.setClock(101);
   assert.equal(await count('slides'), true);
   assert.equal(await count('slides'), 39);
+  await database.setClock(0);
+});
+
+test('a full window asks the database once a second, and is open when its time is over', async () => {
+  let milliseconds = 0;
+  let asked = 0;
+  const memory = openRateMemory(() => milliseconds);
+  const ask = () =>
+    memory.run('remembered', async () => {
+      asked += 1;
+      return count('remembered').then((passed) => {
+        if (passed === true) return true;
+        throw new ApiError('rate_limited', 'full', { retryAfterSeconds: passed ?? 1 });
+      });
+    });
+  await freezeClock(database.db, 0);
+  const burst = await Promise.allSettled(Array.from({ length: 50 }, ask));
+  assert.equal(burst.filter(({ status }) => status === 'fulfilled').length, LIMIT.max);
+  assert.equal(asked, LIMIT.max + 1);
+  milliseconds = 999;
+  await assert.rejects(ask(), { code: 'rate_limited', retryAfterSeconds: 100 });
+  assert.equal(asked, LIMIT.max + 1);
+  milliseconds = 1000;
+  await Promise.allSettled([ask(), ask(), ask()]);
+  assert.equal(asked, LIMIT.max + 2);
+  await sql(database.db, `delete from rate_windows where key_id = 'remembered'`);
+  milliseconds = 2000;
+  assert.deepEqual(await Promise.all([ask(), ask(), ask()]), [true, true, true]);
+  await assert.rejects(ask());
+  milliseconds = 102_000;
+  await freezeClock(database.db, 100);
+  assert.equal(await ask(), true);
   await database.setClock(0);
 });
 

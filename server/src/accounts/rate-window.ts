@@ -1,5 +1,6 @@
 import { type Queryable, statement } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
+import { type FullWindows, openFullWindows } from './full-windows.ts';
 
 /** At most `max` requests in any `seconds`. */
 export interface RateLimit {
@@ -52,9 +53,32 @@ export async function tooManyRequests(
   { max, seconds }: RateLimit,
 ): Promise<ApiError> {
   const [row] = await db.query<{ seconds: number | null }>(RETRY_AFTER, [key, max, seconds]);
-  const wait = Math.ceil(Math.max(1, Math.min(seconds, row?.seconds ?? 1)));
-  const message = `Too many requests. Try again in ${wait} s.`;
-  return new ApiError('rate_limited', message, { retryAfterSeconds: wait });
+  return refusal(Math.ceil(Math.max(1, Math.min(seconds, row?.seconds ?? 1))));
+}
+
+function refusal(seconds: number): ApiError {
+  const message = `Too many requests. Try again in ${seconds} s.`;
+  return new ApiError('rate_limited', message, { retryAfterSeconds: seconds });
+}
+
+/**
+ * Remembers in this process which windows {@link countRequest} and the like have found full.
+ * @param now monotonic milliseconds, for tests
+ */
+export function openRateMemory(now = () => performance.now()): Pick<FullWindows, 'run'> {
+  const full = openFullWindows(now, refusal);
+  return {
+    run: (key, count) =>
+      full.run(key, async () => {
+        const askedAt = now();
+        try {
+          return await count();
+        } catch (error) {
+          if (!(error instanceof ApiError) || error.code !== 'rate_limited') throw error;
+          throw full.add(key, askedAt + (error.retryAfterSeconds ?? 1) * 1000);
+        }
+      }),
+  };
 }
 
 const FORGET_IDLE = statement(

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { FastifyInstance } from 'fastify';
+import { type FastifyInstance, fastify } from 'fastify';
+import { quiet } from '../../test/database.ts';
 import { assertError } from '../../test/envelope.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import {
@@ -9,7 +11,11 @@ import {
   type TestVisitor,
   type TestWebsite,
 } from '../../test/website/website.ts';
+import type { Database } from '../database/database.ts';
 import { createApp } from '../http/app.ts';
+import { handleError } from '../http/errors.ts';
+import { newId } from '../kernel/ids.ts';
+import { guard } from './guard.ts';
 
 const ME = '/console/api/me';
 
@@ -99,6 +105,72 @@ test('the address that a trusted proxy names is the one that is counted', async 
     keys.filter((key) => key.startsWith('ip:198')),
     ['ip:198.51.100.7', 'ip:198.51.100.8'],
   );
+});
+
+/** The guard of another process before two routes, and the statements that it sends. */
+async function openCounted() {
+  const { db } = website.database;
+  const sent: string[] = [];
+  const running = { now: 0, most: 0 };
+  const query: Database['query'] = async (...given) => {
+    sent.push(given[0].name);
+    running.now += 1;
+    running.most = Math.max(running.most, running.now);
+    try {
+      return await db.query(...given);
+    } finally {
+      running.now -= 1;
+    }
+  };
+  const counted: Database = Object.create(db, { query: { value: query } });
+  const app = fastify({ genReqId: () => newId('request') });
+  proxied.push(app);
+  app.setErrorHandler((error: Error, request, reply) =>
+    handleError(error, { request, reply, log: quiet }),
+  );
+  guard(app, { db: counted, publicUrl: () => ORIGIN, adminEmails: new Set() });
+  app.get('/console/api/site', { config: { access: 'public' } }, async () => ({}));
+  app.get(ME, async () => ({}));
+  return {
+    running,
+    /** The statuses of requests at once, and how many statements they needed. */
+    async flood(url: string, count: number, headers: () => Record<string, string> = () => ({})) {
+      sent.length = 0;
+      const remoteAddress = '198.51.100.20';
+      const responses = await Promise.all(
+        Array.from({ length: count }, () => app.inject({ url, remoteAddress, headers: headers() })),
+      );
+      const refused = responses.filter(({ statusCode }) => statusCode === 429);
+      return { refused: refused.length, statements: sent.length, last: responses.at(-1) };
+    },
+  };
+}
+
+test('what is over the limit of an address or a session is refused from memory', async () => {
+  const { flood } = await openCounted();
+  const full = await flood('/console/api/site', 300);
+  assert.equal(full.refused, 60);
+  assert.ok(full.statements > 240 && full.statements <= 246, `${full.statements} statements`);
+  const more = await flood('/console/api/site', 500);
+  assert.equal(more.refused, 500);
+  assert.ok(more.statements <= 10, `${more.statements} statements`);
+  const wait = Number(more.last?.headers['retry-after']);
+  assert.ok(wait > 0 && wait <= 60, `${wait} s`);
+  assert.match(more.last?.json().error.message, new RegExp(`Try again in ${wait} s`));
+  const { cookie } = await website.signIn();
+  const own = await flood(ME, 300, () => ({ cookie }));
+  assert.equal(own.refused, 60, 'an address over its limit does not keep people out');
+  const again = await flood(ME, 500, () => ({ cookie }));
+  assert.equal(again.refused, 500);
+  assert.ok(again.statements <= 10, `${again.statements} statements`);
+});
+
+test('invented cookies of one address are looked up one after the other', async () => {
+  const { flood, running } = await openCounted();
+  const invented = () => ({ cookie: `framewright=${randomBytes(32).toString('base64url')}` });
+  const { refused } = await flood(ME, 260, invented);
+  assert.ok(refused >= 20);
+  assert.equal(running.most, 2, 'one look-up, and one count');
 });
 
 const proxied: FastifyInstance[] = [];

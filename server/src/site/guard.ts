@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { rateKeyOf } from '../accounts/client-network.ts';
-import { countRequest, type RateLimit } from '../accounts/rate-window.ts';
+import { forgetOldest } from '../accounts/forget-oldest.ts';
+import { createTurns } from '../accounts/full-windows.ts';
+import { countRequest, openRateMemory, type RateLimit } from '../accounts/rate-window.ts';
 import type { Database } from '../database/database.ts';
 import { noSuchPath } from '../http/errors.ts';
 import { ApiError } from '../kernel/errors.ts';
-import { findSession } from '../sign-in/sessions.ts';
+import { findSession, hashToken } from '../sign-in/sessions.ts';
 import { readCookie, SESSION_COOKIE } from './cookies.ts';
 import { requireOwnOrigin } from './origin.ts';
 import type { SignedIn } from './route.ts';
@@ -20,46 +22,77 @@ export interface GuardDeps {
 /** The requests of one address on public routes, and those with a cookie that means nothing. */
 const REQUESTS_OF_ADDRESS: RateLimit = { max: 240, seconds: 60 };
 
+/** How many sessions that exist a process remembers. The oldest are forgotten. */
+const MAX_KNOWN = 50_000;
+
 /**
  * Guards all routes of a scope before a body is read: a write must come from a page of this
  * website, the sender must have the route's access, and the rates are limited. Public routes are
  * counted for each address, all others for each account. A route may have a limit of its own
- * beside these.
+ * beside these. What is over a limit is refused from memory (decisions/0016).
  */
 export function guard(scope: FastifyInstance, deps: GuardDeps): void {
+  const limits = openLimits(deps.db);
+  const sessions = openSessions(deps, limits);
   scope.decorateRequest('signedIn');
   scope.addHook('onRequest', async (request) => {
     requireOwnOrigin(request, deps.publicUrl());
     const { access = 'session', rate } = request.routeOptions.config;
-    if (access === 'public') return countAddress(deps, request, rate);
-    const signedIn = await requireSession(deps, request);
+    if (access === 'public') return limits.countAddress(request, rate);
+    const signedIn = await sessions.require(request);
     if (access === 'operator' && !signedIn.isOperator) throw noSuchPath();
     request.signedIn = signedIn;
     if (!rate) return;
-    await countRequest(deps.db, `${signedIn.accountId} ${request.routeOptions.url}`, rate);
+    await limits.count(`${signedIn.accountId} ${request.routeOptions.url}`, rate);
   });
 }
 
-async function countAddress(
-  { db }: GuardDeps,
-  { ip, routeOptions }: FastifyRequest,
-  rate: RateLimit | undefined,
-): Promise<void> {
-  const key = rateKeyOf(ip);
-  await countRequest(db, key, REQUESTS_OF_ADDRESS);
-  if (rate) await countRequest(db, `${key} ${routeOptions.url}`, rate);
+type Limits = ReturnType<typeof openLimits>;
+
+function openLimits(db: Database) {
+  const { run } = openRateMemory();
+  const count = (key: string, limit: RateLimit) => run(key, () => countRequest(db, key, limit));
+  return {
+    ...{ run, count },
+    async countAddress({ ip, routeOptions }: FastifyRequest, rate?: RateLimit): Promise<void> {
+      const key = rateKeyOf(ip);
+      await count(key, REQUESTS_OF_ADDRESS);
+      if (rate) await count(`${key} ${routeOptions.url}`, rate);
+    },
+  };
 }
 
-/** @throws ApiError `unauthorized`, `rate_limited` */
-async function requireSession(deps: GuardDeps, request: FastifyRequest): Promise<SignedIn> {
-  const token = readCookie(request, deps.publicUrl(), SESSION_COOKIE);
-  if (token === undefined) throw notSignedIn();
-  const session = await findSession(deps.db, token);
-  if (!session) {
-    await countRequest(deps.db, rateKeyOf(request.ip), REQUESTS_OF_ADDRESS);
-    throw notSignedIn();
-  }
-  return { ...session, isOperator: deps.adminEmails.has(session.email.toLowerCase()) };
+/**
+ * Looks sessions up. The look-ups of unknown cookies from one address take turns, so that invented
+ * ones have one connection of the database at most.
+ */
+function openSessions({ db, publicUrl, adminEmails }: GuardDeps, limits: Limits) {
+  const known = new Set<string>();
+  const inTurn = createTurns();
+  const find = async (token: string, id: string) => {
+    const session = await limits.run(`session ${id}`, () => findSession(db, token));
+    if (!session) known.delete(id);
+    else if (!known.has(id)) {
+      forgetOldest(known, MAX_KNOWN);
+      known.add(id);
+    }
+    return session;
+  };
+  return {
+    /** @throws ApiError `unauthorized`, `rate_limited` */
+    async require(request: FastifyRequest): Promise<SignedIn> {
+      const token = readCookie(request, publicUrl(), SESSION_COOKIE);
+      if (token === undefined) throw notSignedIn();
+      const id = hashToken(token).toString('base64url');
+      const look = () => find(token, id);
+      const session = await (known.has(id) ? look() : inTurn(rateKeyOf(request.ip), look));
+      if (!session) {
+        await limits.countAddress(request);
+        throw notSignedIn();
+      }
+      return { ...session, isOperator: adminEmails.has(session.email.toLowerCase()) };
+    },
+  };
 }
 
 function notSignedIn(): ApiError {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { createKey, newSecret } from '../../src/accounts/api-keys.ts';
 import { audit } from '../../src/operator/audit.ts';
 import { makeCustomer } from '../customer.ts';
-import { createTestDatabase } from '../database.ts';
+import { createTestDatabase, type TestDatabase } from '../database.ts';
 import { startServiceProcess } from '../service/service-process.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -14,15 +14,27 @@ const IN_FLIGHT = Number(process.env.FRAMEWRIGHT_FORGED_IN_FLIGHT ?? 500);
 const READS_ALONE = 15;
 const READS_BESIDE = 28;
 
-test(`a customer's requests pass beside ${IN_FLIGHT} requests with invented keys`, async (t) => {
-  const database = await createTestDatabase();
-  await using folder = await temporaryFolder();
-  await using service = await startServiceProcess({
+let database: TestDatabase;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let service: Awaited<ReturnType<typeof startServiceProcess>>;
+
+before(async () => {
+  database = await createTestDatabase();
+  folder = await temporaryFolder();
+  service = await startServiceProcess({
     ...{ DATABASE_URL: database.url, DATA_DIR: folder.path, ROLES: 'api' },
   });
+});
+after(async () => {
+  await service.kill('SIGTERM');
+  await folder[Symbol.asyncDispose]();
+  await database.close();
+});
+
+test(`a customer's requests pass beside ${IN_FLIGHT} requests with invented keys`, async (t) => {
   const { accountId, secret } = await makeCustomer(database.db, 0);
   const quietMs = await readMedian(service.url, [secret], READS_ALONE);
-  const flood = startFlood(service.url);
+  const flood = startFlood(() => readCredits(service.url, newSecret()));
   t.after(() => flood.end());
   await flood.begun;
   const created = await createKey(database.db, { accountId });
@@ -36,17 +48,36 @@ test(`a customer's requests pass beside ${IN_FLIGHT} requests with invented keys
     `median ${quietMs.toFixed(1)} ms alone, ${busyMs.toFixed(1)} ms beside ${junk} invented keys/s; ` +
       `first request of a new key ${firstMs.toFixed(0)} ms`,
   );
-  await service.kill('SIGTERM');
-  await database.close();
+});
+
+test('a customer reads beside an address that is over the limit of the website', async (t) => {
+  const alone = await makeCustomer(database.db, 0);
+  const beside = await makeCustomer(database.db, 0);
+  const quietMs = await readMedian(service.url, [alone.secret], READS_ALONE);
+  const flood = startFlood(() => get(`${service.url}/console/api/site`));
+  t.after(() => flood.end());
+  await flood.begun;
+  const busyMs = await readMedian(service.url, [beside.secret], READS_BESIDE);
+  const { seconds, statuses } = await flood.end();
+  assert.deepEqual([...statuses.keys()].sort(), [200, 429]);
+  assert.ok((statuses.get(200) ?? 0) <= 240 + 4 * seconds, `${statuses.get(200)} passed`);
+  const refused = Math.round((statuses.get(429) ?? 0) / seconds);
+  t.diagnostic(
+    `median ${quietMs.toFixed(1)} ms alone, ${busyMs.toFixed(1)} ms beside ${refused} refused ` +
+      `requests/s of an address, ${IN_FLIGHT} in flight`,
+  );
 });
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
 /** The status of GET /credits. */
 function readCredits(url: string, secret: string): Promise<number> {
+  return get(`${url}/api/v1/credits`, { authorization: `Bearer ${secret}` });
+}
+
+function get(url: string, headers: Record<string, string> = {}): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const headers = { authorization: `Bearer ${secret}` };
-  const sent = request(`${url}/api/v1/credits`, { agent, headers }, (response) => {
+  const sent = request(url, { agent, headers }, (response) => {
     response.resume().on('end', () => resolve(response.statusCode ?? 0));
   });
   sent.on('error', reject).end();
@@ -67,15 +98,15 @@ async function readMedian(url: string, secrets: string[], count: number): Promis
   return times.sort((a, b) => a - b)[Math.floor(count / 2)] ?? 0;
 }
 
-/** Sends requests with invented keys, each as soon as the one before has its response. */
-function startFlood(url: string) {
+/** Sends requests, each as soon as the one before has its response. */
+function startFlood(request: () => Promise<number>) {
   const statuses = new Map<number, number>();
   const startedAt = performance.now();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   let ended = false;
   const send = async () => {
     while (!ended) {
-      const status = await readCredits(url, newSecret());
+      const status = await request();
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       begin();
     }

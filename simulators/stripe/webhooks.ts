@@ -82,7 +82,8 @@ function inVersion(version: string, object: StripeObject): object {
   if (object.object !== 'invoice' || version >= '2025-03-31') return object;
   const { parent, ...invoice } = object;
   const { subscription, metadata } = parent.subscription_details;
-  return { ...invoice, subscription, subscription_details: { metadata } };
+  const isOldest = version < '2023'; // without the metadata of the subscription
+  return { ...invoice, subscription, ...(!isOldest && { subscription_details: { metadata } }) };
 }
 
 /** Stripe sends again what was not answered with 2xx; here that is three times, at once. */

@@ -6,6 +6,7 @@ import { cardOf, refund } from '../../../../simulators/stripe/payments.ts';
 import {
   changePrice,
   endSubscription,
+  invoiceNow,
   payInParts,
   renew,
   setCoupon,
@@ -188,6 +189,28 @@ test('what a subscription leaves owed comes with the next subscription of the cu
   completeSession(state, session, 'now');
   assert.equal(state.all('invoice')[0]?.amount_due, 2030);
   assert.equal(await available(accountId), 3000 + 60 + 3000);
+});
+
+test('what was charged is not brought again by another debt of the customer', async () => {
+  const { state, accountId, customer, stripe } = await subscribed();
+  changePrice(state, stripe, await priceOf('studio'), LATE);
+  renew(state, stripe);
+  state.get('customer', customer).balance += 30; // by the seller
+  renew(state, stripe);
+  assert.equal(await available(accountId), 3000 + 9000 + 60 + 9000);
+});
+
+test('an invoice is an order of its own subscription, not of a later one', async () => {
+  const { state, accountId, id, stripe } = await subscribed();
+  endSubscription(state, stripe);
+  await fixture.settled();
+  const price = await priceOf('hobby');
+  await fixture.withoutEvents(() => invoiceNow(state, stripe, [{ price, amount: 200 }]));
+  const { session } = await fixture.subscribe(accountId, 'hobby');
+  completeSession(state, session, 'now');
+  assert.equal(await available(accountId), 6000);
+  await settleSubscription(fixture.deps, id);
+  assert.equal(await available(accountId), 6300);
 });
 
 test('what is owed comes once, also when its subscription is looked at again and again', async () => {

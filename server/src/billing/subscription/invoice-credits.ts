@@ -189,11 +189,8 @@ function divide(invoice: InvoiceWithLines, sold: Sold, before: Owed): { now: Owe
     return { now: joined(paid, settled), later: NOTHING };
   }
   if (total === 0) return { now: own, later: old };
-  const left = start + total;
-  return {
-    now: NOTHING,
-    later: total > 0 ? joined(partOf(own, left, total), old) : partOf(old, left, debt),
-  };
+  if (total < 0) return { now: NOTHING, later: old };
+  return { now: NOTHING, later: joined(partOf(own, start + total, total), old) };
 }
 
 /** The share of it that a part of an amount is. */

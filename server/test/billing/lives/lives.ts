@@ -1,5 +1,6 @@
 import type { Life } from './life.ts';
 import { PACK_LIFE } from './pack.ts';
+import { PLAN_LIFE } from './plan.ts';
 
 /** All lives: a new one is a file of its own and a name here. */
-export const LIVES: readonly Life[] = [PACK_LIFE];
+export const LIVES: readonly Life[] = [PACK_LIFE, PLAN_LIFE];

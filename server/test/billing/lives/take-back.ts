@@ -1,6 +1,6 @@
 import { moveDispute, openDispute } from '../../../../simulators/stripe/money/disputes.ts';
 import type { DisputeStatus } from '../../../../simulators/stripe/objects.ts';
-import { refund, settleRefund } from '../../../../simulators/stripe/payments.ts';
+import { chargeOf, refund, settleRefund } from '../../../../simulators/stripe/payments.ts';
 import type { State } from '../../../../simulators/stripe/state.ts';
 import type { Random } from '../../random.ts';
 
@@ -36,10 +36,11 @@ export function takeBack(state: State, payment: string, random: Random): void {
 }
 
 function dispute(state: State, payment: string, random: Random): void {
-  const amount = random.chance(0.5) ? undefined : random.whole(1, 1000);
+  const { amount: whole } = chargeOf(state, payment);
+  const amount = random.chance(0.5) ? undefined : random.whole(1, whole);
   const status = random.pick(['needs_response', 'warning_needs_response', 'prevented'] as const);
   const withdrawn =
-    status === 'prevented' && random.chance(0.5) ? random.whole(1, 1000) : undefined;
+    status === 'prevented' && random.chance(0.5) ? random.whole(1, whole) : undefined;
   openDispute(state, payment, { amount, status, ...(withdrawn && { withdrawn }) });
 }
 

@@ -1,5 +1,7 @@
 import path from 'node:path';
 import { listenForClients } from './api-role.ts';
+import { learnAccount } from './billing/scope/learn-account.ts';
+import { scopeOfKey } from './billing/scope/scope.ts';
 import { type Billing, openStripe } from './billing/stripe-client.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
@@ -41,6 +43,8 @@ import { buildWorker } from './worker-role.ts';
 
 /** How often the scratch directory is maintained. */
 const MAINTAIN_SECONDS = 60;
+/** How often Stripe is asked for the account of its key, until it is known. */
+const ACCOUNT_SECONDS = 60;
 
 export interface Service {
   /** The address that the API listens on; undefined without the api role. */
@@ -166,6 +170,10 @@ async function openShared(
     resultFetch: fetchFrom(providerHosts, 'output'),
   };
   const billing = await openBilling(config, { db, log, publicUrl });
+  if (billing) {
+    const asking = { name: 'asking for the account of Stripe', log, signal };
+    startInterval(ACCOUNT_SECONDS, asking, () => learnAccount(billing));
+  }
   const mailer = openMailer({ settings: config.website.mail, log });
   closers.push(() => mailer.close());
   return {
@@ -197,8 +205,9 @@ async function openBilling(
   deps: Pick<Billing, 'db' | 'log' | 'publicUrl'>,
 ): Promise<Billing | undefined> {
   if (!settings) return undefined;
-  const { webhookSecret } = settings;
-  return { ...deps, webhookSecret, stripe: await openStripe(settings) };
+  const { webhookSecret, secretKey } = settings;
+  const scope = scopeOfKey(secretKey);
+  return { ...deps, webhookSecret, scope, stripe: await openStripe(settings) };
 }
 
 async function openProviders(

@@ -144,6 +144,9 @@ export const CALLS: readonly Call[] = [
     ],
     createPortalConfiguration,
   ),
+  call('GET', 'billing_portal/configurations/:id', [], (state, id) =>
+    state.get('billing_portal.configuration', id),
+  ),
   call(
     'POST',
     'billing_portal/sessions',
@@ -174,6 +177,7 @@ function pageAfter(list: Array<{ id: string }>, params: Params): object {
 function createPrice(state: State, _id: string, params: Params): object {
   const interval = required(membersOf(params, 'recurring'), 'interval');
   if (interval !== 'month' && interval !== 'year') throw invalid(`Invalid interval: ${interval}`);
+  if (params.currency === 'xxx') throw invalid('Invalid currency: xxx.');
   return state.add('price', {
     active: true,
     product: newObjectId('prod_'),
@@ -281,7 +285,7 @@ function createPortalConfiguration(state: State, _id: string, params: Params): o
   for (const price of prices) activePrice(state, price, 'features');
   const scheduled = entriesOf(membersOf(update, 'schedule_at_period_end'), 'conditions');
   const at_period_end = scheduled.map((entry) => required(entry, 'type'));
-  return state.add('billing_portal.configuration', { prices, at_period_end });
+  return state.add('billing_portal.configuration', { active: true, prices, at_period_end });
 }
 
 function createPortalSession(state: State, _id: string, params: Params): object {

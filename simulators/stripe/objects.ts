@@ -221,6 +221,7 @@ export interface InvoicePayment {
 
 interface PortalConfiguration extends Base {
   object: 'billing_portal.configuration';
+  active: boolean;
   /** Not of Stripe: the prices that a subscription may change to. */
   prices: string[];
   /** Not of Stripe: which changes wait for the end of the period. */

@@ -1,10 +1,12 @@
+import type Stripe from 'stripe';
 import { namedStatement, statement, type Transaction } from '../database/database.ts';
 import { ApiError } from '../kernel/errors.ts';
 import { newId } from '../kernel/ids.ts';
 import { type CreditOrder, insertOrder } from './credit-order.ts';
-import { customerOf } from './customers.ts';
+import { customerOf, withCustomer } from './customers.ts';
 import { type Offer, readOffer } from './offers.ts';
-import type { BillingDeps, StripeClient } from './stripe-client.ts';
+import { inScope, type StripeScope } from './scope/scope.ts';
+import { type BillingDeps, isMissing, makeHarmless, type StripeClient } from './stripe-client.ts';
 
 const OPENED = statement(
   'order_opened',
@@ -17,13 +19,14 @@ const OPENED = statement(
 // Stripe (10 s a try, three tries), the order has neither an id of Stripe nor an address.
 const SAME = namedStatement(
   'order_same',
-  ['accountId', 'offerId', 'credits', 'price', 'currency', 'savesCard'],
+  [...['accountId', 'offerId', 'credits', 'price', 'currency', 'savesCard', 'mode', 'account']],
   `select id, stripe_id, checkout_url from orders
    where account_id = :accountId and kind = 'pack' and state = 'pending' and offer_id = :offerId
      and credits = :credits and price = :price and currency = :currency
      and saves_card = :savesCard and created_at > clock_now() - interval '30 minutes'
      and (checkout_url is not null
        or stripe_id is null and created_at > clock_now() - interval '35 seconds')
+     and ${inScope('orders', ':mode', ':account')}
    order by created_at desc limit 1`,
 );
 
@@ -61,12 +64,18 @@ export async function buyPack(
   const { accountId, packId, savesCard } = wanted;
   const pack = await readOffer(deps.db, 'pack', packId);
   if (!pack?.active) throw new ApiError('not_found', 'This pack is not sold any more.');
-  const customer = await customerOf(deps, accountId);
+  const { scope } = deps;
+  await customerOf(deps, accountId); // makes the row that is locked
   for (;;) {
-    const order = await deps.db.transaction((tx) => orderOnce(tx, { accountId, pack, savesCard }));
+    const order = await deps.db.transaction((tx) =>
+      orderOnce(tx, { accountId, pack, savesCard, scope }),
+    );
     const { id, checkout_url: url } = order;
     if (url === null) {
-      return { orderId: id, url: await openCheckout(deps, { id, pack, customer, savesCard }) };
+      const opened = await withCustomer(deps, accountId, (customer) =>
+        openCheckout(deps, { id, pack, customer, savesCard }),
+      );
+      return { orderId: id, url: opened };
     }
     if (await canBePaid(deps.stripe, order)) return { orderId: id, url };
     await deps.db.query(CLOSED, [id]);
@@ -78,24 +87,30 @@ type Opened = Pick<CreditOrder, 'id' | 'stripe_id' | 'checkout_url'>;
 /** The order of an earlier click, whose id is the Idempotency-Key of the Checkout; or a new one. */
 async function orderOnce(
   tx: Transaction,
-  wanted: { accountId: string; pack: Offer; savesCard: boolean },
+  wanted: { accountId: string; pack: Offer; savesCard: boolean; scope: StripeScope },
 ): Promise<Opened> {
-  const { accountId, pack, savesCard } = wanted;
+  const { accountId, pack, savesCard, scope } = wanted;
   await tx.query(LOCK, [accountId]);
   const [same] = await tx.query<Opened>(
     SAME,
-    SAME.values({ ...pack, accountId, offerId: pack.id, savesCard }),
+    SAME.values({ ...pack, ...scope, accountId, offerId: pack.id, savesCard }),
   );
   if (same) return same;
   await requireFewUnpaid(tx, accountId);
   const id = newId('order');
-  await insertOrder(tx, { id, accountId, kind: 'pack', offer: pack, savesCard });
+  await insertOrder(tx, { id, accountId, kind: 'pack', offer: pack, savesCard, scope });
   return { id, stripe_id: null, checkout_url: null };
 }
 
 /** Whether nobody has completed the Checkout of an order yet. */
 async function canBePaid(stripe: StripeClient, { stripe_id: id }: Opened): Promise<boolean> {
-  return id !== null && (await stripe.checkout.sessions.retrieve(id)).status === 'open';
+  if (id === null) return false;
+  try {
+    return (await stripe.checkout.sessions.retrieve(id)).status === 'open';
+  } catch (error) {
+    if (isMissing(error)) return false; // of another mode
+    throw error;
+  }
 }
 
 async function requireFewUnpaid(tx: Transaction, accountId: string): Promise<void> {
@@ -116,18 +131,19 @@ async function openCheckout(
     unit_amount: pack.price,
     product_data: { name: `${pack.name}: ${pack.credits} credits` },
   };
-  const session = await stripe.checkout.sessions.create(
-    {
-      ...{ mode: 'payment', customer, client_reference_id: id, metadata: { order: id } },
-      line_items: [{ quantity: 1, price_data }],
-      payment_intent_data: {
-        metadata: { order: id },
-        ...(order.savesCard && { setup_future_usage: 'off_session' as const }),
-      },
-      success_url: `${publicUrl()}/credits?order=${id}`,
-      cancel_url: `${publicUrl()}/credits?canceled=${id}`,
+  const params: Stripe.Checkout.SessionCreateParams = {
+    ...{ mode: 'payment', customer, client_reference_id: id, metadata: { order: id } },
+    line_items: [{ quantity: 1, price_data }],
+    payment_intent_data: {
+      metadata: { order: id },
+      ...(order.savesCard && { setup_future_usage: 'off_session' as const }),
     },
-    { idempotencyKey: id },
+    success_url: `${publicUrl()}/credits?order=${id}`,
+    cancel_url: `${publicUrl()}/credits?canceled=${id}`,
+  };
+  // A second Checkout does no harm: customers are led to one of them.
+  const session = await makeHarmless(`${id}:${customer}`, (options) =>
+    stripe.checkout.sessions.create(params, options),
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);
   const [opened] = await db.query<{ checkout_url: string }>(OPENED, [id, session.id, session.url]);

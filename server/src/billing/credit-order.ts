@@ -1,6 +1,8 @@
 import { namedStatement, type Queryable, statement } from '../database/database.ts';
 import { ACCOUNT_STATE, type AccountState } from './account-state.ts';
+import { customerIn } from './customers.ts';
 import type { Offer } from './offers.ts';
+import { ANY_SCOPE, type ScopeColumns, type StripeScope } from './scope/scope.ts';
 
 /**
  * `mismatched`: another amount or currency was paid, or for something that no plan explains, or the
@@ -9,7 +11,7 @@ import type { Offer } from './offers.ts';
 export type OrderState = 'pending' | 'paid' | 'failed' | 'expired' | 'mismatched';
 
 /** One purchase of credits. Its terms never change; the rest follows from what Stripe says. */
-export interface CreditOrder extends AccountState {
+export interface CreditOrder extends AccountState, ScopeColumns {
   id: string;
   account_id: string;
   /** `pack`: by Checkout. `reload`: bought automatically. `invoice`: of a subscription. */
@@ -59,10 +61,11 @@ const ORDERS = `select o.id, o.account_id, o.kind, o.offer_id, f.name as offer_n
      o.receipt_url, o.failure, o.booked, o.movements, o.expires_at, o.revision, o.paid_at,
      o.settled_at, o.created_at, o.may_be_paid_until,
      coalesce(o.may_be_paid_until <= clock_now(), false) as is_last_look,
-     b.stripe_customer, ${ACCOUNT_STATE},
+     o.stripe_mode, o.stripe_account,
+     ${customerIn('o.account_id', 'o.stripe_mode', 'o.stripe_account')} as stripe_customer,
+     ${ACCOUNT_STATE},
      extract(epoch from clock_now() - o.created_at)::float8 as age_seconds
-   from orders o join offers f on f.id = o.offer_id join accounts a on a.id = o.account_id
-     left join billing_accounts b on b.account_id = o.account_id`;
+   from orders o join offers f on f.id = o.offer_id join accounts a on a.id = o.account_id`;
 
 const READ = statement('order_read', `${ORDERS} where o.id = $1`);
 
@@ -75,12 +78,12 @@ const INSERT = namedStatement(
   'order_insert',
   [
     ...['id', 'accountId', 'kind', 'offerId', 'credits', 'price', 'currency', 'expiresDays'],
-    'savesCard',
+    ...['savesCard', 'mode', 'account'],
   ],
   `insert into orders (id, account_id, kind, offer_id, credits, price, currency, expires_days,
-     saves_card)
+     saves_card, stripe_mode, stripe_account)
    values (:id, :accountId, :kind, :offerId, :credits, :price, :currency, :expiresDays,
-     :savesCard)`,
+     :savesCard, :mode, :account)`,
 );
 
 /** Orders a pack on its terms of now. `savesCard`: whether its Checkout also saves the card. */
@@ -92,12 +95,13 @@ export async function insertOrder(
     kind: 'pack' | 'reload';
     offer: Offer;
     savesCard?: boolean;
+    scope?: StripeScope;
   },
 ): Promise<void> {
-  const { offer, savesCard = null, ...rest } = order;
+  const { offer, savesCard = null, scope = ANY_SCOPE, ...rest } = order;
   const { credits, price, currency, expires_days: expiresDays } = offer;
   const terms = { offerId: offer.id, credits, price, currency, expiresDays };
-  await db.query(INSERT, INSERT.values({ ...rest, ...terms, savesCard }));
+  await db.query(INSERT, INSERT.values({ ...rest, ...terms, ...scope, savesCard }));
 }
 
 /** The names of an order's movements in the ledger, all of them. */

@@ -1,69 +1,160 @@
-import { type Queryable, statement } from '../database/database.ts';
-import { type BillingDeps, idOf, type StripeClient } from './stripe-client.ts';
+import { namedStatement, type Queryable, statement } from '../database/database.ts';
+import { ANY_SCOPE, bestKnown, inScope, type StripeScope } from './scope/scope.ts';
+import {
+  type BillingDeps,
+  idOf,
+  isMissing,
+  isRefused,
+  makeHarmless,
+  type StripeClient,
+} from './stripe-client.ts';
 
-const READ = statement(
-  'customer_read',
-  `select a.email, b.stripe_customer from accounts a
-   left join billing_accounts b on b.account_id = a.id where a.id = $1 and a.erased_at is null`,
+type CustomerDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope'>;
+
+const EMAIL = statement(
+  'customer_email',
+  'select email from accounts where id = $1 and erased_at is null',
 );
 
+/**
+ * Runs work with the account's customer at Stripe, which is made at its first purchase. If Stripe
+ * refuses the work because the customer was deleted there, or is of another account, the work is
+ * done again with a new customer.
+ */
+export async function withCustomer<Result>(
+  deps: CustomerDeps,
+  accountId: string,
+  work: (customer: string) => Promise<Result>,
+): Promise<Result> {
+  const customer = await customerOf(deps, accountId);
+  try {
+    return await work(customer);
+  } catch (error) {
+    if (!isRefused(error) || !(await isGone(deps.stripe, customer))) throw error;
+    return work(await makeCustomer(deps, accountId, customer));
+  }
+}
+
+/** The account's customer at Stripe, made if there is none. */
+export async function customerOf(deps: CustomerDeps, accountId: string): Promise<string> {
+  const known = await knownCustomer(deps.db, accountId, deps.scope);
+  return known ?? makeCustomer(deps, accountId, null);
+}
+
+/** @param gone the customer that it replaces */
+async function makeCustomer(
+  { db, stripe, scope }: CustomerDeps,
+  accountId: string,
+  gone: string | null,
+): Promise<string> {
+  const [account] = await db.query<{ email: string }>(EMAIL, [accountId]);
+  if (!account) throw new Error(`there is no account ${accountId}`);
+  // The response of the customer that is gone may still be saved under the first key.
+  const key = `customer:${accountId}${gone === null ? '' : `:${gone}`}`;
+  const params = { email: account.email, metadata: { account: accountId } };
+  const made = await makeHarmless(key, (options) => stripe.customers.create(params, options));
+  return saveCustomer(db, accountId, { customer: made.id, gone, scope });
+}
+
+/** Whether nothing can be bought with a customer any more. A deleted one can still be read. */
+async function isGone(stripe: StripeClient, customer: string): Promise<boolean> {
+  try {
+    return (await stripe.customers.retrieve(customer)).deleted === true;
+  } catch (error) {
+    if (isMissing(error)) return true;
+    throw error;
+  }
+}
+
 // Two statements: of two inserts with the same customer at once, one would violate the unique index
-// of the customer, which `on conflict (account_id)` does not cover.
+// of the customer, which `on conflict (account_id)` does not cover. Older programs read it here.
 const PREPARE = statement(
   'customer_prepare',
   'insert into billing_accounts (account_id) values ($1) on conflict (account_id) do nothing',
 );
-const SAVE = statement(
-  'customer_save',
-  `update billing_accounts set stripe_customer = coalesce(stripe_customer, $2)
-   where account_id = $1 returning stripe_customer`,
+const KEEP = statement(
+  'customer_keep',
+  `update billing_accounts set stripe_customer = $2
+   where account_id = $1 and (stripe_customer is null or stripe_customer = $3)`,
 );
 
-/** The account's customer at Stripe, made at its first purchase. */
-export async function customerOf(
-  { db, stripe }: Pick<BillingDeps, 'db' | 'stripe'>,
-  accountId: string,
-): Promise<string> {
-  const [account] = await db.query<{ email: string; stripe_customer: string | null }>(READ, [
-    accountId,
-  ]);
-  if (!account) throw new Error(`there is no account ${accountId}`);
-  if (account.stripe_customer !== null) return account.stripe_customer;
-  const customer = await stripe.customers.create(
-    { email: account.email, metadata: { account: accountId } },
-    { idempotencyKey: `customer:${accountId}` },
-  );
-  return saveCustomer(db, accountId, customer.id);
-}
+const REPLACE = statement(
+  'customer_replace',
+  `update stripe_customers set stripe_customer = $2
+   where account_id = $1 and stripe_customer = $3 returning stripe_customer`,
+);
+
+const SAVE = namedStatement(
+  'customer_save',
+  ['accountId', 'mode', 'account', 'customer'],
+  `insert into stripe_customers (account_id, stripe_mode, stripe_account, stripe_customer)
+   values (:accountId, :mode, :account, :customer)
+   on conflict (account_id, stripe_mode, coalesce(stripe_account, ''))
+     do update set stripe_customer = stripe_customers.stripe_customer
+   returning stripe_customer`,
+);
 
 /** @returns the customer of the account: this one, or the one that was saved before */
 export async function saveCustomer(
   db: Queryable,
   accountId: string,
-  customer: string,
+  { customer, gone = null, scope }: { customer: string; gone?: string | null; scope: StripeScope },
 ): Promise<string> {
   await db.query(PREPARE, [accountId]);
-  const [saved] = await db.query<{ stripe_customer: string }>(SAVE, [accountId, customer]);
+  await db.query(KEEP, [accountId, customer, gone]);
+  const [replaced] = gone === null ? [] : await db.query(REPLACE, [accountId, customer, gone]);
+  if (replaced) return customer;
+  const { mode, account } = scope;
+  const [saved] = await db.query<{ stripe_customer: string }>(
+    SAVE,
+    SAVE.values({ accountId, mode, account, customer }),
+  );
   return saved?.stripe_customer ?? customer;
+}
+
+/**
+ * The customer of an account in a scope, in SQL. One of before, whose scope is not known, counts if
+ * no other is known: it may be one of this scope.
+ */
+export function customerIn(accountId: string, mode: string, account: string): string {
+  return `(select c.stripe_customer
+     from (select stripe_mode, stripe_account, stripe_customer
+         from stripe_customers where account_id = ${accountId}
+       union all
+       select null, null, b.stripe_customer from billing_accounts b
+         where b.account_id = ${accountId} and b.stripe_customer is not null and not exists (
+           select from stripe_customers k where k.stripe_customer = b.stripe_customer)) c
+     where ${inScope('c', mode, account)} order by ${bestKnown('c')} limit 1)`;
 }
 
 const KNOWN = statement(
   'customer_known',
-  'select stripe_customer from billing_accounts where account_id = $1',
+  `select ${customerIn('$1', '$2', '$3')} as stripe_customer`,
 );
 
 /** The account's customer at Stripe; null: it has bought nothing yet. */
-export async function knownCustomer(db: Queryable, accountId: string): Promise<string | null> {
-  const [row] = await db.query<{ stripe_customer: string | null }>(KNOWN, [accountId]);
+export async function knownCustomer(
+  db: Queryable,
+  accountId: string,
+  { mode, account }: StripeScope = ANY_SCOPE,
+): Promise<string | null> {
+  const [row] = await db.query<{ stripe_customer: string | null }>(KNOWN, [
+    ...[accountId, mode, account],
+  ]);
   return row?.stripe_customer ?? null;
 }
 
 /** A payment method that may be charged while the customer is away; null: there is none. */
 export async function savedMethod(stripe: StripeClient, customer: string): Promise<string | null> {
-  const found = await stripe.customers.retrieve(customer);
-  if (found.deleted) return null;
-  const chosen = idOf(found.invoice_settings.default_payment_method);
-  if (chosen !== null) return chosen;
+  try {
+    const found = await stripe.customers.retrieve(customer);
+    if (found.deleted) return null;
+    const chosen = idOf(found.invoice_settings.default_payment_method);
+    if (chosen !== null) return chosen;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
   const { data } = await stripe.customers.listPaymentMethods(customer, { limit: 1 });
   return data[0]?.id ?? null;
 }

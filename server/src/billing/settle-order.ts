@@ -4,6 +4,7 @@ import { takeBackUpTo } from '../ledger/debts.ts';
 import { grantPayment } from '../ledger/payments.ts';
 import { type CreditOrder, movementNames, readOrder } from './credit-order.ts';
 import { CHARGE_SECONDS, mayBePaid, readReload, stopReload } from './low-balance/reload.ts';
+import { adopt, askInScope } from './scope/kept-scope.ts';
 import type { BillingDeps } from './stripe-client.ts';
 import { isDisputeOpen } from './taken-back.ts';
 import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.ts';
@@ -12,7 +13,7 @@ import { readCheckoutOrder, readInvoiceOrder, type Truth, worth } from './truth.
  * Brings an order and the ledger in step with what Stripe says of it. May run any number of times,
  * at any time, in several processes at once: what Stripe says is read between transactions, and the
  * difference to what is booked is booked only if nobody else changed the order meanwhile.
- * @returns the order as it is now
+ * @returns the order as it is now; one of another mode or account at Stripe as it was
  * @throws Error if there is no such order; Stripe's error if it can't be asked; ApiError
  *   `service_busy` if its response can't be true
  */
@@ -20,9 +21,13 @@ export async function settleOrder(deps: BillingDeps, id: string): Promise<Credit
   for (;;) {
     const order = await readOrder(deps.db, id);
     if (!order) throw new Error(`there is no order ${id}`);
-    const truth = compared(order, await readTruth(deps, order), deps);
+    const kept = { ...order, table: 'orders' } as const;
+    const read = await askInScope(deps, kept, () => readTruth(deps, order));
+    if (!read) return (await readOrder(deps.db, id)) ?? order;
+    const truth = compared(order, read, deps);
     const isBooked = await deps.db.transaction(async (tx) => {
       const isOurs = await book(tx, order, truth);
+      if (isOurs) await adopt(tx, kept, deps.scope);
       if (isOurs) logChange(deps, order, truth); // before the commit: rather twice than never
       return isOurs;
     });

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type Stripe from 'stripe';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../kernel/log.ts';
+import type { OwnScope } from './scope/scope.ts';
 
 /** How to reach Stripe, or its simulator. */
 export interface StripeSettings {
@@ -18,6 +20,8 @@ export interface BillingDeps {
   db: Database;
   log: Log;
   stripe: StripeClient;
+  /** Where the ids hold that Stripe gives. */
+  scope: OwnScope;
   /** The address that browsers reach, without a slash at its end. */
   publicUrl: () => string;
 }
@@ -45,6 +49,43 @@ export async function openStripe(
     host: hostname,
     port: port || (protocol === 'http:' ? 80 : 443),
   });
+}
+
+/** Whether an error is one of Stripe's, such as `StripeCardError`. */
+export function isOfKind(error: unknown, type: `Stripe${string}`): boolean {
+  return error instanceof Error && Object(error).type === type;
+}
+
+/** Whether Stripe refused what it was asked for, and will again. */
+export function isRefused(error: unknown): boolean {
+  return isOfKind(error, 'StripeInvalidRequestError');
+}
+
+/** Whether Stripe does not have an object that was named: of another mode or account, or gone. */
+export function isMissing(error: unknown): boolean {
+  return isRefused(error) && Object(error).code === 'resource_missing';
+}
+
+/**
+ * Makes something of which a second one does no harm. Stripe saves a 500 under its Idempotency-Key
+ * and repeats it for 24 hours (docs.stripe.com/api/idempotent_requests), so another key follows.
+ */
+export async function makeHarmless<Made>(
+  idempotencyKey: string,
+  make: (options: { idempotencyKey: string }) => Promise<Made>,
+): Promise<Made> {
+  try {
+    return await make({ idempotencyKey });
+  } catch (error) {
+    if (!isStuck(error)) throw error;
+    return make({ idempotencyKey: `${idempotencyKey}:${randomUUID()}` });
+  }
+}
+
+/** A saved 500; or the key was used before with other parameters, such as another address. */
+function isStuck(error: unknown): boolean {
+  if (isOfKind(error, 'StripeIdempotencyError')) return true;
+  return isOfKind(error, 'StripeAPIError') && Number(Object(error).statusCode) >= 500;
 }
 
 /** The id of an object that Stripe may have expanded. */

@@ -1,7 +1,8 @@
 import { type Statement, statement } from '../database/database.ts';
 import { lookForPayment } from './payment-looks.ts';
+import { inScope } from './scope/scope.ts';
 import { settleOrder } from './settle-order.ts';
-import type { BillingDeps } from './stripe-client.ts';
+import { type BillingDeps, isMissing } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
 
 /** How many orders a process settles at a time. */
@@ -12,6 +13,7 @@ const CLAIM_ORDERS = statement(
   'order_claim',
   `update orders set due_at = clock_now() + interval '2 minutes'
    where id = any(array(select id from orders where due_at <= (select clock_now())
+     and ${inScope('orders', '$1', '$2')}
      order by due_at limit ${BATCH} for update skip locked)) returning id`,
 );
 
@@ -19,6 +21,7 @@ const CLAIM_SUBSCRIPTIONS = statement(
   'subscription_claim',
   `update subscriptions set due_at = clock_now() + interval '2 minutes'
    where id = any(array(select id from subscriptions where due_at <= (select clock_now())
+     and ${inScope('subscriptions', '$1', '$2')}
      order by due_at limit ${BATCH} for update skip locked)) returning id`,
 );
 
@@ -30,6 +33,34 @@ const CLAIM_LOOKS = statement(
    returning stripe_id as id`,
 );
 
+// Such as deleted test data. It may be there under the next key.
+function postponeIn(table: string) {
+  return statement(
+    `${table}_postpone`,
+    `update ${table} set due_at = case when created_at > clock_now() - interval '180 days'
+       then clock_now() + interval '1 day' end where id = $1`,
+  );
+}
+
+interface Work {
+  claim: Statement;
+  /** Of the claim; undefined: the mode and account. */
+  values?: unknown[];
+  /** For what Stripe does not have. */
+  postpone?: Statement;
+  settle: (deps: BillingDeps, id: string) => Promise<unknown>;
+}
+
+const WORK: readonly Work[] = [
+  {
+    claim: CLAIM_SUBSCRIPTIONS,
+    postpone: postponeIn('subscriptions'),
+    settle: settleSubscription,
+  },
+  { claim: CLAIM_ORDERS, postpone: postponeIn('orders'), settle: settleOrder },
+  { claim: CLAIM_LOOKS, values: [], settle: lookForPayment },
+];
+
 /**
  * Settles the subscriptions and orders that are due: those that an event has woken, those whose
  * event may be lost, and those of a payment that an operator asked about. Several processes may do
@@ -37,23 +68,26 @@ const CLAIM_LOOKS = statement(
  * @returns how many were settled
  */
 export async function settleDue(deps: BillingDeps): Promise<number> {
-  const subscriptions = await settleAll(deps, CLAIM_SUBSCRIPTIONS, settleSubscription);
-  const orders = await settleAll(deps, CLAIM_ORDERS, settleOrder);
-  return subscriptions + orders + (await settleAll(deps, CLAIM_LOOKS, lookForPayment));
+  const { mode, account } = deps.scope;
+  const own = [mode, account];
+  let settled = 0;
+  for (const { values = own, ...work } of WORK) settled += await settleAll(deps, work, values);
+  return settled;
 }
 
 async function settleAll(
   deps: BillingDeps,
-  claim: Statement,
-  settle: (deps: BillingDeps, id: string) => Promise<unknown>,
+  { claim, postpone, settle }: Omit<Work, 'values'>,
+  values: unknown[],
 ): Promise<number> {
   for (let settled = 0; ; ) {
-    const rows = await deps.db.query<{ id: string }>(claim);
+    const rows = await deps.db.query<{ id: string }>(claim, values);
     const done = await Promise.all(
       rows.map(({ id }) =>
         settle(deps, id).then(
           () => 1,
-          (err: unknown) => {
+          async (err: unknown) => {
+            if (postpone && isMissing(err)) await deps.db.query(postpone, [id]);
             deps.log.warn({ err, id }, 'Stripe could not be asked; it is asked again');
             return 0;
           },

@@ -18,6 +18,7 @@ test('half a setting, and a value that is no key, stop the start without showing
     { STRIPE_WEBHOOK_SECRET: 'whsec_1' },
     { STRIPE_BASE_URL: 'http://127.0.0.1:1' },
     { ...SET, STRIPE_SECRET_KEY: 'pk_live_secret' },
+    { ...SET, STRIPE_SECRET_KEY: 'sk_org_secret' },
     { ...SET, STRIPE_BASE_URL: 'ftp://127.0.0.1' },
   ]) {
     assert.throws(() => readBilling(env), /^UsageError: (?!.*pk_live_secret)STRIPE_/);

@@ -16,9 +16,10 @@ export function readBilling(env: Environment): StripeSettings | undefined {
     const set = webhookSecret === undefined ? 'STRIPE_BASE_URL' : 'STRIPE_WEBHOOK_SECRET';
     throw new UsageError(`${set} is set, but STRIPE_SECRET_KEY is not`);
   }
-  if (!/^(sk|rk)_\w+$/.test(secretKey)) {
+  if (!/^(sk|rk)_(test|live)_\w+$/.test(secretKey)) {
     throw new UsageError(
-      'STRIPE_SECRET_KEY is not valid: expected a key that begins with sk_ or rk_',
+      'STRIPE_SECRET_KEY is not valid: expected a key that begins with sk_live_, rk_live_, ' +
+        'sk_test_ or rk_test_',
     );
   }
   if (webhookSecret === undefined) {

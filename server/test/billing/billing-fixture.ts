@@ -5,6 +5,8 @@ import { buyPack } from '../../src/billing/buy-pack.ts';
 import { type CreditOrder, readOrder } from '../../src/billing/credit-order.ts';
 import type { WatchDeps } from '../../src/billing/low-balance/watch.ts';
 import { type Offer, setOffer } from '../../src/billing/offers.ts';
+import { learnAccount } from '../../src/billing/scope/learn-account.ts';
+import { scopeOfKey } from '../../src/billing/scope/scope.ts';
 import { type BillingDeps, openStripe } from '../../src/billing/stripe-client.ts';
 import { subscribe } from '../../src/billing/subscription/subscribe.ts';
 import { settleDue } from '../../src/billing/sweep.ts';
@@ -37,6 +39,8 @@ function offer(id: string, credits: number, price: number) {
 export interface BillingFixture {
   database: TestDatabase;
   deps: BillingDeps;
+  /** Those of a process with another key of Stripe, such as `sk_live_1`, on the same database. */
+  depsOf(secretKey: string): Promise<BillingDeps>;
   watched: WatchDeps;
   simulator: SimulatedStripe;
   webhook: { app: FastifyInstance; url: string };
@@ -65,7 +69,7 @@ export interface BillingFixture {
 }
 
 export async function openBillingFixture(options: Options = {}): Promise<BillingFixture> {
-  const { database, deps, simulator, webhook } = await openParts(options);
+  const { database, deps, depsOf, simulator, webhook } = await openParts(options);
   const { db } = database;
   const mails: BillingFixture['mails'] = [];
   const watched: WatchDeps = {
@@ -76,7 +80,7 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
     },
   };
   const fixture: BillingFixture = {
-    ...{ database, deps, watched, simulator, webhook, mails, mailFails: false },
+    ...{ database, deps, depsOf, watched, simulator, webhook, mails, mailFails: false },
     customer: async () => (await makeCustomer(db, 0)).accountId,
     async customerWith(credits) {
       const accountId = await fixture.customer();
@@ -140,12 +144,18 @@ async function openParts({ retries, log = quiet, ...options }: Options) {
   for (const one of OFFERS) await setOffer(db, one);
   const simulator = await startSimulatedStripe(options);
   const secret = WEBHOOK_SECRET;
-  const settings = { secretKey: 'sk_test_1', webhookSecret: secret, baseUrl: simulator.url };
-  const stripe = await openStripe(settings, retries);
-  const deps: BillingDeps = { db, log, stripe, publicUrl: () => 'http://website.test' };
+  const publicUrl = () => 'http://website.test';
+  const depsOf = async (secretKey: string): Promise<BillingDeps> => {
+    const settings = { secretKey, webhookSecret: secret, baseUrl: simulator.url };
+    const scope = scopeOfKey(secretKey);
+    const deps = { db, log, stripe: await openStripe(settings, retries), scope, publicUrl };
+    await learnAccount(deps);
+    return deps;
+  };
+  const deps = await depsOf('sk_test_1');
   const webhook = await serveWebhook(deps);
   simulator.webhooks.to = { url: `${webhook.url}/webhooks/stripe`, secret };
-  return { database, deps, simulator, webhook };
+  return { database, deps, depsOf, simulator, webhook };
 }
 
 async function withoutEvents({ webhooks }: SimulatedStripe, work: () => unknown): Promise<void> {

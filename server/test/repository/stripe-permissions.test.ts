@@ -41,7 +41,7 @@ test('the page lists the permissions that the calls of Stripe need, and no other
   const listed = new Set(rows.flatMap(({ calls }) => calls));
   assert.deepEqual([...listed].toSorted(), [...(await callsOfService())].toSorted());
   for (const { permission, access, calls } of rows) {
-    const reads = calls.every((call) => /\.(retrieve|list\w*)$/.test(call));
+    const reads = calls.every((call) => /\.(retrieve|list)\w*$/.test(call));
     assert.equal(access, reads ? 'read' : 'write', permission);
   }
 });

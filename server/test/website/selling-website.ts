@@ -1,5 +1,6 @@
 import { type SimulatedStripe, startSimulatedStripe } from '../../../simulators/stripe/stripe.ts';
 import { type Offer, setOffer } from '../../src/billing/offers.ts';
+import { scopeOfKey } from '../../src/billing/scope/scope.ts';
 import { openStripe } from '../../src/billing/stripe-client.ts';
 import { quiet } from '../database.ts';
 import { ORIGIN, openTestWebsite, type TestWebsite } from './website.ts';
@@ -19,9 +20,10 @@ export async function openSellingWebsite(): Promise<SellingWebsite> {
   const simulator = await startSimulatedStripe();
   const settings = { secretKey: 'sk_test_1', webhookSecret: 'whsec_1', baseUrl: simulator.url };
   const { webhookSecret } = settings;
+  const scope = scopeOfKey(settings.secretKey);
   const website = await openTestWebsite(async (db) => {
     const stripe = await openStripe(settings, 0);
-    return { billing: { db, log: quiet, stripe, publicUrl: () => ORIGIN, webhookSecret } };
+    return { billing: { db, log: quiet, stripe, scope, publicUrl: () => ORIGIN, webhookSecret } };
   });
   await setOffer(website.database.db, PACK);
   return {

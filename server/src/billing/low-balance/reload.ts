@@ -5,6 +5,7 @@ import { paidBalances } from '../../ledger/payments.ts';
 import { type CreditOrder, insertOrder } from '../credit-order.ts';
 import { savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
+import { ANY_SCOPE, inScope, type StripeScope } from '../scope/scope.ts';
 import type { StripeClient } from '../stripe-client.ts';
 import { CHARGE_OF_PAYMENT, failedTruth, type Truth, truthOfPayment } from '../truth.ts';
 
@@ -42,6 +43,7 @@ const ORDERS_OF_MONTH = statement(
      coalesce(sum(price) filter (where created_at >= date_trunc('month', clock_now(), 'UTC')),
        0)::int8 as spent
    from orders where account_id = $1 and kind = 'reload'
+     and ${inScope('orders', '$2', '$3')}
      and (state in ('pending', 'paid', 'mismatched') or may_be_paid_until is not null)`,
 );
 
@@ -51,12 +53,16 @@ const ORDERS_OF_MONTH = statement(
  * order counts as open while its payment may still appear. The order is paid when it is settled.
  * @returns the id of the new order; undefined: nothing was ordered
  */
-export function orderReload(db: Database, accountId: string): Promise<string | undefined> {
+export function orderReload(
+  db: Database,
+  accountId: string,
+  scope: StripeScope = ANY_SCOPE,
+): Promise<string | undefined> {
   return db.transaction(async (tx) => {
     const [settings] = await tx.query<Settings>(LOCK, [accountId]);
     if (!settings) return undefined;
     const [orders] = await tx.query<{ is_pending: boolean; spent: number }>(ORDERS_OF_MONTH, [
-      accountId,
+      ...[accountId, scope.mode, scope.account],
     ]);
     if (!orders || orders.is_pending) return undefined;
     const pack = await readOffer(tx, 'pack', settings.reload_pack);
@@ -71,7 +77,7 @@ export function orderReload(db: Database, accountId: string): Promise<string | u
       return undefined;
     }
     const id = newId('order');
-    await insertOrder(tx, { id, accountId, kind: 'reload', offer: pack });
+    await insertOrder(tx, { id, accountId, kind: 'reload', offer: pack, scope });
     return id;
   });
 }

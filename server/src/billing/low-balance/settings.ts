@@ -1,13 +1,8 @@
-import {
-  type Database,
-  namedStatement,
-  type Queryable,
-  statement,
-} from '../../database/database.ts';
+import { namedStatement, type Queryable, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { knownCustomer, savedMethod } from '../customers.ts';
 import { readOffer } from '../offers.ts';
-import type { StripeClient } from '../stripe-client.ts';
+import type { BillingDeps } from '../stripe-client.ts';
 
 /** What an account wants to happen when its paid credits run low. */
 export interface LowBalanceSettings {
@@ -85,7 +80,7 @@ const SET_RELOAD = namedStatement(
  * @throws ApiError `invalid_request` if it could never happen
  */
 export async function setReload(
-  { db, stripe }: { db: Database; stripe: StripeClient },
+  { db, stripe, scope }: Pick<BillingDeps, 'db' | 'stripe' | 'scope'>,
   accountId: string,
   wanted: { pack_id: string; below: number; monthly_limit: number } | null,
 ): Promise<void> {
@@ -99,7 +94,7 @@ export async function setReload(
   if (limit < pack.price) {
     throw refused('monthly_limit', 'The monthly limit is lower than the price of the pack.');
   }
-  const customer = await knownCustomer(db, accountId);
+  const customer = await knownCustomer(db, accountId, scope);
   if (customer === null || (await savedMethod(stripe, customer)) === null) {
     throw refused('card', 'No card is saved. Buy a pack with “Save this card” first.');
   }

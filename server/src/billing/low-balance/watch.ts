@@ -45,7 +45,7 @@ export function reloadBalances(deps: WatchDeps, billing: BillingDeps): Promise<v
   return eachWatched(deps, async (watched, available) => {
     const { account_id: accountId, reload_below: below, reload_stopped: stopped } = watched;
     if (below === null || stopped !== null || available >= below) return;
-    const order = await orderReload(deps.db, accountId);
+    const order = await orderReload(deps.db, accountId, billing.scope);
     if (order !== undefined) await settleOrder(billing, order);
   });
 }

@@ -1,7 +1,17 @@
 import { hash } from 'node:crypto';
+import type Stripe from 'stripe';
 import { namedStatement, type Queryable, statement } from '../../database/database.ts';
 import { listOffers, type Offer } from '../offers.ts';
-import { idOf, type StripeClient } from '../stripe-client.ts';
+import { bestKnown, inScope } from '../scope/scope.ts';
+import {
+  type BillingDeps,
+  expanded,
+  idOf,
+  isMissing,
+  isRefused,
+  makeHarmless,
+  type StripeClient,
+} from '../stripe-client.ts';
 
 /** What a subscription with this price at Stripe gets for each period that is paid. */
 export interface PlanPrice {
@@ -20,43 +30,105 @@ const COLUMNS =
 
 const OF_PLAN = statement(
   'plan_prices_of_plan',
-  `select ${COLUMNS} from plan_prices where plan_id = $1`,
+  `select ${COLUMNS}, gone_at is not null as is_gone from plan_prices
+   where plan_id = $1 and ${inScope('plan_prices', '$2', '$3')}
+   order by ${bestKnown('plan_prices')}, stripe_price`,
 );
 
 const INSERT = namedStatement(
   'plan_price_insert',
-  ['price', 'product', 'planId', 'credits', 'amount', 'currency', 'period', 'expiresDays'],
-  `insert into plan_prices (${COLUMNS})
-   values (:price, :product, :planId, :credits, :amount, :currency, :period, :expiresDays)
+  [
+    ...['price', 'product', 'planId', 'credits', 'amount', 'currency', 'period', 'expiresDays'],
+    ...['mode', 'account'],
+  ],
+  `insert into plan_prices (${COLUMNS}, stripe_mode, stripe_account)
+   values (:price, :product, :planId, :credits, :amount, :currency, :period, :expiresDays,
+     :mode, :account)
    on conflict (stripe_price) do nothing`,
 );
 
+export type PriceDeps = Pick<BillingDeps, 'db' | 'stripe' | 'scope' | 'log'>;
+
+/**
+ * Runs work with the price of a plan. If Stripe refuses it because the price was archived, or is of
+ * another account, the work is done again with a new price.
+ */
+export async function withPlanPrice<Result>(
+  deps: PriceDeps,
+  plan: Offer,
+  work: (price: string) => Promise<Result>,
+): Promise<Result> {
+  const { stripe_price: price } = await planPriceOf(deps, plan);
+  try {
+    return await work(price);
+  } catch (error) {
+    if (!isRefused(error) || !(await leaveIfGone(deps, price))) throw error;
+    return work((await planPriceOf(deps, plan)).stripe_price);
+  }
+}
+
 /** The price at Stripe that has the terms of a plan. It is created there if there is none. */
 export async function planPriceOf(
-  { db, stripe }: { db: Queryable; stripe: StripeClient },
+  { db, stripe, scope }: PriceDeps,
   plan: Offer,
 ): Promise<PlanPrice> {
-  const known = await db.query<PlanPrice>(OF_PLAN, [plan.id]);
+  const { mode, account } = scope;
+  const known = await db.query<PlanPrice & { is_gone: boolean }>(OF_PLAN, [plan.id, mode, account]);
   const terms = termsOf(plan);
-  const same = known.find((price) => termsOf({ ...price, id: price.plan_id }) === terms);
-  if (same) return same;
-  const period = plan.period ?? 'month';
-  const created = await stripe.prices.create(
-    {
-      ...{ currency: plan.currency, unit_amount: plan.price, recurring: { interval: period } },
-      product_data: { name: `${plan.name}: ${plan.credits} credits a ${period}` },
-      metadata: { plan: plan.id },
-    },
-    { idempotencyKey: `price:${digest(terms + plan.name)}` },
-  );
+  const same = known.filter((price) => termsOf({ ...price, id: price.plan_id }) === terms);
+  const usable = same.find(({ is_gone }) => !is_gone);
+  if (usable) return usable;
+  // The response of a price that is gone may still be saved under the key before.
+  const gone = same.map(({ stripe_price }) => stripe_price).join();
+  const key = `price:${digest(terms + plan.name + gone)}`;
+  const created = await createPrice(stripe, plan, key);
   const { credits, price: amount, currency, expires_days: expiresDays } = plan;
   const product = idOf(created.product) ?? '';
-  const values = { price: created.id, product, planId: plan.id, period };
+  const period = plan.period ?? 'month';
+  const values = { price: created.id, product, planId: plan.id, period, ...scope };
   await db.query(INSERT, INSERT.values({ ...values, credits, amount, currency, expiresDays }));
   return {
     ...{ stripe_price: created.id, stripe_product: product, plan_id: plan.id, credits },
     ...{ price: amount, currency, period, expires_days: expiresDays },
   };
+}
+
+function createPrice(stripe: StripeClient, plan: Offer, key: string): Promise<Stripe.Price> {
+  const interval = plan.period ?? 'month';
+  const params = {
+    ...{ currency: plan.currency, unit_amount: plan.price, recurring: { interval } },
+    product_data: { name: `${plan.name}: ${plan.credits} credits a ${interval}` },
+    metadata: { plan: plan.id },
+  };
+  return makeHarmless(key, (options) => stripe.prices.create(params, options));
+}
+
+const LEAVE = statement(
+  'plan_price_leave',
+  'update plan_prices set gone_at = coalesce(gone_at, clock_now()) where stripe_price = $1',
+);
+
+/**
+ * Takes a price that nobody can subscribe to out of use. Its terms stay: subscriptions that have it
+ * go on.
+ * @returns whether it is gone
+ */
+export async function leaveIfGone({ db, stripe, log }: PriceDeps, price: string): Promise<boolean> {
+  if (await isSold(stripe, price)) return false;
+  log.warn({ price }, 'a price of a plan was archived at Stripe; it is made again');
+  await db.query(LEAVE, [price]);
+  return true;
+}
+
+async function isSold(stripe: StripeClient, id: string): Promise<boolean> {
+  try {
+    const { active, product } = await stripe.prices.retrieve(id, { expand: ['product'] });
+    const sold = expanded<Stripe.Product | Stripe.DeletedProduct>(product);
+    return active && (sold === null || ('active' in sold && sold.active));
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
 }
 
 function termsOf(plan: Omit<Offer, 'kind' | 'name' | 'active'>): string {
@@ -82,14 +154,16 @@ export async function planPrices(
   return new Map(rows.map((row) => [row.stripe_price, row]));
 }
 
-/** The prices of all plans that are sold now. */
-export async function pricesOfSale(deps: {
-  db: Queryable;
-  stripe: StripeClient;
-}): Promise<PlanPrice[]> {
+/** The prices of all plans that are sold now, without those that Stripe refuses to make. */
+export async function pricesOfSale(deps: PriceDeps): Promise<PlanPrice[]> {
   const prices: PlanPrice[] = [];
   for (const plan of await listOffers(deps.db, 'plan', { onlyActive: true })) {
-    prices.push(await planPriceOf(deps, plan));
+    try {
+      prices.push(await planPriceOf(deps, plan));
+    } catch (err) {
+      if (!isRefused(err)) throw err;
+      deps.log.error({ err, plan: plan.id }, 'Stripe refuses the price of a plan');
+    }
   }
   return prices;
 }

@@ -1,9 +1,9 @@
 import type Stripe from 'stripe';
-import { type Queryable, statement } from '../../database/database.ts';
+import { namedStatement, statement } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
-import { knownCustomer } from '../customers.ts';
-import type { BillingDeps, StripeClient } from '../stripe-client.ts';
-import { digest, pricesOfSale } from './plan-prices.ts';
+import { knownCustomer, withCustomer } from '../customers.ts';
+import { type BillingDeps, isMissing, isRefused, makeHarmless } from '../stripe-client.ts';
+import { digest, leaveIfGone, type PlanPrice, pricesOfSale } from './plan-prices.ts';
 
 /**
  * Opens the Customer Portal of Stripe: cards, invoices, another plan, cancellation.
@@ -11,14 +11,60 @@ import { digest, pricesOfSale } from './plan-prices.ts';
  * @throws ApiError `not_found` if the account has bought nothing yet; Stripe's error
  */
 export async function openPortal(deps: BillingDeps, accountId: string): Promise<string> {
-  const customer = await knownCustomer(deps.db, accountId);
-  if (customer === null) throw new ApiError('not_found', 'There is nothing to manage yet.');
-  const session = await deps.stripe.billingPortal.sessions.create({
-    customer,
-    configuration: await configuration(deps),
-    return_url: `${deps.publicUrl()}/credits?managed=yes`,
+  const known = await knownCustomer(deps.db, accountId, deps.scope);
+  if (known === null) throw new ApiError('not_found', 'There is nothing to manage yet.');
+  return withCustomer(deps, accountId, async (customer) => {
+    const before = await configuration(deps);
+    try {
+      return await openSession(deps, customer, before);
+    } catch (error) {
+      if (!isRefused(error) || !(await isGone(deps, before))) throw error;
+      return openSession(deps, customer, await configuration(deps, before));
+    }
+  });
+}
+
+async function openSession(
+  { stripe, publicUrl }: BillingDeps,
+  customer: string,
+  configuration: string,
+): Promise<string> {
+  const return_url = `${publicUrl()}/credits?managed=yes`;
+  const session = await stripe.billingPortal.sessions.create({
+    ...{ customer, configuration, return_url },
   });
   return session.url;
+}
+
+async function isGone({ stripe }: BillingDeps, configuration: string): Promise<boolean> {
+  try {
+    return !(await stripe.billingPortal.configurations.retrieve(configuration)).active;
+  } catch (error) {
+    if (isMissing(error)) return true;
+    throw error;
+  }
+}
+
+/**
+ * The configuration that lets customers change to the plans of today. Where Stripe refuses that,
+ * they can still cancel, and change their card.
+ * @param gone the configuration that it replaces
+ */
+async function configuration(deps: BillingDeps, gone?: string): Promise<string> {
+  let prices = await pricesOfSale(deps);
+  for (let tries = 2; ; tries -= 1) {
+    try {
+      return await configurationFor(deps, prices, gone);
+    } catch (err) {
+      if (!isRefused(err) || prices.length === 0) throw err;
+      const left: boolean[] = [];
+      for (const { stripe_price: id } of prices) left.push(await leaveIfGone(deps, id));
+      prices = tries > 1 && left.includes(true) ? await pricesOfSale(deps) : [];
+      if (prices.length === 0) {
+        deps.log.error({ err }, 'customers can change no plan: Stripe refuses the prices');
+      }
+    }
+  }
 }
 
 const READ = statement(
@@ -26,32 +72,37 @@ const READ = statement(
   'select stripe_configuration from portal_configurations where digest = $1',
 );
 
-const SAVE = statement(
+const SAVE = namedStatement(
   'portal_save',
-  `insert into portal_configurations (digest, stripe_configuration) values ($1, $2)
-   on conflict (digest) do nothing`,
+  ['key', 'id', 'mode', 'account', 'gone'],
+  `insert into portal_configurations (digest, stripe_configuration, stripe_mode, stripe_account)
+   values (:key, :id, :mode, :account)
+   on conflict (digest) do update set stripe_configuration = excluded.stripe_configuration
+     where portal_configurations.stripe_configuration = :gone`,
 );
 
 /** Stripe's limit. */
 const MAX_PRODUCTS = 10;
 
-/** The configuration that lets customers change to the plans of today. */
-async function configuration(deps: { db: Queryable; stripe: StripeClient }): Promise<string> {
-  const prices = (await pricesOfSale(deps)).slice(0, MAX_PRODUCTS);
-  const products = prices.map((price) => ({
+async function configurationFor(
+  { db, stripe, scope }: BillingDeps,
+  prices: PlanPrice[],
+  gone = '',
+): Promise<string> {
+  const products = prices.slice(0, MAX_PRODUCTS).map((price) => ({
     product: price.stripe_product,
     prices: [price.stripe_price],
   }));
   const features = featuresFor(products);
-  const key = digest(JSON.stringify(features));
-  const [known] = await deps.db.query<{ stripe_configuration: string }>(READ, [key]);
-  if (known) return known.stripe_configuration;
-  const created = await deps.stripe.billingPortal.configurations.create(
-    { features },
-    { idempotencyKey: `portal:${key}` },
+  const { mode, account } = scope;
+  const key = digest(JSON.stringify([mode, account, features]));
+  const [known] = await db.query<{ stripe_configuration: string }>(READ, [key]);
+  if (known && known.stripe_configuration !== gone) return known.stripe_configuration;
+  const { id } = await makeHarmless(`portal:${key}${gone}`, (options) =>
+    stripe.billingPortal.configurations.create({ features }, options),
   );
-  await deps.db.query(SAVE, [key, created.id]);
-  return created.id;
+  await db.query(SAVE, SAVE.values({ key, id, mode, account, gone }));
+  return id;
 }
 
 /**

@@ -1,6 +1,8 @@
 import type Stripe from 'stripe';
 import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
+import { adopt, askInScope } from '../scope/kept-scope.ts';
+import type { OwnScope } from '../scope/scope.ts';
 import { settleOrder } from '../settle-order.ts';
 import { type BillingDeps, idOf, timeOf } from '../stripe-client.ts';
 import { LOST_CHECKOUT_SECONDS } from '../truth.ts';
@@ -47,8 +49,12 @@ export async function settleSubscription(
   for (;;) {
     const subscription = await readSubscription(deps.db, id);
     if (!subscription) throw new Error(`there is no subscription ${id}`);
-    const truth = await readTruth(deps, subscription, options);
-    const orders = await deps.db.transaction((tx) => change(tx, subscription, truth));
+    const kept = { ...subscription, table: 'subscriptions' } as const;
+    const truth = await askInScope(deps, kept, () => readTruth(deps, subscription, options));
+    if (!truth) return (await readSubscription(deps.db, id)) ?? subscription; // of another mode
+    const orders = await deps.db.transaction((tx) =>
+      change(tx, { kept, scope: deps.scope }, truth),
+    );
     if (!orders) continue; // somebody else changed it: what was read may be old
     for (const id of orders) await settleOrder(deps, id);
     return (await readSubscription(deps.db, id)) ?? subscription;
@@ -150,29 +156,30 @@ const INSERT_ORDER = namedStatement(
   'subscription_order',
   [
     ...['id', 'accountId', 'planId', 'subscriptionId', 'credits', 'price', 'currency'],
-    ...['expiresDays', 'invoice', 'failure'],
+    ...['expiresDays', 'invoice', 'failure', 'mode', 'account'],
   ],
   `insert into orders (id, account_id, kind, offer_id, subscription_id, credits, price, currency,
-     expires_days, stripe_id, failure)
+     expires_days, stripe_id, failure, stripe_mode, stripe_account)
    values (:id, :accountId, 'invoice', :planId, :subscriptionId, :credits, :price, :currency,
-     :expiresDays, :invoice, :failure)
+     :expiresDays, :invoice, :failure, :mode, :account)
    on conflict (stripe_id) do nothing returning id`,
 );
 
 /** @returns the orders that were made; undefined if somebody else changed the subscription */
 async function change(
   tx: Transaction,
-  subscription: Subscription,
+  { kept, scope }: { kept: Subscription & { table: 'subscriptions' }; scope: OwnScope },
   truth: SubscriptionTruth,
 ): Promise<string[] | undefined> {
-  const { id, revision, account_id: accountId } = subscription;
+  const { id, revision, account_id: accountId } = kept;
   const { state, planId, renewsAt, endsAt, owes, stripeSubscription: stripe } = truth;
   const isEnded = ENDED.includes(state);
   const values = { id, revision, state, planId, stripe, renewsAt, endsAt, isEnded, owes };
   if ((await tx.query(CHANGE, CHANGE.values(values))).length === 0) return undefined;
+  await adopt(tx, kept, scope);
   const made: string[] = [];
   for (const paid of truth.paid) {
-    const order = { ...paid, id: newId('order'), accountId, subscriptionId: id };
+    const order = { ...paid, ...scope, id: newId('order'), accountId, subscriptionId: id };
     const rows = await tx.query<{ id: string }>(INSERT_ORDER, INSERT_ORDER.values(order));
     made.push(...rows.map((row) => row.id));
   }

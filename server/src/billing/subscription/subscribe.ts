@@ -1,16 +1,20 @@
-import { statement, violatedConstraint } from '../../database/database.ts';
+import type Stripe from 'stripe';
+import { namedStatement, statement, violatedConstraint } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { newId } from '../../kernel/ids.ts';
-import { customerOf } from '../customers.ts';
-import { type Offer, readOffer } from '../offers.ts';
-import type { BillingDeps } from '../stripe-client.ts';
-import { planPriceOf } from './plan-prices.ts';
+import { customerOf, withCustomer } from '../customers.ts';
+import { readOffer } from '../offers.ts';
+import { isInScope } from '../scope/scope.ts';
+import { type BillingDeps, isMissing, makeHarmless } from '../stripe-client.ts';
+import { withPlanPrice } from './plan-prices.ts';
 import { settleSubscription } from './settle-subscription.ts';
 import { ENDED, type Subscription, subscriptionOf } from './subscription.ts';
 
-const INSERT = statement(
+const INSERT = namedStatement(
   'subscription_insert',
-  'insert into subscriptions (id, account_id, plan_id) values ($1, $2, $3)',
+  ['id', 'accountId', 'planId', 'mode', 'account'],
+  `insert into subscriptions (id, account_id, plan_id, stripe_mode, stripe_account)
+   values (:id, :accountId, :planId, :mode, :account)`,
 );
 
 const OPENED = statement(
@@ -18,6 +22,12 @@ const OPENED = statement(
   `update subscriptions set stripe_checkout = $2, checkout_url = $3, revision = revision + 1
    where id = $1 and state = 'opening' and (stripe_checkout is null or stripe_checkout = $2)
    returning id`,
+);
+
+const END = statement(
+  'subscription_end',
+  `update subscriptions set state = 'expired', due_at = null, revision = revision + 1
+   where id = $1`,
 );
 
 /**
@@ -33,21 +43,23 @@ export async function subscribe(
 ): Promise<{ subscriptionId: string; url: string }> {
   const plan = await readOffer(deps.db, 'plan', planId);
   if (!plan?.active) throw new ApiError('not_found', 'This plan is not sold any more.');
-  const before = await subscriptionOf(deps.db, accountId);
+  const before = await subscriptionOf(deps.db, accountId, deps.scope);
   if (before && !ENDED.includes(before.state)) {
     const open = await reuseOrEnd(deps, before, planId);
     if (open) return open;
   }
-  const customer = await customerOf(deps, accountId);
-  const { stripe_price: price } = await planPriceOf(deps, plan);
+  await customerOf(deps, accountId);
   const id = newId('subscription');
   try {
-    await deps.db.query(INSERT, [id, accountId, plan.id]);
+    await deps.db.query(INSERT, INSERT.values({ id, accountId, planId, ...deps.scope }));
   } catch (error) {
-    if (violatedConstraint(error) !== 'subscriptions_one_live') throw error;
+    if (violatedConstraint(error) !== 'subscriptions_one_live_of_mode') throw error;
     throw subscribedAlready(); // at the same time, in another window
   }
-  return { subscriptionId: id, url: await openCheckout(deps, { id, plan, price, customer }) };
+  const url = await withCustomer(deps, accountId, (customer) =>
+    withPlanPrice(deps, plan, (price) => openCheckout(deps, { id, price, customer })),
+  );
+  return { subscriptionId: id, url };
 }
 
 function subscribedAlready(): ApiError {
@@ -58,7 +70,10 @@ function subscribedAlready(): ApiError {
 
 /** A Checkout that was opened and not completed leads to the same plan, or is closed. */
 async function reuseOrEnd(deps: BillingDeps, before: Subscription, planId: string) {
-  if (before.state !== 'opening') throw subscribedAlready();
+  if (before.state !== 'opening') {
+    if (await isAtStripe(deps, before)) throw subscribedAlready();
+    return undefined;
+  }
   const { id, checkout_url: url, stripe_checkout: checkout } = before;
   if (checkout !== null) {
     const session = await deps.stripe.checkout.sessions.retrieve(checkout);
@@ -67,25 +82,38 @@ async function reuseOrEnd(deps: BillingDeps, before: Subscription, planId: strin
     if (isOpen) await deps.stripe.checkout.sessions.expire(checkout);
   }
   const now = await settleSubscription(deps, id, { endsLostCheckout: true });
-  if (!ENDED.includes(now.state)) throw subscribedAlready();
+  if (isInScope(now, deps.scope) && !ENDED.includes(now.state)) throw subscribedAlready();
   return undefined;
+}
+
+/** Whether Stripe has it; what it does not have, such as deleted test data, is ended. */
+async function isAtStripe(deps: BillingDeps, { id }: Subscription): Promise<boolean> {
+  try {
+    const now = await settleSubscription(deps, id);
+    return isInScope(now, deps.scope) && !ENDED.includes(now.state);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    await deps.db.query(END, [id]);
+    return false;
+  }
 }
 
 async function openCheckout(
   { db, stripe, publicUrl }: BillingDeps,
-  subscription: { id: string; plan: Offer; price: string; customer: string },
+  subscription: { id: string; price: string; customer: string },
 ): Promise<string> {
   const { id, price, customer } = subscription;
-  const session = await stripe.checkout.sessions.create(
-    {
-      ...{ mode: 'subscription', customer, client_reference_id: id },
-      metadata: { subscription: id },
-      line_items: [{ quantity: 1, price }],
-      subscription_data: { metadata: { subscription: id } },
-      success_url: `${publicUrl()}/credits?subscribed=${id}`,
-      cancel_url: `${publicUrl()}/credits?canceled=${id}`,
-    },
-    { idempotencyKey: id },
+  const params: Stripe.Checkout.SessionCreateParams = {
+    ...{ mode: 'subscription', customer, client_reference_id: id },
+    metadata: { subscription: id },
+    line_items: [{ quantity: 1, price }],
+    subscription_data: { metadata: { subscription: id } },
+    success_url: `${publicUrl()}/credits?subscribed=${id}`,
+    cancel_url: `${publicUrl()}/credits?canceled=${id}`,
+  };
+  // A second Checkout does no harm: its address is not known to anybody.
+  const session = await makeHarmless(`${id}:${customer}:${price}`, (options) =>
+    stripe.checkout.sessions.create(params, options),
   );
   if (session.url === null) throw new Error(`Checkout ${session.id} has no address`);
   const opened = await db.query(OPENED, [id, session.id, session.url]);

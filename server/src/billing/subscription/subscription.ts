@@ -1,8 +1,9 @@
 import { type Queryable, statement } from '../../database/database.ts';
 import { ACCOUNT_STATE, type AccountState } from '../account-state.ts';
+import { ANY_SCOPE, inScope, type ScopeColumns, type StripeScope } from '../scope/scope.ts';
 
 /** A plan that an account pays for in each period. */
-export interface Subscription extends AccountState {
+export interface Subscription extends AccountState, ScopeColumns {
   id: string;
   account_id: string;
   plan_id: string;
@@ -27,7 +28,7 @@ export const ENDED: readonly string[] = ['canceled', 'incomplete_expired', 'expi
 
 const SUBSCRIPTIONS = `select s.id, s.account_id, ${ACCOUNT_STATE}, s.plan_id,
      f.name as plan_name, s.stripe_checkout, s.checkout_url, s.stripe_subscription, s.state,
-     s.renews_at, s.ends_at, s.revision,
+     s.renews_at, s.ends_at, s.revision, s.stripe_mode, s.stripe_account,
      extract(epoch from clock_now() - s.created_at)::float8 as age_seconds
    from subscriptions s join offers f on f.id = s.plan_id join accounts a on a.id = s.account_id`;
 
@@ -44,14 +45,16 @@ export async function readSubscription(
 const NEWEST = statement(
   'subscription_newest',
   `${SUBSCRIPTIONS} where s.account_id = $1 and s.state <> 'expired'
+     and ${inScope('s', '$2', '$3')}
    order by s.created_at desc, s.id desc limit 1`,
 );
 
-/** The newest subscription of an account, also one that has ended; undefined: there is none. */
+/** The newest subscription of an account in a scope, also one that has ended, if there is one. */
 export async function subscriptionOf(
   db: Queryable,
   accountId: string,
+  { mode, account }: StripeScope = ANY_SCOPE,
 ): Promise<Subscription | undefined> {
-  const [subscription] = await db.query<Subscription>(NEWEST, [accountId]);
+  const [subscription] = await db.query<Subscription>(NEWEST, [accountId, mode, account]);
   return subscription;
 }

@@ -40,7 +40,7 @@ export const getCreditsPage = siteRoute({
           ...{ kind, credits, expires_at: expires_at.toISOString() },
         })),
       ...{ sells, alert_below, auto_reload: sells ? auto_reload : null },
-      has_portal: sells && (await knownCustomer(db, accountId)) !== null,
+      has_portal: sells && (await knownCustomer(db, accountId, billing.scope)) !== null,
     };
   },
 });

@@ -11,15 +11,18 @@ interface PlanOnSale extends PackOnSale {
 
 /** What is sold now; empty where nothing is sold. */
 export interface OnSale {
+  /** Whether nothing is really paid: Stripe is in test mode, or simulated. */
+  is_test: boolean;
   packs: PackOnSale[];
   plans: PlanOnSale[];
 }
 
 export async function onSale({ db, billing }: BillingSiteDeps): Promise<OnSale> {
-  if (!billing) return { packs: [], plans: [] };
+  if (!billing) return { is_test: false, packs: [], plans: [] };
   const packs = await listOffers(db, 'pack', { onlyActive: true });
   const plans = await listOffers(db, 'plan', { onlyActive: true });
   return {
+    is_test: billing.scope.mode === 'test',
     packs: packs.map(soldOf),
     plans: plans.map((plan) => ({ ...soldOf(plan), period: plan.period ?? 'month' })),
   };

@@ -77,6 +77,14 @@ test('what Stripe did not sign, and what it signed long ago, is refused and not 
   assert.equal(await noted(), before);
 });
 
+test('an event of the other mode is refused and not noted', async () => {
+  const before = await noted();
+  const other = EVENT.replace('"evt_1"', '"evt_live","livemode":true');
+  assertError(await post(other, signature(other, WEBHOOK_SECRET)), 'invalid_request');
+  assert.equal(await noted(), before);
+  assert.match(lines.splice(0).join(), /the other mode/);
+});
+
 test('an event of up to 1 MiB is read, a larger one is not', async () => {
   const event = { ...JSON.parse(EVENT), id: 'evt_3', padding: '' };
   event.padding = 'x'.repeat(2 ** 20 - JSON.stringify(event).length);

@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance } from 'fastify';
+import type Stripe from 'stripe';
 import { noteEvent, versionWatch } from '../../billing/events.ts';
 import type { Billing } from '../../billing/stripe-client.ts';
 import { readBodiesAsBytes } from '../../http/body-bytes.ts';
@@ -8,11 +9,12 @@ const BODY_BYTES = 2 ** 20;
 /** How old a signature may be: an event that was recorded on its way can't be sent later. */
 const MAX_AGE_SECONDS = 300;
 
-export type WebhookDeps = Pick<Billing, 'db' | 'log' | 'stripe' | 'webhookSecret'>;
+export type WebhookDeps = Pick<Billing, 'db' | 'log' | 'stripe' | 'scope' | 'webhookSecret'>;
 
 /**
  * POST /webhooks/stripe: notes the events of Stripe. Responds 200 once an event is on record and
- * what it is about is woken; 400 to what Stripe has not signed in the last five minutes. Register
+ * what it is about is woken; 400 to what Stripe has not signed in the last five minutes, and to an
+ * event of the other mode: STRIPE_WEBHOOK_SECRET belongs to another endpoint then. Register
  * it in a scope of its own: it takes no cookie, and requests of any origin.
  */
 export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): Promise<void> {
@@ -32,11 +34,21 @@ export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): 
     async ({ body, headers }) => {
       const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0);
       const event = verified(deps, bytes, String(headers['stripe-signature']));
+      requireOwnMode(deps, event);
       watchVersion(event);
       await noteEvent(deps.db, event);
       return { received: true };
     },
   );
+}
+
+function requireOwnMode({ log, scope }: WebhookDeps, { livemode }: Stripe.Event): void {
+  if (livemode !== (scope.mode !== 'live')) return;
+  const mode = livemode ? 'live' : 'test';
+  log.error({ mode, key: scope.mode }, 'an event of Stripe came from the other mode of its key');
+  throw new ApiError('invalid_request', `This service does not take events of ${mode} mode.`, {
+    details: { field: 'livemode' },
+  });
 }
 
 function requireFresh(header: string | string[] | undefined): void {

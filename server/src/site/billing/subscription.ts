@@ -32,8 +32,8 @@ function shown(subscription: Subscription | undefined): SubscriptionShown | null
 export const getSubscription = siteRoute({
   method: 'GET',
   url: '/console/api/subscription',
-  handle: async ({ db }: BillingSiteDeps, { request }) => ({
-    subscription: shown(await subscriptionOf(db, sessionOf(request).accountId)),
+  handle: async ({ db, billing }: BillingSiteDeps, { request }) => ({
+    subscription: shown(await subscriptionOf(db, sessionOf(request).accountId, billing?.scope)),
   }),
 });
 
@@ -55,7 +55,8 @@ export const postSettleSubscription = siteRoute({
   url: '/console/api/subscription/settle',
   rate: CHANGES,
   handle: async (deps: BillingSiteDeps, { request }) => {
-    const found = await subscriptionOf(deps.db, sessionOf(request).accountId);
+    const { accountId } = sessionOf(request);
+    const found = await subscriptionOf(deps.db, accountId, deps.billing?.scope);
     if (!found) return { subscription: null };
     const settled = await withStripe(deps, (billing) => settleSubscription(billing, found.id));
     return { subscription: shown(settled) };

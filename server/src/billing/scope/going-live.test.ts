@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { completeSession } from '../../../../simulators/stripe/checkout.ts';
+import { deleteCustomer } from '../../../../simulators/stripe/named.ts';
+import { renew } from '../../../../simulators/stripe/subscriptions.ts';
+import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
+import { assertRejectsWith } from '../../../test/billing/rejects.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { audit } from '../../operator/audit.ts';
+import { buyPack } from '../buy-pack.ts';
+import { readOrder } from '../credit-order.ts';
+import { knownCustomer } from '../customers.ts';
+import { orderReload } from '../low-balance/reload.ts';
+import { setReload } from '../low-balance/settings.ts';
+import { type Offer, retireOffer, setOffer } from '../offers.ts';
+import { settleOrder } from '../settle-order.ts';
+import type { BillingDeps } from '../stripe-client.ts';
+import { openPortal } from '../subscription/portal.ts';
+import { settleSubscription } from '../subscription/settle-subscription.ts';
+import { subscribe } from '../subscription/subscribe.ts';
+import { readSubscription, subscriptionOf } from '../subscription/subscription.ts';
+import { settleDue } from '../sweep.ts';
+
+let fixture: BillingFixture;
+let live: BillingDeps;
+
+before(async () => {
+  fixture = await openBillingFixture({ retries: 0 });
+  live = await fixture.depsOf('sk_live_1');
+});
+after(async () => {
+  const found = await audit(fixture.database.db);
+  await fixture.close();
+  assert.deepEqual(found.problems, []);
+});
+beforeEach(async () => {
+  await sql(fixture.deps.db, 'update orders set due_at = null');
+  await sql(fixture.deps.db, 'update subscriptions set due_at = null');
+});
+
+type Plan = Omit<Offer, 'active'>;
+
+const STUDIO: Plan = {
+  ...{ id: 'studio', kind: 'plan', name: 'The studio', credits: 9000, price: 5000 },
+  ...{ currency: 'usd', period: 'month', expires_days: 40 },
+};
+const HOBBY: Plan = { ...STUDIO, id: 'hobby', name: 'The hobby', credits: 3000, price: 2000 };
+const PLANS = [STUDIO, HOBBY];
+
+const sessionOf = (url: string) => url.split('/').at(-1) ?? '';
+const test1 = () => fixture.simulator.state;
+const live1 = () => fixture.simulator.stateOf('sk_live_1');
+
+function buy(deps: BillingDeps, accountId: string) {
+  return buyPack(deps, { accountId, packId: 'small', savesCard: true });
+}
+
+/** An account that has bought a pack and a plan. */
+async function tested(deps = fixture.deps, state = test1()) {
+  const accountId = await fixture.customer();
+  const { orderId, url } = await buy(deps, accountId);
+  completeSession(state, sessionOf(url), 'now');
+  await settleOrder(deps, orderId);
+  const plan = await subscribe(deps, { accountId, planId: 'hobby' });
+  completeSession(state, sessionOf(plan.url), 'now');
+  await settleSubscription(deps, plan.subscriptionId);
+  await openPortal(deps, accountId);
+  return { accountId, orderId, subscriptionId: plan.subscriptionId };
+}
+
+/** Buys all that is sold. */
+async function buysAll(deps: BillingDeps, accountId: string) {
+  const pack = await buy(deps, accountId);
+  const plan = await subscribe(deps, { accountId, planId: 'hobby' });
+  const portal = await openPortal(deps, accountId);
+  return { pack: sessionOf(pack.url), plan: sessionOf(plan.url), portal: sessionOf(portal) };
+}
+
+test('an account that was tested buys packs and plans in live mode, and manages them', async () => {
+  const { accountId } = await tested();
+  await assertRejectsWith(openPortal(live, accountId), 'not_found');
+  assert.equal(await subscriptionOf(live.db, accountId, live.scope), undefined);
+  const bought = await buysAll(live, accountId);
+  assert.match(bought.pack, /^cs_live_/);
+  const { subscription } = completeSession(live1(), bought.plan, 'now');
+  assert.ok(subscription);
+  const portal = live1().get('billing_portal.session', bought.portal);
+  assert.equal(portal.customer, await knownCustomer(live.db, accountId, live.scope));
+  // A process with the old key goes on with its own ids.
+  await openPortal(fixture.deps, accountId);
+  const { state } = (await subscriptionOf(live.db, accountId, fixture.deps.scope)) ?? {};
+  assert.equal(state, 'active');
+});
+
+test('what is paid in one mode brings no credits by a process of the other', async () => {
+  const { db } = fixture.deps;
+  for (const [own, other, state] of [
+    [fixture.deps, live, test1()],
+    [live, fixture.deps, live1()],
+  ] as const) {
+    const accountId = await fixture.customer();
+    const { orderId, url } = await buy(own, accountId);
+    const plan = await subscribe(own, { accountId, planId: 'hobby' });
+    await fixture.withoutEvents(() => {
+      completeSession(state, sessionOf(url), 'now');
+      completeSession(state, sessionOf(plan.url), 'now');
+    });
+    await sql(db, 'update orders set due_at = clock_now() where id = $1', [orderId]);
+    await sql(db, 'update subscriptions set due_at = clock_now() where id = $1', [
+      plan.subscriptionId,
+    ]);
+    assert.equal(await settleDue(other), 0);
+    assert.equal((await settleOrder(other, orderId)).state, 'pending');
+    assert.equal((await settleSubscription(other, plan.subscriptionId)).state, 'opening');
+    assert.equal((await fixture.balance(accountId)).available, 0);
+    assert.equal(await settleDue(own), 2);
+    assert.equal((await fixture.balance(accountId)).available, 4000);
+  }
+});
+
+test('an automatic purchase that is open in test mode does not block one in live mode', async () => {
+  const accountId = await fixture.customer();
+  for (const [deps, state] of [
+    [fixture.deps, test1()],
+    [live, live1()],
+  ] as const) {
+    const { orderId, url } = await buy(deps, accountId);
+    completeSession(state, sessionOf(url), 'now');
+    await settleOrder(deps, orderId);
+    await setReload(deps, accountId, { pack_id: 'small', below: 9000, monthly_limit: 1000 });
+    const { scope, db } = deps;
+    const order = await orderReload(db, accountId, scope);
+    const found = await readOrder(db, order ?? '');
+    assert.deepEqual(
+      [found?.stripe_mode, found?.stripe_account, found?.stripe_customer],
+      [scope.mode, 'acct_first', await knownCustomer(db, accountId, scope)],
+    );
+    assert.equal(await orderReload(db, accountId, scope), undefined);
+  }
+});
+
+/** Takes away what an older program did not keep. */
+async function forgetScopes(accountId: string) {
+  const { db } = fixture.deps;
+  const none = 'stripe_mode = null, stripe_account = null';
+  await sql(db, `update orders set ${none} where account_id = $1`, [accountId]);
+  await sql(db, `update subscriptions set ${none} where account_id = $1`, [accountId]);
+  await sql(db, `update plan_prices set ${none}`);
+  await sql(db, 'delete from stripe_customers where account_id = $1', [accountId]);
+}
+
+test('ids of before modes were kept are used where Stripe has them', async () => {
+  const { accountId, orderId, subscriptionId } = await tested();
+  await forgetScopes(accountId);
+  const made = test1().all('customer').length;
+  await assertRejectsWith(
+    subscribe(fixture.deps, { accountId, planId: 'hobby' }),
+    'invalid_request',
+  );
+  await openPortal(fixture.deps, accountId);
+  await buy(fixture.deps, accountId);
+  assert.equal(test1().all('customer').length, made);
+  assert.equal((await settleOrder(fixture.deps, orderId)).stripe_mode, 'test');
+  const subscription = await settleSubscription(fixture.deps, subscriptionId);
+  assert.equal(subscription.stripe_account, 'acct_first');
+});
+
+test('ids of before modes were kept are made again where Stripe does not have them', async () => {
+  const { accountId, orderId, subscriptionId } = await tested();
+  await forgetScopes(accountId);
+  assert.equal((await settleOrder(live, orderId)).state, 'paid');
+  assert.match((await buysAll(live, accountId)).plan, /^cs_live_/);
+  const { db } = fixture.deps;
+  assert.equal((await readOrder(db, orderId))?.stripe_mode, 'test');
+  assert.equal((await readSubscription(db, subscriptionId))?.stripe_mode, 'test');
+});
+
+test('another account of the same mode has ids of its own, also if its key hides it', async () => {
+  const key = await fixture.depsOf('rk_test_1');
+  const other = await fixture.depsOf('rk_test_other_1');
+  assert.deepEqual([key.scope.account, other.scope.account], [null, null]);
+  const { accountId } = await tested(key);
+  const bought = await buysAll(other, accountId);
+  const state = fixture.simulator.stateOf('rk_test_other_1');
+  assert.equal(state.get('checkout.session', bought.plan).status, 'open');
+  assert.equal(state.get('billing_portal.session', bought.portal).livemode, false);
+  for (const { id } of PLANS) await retireOffer(key.db, 'plan', id);
+  for (const deps of [key, other]) await openPortal(deps, accountId); // the same features in both
+  for (const plan of PLANS) await setOffer(key.db, plan);
+});
+
+test('a customer who was deleted at Stripe is made again, once', async () => {
+  const { accountId } = await tested();
+  const customer = (await knownCustomer(live.db, accountId, fixture.deps.scope)) ?? '';
+  deleteCustomer(test1(), customer);
+  await fixture.settled();
+  const made = test1().all('customer').length;
+  const reload = { pack_id: 'small', below: 500, monthly_limit: 9000 };
+  await assertRejectsWith(setReload(fixture.deps, accountId, reload), 'invalid_request');
+  await Promise.all([buy(fixture.deps, accountId), openPortal(fixture.deps, accountId)]);
+  const { plan } = await buysAll(fixture.deps, accountId);
+  assert.equal(test1().get('checkout.session', plan).status, 'open');
+  assert.equal(test1().all('customer').length, made + 1);
+});
+
+test('a price that was archived at Stripe is made again, and who has it keeps it', async () => {
+  const { accountId, subscriptionId } = await tested();
+  const prices = () =>
+    test1()
+      .all('price')
+      .filter(({ metadata }) => metadata.plan === 'hobby');
+  for (const price of prices()) price.active = false;
+  const before = prices().length;
+  const other = await fixture.customer();
+  const { plan } = await buysAll(fixture.deps, other);
+  assert.equal(prices().length, before + 1);
+  const session = test1().get('checkout.session', plan);
+  assert.equal(session.item.price, prices()[0]?.id);
+  const found = await readSubscription(fixture.deps.db, subscriptionId);
+  renew(test1(), found?.stripe_subscription ?? '');
+  await settleSubscription(fixture.deps, subscriptionId);
+  assert.equal((await fixture.balance(accountId)).available, 7000);
+});
+
+test('customers can cancel while Stripe refuses the prices of plans', async () => {
+  const { accountId } = await tested();
+  const { db } = fixture.deps;
+  for (const { id } of test1().all('price')) test1().get('price', id).active = false;
+  await setOffer(db, { ...STUDIO, id: 'strange', currency: 'xxx' });
+  assert.match(await openPortal(fixture.deps, accountId), /\/p\/session\//);
+  await retireOffer(db, 'plan', 'strange');
+});
+
+test('a 500 that Stripe saved does not keep an account from buying', async () => {
+  const calls = ['customers', 'prices', 'checkout/sessions', 'billing_portal/configurations'];
+  for (const isDone of [true, false]) {
+    for (const [index, path] of calls.entries()) {
+      const credits = 100 + index + (isDone ? 10 : 0);
+      await setOffer(fixture.deps.db, { ...STUDIO, credits }); // so a price and a portal are made
+      const accountId = await fixture.customer();
+      fixture.simulator.failNext({ kind: 'saved-500', call: `POST ${path}`, isDone });
+      const { pack, plan } = await buysAll(fixture.deps, accountId);
+      assert.equal(fixture.simulator.faults.next.length, 0, path);
+      for (const id of [pack, plan])
+        assert.equal(test1().get('checkout.session', id).status, 'open');
+    }
+  }
+});
+
+test('what Stripe refuses for now is made by the next try', async () => {
+  for (const [kind, statusCode] of [
+    ['conflict', 409],
+    ['rate-limit', 429],
+  ] as const) {
+    const accountId = await fixture.customer();
+    fixture.simulator.failNext({ kind });
+    await assert.rejects(buy(fixture.deps, accountId), { statusCode });
+    assert.match((await buy(fixture.deps, accountId)).url, /cs_test_/);
+  }
+});

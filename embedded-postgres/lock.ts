@@ -32,8 +32,9 @@ export async function takeLock(path: string, timeoutSeconds: number): Promise<()
 
 function tryLock(file: DatabaseSync): boolean {
   try {
-    // Nothing is ever written, so no journal file is needed.
-    file.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
+    // Nothing is ever written. A journal file would need space on a disk that may be full, and
+    // Node's defensive mode ignores OFF.
+    file.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     return true;
   } catch (error) {
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false;

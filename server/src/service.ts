@@ -37,6 +37,7 @@ import {
 import { instrumentedStorage } from './storage/instrumented-storage.ts';
 import { openLinks } from './storage/links.ts';
 import { openStorage } from './storage/open-storage.ts';
+import { keepSpareFile } from './storage/spare-file.ts';
 import { reservedOutputBytes } from './tasks/expected-output.ts';
 import { openWakeUps } from './wake-ups/wake-ups.ts';
 import { buildWorker } from './worker-role.ts';
@@ -157,6 +158,8 @@ async function openShared(
     folder: config.dataDir,
     reservedBytes: () => reservedOutputBytes(db),
     isLimited: config.storage.kind === 'disk',
+    // An embedded database is on the same disk.
+    onMeasured: config.databaseUrl === undefined ? keepSpareFile(config.dataDir, log) : undefined,
   });
   startInterval(MEASURE_SECONDS, { name: 'measuring the disk', log, signal }, space.refresh);
   const { dnsServers, clientHosts, providerHosts } = config;

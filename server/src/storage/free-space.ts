@@ -23,8 +23,10 @@ const FLOORS = {
 /** How often {@link FreeSpace.refresh} is called. */
 export const MEASURE_SECONDS = 1;
 
-interface Disk {
+/** What was measured of a disk. */
+export interface Disk {
   freeBytes: number;
+  totalBytes: number;
   floors: Record<SpaceUse, number>;
 }
 
@@ -64,11 +66,13 @@ interface Pending {
 /**
  * @param options.reservedBytes what the outputs of live tasks will need
  * @param options.isLimited false: objects are not stored on this disk, so it is only measured
+ * @param options.onMeasured awaited after each measurement
  */
 export function openFreeSpace(options: {
   folder: string;
   reservedBytes: () => Promise<number>;
   isLimited: boolean;
+  onMeasured?: ((disk: Disk) => Promise<void>) | undefined;
 }): FreeSpace {
   let disk: Disk | undefined;
   let reservedBytes = 0;
@@ -91,8 +95,9 @@ export function openFreeSpace(options: {
       const [measured, asked] = await Promise.allSettled([measure(options.folder), reserved]);
       if (measured.status === 'fulfilled') disk = measured.value;
       if (asked.status === 'fulfilled') reservedBytes = asked.value;
-      if (disk) report('disk', { ...disk, reservedBytes });
+      if (disk) report('disk', { freeBytes: disk.freeBytes, floors: disk.floors, reservedBytes });
       if (measured.status === 'rejected') throw measured.reason;
+      await options.onMeasured?.(measured.value);
       if (asked.status === 'rejected') throw asked.reason;
       for (const one of done) forget(one);
     },
@@ -151,6 +156,7 @@ async function measure(folder: string): Promise<Disk> {
     Math.min(FLOORS[use].bytes, Math.floor(FLOORS[use].share * blocks * bsize));
   return {
     freeBytes: bavail * bsize,
+    totalBytes: blocks * bsize,
     floors: { upload: floorOf('upload'), input: floorOf('input'), output: floorOf('output') },
   };
 }

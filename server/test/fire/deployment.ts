@@ -14,7 +14,8 @@ import { keepRunning, type RestartingProcess } from './restarting-process.ts';
 const FAULT_RATE = 0.33;
 /** The most that a task's files take on the disk, files in transfer included. */
 const BYTES_PER_TASK = 2 ** 19;
-const MIN_DISK_BYTES = 64 * 2 ** 20;
+/** Beside the floors of uploads and creates, and the reserve for the outputs of live tasks. */
+const MIN_DISK_BYTES = 256 * 2 ** 20;
 const FOR_EVER_SECONDS = 86_400;
 
 /** One database, one API, two workers, one simulated provider, one media host and one disk. */

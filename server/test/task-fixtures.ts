@@ -187,7 +187,7 @@ export async function sql<Row extends object>(
 }
 
 /** Waits until a statement waits for a row that another connection has locked. */
-export async function untilBlocked(db: Queryable): Promise<void> {
+export async function untilBlocked(db: Queryable, queries = 1): Promise<void> {
   const count = async () => {
     const [row] = await sql<{ count: number }>(
       db,
@@ -196,5 +196,5 @@ export async function untilBlocked(db: Queryable): Promise<void> {
     );
     return row?.count ?? 0;
   };
-  await until(count, (waiting) => waiting > 0);
+  await until(count, (waiting) => waiting >= queries);
 }

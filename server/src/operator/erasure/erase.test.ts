@@ -11,12 +11,15 @@ import {
 import { createAccount, disableAccount, enableAccount } from '../../accounts/accounts.ts';
 import { balances } from '../../ledger/ledger.ts';
 import type { Provider } from '../../providers/provider.ts';
+import { closeAccount, reopenAccount } from '../../sign-in/deletion.ts';
 import { recordEvidence } from '../../tasks/attempts/evidence.ts';
 import { checkOrphans } from '../../tasks/attempts/orphan-check.ts';
 import { recordOrphans } from '../../tasks/attempts/orphans.ts';
+import type { Task } from '../../tasks/task.ts';
 import { listActions } from '../actions.ts';
 import { reconcile } from '../reconcile.ts';
 import { eraseAccount } from './erase.ts';
+import { eraseClosedAccounts } from './erase-closed.ts';
 
 let fixture: TaskFixture;
 
@@ -151,6 +154,68 @@ test('what becomes known of a task after its erasure is kept without texts', asy
   assert.deepEqual(await rowsWith(text), []);
   const orphans = await sql(db, 'select state from orphan_jobs where task_id = $1', [held.id]);
   assert.deepEqual(orphans, [{ state: 'confirmed' }]);
+});
+
+test('a held task of a closed account keeps its credits, and delays its erasure only', async () => {
+  const { db } = fixture;
+  const close = async () => {
+    const { held } = await makeHeldTask(fixture);
+    await db.transaction((tx) => closeAccount(tx, held.account_id));
+    return held;
+  };
+  const fail = ({ id }: Task) => reconcile(db, id, { kind: 'failed' }, 'gave up');
+  const reopen = ({ account_id: id }: Task) => db.transaction((tx) => reopenAccount(tx, id));
+  const [early, late] = [await close(), await close()];
+  const available = async ({ account_id: id }: Task) => (await balances(db, id)).paid.available;
+  const before = await available(early);
+  await fail(early);
+  assert.ok(await reopen(early));
+  assert.equal(await available(early), before + early.credits);
+  const past = `update account_closings set erase_at = clock_now()`;
+  await sql(db, past, []);
+  await sql(
+    db,
+    `with earlier as (update accounts set disabled_at = disabled_at - interval '8 days'
+       where id = $1 returning id, disabled_at)
+     update account_closings set closed_at = earlier.disabled_at from earlier where account_id = id`,
+    [late.account_id],
+  );
+  const eraseNow = () => eraseClosedAccounts({ db, log: quiet });
+  const isErased = async () => {
+    const erased = 'select from accounts where id = $1 and erased_at is not null';
+    return (await sql(db, erased, [late.account_id])).length === 1;
+  };
+  await eraseNow();
+  assert.equal(await isErased(), false);
+  assert.equal(await reopen(late), undefined);
+  await fail(late);
+  await eraseNow();
+  assert.equal(await isErased(), true);
+  assert.equal(await available(late), before + late.credits);
+});
+
+test('an erasure that has begun is not undone by a sign-in', async () => {
+  const { db } = fixture;
+  const { held } = await makeHeldTask(fixture);
+  await reconcile(db, held.id, { kind: 'failed' }, 'gave up');
+  await db.transaction((tx) => closeAccount(tx, held.account_id));
+  const earlier = `disabled_at - interval '1 hour'`;
+  await sql(
+    db,
+    `with earlier as (update accounts set disabled_at = ${earlier} where id = $1
+       returning id, disabled_at)
+     update account_closings set closed_at = earlier.disabled_at from earlier where account_id = id`,
+    [held.account_id],
+  );
+  const { erased } = await db.transaction(async (tx) => {
+    await sql(tx, 'select from tasks where id = $1 for update', [held.id]);
+    const erased = erase(held.account_id);
+    await untilBlocked(db);
+    const reopened = await db.transaction((other) => reopenAccount(other, held.account_id));
+    assert.equal(reopened, undefined);
+    return { erased };
+  });
+  assert.equal((await erased).changed, true);
 });
 
 test('a task whose prompt is the word that replaces prompts is erased, too', async () => {

@@ -8,7 +8,7 @@ import {
   type TestVisitor,
   type TestWebsite,
 } from '../../../test/website/website.ts';
-import { disableAccount, lockAccount } from '../../accounts/accounts.ts';
+import { disableAccount, enableAccount, lockAccount } from '../../accounts/accounts.ts';
 import { createKey } from '../../accounts/api-keys.ts';
 import { insertOrder } from '../../billing/credit-order.ts';
 import { setOffer } from '../../billing/offers.ts';
@@ -173,6 +173,14 @@ test('an operator’s word counts more than the closing', async () => {
   await eraseNow();
   assert.equal(await emailOf(kept), kept.email);
   assertError(await signInAgain(kept), 'account_disabled');
+  const older = await website.signIn();
+  await deleteAccount(older);
+  await enableAccount(db, older.accountId); // by a program that does not know closings
+  await disableAccount(db, older.accountId);
+  assertError(await signInAgain(older), 'account_disabled');
+  await setClock(3 * AFTER_GRACE);
+  await eraseNow();
+  assert.equal(await emailOf(older), older.email);
   await setClock(0);
 });
 

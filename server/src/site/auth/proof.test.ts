@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { assertError } from '../../../test/envelope.ts';
-import { sql } from '../../../test/task-fixtures.ts';
+import { sql, untilBlocked } from '../../../test/task-fixtures.ts';
 import { createAuthenticator } from '../../../test/website/authenticator.ts';
 import {
   ORIGIN,
@@ -9,6 +9,8 @@ import {
   type TestVisitor,
   type TestWebsite,
 } from '../../../test/website/website.ts';
+import { lockAccount } from '../../accounts/accounts.ts';
+import { signOutByOperator, waysIn } from '../../operator/accounts/signing-out.ts';
 import { beginSession } from '../../sign-in/sessions.ts';
 
 const KEYS = '/console/api/keys';
@@ -180,6 +182,32 @@ test('a passkey of the account is a proof, in the session that asked for its cha
   assert.equal((await use(visitor, response)).status, 200);
   assertError(await use(visitor, response), 'sign_in_failed');
   assert.equal((await createKey(visitor)).status, 201);
+});
+
+test('a sign-out by an operator leaves no passkey or key that a session adds meanwhile', async () => {
+  const { db } = website.database;
+  const action = { command: 'accounts sign-out', actor: 'ada', reason: 'ticket 95' };
+  const thief = await website.signIn();
+  const { accountId } = thief;
+  const before = await addPasskey(thief);
+  const { body } = await thief.write('/auth/passkeys/options');
+  const response = createAuthenticator(ORIGIN).register(body.challenge);
+  const { adding, signedOut } = await db.transaction(async (tx) => {
+    await lockAccount(tx, accountId);
+    const given = { account: accountId, onlySessions: false };
+    const signedOut = signOutByOperator(db, action, given);
+    await untilBlocked(db); // first in the queue
+    const adding = [thief.write('/auth/passkeys', { name: 'thief', response }), createKey(thief)];
+    await untilBlocked(db, 3);
+    return { adding, signedOut };
+  });
+  assert.equal((await signedOut).removed_passkeys, 1);
+  for (const refused of await Promise.all(adding)) assertError(refused, 'unauthorized');
+  const { passkeys } = await waysIn(db, accountId);
+  assert.deepEqual(passkeys, []);
+  const options = (await website.stranger.write('/auth/passkey/options')).body;
+  const late = before.signIn(options.challenge);
+  assertError(await website.stranger.write('/auth/passkey', late), 'sign_in_failed');
 });
 
 test('after each such act its owner gets a mail, without the texts of the request', async () => {

@@ -6,6 +6,7 @@ import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { ORIGIN, openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
 import { createIdentityProviders } from '../../sign-in/providers/configured-providers.ts';
+import { removeIdentities } from '../../sign-in/providers/identities.ts';
 
 let simulator: SimulatedOidc;
 let website: TestWebsite;
@@ -110,6 +111,16 @@ for (const provider of ['github', 'oidc']) {
     const claims = { ...person(), email: known.email.toUpperCase() };
     const { browser } = await signIn(provider, claims);
     assert.equal((await accountOf(browser)).account_id, known.accountId);
+    const subjects = website.outbox.flatMap(({ to, subject }) =>
+      to === known.email ? subject : [],
+    );
+    assert.deepEqual(subjects, ['An account of another service now signs in to your account']);
+    const close = { email: known.email };
+    assert.equal((await known.write('/console/api/account/delete', close)).status, 200);
+    assert.equal((await signIn(provider, claims)).location, '/settings?reopened=yes');
+    await removeIdentities(website.database.db, known.accountId);
+    const moved = await signIn(provider, { ...claims, email: `moved-${known.email}` });
+    assert.notEqual((await accountOf(moved.browser)).account_id, known.accountId);
   });
 
   test(`${provider}: another state, another browser and a used code sign nobody in`, async () => {

@@ -163,7 +163,14 @@ test('low-balance mail and auto-reload are switched on and off', async () => {
   const wanted = { pack_id: 'small', below: 100, monthly_limit: 5000 };
   assertError(await put('auto-reload', { auto_reload: wanted }), 'invalid_request'); // no card
   saveCard(simulator.state, (await knownCustomer(website.database.db, visitor.accountId)) ?? '');
+  await website.outdateProof(visitor);
+  assertError(await put('auto-reload', { auto_reload: wanted }), 'proof_required');
+  assert.equal((await put('auto-reload', { auto_reload: null })).status, 200);
+  await visitor.write('/auth/proof/code', { act: 'auto_reload' });
+  const code = website.outbox.at(-1)?.text.slice(0, 8);
+  assert.equal((await visitor.write('/auth/proof/code/verify', { code })).status, 200);
   const { body: on } = await put('auto-reload', { auto_reload: wanted });
+  assert.match(website.outbox.at(-1)?.subject ?? '', /^Auto-reload was set up/);
   assert.deepEqual(on.auto_reload, { ...wanted, stopped: null });
   assert.equal((await put('auto-reload', { auto_reload: null })).body.auto_reload, null);
   for (const bad of [{}, { below: 0 }, { below: 1.5 }, { below: '7' }, { below: 1, x: 1 }]) {

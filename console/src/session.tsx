@@ -1,8 +1,9 @@
 import { type ComponentChildren, createContext } from 'preact';
-import { useCallback, useContext, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Me } from '../../server/src/site/account/me.ts';
 import { type ApiFailure, api, whenSignedOut } from './api.ts';
 import { asFailure } from './load.ts';
+import { forgetIfSignedOut, forgetPerson, keepFor, whenForgotten } from './personal.ts';
 
 /** Who is signed in, as far as it is known. */
 export type SessionState =
@@ -27,14 +28,25 @@ const Context = createContext<Session>({
 
 export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [state, setState] = useState<SessionState>(() => ({ kind: 'loading', wasIn: wasIn() }));
+  const account = useRef<string | undefined>(undefined);
   const refresh = useCallback(async () => {
     const next = await readSession();
+    if (next.kind === 'in') {
+      const { account_id: id } = next.me;
+      forgetIfSignedOut();
+      keepFor(id);
+      if (account.current !== undefined && account.current !== id) return location.assign('/');
+      account.current = id;
+    }
     // A failed refresh keeps what is known: the page has its own error.
     setState((before) => (next.kind === 'unknown' && before.kind === 'in' ? before : next));
   }, []);
   const signOut = useCallback(async () => {
-    await api('/auth/sign-out', { method: 'POST' });
+    await api('/auth/sign-out', { method: 'POST' }).catch((error) => {
+      if (asFailure(error).status !== 401) throw error; // it had ended before
+    });
     remember(false);
+    forgetPerson();
     location.assign('/'); // nothing of the account stays in this window
   }, []);
   useEffect(() => {
@@ -44,6 +56,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     document.addEventListener('visibilitychange', onShow);
     return () => document.removeEventListener('visibilitychange', onShow);
   }, [refresh]);
+  useEffect(() => whenForgotten(() => location.assign('/')), []);
   useEffect(() => {
     if (state.kind === 'in' || state.kind === 'out') remember(state.kind === 'in');
   }, [state.kind]);

@@ -202,3 +202,55 @@ test('without enough credits the button leads to more of them', BROWSER, async (
   await page.waitForURL('**/credits');
   assert.equal((await tasksOf(accountId)).length, 0);
 });
+
+test('nothing of a person stays in any window after a sign-out', BROWSER, async () => {
+  const { page } = await signedIn(1000);
+  const prompt = 'A secret harbour';
+  const other = await page.context().newPage();
+  await other.goto('/playground');
+  await settled(other, 'Playground');
+  for (const window of [page, other]) {
+    await fillIn(window, prompt);
+    await window.getByRole('button', { name: /^Generate/ }).click();
+    await window.waitForFunction((text) => JSON.stringify(sessionStorage).includes(text), prompt);
+  }
+  const sleeping = await page.evaluate(() => JSON.stringify(sessionStorage));
+  await page.getByLabel('Account').click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  for (const window of [page, other]) {
+    await settled(window, 'Pay for the video');
+    const kept = await window.evaluate(() => [
+      JSON.stringify(sessionStorage),
+      document.body.innerText,
+    ]);
+    assert.doesNotMatch(kept.join(), /harbour|acc_/);
+  }
+  // A window that the browser had put to sleep learns of it when it is opened again.
+  await page.evaluate((text) => {
+    for (const [name, value] of Object.entries(JSON.parse(text))) {
+      sessionStorage.setItem(name, String(value));
+    }
+  }, sleeping);
+  await become(page, (await makeCustomer(site.database.db, 10)).accountId);
+  await page.goto('/playground');
+  await settled(page, 'Playground');
+  assert.doesNotMatch(await page.evaluate(() => JSON.stringify(sessionStorage)), /harbour/);
+});
+
+test(
+  'when another account signs in, nothing of the one before is shown or kept',
+  BROWSER,
+  async () => {
+    const { page } = await signedIn(1000);
+    await fillIn(page, 'A secret harbour');
+    await page.getByRole('button', { name: /^Generate/ }).click();
+    await page.waitForFunction(() => JSON.stringify(sessionStorage).includes('harbour'));
+    const { accountId } = await makeCustomer(site.database.db, 10);
+    await become(page, accountId);
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.waitForFunction((id) => sessionStorage.getItem('owner') === id, accountId);
+    await settled(page, 'Playground');
+    assert.equal(await page.getByLabel('Prompt').inputValue(), '');
+    assert.doesNotMatch(await page.evaluate(() => JSON.stringify(sessionStorage)), /harbour/);
+  },
+);

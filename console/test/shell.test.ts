@@ -53,8 +53,8 @@ test('signing out ends the session, here and in other windows', BROWSER, async (
   await settled(page, 'Usage');
   await page.locator('summary[aria-label="Account"]').click();
   await page.getByRole('button', { name: 'Sign out' }).click();
-  await settled(page, 'Pay for the video');
-  await other.reload();
+  for (const window of [page, other]) await settled(window, 'Pay for the video');
+  await other.goto('/usage');
   await settled(other, 'Sign in');
   assert.equal(new URL(other.url()).searchParams.get('next'), '/usage');
 });

@@ -4,6 +4,7 @@ import type { Deleted } from '../../../../server/src/site/account/delete.ts';
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
+import { forgetPerson } from '../../personal.ts';
 import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -72,6 +73,7 @@ function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
       const { erase_at } = await api<Deleted>('/console/api/account/delete', {
         ...{ method: 'POST', body: { email: typed } },
       });
+      forgetPerson();
       route('/');
       await refresh();
       toast(`The account is closed. Sign in before ${formatDay(erase_at)} to keep it.`);

@@ -1,0 +1,57 @@
+/** Changes with each sign-out in this browser, so that all its windows learn of it. */
+const SIGN_OUTS = 'sign-outs';
+/** Whose data this window keeps. */
+const OWNER = 'owner';
+
+/** Runs work with the browser's storage, which may be switched off. */
+function trying<Result>(work: () => Result): Result | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+function forgetHere(): void {
+  sessionStorage.clear();
+  const signOuts = localStorage.getItem(SIGN_OUTS);
+  if (signOuts !== null) sessionStorage.setItem(SIGN_OUTS, signOuts);
+}
+
+/** Removes what the windows of this browser keep of a person: after a sign-out. */
+export function forgetPerson(): void {
+  trying(() => {
+    localStorage.setItem(SIGN_OUTS, crypto.randomUUID());
+    forgetHere();
+  });
+}
+
+/** Removes what this window keeps, if there was a sign-out while it was not running. */
+export function forgetIfSignedOut(): void {
+  trying(() => {
+    if (localStorage.getItem(SIGN_OUTS) !== sessionStorage.getItem(SIGN_OUTS)) forgetHere();
+  });
+}
+
+/** Calls the listener after a sign-out in another window; nothing is kept here then. */
+export function whenForgotten(listener: () => void): () => void {
+  const onStorage = ({ key }: StorageEvent) => {
+    if (key !== SIGN_OUTS) return;
+    forgetIfSignedOut();
+    listener();
+  };
+  addEventListener('storage', onStorage);
+  return () => removeEventListener('storage', onStorage);
+}
+
+/**
+ * Removes what this window keeps of another account. What it keeps of this one stays, also when the
+ * session had ended by itself: a request without a response is sent again with its key.
+ */
+export function keepFor(accountId: string): void {
+  trying(() => {
+    const owner = sessionStorage.getItem(OWNER);
+    if (owner !== null && owner !== accountId) forgetHere();
+    sessionStorage.setItem(OWNER, accountId);
+  });
+}

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rename } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createKey } from '../../server/src/accounts/api-keys.ts';
@@ -166,6 +168,25 @@ test('the page of a video has its credits, its request and its file', BROWSER, a
   const again = page.getByRole('link', { name: 'Run again' });
   assert.equal(await again.getAttribute('href'), `/playground?from=${videoId}`);
   await expectNoViolations(page);
+});
+
+test('the page of a video whose file vanished says so, and whom to ask', BROWSER, async () => {
+  const { db } = site.database;
+  const [output] = await sql<{ id: string }>(
+    db,
+    'select output_object_id as id from tasks where id = $1',
+    [videoId],
+  );
+  const id = output?.id ?? '';
+  const file = path.join(folder?.path ?? '', 'objects', id.slice(-2), id);
+  await rename(file, `${file}.away`);
+  await page.goto(`/videos/${videoId}`);
+  await page.getByRole('heading', { name: 'The file of this video is missing' }).waitFor();
+  assert.equal(await page.locator('video').count(), 0);
+  await expectNoViolations(page);
+  await rename(`${file}.away`, file);
+  await page.reload();
+  await page.locator('video').waitFor();
 });
 
 test('the page of a failed task says why, and that nothing was charged', BROWSER, async () => {

@@ -21,6 +21,7 @@ const STATUS: Record<string, number> = {
   link_invalid: 403,
   link_expired: 410,
   output_deleted: 410,
+  file_missing: 410,
   range_not_satisfiable: 416,
   cross_site: 403,
   sign_in_failed: 403,

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { makeCustomer } from '../../test/customer.ts';
 import { ask } from '../../test/service/command-line.ts';
@@ -10,11 +12,13 @@ import {
   sql,
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { newId } from '../kernel/ids.ts';
 import { readFigures } from '../operator/figures.ts';
 import { reconcile } from '../operator/reconcile.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
 import { beginSession } from '../sign-in/sessions.ts';
+import { diskStorage } from '../storage/disk.ts';
 import { markReady } from '../storage/objects.ts';
 import { recordEvidence } from '../tasks/attempts/evidence.ts';
 import { recordOrphans } from '../tasks/attempts/orphans.ts';
@@ -99,6 +103,37 @@ test('each command changes something once, also when it runs twice at the same t
     assert.ok(lines[index]?.startsWith(latest.command), latest.command);
     assert.equal(others.filter((row: typeof latest) => row.command === latest.command).length, 0);
   }
+});
+
+test('audit --storage asks the storage for each file', async () => {
+  const { output } = await makeCompleted();
+  const kept = await sql<{ id: string }>(
+    fixture.db,
+    `update objects set state = 'deleted' where state = 'ready' and id <> $1 returning id`,
+    [output],
+  );
+  await using folder = await temporaryFolder();
+  const env = { DATABASE_URL: fixture.database.url, DATA_DIR: folder.path };
+  const asked = async (code: number) => {
+    const { ok, files, problems } = await ask(env, 'audit --storage', code);
+    const ofFiles = (problems as string[]).filter((problem) => problem.startsWith(output));
+    return { ok, files, ofFiles };
+  };
+  const [row] = await sql<{ size: number; of: string }>(
+    fixture.db,
+    'select size_bytes as size, task_id as of from objects where id = $1',
+    [output],
+  );
+  const sentence = `${output}: output of ${row?.of}, ready with ${row?.size} bytes`;
+  const missing = [`${sentence}, is not in the storage`];
+  assert.deepEqual(await asked(1), { ok: false, files: 1, ofFiles: missing });
+  const longer = path.join(folder.path, 'longer');
+  await writeFile(longer, Buffer.alloc((row?.size ?? 0) + 1));
+  await diskStorage(path.join(folder.path, 'objects')).put(output, longer);
+  assert.match(String((await asked(1)).ofFiles), /has \d+ bytes in the storage/);
+  await sql(fixture.db, `update objects set state = 'ready' where id = any($1)`, [
+    kept.map(({ id }) => id),
+  ]);
 });
 
 test('accounts are listed page by page and shown with credits, keys and tasks', async () => {

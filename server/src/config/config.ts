@@ -123,15 +123,18 @@ function hostRules(env: Environment): Pick<Config, 'clientHosts' | 'providerHost
 }
 
 /** Where STORAGE_URL points to; a folder under DATA_DIR if it is not set. */
+export function readStorageSettings(env: Environment = process.env): StorageSettings {
+  const text = read(env, 'STORAGE_URL', '');
+  const folder = path.join(path.resolve(read(env, 'DATA_DIR', './.data')), 'objects');
+  return text === ''
+    ? { kind: 'disk', folder }
+    : { kind: 's3', s3: namingVariables('STORAGE_URL', () => parseS3Url(text)) };
+}
+
 function storageVariables(
   env: Environment,
 ): Pick<Config, 'storage' | 'deliveryMode' | 'presignsInputs'> {
-  const text = read(env, 'STORAGE_URL', '');
-  const folder = path.join(path.resolve(read(env, 'DATA_DIR', './.data')), 'objects');
-  const storage: StorageSettings =
-    text === ''
-      ? { kind: 'disk', folder }
-      : { kind: 's3', s3: namingVariables('STORAGE_URL', () => parseS3Url(text)) };
+  const storage = readStorageSettings(env);
   const fallback = storage.kind === 's3' ? 'redirect' : 'proxy';
   const deliveryMode = choice(env, 'DELIVERY_MODE', fallback, ['redirect', 'proxy']);
   const presignsInputs = choice(env, 'INPUT_LINKS', 'own', ['own', 'presigned']) === 'presigned';

@@ -1,6 +1,6 @@
 /**
  * Every error code that a client can receive, with its HTTP status. The first nine are the
- * contract's (section "Errors"). The next four belong to delivery links, the rest to the website.
+ * contract's (section "Errors"). The next five belong to delivery links, the rest to the website.
  * Both are outside the versioned API. docs/ERRORS.md explains each code to clients.
  */
 export const ERROR_STATUS = {
@@ -16,6 +16,7 @@ export const ERROR_STATUS = {
   link_invalid: 403,
   link_expired: 410,
   output_deleted: 410,
+  file_missing: 410,
   range_not_satisfiable: 416,
   cross_site: 403,
   sign_in_failed: 403,

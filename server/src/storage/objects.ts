@@ -15,7 +15,9 @@ import type { Storage } from './storage.ts';
  * `poster`: a small picture of an output (`posters.ts`). `upload`: a file that an account uploaded
  * on the website; its `task_id` is the account.
  */
-export type ObjectRole = 'input' | 'output' | 'render' | 'poster' | 'upload';
+export type ObjectRole = (typeof OBJECT_ROLES)[number];
+
+export const OBJECT_ROLES = ['input', 'output', 'render', 'poster', 'upload'] as const;
 
 export interface StoredObject {
   id: string;

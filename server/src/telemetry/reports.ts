@@ -26,6 +26,8 @@ export interface Reports {
     reservedBytes: number;
     floors: { upload: number; input: number; output: number };
   };
+  /** A file that should be there is not in the storage. */
+  vanished: { role: string };
   /** Reading one file in full, with the wait for a free decoder. */
   decode: { kind: string; outcome: 'measured' | 'stopped' | 'refused' | 'error'; seconds: number };
   /** One try to draw the poster of an output. */

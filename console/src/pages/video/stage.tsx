@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks';
 import type { ShownTask } from '../../../../server/src/site/tasks/shown-task.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Working } from '../../ui/button.tsx';
@@ -25,6 +26,16 @@ export function Stage({ task }: { task: ShownTask }) {
 
 function Screen({ task }: { task: ShownTask }) {
   const { video, video_url: url } = task;
+  const isMissing = useMissingFile(task.id, url);
+  if (url !== null && isMissing) {
+    return (
+      <Notice title="The file of this video is missing" icon="warning">
+        It should be in the storage of this service, but it is not there. The operator was alerted
+        and may be able to restore it, so come back later. If it stays missing, ask the operator,
+        and name the video: <span class="figures break-all">{task.id}</span>.
+      </Notice>
+    );
+  }
   if (url !== null && video) {
     return (
       <Player
@@ -54,6 +65,25 @@ function Screen({ task }: { task: ShownTask }) {
     );
   }
   return <Progress label={task.label} />;
+}
+
+const GONE = 410;
+
+/** Whether the service says that the file of a video is not in its storage. */
+function useMissingFile(id: string, url: string | null): boolean {
+  const [missing, setMissing] = useState<string>();
+  const isThere = url !== null;
+  useEffect(() => {
+    // A page at another address of the service may not ask there.
+    if (url === null || new URL(url, location.href).origin !== location.origin) return;
+    const stop = new AbortController();
+    fetch(url, { method: 'HEAD', signal: stop.signal }).then(
+      ({ status }) => setMissing(status === GONE ? id : undefined),
+      () => {},
+    );
+    return () => stop.abort();
+  }, [id, isThere]);
+  return missing === id;
 }
 
 function Notice({

@@ -40,12 +40,34 @@ test('redirect: a GET leads to the bucket, which sends the type, the name and ra
   assert.deepEqual([part.status, await part.text()], [206, '234']);
 });
 
-test('redirect: HEAD is answered by the service, without the bucket', async () => {
+test('redirect: HEAD is answered by the service, with the type and the size', async () => {
   const { link } = await storedLink(redirecting, BYTES);
-  const asked = bucket.s3.requests.length;
   const head = await fetch(link, { method: 'HEAD', redirect: 'manual' });
   assert.deepEqual([head.status, head.headers.get('content-length')], [200, '10']);
-  assert.equal(bucket.s3.requests.length, asked);
+});
+
+test('in both modes a file that vanished from the bucket is said to be missing', async () => {
+  for (const api of [redirecting, proxying]) {
+    const { id, link } = await storedLink(api, BYTES);
+    bucket.s3.buckets.get('videos')?.delete(`a prefix/b/${id}`);
+    const response = await fetch(link, { redirect: 'manual' });
+    const headers = Object.fromEntries(response.headers);
+    assertError({ status: response.status, headers, body: await response.json() }, 'file_missing');
+    assert.equal((await fetch(link, { method: 'HEAD', redirect: 'manual' })).status, 410);
+  }
+});
+
+test('in both modes a silent store is asked once, and the client is told within seconds', async () => {
+  const measured = [redirecting, proxying].map(async (api) => {
+    const { link } = await storedLink(api, BYTES);
+    bucket.s3.faults.plan({ kind: 'hang', method: api === redirecting ? 'HEAD' : 'GET' });
+    const startedAt = performance.now();
+    const response = await fetch(link, { redirect: 'manual' });
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '5']);
+    return performance.now() - startedAt;
+  });
+  for (const ms of await Promise.all(measured)) assert.ok(ms > 4000 && ms < 8000, `${ms} ms`);
+  assert.deepEqual(bucket.s3.faults.pending(), []);
 });
 
 test('redirect: an input is sent by the service, because providers may not follow', async () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { openTestApp, type TestApp } from '../../../test/app.ts';
 import { assertError } from '../../../test/envelope.ts';
+import { recordingLog } from '../../../test/recording-log.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { statement } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
@@ -216,9 +217,23 @@ test('after its retention a file is deleted, and its links are 410', async () =>
   await assert.rejects(api.deps.storage.open(id));
 });
 
-test('a file that is missing although its row is ready is 410, whole or in part', async () => {
+test('a file that vanished although its row is ready is said to be missing, and logged', async () => {
   const link = await store();
-  await api.deps.storage.delete(new URL(link).pathname.slice('/media/'.length, -'.mp4'.length));
-  await assertRefused(link, 'output_deleted');
-  await assertRefused(link, 'output_deleted', { range: 'bytes=0-9' });
+  const id = new URL(link).pathname.slice('/media/'.length, -'.mp4'.length);
+  await api.deps.storage.delete(id);
+  const { log, lines } = recordingLog();
+  const before = api.deps.log;
+  api.deps.log = log;
+  try {
+    await assertRefused(link, 'file_missing');
+    await assertRefused(link, 'file_missing', { range: 'bytes=0-9' });
+    assert.equal((await fetchMedia(link, {}, 'HEAD')).status, 410);
+  } finally {
+    api.deps.log = before;
+  }
+  const errors = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 50);
+  assert.deepEqual(
+    errors.map(({ object, role, msg }) => [object, role, msg]),
+    Array(3).fill([id, 'output', 'a file has vanished from the storage']),
+  );
 });

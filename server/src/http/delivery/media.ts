@@ -2,15 +2,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { fileEnding } from '../../kernel/file-endings.ts';
+import type { Log } from '../../kernel/log.ts';
 import type { Links } from '../../storage/links.ts';
 import { readObject, type StoredObject } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
+import { hasVanished, requireStored } from '../../storage/vanished.ts';
 import { isArchivedOutput } from '../../tasks/archived.ts';
 import { traceDelivery } from './delivery-span.ts';
 import { rangeOf } from './range.ts';
 
 export interface MediaRouteDeps {
   db: Database;
+  log: Log;
   links: Links;
   storage: Storage;
   /**
@@ -50,7 +53,11 @@ export function mediaRoute(app: FastifyInstance, deps: MediaRouteDeps): void {
     const isGet = request.method === 'GET';
     const link = isGet ? await presigned(deps, object) : undefined;
     if (link !== undefined) return reply.redirect(link, 302);
-    const bytes = isGet ? await openObject(deps.storage, id, range) : undefined;
+    const bytes = await fromStorage(deps, id, async () => {
+      if (isGet) return deps.storage.open(id, range);
+      await requireStored(deps.storage, id);
+      return undefined;
+    });
     reply.headers({
       'content-type': object.media_type,
       'content-disposition': `inline; filename="${fileName(object)}"`,
@@ -74,20 +81,19 @@ const PRESIGNED_SECONDS = 300;
 
 /**
  * A link of the storage to an output, if outputs are delivered by redirect. Inputs are not
- * redirected: a provider that fetches one need not follow redirects.
+ * redirected: a provider that fetches one need not follow redirects. The storage is asked for the
+ * file first: at its own link, a client would only read that a key does not exist.
  */
-async function presigned(
-  { storage, deliveryMode }: MediaRouteDeps,
-  object: StoredObject,
-): Promise<string | undefined> {
-  if (deliveryMode === 'proxy' || object.role !== 'output') return undefined;
+async function presigned(deps: MediaRouteDeps, object: StoredObject): Promise<string | undefined> {
+  const { storage, deliveryMode } = deps;
+  const { presign } = storage;
+  if (!presign || deliveryMode === 'proxy' || object.role !== 'output') return undefined;
   const options = { mediaType: object.media_type, fileName: fileName(object) };
-  const link = await storage
-    .presign?.(object.id, { seconds: PRESIGNED_SECONDS, ...options })
-    .catch((cause: unknown) => {
-      throw notNow(cause);
-    });
-  return link?.url;
+  const link = await fromStorage(deps, object.id, async () => {
+    await requireStored(storage, object.id);
+    return presign(object.id, { seconds: PRESIGNED_SECONDS, ...options });
+  });
+  return link.url;
 }
 
 function fileName({ id, media_type: mediaType }: StoredObject): string {
@@ -123,16 +129,26 @@ function deleted(): ApiError {
   );
 }
 
-async function openObject(
-  storage: Storage,
+/** @throws ApiError that says why the storage can't give the file */
+async function fromStorage<Result>(
+  deps: MediaRouteDeps,
   id: string,
-  range: { first: number; last: number } | undefined,
-) {
+  work: () => Promise<Result>,
+): Promise<Result> {
   try {
-    return await storage.open(id, range);
+    return await work();
   } catch (error) {
-    throw error instanceof ObjectMissing ? deleted() : notNow(error);
+    if (!(error instanceof ObjectMissing)) throw notNow(error);
+    throw (await hasVanished(deps, id)) ? missing(id) : deleted();
   }
+}
+
+function missing(id: string): ApiError {
+  return new ApiError(
+    'file_missing',
+    `The file ${id} is not in the storage of this service, although it should be. The operator ` +
+      'was alerted, and may be able to restore it.',
+  );
 }
 
 function notNow(cause: unknown): ApiError {

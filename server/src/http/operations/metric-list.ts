@@ -204,6 +204,10 @@ const DATABASE_AND_FILES = {
     ...{ kind: 'process gauge', section: 'Files', title: 'Disk', labels: ['part'] },
     help: 'Of the disk under DATA_DIR: free, reserved for outputs, and what must stay free',
   },
+  framewright_vanished_files_total: {
+    ...{ kind: 'counter', section: 'Files', title: 'Vanished files', labels: ['role'] },
+    help: 'Reads of files that should be in the storage, but are not',
+  },
   framewright_decode_seconds: {
     ...{ kind: 'histogram', section: 'Files', title: 'Time of a decode' },
     help: 'Seconds until a file was decoded, with its wait: measured, stopped, refused or error',

@@ -116,5 +116,7 @@ test('operations of the storage are counted by outcome', async () => {
     const labels = `operation="${operation}",outcome="${outcome}"`;
     assert.equal(shown.get(`framewright_storage_seconds_count{${labels}}`), 1, labels);
   }
+  // It is there from the start: otherwise the alert would miss the first file.
+  assert.equal(shown.get('framewright_vanished_files_total{role="output"}'), 0);
   await metrics.app.close();
 });

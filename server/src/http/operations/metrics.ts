@@ -2,6 +2,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import type { ProviderCall } from '../../providers/host/instrumented.ts';
+import { OBJECT_ROLES } from '../../storage/objects.ts';
 import type { CallbackResult } from '../../tasks/attempts/callback.ts';
 import { onReport } from '../../telemetry/reports.ts';
 import {
@@ -99,6 +100,10 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
   const atWork = gauge('framewright_pool_tasks');
   const allPlaces = gauge('framewright_pool_places');
   const disk = gauge('framewright_disk_bytes');
+  const countVanished = (role: string, by?: number) =>
+    inc('framewright_vanished_files_total', { role }, by);
+  // Shown from the start: otherwise a query of its increase would miss the first file.
+  for (const role of OBJECT_ROLES) countVanished(role, 0);
   const endings = [
     onReport('batch', ({ batch, items, seconds }) => {
       observe('framewright_batch_items', { batch }, items);
@@ -138,6 +143,7 @@ function countReports({ inc, observe, gauge }: MetricsOfProcess): () => void {
       disk.set({ part: 'create_floor' }, floors.input);
       disk.set({ part: 'output_floor' }, floors.output);
     }),
+    onReport('vanished', ({ role }) => countVanished(role)),
     onReport('decode', ({ kind, outcome, seconds }) =>
       observe('framewright_decode_seconds', { kind, outcome }, seconds),
     ),

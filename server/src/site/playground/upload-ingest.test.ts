@@ -50,8 +50,8 @@ function hostWith(sizeBytes: number): GuardedFetch {
 
 function depsWith(guardedFetch: GuardedFetch): IngestDeps {
   const scratch = openScratchDirectory(folder.path);
-  const { db, storage } = website.deps;
-  return { db, storage, scratch, guardedFetch, measurer: createMeasurer({ scratch }) };
+  const { db, log, storage } = website.deps;
+  return { db, log, storage, scratch, guardedFetch, measurer: createMeasurer({ scratch }) };
 }
 
 /** A task with an upload as its first frame, paid with both kinds of credits. */

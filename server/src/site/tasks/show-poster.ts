@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
+import { hasVanished } from '../../storage/vanished.ts';
 import { accountPoster } from '../../tasks/gallery/account-poster.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 
@@ -14,7 +16,7 @@ export const showPoster = siteRoute({
   url: '/console/api/tasks/:id/poster',
   params: Type.Object({ id: Type.String({ maxLength: 120 }) }),
   handle: async (
-    { db, storage }: { db: Database; storage: Storage },
+    { db, storage, log }: { db: Database; storage: Storage; log: Log },
     { params, request, reply },
   ): Promise<void> => {
     const { accountId } = sessionOf(request);
@@ -26,8 +28,11 @@ export const showPoster = siteRoute({
       reply.code(304).send();
       return;
     }
-    const bytes = await storage.open(poster.id).catch((cause: unknown) => {
-      if (cause instanceof ObjectMissing) throw noPoster();
+    const bytes = await storage.open(poster.id).catch(async (cause: unknown) => {
+      if (cause instanceof ObjectMissing) {
+        await hasVanished({ db, log }, poster.id);
+        throw noPoster();
+      }
       const message = 'The picture can’t be read at the moment. Try again in a few seconds.';
       throw new ApiError('service_busy', message, { retryAfterSeconds: 5, cause });
     });

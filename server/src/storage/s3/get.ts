@@ -2,6 +2,11 @@ import { pipeline, Readable, Transform } from 'node:stream';
 import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { ByteRange } from '../storage.ts';
 
+/**
+ * The response to a read must begin within this time, with all tries of the SDK: a client waits
+ * for it. So a store that is silent is asked once.
+ */
+const OPEN_SECONDS = 5;
 /** A store that sends nothing for this long, although its bytes are wanted, is given up. */
 const SILENCE_MS = 30_000;
 const LOOK_MS = 1_000;
@@ -20,9 +25,25 @@ export async function openObjectStream(
     ...{ Bucket, Key },
     ...(range ? { Range: `bytes=${range.first}-${range.last}` } : { ChecksumMode: 'ENABLED' }),
   });
-  const { Body } = await client.send(get);
+  const { Body } = await inTime((options) => client.send(get, options));
   if (!(Body instanceof Readable)) throw new Error('the store sent no body');
   return observed(Body);
+}
+
+/** Ends a call that gets no response in time. The body of its response may take longer. */
+export async function inTime<Response>(
+  call: (options: { abortSignal: AbortSignal }) => Promise<Response>,
+): Promise<Response> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), OPEN_SECONDS * 1000);
+  try {
+    return await call({ abortSignal: late.signal });
+  } catch (error) {
+    if (!late.signal.aborted) throw error;
+    throw new Error(`the storage did not respond within ${OPEN_SECONDS} s`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The bytes of `body`. It fails when the store is silent; `body` ends when its reader does. */

@@ -7,7 +7,7 @@ import {
   type FixedCredentials,
   openS3Client,
 } from './client.ts';
-import { openObjectStream } from './get.ts';
+import { inTime, openObjectStream } from './get.ts';
 import { presignedUrl } from './presign.ts';
 import { probeS3 } from './probe.ts';
 import { putFile } from './put.ts';
@@ -58,7 +58,8 @@ function s3Storage(
     },
     async sizeOf(objectId) {
       try {
-        return (await client.send(new HeadObjectCommand(place(objectId)))).ContentLength;
+        const head = new HeadObjectCommand(place(objectId));
+        return (await inTime((options) => client.send(head, options))).ContentLength;
       } catch (error) {
         if (errorStatus(error) !== 404) throw error;
         return undefined;

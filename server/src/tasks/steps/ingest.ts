@@ -3,6 +3,7 @@ import { nearestAspectRatio } from '../../catalog/aspect-ratio.ts';
 import type { AspectRatio } from '../../catalog/models.ts';
 import { inputName, inputsOf, type RequestedInput, uploadIdOf } from '../../catalog/request.ts';
 import type { Database } from '../../database/database.ts';
+import type { Log } from '../../kernel/log.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
 import { ByteBudget } from '../../outbound/byte-budget.ts';
@@ -10,6 +11,7 @@ import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
 import { markReadyWith, markUnfinished, storeFile } from '../../storage/objects.ts';
 import { ObjectMissing, type Storage } from '../../storage/storage.ts';
+import { hasVanished } from '../../storage/vanished.ts';
 import type { Task, TaskInput } from '../task.ts';
 import { move, moveNow, type StepResult } from '../transitions.ts';
 import { UNKNOWN_UPLOAD, useUploads } from '../uploads/uploads.ts';
@@ -20,6 +22,7 @@ export const INPUT_BYTES = 268_435_456;
 
 export interface IngestDeps {
   db: Database;
+  log: Log;
   storage: Storage;
   scratch: ScratchDirectory;
   guardedFetch: GuardedFetch;
@@ -131,15 +134,16 @@ async function download({ guardedFetch }: IngestDeps, { task, input, budget, sig
  * @throws MediaRefused when the account has no such upload any more; OutboundError `too_large`
  */
 async function openUpload(
-  { db, storage }: IngestDeps,
+  { db, storage, log }: IngestDeps,
   { task, input, budget, signal }: Copy,
   id: string,
 ): Promise<AsyncIterable<Uint8Array>> {
   const upload = (await useUploads(db, { accountId: task.account_id, ids: [id] })).get(id);
   if (!upload) throw new MediaRefused(input, 'unknown_upload', UNKNOWN_UPLOAD);
   budget.requireRemaining(upload.size_bytes);
-  const bytes = await storage.open(id).catch((error: unknown) => {
+  const bytes = await storage.open(id).catch(async (error: unknown) => {
     if (!(error instanceof ObjectMissing)) throw error;
+    await hasVanished({ db, log }, id);
     throw new MediaRefused(input, 'unknown_upload', UNKNOWN_UPLOAD);
   });
   return counted(bytes, budget, signal);

@@ -1,0 +1,88 @@
+import { type Database, statement } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import { report } from '../telemetry/reports.ts';
+import { ObjectMissing, type Storage } from './storage.ts';
+
+const SHOULD_EXIST = statement(
+  'object_should_exist',
+  `select role, task_id as task from objects where id = $1 and state = 'ready'
+     and coalesce(delete_after > clock_now(), true)`,
+);
+
+/**
+ * Whether a file that the storage does not have should be there, by the object's row now: it was
+ * not deleted meanwhile. Operators must learn of the first one, so it is logged and counted.
+ */
+export async function hasVanished(
+  { db, log }: { db: Database; log: Log },
+  objectId: string,
+): Promise<boolean> {
+  const [object] = await db.query<{ role: string; task: string }>(SHOULD_EXIST, [objectId]);
+  if (!object) return false;
+  log.error({ object: objectId, ...object }, 'a file has vanished from the storage');
+  report('vanished', { role: object.role });
+  return true;
+}
+
+/**
+ * Asks the storage whether it has the object.
+ * @throws ObjectMissing
+ */
+export async function requireStored(storage: Storage, objectId: string): Promise<void> {
+  if ((await storage.sizeOf(objectId)) === undefined) throw new ObjectMissing(objectId);
+}
+
+interface ReadyObject {
+  id: string;
+  role: string;
+  task: string;
+  size_bytes: number;
+}
+
+const PAGE = 200;
+const AT_ONCE = 8;
+
+const READY_PAGE = statement(
+  'audit_storage_page',
+  `select id, role, task_id as task, size_bytes::float8 as size_bytes from objects
+   where id > $1 and state = 'ready' order by id limit ${PAGE}`,
+);
+
+/**
+ * Asks the storage for each object that is `ready`, whether it is there with its whole size.
+ * @param add receives a sentence for each one that is not
+ * @returns how many objects there are
+ * @throws the storage's error, when it does not respond
+ */
+export async function auditStorage(
+  { db, storage }: { db: Database; storage: Storage },
+  add: (problem: string) => void,
+): Promise<number> {
+  let objects = 0;
+  for (let after = ''; ; ) {
+    const rows = await db.query<ReadyObject>(READY_PAGE, [after]);
+    const queue = rows.values();
+    const worker = async () => {
+      for (const row of queue) {
+        const problem = await problemOf({ db, storage }, row);
+        if (problem !== undefined) add(problem);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    objects += rows.length;
+    if (rows.length < PAGE) return objects;
+    after = rows.at(-1)?.id ?? after;
+  }
+}
+
+async function problemOf(
+  { db, storage }: { db: Database; storage: Storage },
+  { id, role, task, size_bytes: wanted }: ReadyObject,
+): Promise<string | undefined> {
+  const size = await storage.sizeOf(id);
+  if (size === wanted) return undefined;
+  const [object] = await db.query(SHOULD_EXIST, [id]);
+  if (!object) return undefined; // deleted meanwhile, or soon
+  const found = size === undefined ? 'is not in the storage' : `has ${size} bytes in the storage`;
+  return `${id}: ${role} of ${task}, ready with ${wanted} bytes, ${found}`;
+}

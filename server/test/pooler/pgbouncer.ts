@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
@@ -52,6 +52,7 @@ pool_mode = transaction
 default_pool_size = ${poolSize}
 max_client_conn = 1000
 server_idle_timeout = 10
+${await documentedLine('server_login_retry')}
 ${(await keepsNames(program)) ? 'max_prepared_statements = 500' : ''}
 `,
   );
@@ -70,6 +71,16 @@ ${(await keepsNames(program)) ? 'max_prepared_statements = 500' : ''}
       await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A line of the file that many-processes.md shows, so that the tests run with it. */
+async function documentedLine(setting: string): Promise<string> {
+  const page = await readFile(
+    new URL('../../../docs/operations/many-processes.md', import.meta.url),
+  );
+  const line = new RegExp(`^ *(${setting} = .*)$`, 'm').exec(page.toString())?.[1];
+  if (line === undefined) throw new Error(`many-processes.md does not show ${setting}`);
+  return line;
 }
 
 /** Whether it is 1.21 or newer: an older one does not know the setting. */

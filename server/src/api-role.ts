@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { followKeyUsage } from './accounts/key-usage.ts';
 import type { Config } from './config/config.ts';
-import { isReady } from './database/readiness.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { followFigures } from './http/operations/recent-minutes.ts';
 import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
+import { isReady } from './operator/readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { createIdentityProviders } from './sign-in/providers/configured-providers.ts';
 import { builtPages } from './site/pages/built-pages.ts';
@@ -49,7 +49,7 @@ export async function listenForClients(
     isPageRequest: folder ? isPageRequest : undefined,
     ...{ ...served, providers, waiting },
     deliveryMode: config.deliveryMode,
-    isReady: async () => !draining.signal.aborted && (await isReady(db)),
+    isReady: async () => !draining.signal.aborted && (await isReady({ db, log })),
     isDiskFull: diskCheck(config),
     isDraining: () => draining.signal.aborted,
     onResponse: metrics.countResponse,

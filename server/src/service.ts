@@ -6,7 +6,6 @@ import { type Billing, openStripe } from './billing/stripe-client.ts';
 import type { Config } from './config/config.ts';
 import { followDatabaseClock } from './database/clock.ts';
 import { requireDurableCommits, requireSessionSettings } from './database/durability.ts';
-import { isReady } from './database/readiness.ts';
 import { listen } from './http/listen.ts';
 import { healthRoutes } from './http/operations/health.ts';
 import { createMetrics, type Metrics } from './http/operations/metrics.ts';
@@ -15,6 +14,7 @@ import type { Log } from './kernel/log.ts';
 import { openScratchDirectory } from './kernel/scratch-directory.ts';
 import { openMailer } from './mail/mailer.ts';
 import type { OpenedDatabase } from './open-database.ts';
+import { isReady, WATCH_SECONDS } from './operator/readiness.ts';
 import { warnOfUnserved } from './operator/unserved.ts';
 import type { HostRules } from './outbound/addresses.ts';
 import {
@@ -107,7 +107,7 @@ async function startRoles(
   const metrics = createMetrics(db, opened.processName);
   let isStarted = false;
   healthRoutes(metrics.app, {
-    isReady: async () => isStarted && (await isReady(db)),
+    isReady: async () => isStarted && (await isReady({ db, log: opened.log })),
     isDiskFull: diskCheck(config),
   });
   await listenForMetrics(config, metrics, closers);
@@ -154,6 +154,8 @@ async function openShared(
   const scratch = openScratchDirectory(path.join(config.dataDir, 'scratch'));
   const maintaining = { name: 'scratch directory upkeep', log, signal };
   startInterval(MAINTAIN_SECONDS, maintaining, () => scratch.maintain());
+  const watching = { name: 'watching the locks of the database', log, signal };
+  startInterval(WATCH_SECONDS, watching, () => isReady({ db, log }));
   const space = openFreeSpace({
     folder: config.dataDir,
     reservedBytes: () => reservedOutputBytes(db),

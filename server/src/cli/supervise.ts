@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../config/config.ts';
-import { isReady } from '../database/readiness.ts';
 import { listen } from '../http/listen.ts';
 import { healthRoutes } from '../http/operations/health.ts';
 import { createSharedMetrics } from '../http/operations/shared-metrics.ts';
 import type { Log } from '../kernel/log.ts';
 import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
+import { isReady } from '../operator/readiness.ts';
 import { builtPages } from '../site/pages/built-pages.ts';
 import { diskCheck } from '../storage/free-space.ts';
 import { FIRST_PROCESS_CONNECTIONS, warnOfConnections } from './connection-budget.ts';
@@ -55,7 +55,7 @@ export async function supervise(
   const isServing = () => members.some(({ name, hasStarted }) => name !== 'worker' && hasStarted);
   const metrics = createSharedMetrics();
   healthRoutes(metrics, {
-    isReady: async () => isServing() && (await isReady(opened.db)),
+    isReady: async () => isServing() && (await isReady({ db: opened.db, log })),
     isDiskFull: diskCheck(config),
   });
   try {

@@ -85,10 +85,20 @@ const SESSION = `select
  */
 export async function prepareConnection(
   client: pg.Client,
-  { isPooled }: ConnectionSettings,
+  { isPooled, connectionString }: ConnectionSettings,
 ): Promise<void> {
-  const text = isPooled ? 'select' : SESSION;
+  const text = isPooled ? 'select' : `${SESSION}, ${searchPath(connectionString)}`;
   await withinSeconds(CONNECT_SECONDS, client, client.query(text));
+}
+
+/**
+ * An expression that makes the schema `public` the only one of a session. A schema that the role or
+ * the database puts before it may have tables with our names. An address that names a search path
+ * (`options=-c search_path=...`) keeps it.
+ */
+export function searchPath(url = ''): string {
+  const options = URL.parse(url)?.searchParams.get('options') ?? '';
+  return options.includes('search_path') ? 'null' : `set_config('search_path', 'public', false)`;
 }
 
 /** No response came within the time. The statement may have taken effect, or may still do so. */

@@ -32,6 +32,7 @@ const SESSION = statement(
   'database_session_settings',
   `select name, setting from pg_settings where name in ('statement_timeout',
      'idle_in_transaction_session_timeout', 'default_transaction_isolation', 'synchronous_commit')
+   union all select 'the first schema of search_path', coalesce(current_schema(), 'none')
    order by name`,
 );
 
@@ -63,6 +64,7 @@ function expectedSetting(name: string, value: string, allowsVolatile: boolean): 
   if (name === 'default_transaction_isolation') {
     return value === 'read committed' ? undefined : 'read committed';
   }
+  if (name === 'the first schema of search_path') return value === 'public' ? undefined : 'public';
   const limit = Object.entries(LIMITS).find(([limited]) => limited === name)?.[1] ?? 0;
   const isWithin = Number(value) > 0 && Number(value) <= limit;
   return isWithin ? undefined : `1 to ${limit} (milliseconds)`;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { UsageError } from '../kernel/errors.ts';
+import { searchPath } from './connection.ts';
 import {
   pendingFiles,
   prepareMigrationsTable,
@@ -83,6 +84,7 @@ async function withConnection<T>(url: string, work: (client: pg.Client) => Promi
   try {
     // A migration may take as long as it needs, whatever the settings of the role are.
     await client.query('set statement_timeout = 0; set lock_timeout = 0');
+    await client.query(`select ${searchPath(url)}`);
     return await work(client);
   } finally {
     await client.end().catch(() => {});

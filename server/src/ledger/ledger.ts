@@ -281,3 +281,10 @@ export async function availableNow(db: Database, accountId: string): Promise<num
     return (await balances(tx, accountId)).paid.available;
   });
 }
+
+/** Parts of a `with` that take the locks of a reservation on the ledger's tables; no row changes. */
+export const TOUCH_LEDGER = `balance_touched as (
+    update ledger_balances set reserved = reserved where false),
+  transfer_touched as (
+    insert into ledger_transfers (reference)
+    select reference from ledger_transfers where false)`;

@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Database, type Queryable, statement } from '../database/database.ts';
+import type { Log } from '../kernel/log.ts';
+import { TOUCH_LEDGER } from '../ledger/ledger.ts';
+
+/**
+ * Takes the locks of a create on its tables, but writes no row. It names columns, so that it fails
+ * on tables of the same name in another schema. A read-only standby refuses it, as it refuses the
+ * requests.
+ */
+const READY = statement(
+  'database_ready',
+  `with window_touched as (update rate_windows set hits = hits where false),
+     key_touched as (update idempotency_keys set fingerprint = fingerprint where false),
+     task_touched as (update tasks set lease = lease where false), ${TOUCH_LEDGER}
+   select`,
+);
+
+/** A monitor that asks about readiness does not wait longer. */
+const RESPONSE_SECONDS = 2;
+/** A check that waits for so long waits for a lock, or for a database that does not respond. */
+const SLOW_SECONDS = 1;
+/** How often a process checks for itself, so that the log names a lock without a monitor too. */
+export const WATCH_SECONDS = 10;
+
+/**
+ * Whether requests can be handled now. It takes the way of a request: it waits for a connection of
+ * the same pool, and touches what a create touches. If it has to wait, the log says for whom.
+ */
+export async function isReady({ db, log }: { db: Database; log: Log }): Promise<boolean> {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  const answer = db.query(READY).then(
+    () => true,
+    () => false,
+  );
+  const slow = delay(SLOW_SECONDS * 1000, undefined, { signal });
+  void slow.then(() => logBlockers({ db, log })).catch(() => {});
+  const late = delay(RESPONSE_SECONDS * 1000, false, { signal }).catch(() => false);
+  return Promise.race([answer, late]).finally(() => stopped.abort());
+}
+
+/** A session that holds a lock for which others wait, and waits for none itself. */
+interface Blocker {
+  pid: number;
+  application: string;
+  role: string;
+  state: string;
+  transaction_seconds: number;
+  /** How many sessions wait for it. */
+  waiting: number;
+  locks: string;
+}
+
+const BLOCKERS = statement(
+  'database_blockers',
+  `with pairs as (
+     select waiter.pid as waiter, blocker from pg_stat_activity waiter,
+       unnest(pg_blocking_pids(waiter.pid)) as blocker
+     where waiter.datname = current_database() and waiter.wait_event_type = 'Lock')
+   select holder.pid, coalesce(application_name, '') as application, usename::text as role,
+     coalesce(state, '') as state, count(distinct waiter)::int as waiting,
+     extract(epoch from clock_timestamp() - xact_start)::float8 as transaction_seconds,
+     (select string_agg(distinct relation::regclass || ' ' || mode, ', ') from pg_locks
+       where pg_locks.pid = holder.pid and granted and relation::regclass::text !~ '^pg_'
+         and mode ~ 'Exclusive|^ShareLock') as locks
+   from pairs join pg_stat_activity holder on holder.pid = blocker
+   where blocker not in (select waiter from pairs)
+   group by holder.pid, application, role, state, xact_start
+   order by waiting desc limit 3`,
+);
+
+/** Logs who holds the locks for which sessions of this database wait now. */
+async function logBlockers({ db, log }: { db: Queryable; log: Log }): Promise<void> {
+  for (const holder of await db.query<Blocker>(BLOCKERS)) {
+    log.error(holder, 'statements wait for a lock that another session holds');
+  }
+}

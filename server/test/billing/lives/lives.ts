@@ -1,6 +1,8 @@
 import type { Life } from './life.ts';
 import { PACK_LIFE } from './pack.ts';
 import { PLAN_LIFE } from './plan.ts';
+import { RELOAD_LIFE } from './reload.ts';
+import { UNPAID_PLAN_LIFE } from './unpaid-plan.ts';
 
 /** All lives: a new one is a file of its own and a name here. */
-export const LIVES: readonly Life[] = [PACK_LIFE, PLAN_LIFE];
+export const LIVES: readonly Life[] = [PACK_LIFE, PLAN_LIFE, RELOAD_LIFE, UNPAID_PLAN_LIFE];

@@ -2,15 +2,17 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { NO_BROWSER } from './browser.ts';
+import { LONG_EMAIL, overflowsOf, signedInWithLongTexts } from './long-texts.ts';
+import { openSellingSite, type SellingSite } from './selling-site.ts';
 import { signedInPage } from './signed-in.ts';
-import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { expectNoViolations, settled } from './site.ts';
 
 const BROWSER = { skip: NO_BROWSER };
-let site: Site;
+let site: SellingSite;
 
 before(async () => {
   if (NO_BROWSER) return;
-  site = await openSite();
+  site = await openSellingSite({ ADMIN_EMAILS: LONG_EMAIL });
 });
 
 after(() => site?.close());
@@ -113,6 +115,36 @@ test('what the keyboard reaches is in sight, and it can skip to the content', BR
   await page.keyboard.press('Tab');
   assert.ok(await isFocused(theme));
 });
+
+test('no page scrolls sideways, from 320 to 1920 px, however long its texts', BROWSER, async () => {
+  const { page, accountId, tasks } = await signedInWithLongTexts(site);
+  const orderId = await orderOf(page);
+  const paths = [
+    ...['/', '/pricing', '/kit', '/no/such/page', '/playground', '/videos', '/usage', '/keys'],
+    ...['/credits', '/settings'],
+    ...tasks.map((id) => `/videos/${id}`),
+    ...['', '/tasks', '/providers', '/accounts', '/orders', '/orphans', '/audit', '/actions'].map(
+      (path) => `/operator${path}`,
+    ),
+    ...tasks.slice(0, 2).map((id) => `/operator/tasks/${id}`),
+    ...[`/operator/accounts/${accountId}`, `/operator/orders/${orderId}`],
+  ];
+  const found: string[] = [];
+  for (const path of paths) found.push(...(await overflowsOf(page, path)));
+  const stranger = await site.newPage();
+  for (const path of ['/', '/pricing', '/sign-in']) {
+    found.push(...(await overflowsOf(stranger, path)));
+  }
+  assert.deepEqual(found, []);
+});
+
+/** An order that nobody has paid. */
+async function orderOf(page: Page): Promise<string> {
+  const headers = { origin: site.url };
+  const data = { pack_id: 'large' };
+  const made = await page.request.post(`${site.url}/console/api/orders`, { headers, data });
+  return (await made.json()).order_id;
+}
 
 /** What covers the element that has the keyboard; null: nothing. */
 function coverOfFocus(page: Page): Promise<string | null> {

@@ -18,8 +18,8 @@ export function Balance({ me }: { me: Me }) {
       <span aria-hidden="true" class="h-3 w-[5px] bg-tungsten" />
       <Credits value={paid + promotional} />
       <span aria-hidden="true" class="text-dim">
-        <span class="sm:hidden">cr</span>
-        <span class="hidden sm:inline">credits</span>
+        <span class="sm:hidden md:inline lg:hidden">cr</span>
+        <span class="hidden sm:inline md:hidden lg:inline">credits</span>
       </span>
       <span class="sr-only">credits available</span>
     </a>

@@ -13,11 +13,12 @@ function Mark({ size = 26 }: { size?: number }) {
   );
 }
 
-export function Brand() {
+/** The sign and the name. `hasCompany`: on a phone the sign only, since more stands beside it. */
+export function Brand({ hasCompany }: { hasCompany: boolean }) {
   return (
     <a href="/" class="inline-flex items-center gap-2.5 text-lg font-semibold tracking-[-0.03em]">
       <Mark />
-      Framewright
+      <span class={hasCompany ? 'max-[28rem]:sr-only' : ''}>Framewright</span>
     </a>
   );
 }

@@ -26,7 +26,7 @@ export function TopNavigation({ items }: { items: Pick<Destination, 'href' | 'ti
   const current = useCurrent();
   return (
     <nav aria-label="Main" class="hidden h-full md:block">
-      <ul class="flex h-full gap-7">
+      <ul class="flex h-full gap-5 lg:gap-7">
         {items.map(({ href, title }) => (
           <li key={href} class="h-full">
             <a

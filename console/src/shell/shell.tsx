@@ -35,8 +35,8 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       <OfflineBanner />
       <header class="sticky top-0 z-30 bg-paper">
         <div class="mx-auto flex h-16 max-w-[76rem] items-center justify-between gap-5 px-4 sm:px-8">
-          <div class="flex h-full items-center gap-11">
-            <Brand />
+          <div class="flex h-full items-center gap-6 lg:gap-11">
+            <Brand hasCompany={me !== undefined} />
             <TopNavigation items={me ? DESTINATIONS : PUBLIC} />
           </div>
           <div class="flex items-center gap-1.5">

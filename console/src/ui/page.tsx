@@ -34,7 +34,7 @@ export function Page({
   return (
     <div class="mx-auto w-full max-w-[76rem] px-4 pt-9 pb-20 sm:px-8 sm:pt-14">
       <header class="mb-8 flex flex-wrap items-end justify-between gap-x-8 gap-y-5 sm:mb-11">
-        <div class={`max-w-[62ch] ${isTitleComing ? 'w-full' : ''}`}>
+        <div class={`max-w-[62ch] min-w-0 ${isTitleComing ? 'w-full' : ''}`}>
           <h1 tabIndex={-1} class={`text-title ${TITLE} ${isTitleComing ? TITLE_ROOM : ''}`}>
             {title}
           </h1>

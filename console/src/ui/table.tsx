@@ -5,14 +5,18 @@ export interface Column<Row> {
   /** Empty for a column of buttons. */
   title: string;
   cell: (row: Row) => ComponentChildren;
-  /** Numbers stand at the right, in figures of one width. */
-  kind?: 'text' | 'number' | 'mono';
+  /**
+   * Numbers stand at the right, in figures of one width. `prose` is what somebody has written: a
+   * word that is longer than its column is broken.
+   */
+  kind?: 'text' | 'number' | 'mono' | 'prose';
 }
 
 const CELLS = {
   text: 'text-left',
   number: 'text-right figures',
   mono: 'text-left figures',
+  prose: 'text-left md:min-w-28 [overflow-wrap:anywhere]',
 } as const;
 
 /**

@@ -146,6 +146,7 @@ function ValidKeys({
 const COLUMNS: Column<ApiKey>[] = [
   {
     title: 'Key',
+    kind: 'prose',
     cell: (key) => (
       <div class="md:max-w-72">
         <span class="font-medium">{nameOf(key)}</span>
@@ -186,7 +187,7 @@ const COLUMNS: Column<ApiKey>[] = [
 function EndedKeys({ keys }: { keys: ApiKey[] }) {
   if (keys.length === 0) return null;
   const columns: Column<ApiKey>[] = [
-    { title: 'Key', cell: (key) => <span class="break-words">{nameOf(key)}</span> },
+    { title: 'Key', kind: 'prose', cell: (key) => nameOf(key) },
     { title: 'Created', cell: (key) => <RelativeTime at={key.created_at} /> },
     {
       title: 'Ended',

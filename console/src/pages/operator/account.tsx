@@ -195,7 +195,7 @@ function Details({
 }
 
 const KEYS: Column<OperatorAccount['keys'][number]>[] = [
-  { title: 'Name', cell: ({ name }) => name ?? <span class="text-dim">–</span> },
+  { title: 'Name', kind: 'prose', cell: ({ name }) => name ?? <span class="text-dim">–</span> },
   { title: 'Key ID', kind: 'mono', cell: (key) => key.key_id },
   { title: 'Created', cell: (key) => <RelativeTime at={key.created_at} /> },
   {
@@ -218,6 +218,7 @@ const MOVEMENTS: Column<OperatorMovement>[] = [
   { title: 'Kind', cell: ({ kind }) => kind },
   {
     title: 'What the customer reads',
+    kind: 'prose',
     cell: ({ what, reason, from, to }) => (
       <div>
         {what}
@@ -233,7 +234,7 @@ const MOVEMENTS: Column<OperatorMovement>[] = [
     kind: 'number',
     cell: (row) => <Credits value={row.available_after} />,
   },
-  { title: 'Belongs to', cell: (row) => <BelongsTo movement={row} /> },
+  { title: 'Belongs to', kind: 'prose', cell: (row) => <BelongsTo movement={row} /> },
 ];
 
 /** The task or the order of a movement; of another one, what operators named it by. */

@@ -38,10 +38,14 @@ export function ActionTable({ actions }: { actions: OperatorActionRow[] }) {
 
 const COLUMNS: Column<OperatorActionRow>[] = [
   { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
-  { title: 'Who', cell: ({ actor }) => <span class="break-all">{actor}</span> },
+  { title: 'Who', kind: 'prose', cell: ({ actor }) => actor },
   { title: 'Command', cell: ({ command }) => command },
   { title: 'Target', cell: ({ target }) => <Target target={target} /> },
-  { title: 'Reason', cell: ({ reason }) => reason ?? <span class="text-dim">–</span> },
+  {
+    title: 'Reason',
+    kind: 'prose',
+    cell: ({ reason }) => reason ?? <span class="text-dim">–</span>,
+  },
   { title: 'Details', cell: ({ details }) => <Json value={details} /> },
 ];
 

@@ -79,7 +79,7 @@ function passkeysWith(
     explanation: 'It can no longer be used to sign in.',
   });
   return [
-    { title: 'Passkey', cell: ({ name }) => <span class="break-words">{name}</span> },
+    { title: 'Passkey', kind: 'prose', cell: ({ name }) => name },
     { title: 'Added', cell: (row) => <RelativeTime at={row.created_at} /> },
     {
       title: 'Last used',

@@ -91,7 +91,11 @@ function NotOffered() {
 
 function columnsWith(onOpen: (open: Open) => void): Column<PasskeyItem>[] {
   return [
-    { title: 'Passkey', cell: ({ name }) => <span class="font-medium break-words">{name}</span> },
+    {
+      title: 'Passkey',
+      kind: 'prose',
+      cell: ({ name }) => <span class="font-medium">{name}</span>,
+    },
     { title: 'Added', cell: ({ created_at }) => <RelativeTime at={created_at} /> },
     {
       title: 'Last used',

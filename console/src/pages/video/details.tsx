@@ -8,7 +8,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 /** Everything about a task below its video. */
 export function VideoDetails({ task }: { task: ShownTask }) {
   return (
-    <div class="grid gap-6 lg:grid-cols-2">
+    <div class="grid grid-cols-[minmax(0,1fr)] gap-6 lg:grid-cols-2">
       <Card title="What happened">
         <Timeline task={task} />
       </Card>

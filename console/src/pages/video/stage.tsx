@@ -9,7 +9,7 @@ import { Player } from '../../ui/player.tsx';
 /** What stands at the top: the video, or why there is none. */
 export function Stage({ task }: { task: ShownTask }) {
   return (
-    <div class="grid gap-5">
+    <div class="grid grid-cols-[minmax(0,1fr)] gap-5">
       <Screen task={task} />
       <div class="flex flex-wrap items-baseline gap-x-6 gap-y-2">
         <div role="status">

@@ -55,7 +55,11 @@ export default function VideosPage() {
 }
 
 function Grid({ children }: { children: preact.ComponentChildren }) {
-  return <ul class="grid gap-x-6 gap-y-9 sm:grid-cols-2 lg:grid-cols-3">{children}</ul>;
+  return (
+    <ul class="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-9 sm:grid-cols-2 lg:grid-cols-3">
+      {children}
+    </ul>
+  );
 }
 
 const BLANKS = ['a', 'b', 'c', 'd', 'e', 'f'];

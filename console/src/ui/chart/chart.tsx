@@ -39,7 +39,7 @@ export function Chart({
       role="img"
       aria-label={label}
       style={{ minHeight: `${height}px` }}
-      class="chart w-full min-w-0"
+      class="chart w-full min-w-0 overflow-x-clip"
     >
       {failed && <p class="text-dim">The chart could not be loaded.</p>}
     </div>

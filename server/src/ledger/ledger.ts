@@ -282,7 +282,7 @@ export async function availableNow(db: Database, accountId: string): Promise<num
   });
 }
 
-/** Parts of a `with` that take the locks of a reservation on the ledger's tables; no row changes. */
+/** Parts of a `with` that lock the ledger's tables as a reservation does; no row changes. */
 export const TOUCH_LEDGER = `balance_touched as (
     update ledger_balances set reserved = reserved where false),
   transfer_touched as (

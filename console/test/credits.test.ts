@@ -71,6 +71,7 @@ test('the prices show strangers what is sold', BROWSER, async () => {
   const offers = page.getByRole('table', { name: 'Packs and plans' });
   const row = offers.getByRole('row').filter({ hasText: 'Hobby' });
   await row.waitFor();
+  await page.getByRole('note').filter({ hasText: 'no money is taken' }).waitFor();
   assert.match(await row.innerText(), /each month\s+after 62 days\s+3.000\s+\$20\.00\s+\$6\.67/);
   await expectNoViolations(page);
   await page.setViewportSize({ width: 375, height: 760 });

@@ -9,6 +9,7 @@ import { Card } from '../../ui/card.tsx';
 import { Segments, Switch } from '../../ui/form/controls.tsx';
 import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { Empty } from '../../ui/states.tsx';
+import { TestMode } from '../../ui/test-mode.tsx';
 import { isOver } from './subscription.tsx';
 
 type Pack = OnSale['packs'][number];
@@ -47,6 +48,7 @@ export function Choice({
       title="Buy credits"
       note="You pay on a page of Stripe, the payment provider, and then return here."
     >
+      {offers.is_test && <TestMode />}
       {packs.length > 0 && plans.length > 0 && (
         <div class="mb-7">
           <Segments

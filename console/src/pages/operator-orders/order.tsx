@@ -99,11 +99,16 @@ const TONES: Record<string, 'good' | 'busy' | 'bad'> = {
   failed: 'bad',
 };
 
-export function OrderState({ order }: { order: Pick<OperatorOrder, 'state' | 'dispute'> }) {
-  const { state, dispute } = order;
+export function OrderState({
+  order,
+}: {
+  order: Pick<OperatorOrder, 'state' | 'dispute' | 'mode'>;
+}) {
+  const { state, dispute, mode } = order;
   return (
     <div>
       <Badge tone={TONES[state] ?? 'neutral'}>{state}</Badge>
+      {mode === 'test' && <span class="block text-sm text-dim">test mode</span>}
       {dispute && <span class="block text-sm text-bad">dispute: {dispute}</span>}
     </div>
   );

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import type { About } from '../../../../server/src/site/about.ts';
 import type { OperatorOrder } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
+import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Switch } from '../../ui/form/controls.tsx';
@@ -35,7 +37,7 @@ export function OrdersPage() {
   return (
     <OperatorPage
       title="Orders"
-      lead={account ? `Of ${account}` : 'What customers bought.'}
+      lead={`${account ? `Of ${account}.` : 'What customers bought.'} ${modeOf(useSiteInfo().data)}`}
       actions={<Button onClick={() => setFinding(true)}>Find a payment</Button>}
     >
       {!account && <Switch label="Only disputes" checked={disputed} onChange={setDisputed} />}
@@ -68,6 +70,11 @@ export function OrdersPage() {
       )}
     </OperatorPage>
   );
+}
+
+function modeOf(site: Pick<About, 'billing' | 'is_test'> | undefined): string {
+  if (!site?.billing) return '';
+  return site.is_test ? 'Stripe is in test mode: no money moves.' : 'Stripe is in live mode.';
 }
 
 /** Looks for the order of a payment that no order knows. */

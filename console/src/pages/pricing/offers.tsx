@@ -2,11 +2,13 @@ import type { About } from '../../../../server/src/site/about.ts';
 import { Link } from '../../ui/button.tsx';
 import { Credits, formatNumber, Money, pricePerThousand } from '../../ui/format.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { TestMode } from '../../ui/test-mode.tsx';
 
 type Offer = About['packs'][number] & { paid: string };
 
 /** What credits cost, as packs and plans; nothing where none are sold. */
-export function Offers({ offers: { packs, plans } }: { offers: Pick<About, 'packs' | 'plans'> }) {
+export function Offers({ offers }: { offers: Pick<About, 'packs' | 'plans' | 'is_test'> }) {
+  const { packs, plans, is_test: isTest } = offers;
   const rows: Offer[] = [
     ...packs.map((pack) => ({ ...pack, paid: 'once' })),
     ...plans.map((plan) => ({ ...plan, paid: `each ${plan.period}` })),
@@ -21,6 +23,7 @@ export function Offers({ offers: { packs, plans } }: { offers: Pick<About, 'pack
         You buy them on the page <Link href="/credits">Credits</Link> and pay at Stripe, the payment
         provider. They are spent on this website and through the API alike.
       </p>
+      {isTest && <TestMode />}
       <Table
         caption="Packs and plans"
         columns={COLUMNS}

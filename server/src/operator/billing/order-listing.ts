@@ -35,6 +35,8 @@ export interface OrderListing {
   refunded: number;
   disputed: number;
   dispute: string | null;
+  /** Of Stripe: `test` or `live`; null: not known, of before modes were kept. */
+  mode: CreditOrder['stripe_mode'];
 }
 
 /**
@@ -56,10 +58,10 @@ export async function listOrdersForOperator(
 
 function listingOf(order: CreditOrder): OrderListing {
   const { id, account_id, created_at, kind, offer_name, state, credits, booked } = order;
-  const { price, currency, refunded, disputed, dispute } = order;
+  const { price, currency, refunded, disputed, dispute, stripe_mode: mode } = order;
   return {
     ...{ order_id: id, account_id, created_at, kind, offer: offer_name, state, credits, booked },
-    ...{ price, currency, refunded, disputed, dispute },
+    ...{ price, currency, refunded, disputed, dispute, mode },
   };
 }
 

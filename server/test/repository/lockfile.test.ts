@@ -1,14 +1,39 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { accepts, holesOf, type LockedPackages } from './lockfile.ts';
+import { accepts, holesOf, type LockedPackage, type LockedPackages } from './lockfile.ts';
 
 const LOCKFILE = new URL('../../../package-lock.json', import.meta.url);
+const PROJECT = new URL('../../../package.json', import.meta.url);
 
 test('the lockfile has every package that some platform needs', async () => {
   const { lockfileVersion, packages } = JSON.parse(await readFile(LOCKFILE, 'utf8'));
   assert.equal(lockfileVersion, 3);
-  assert.deepEqual(holesOf(packages), []);
+  const { overrides } = JSON.parse(await readFile(PROJECT, 'utf8'));
+  assert.deepEqual(holesOf(packages, overrides), []);
+});
+
+/**
+ * At the top, npm 9 and 10 would remove node_modules/.bin/node together with the packages of the
+ * other platforms.
+ */
+const NODES = /^node_modules\/npm-node\/node_modules\/node-/;
+
+test('the Node that runs everything is locked for each platform, in a folder of its own', async () => {
+  const { packages } = JSON.parse(await readFile(LOCKFILE, 'utf8'));
+  const isNode = ([, locked]: [string, LockedPackage]) => locked.bin?.node === 'bin/node';
+  const all = Object.entries<LockedPackage>(packages);
+  const nodes = all.filter(([folder]) => NODES.test(folder)).map(([, locked]) => locked);
+  assert.deepEqual(nodes.map(({ os, cpu }) => `${os} ${cpu}`).toSorted(), [
+    ...['darwin arm64', 'darwin x64'],
+    ...['linux arm64', 'linux x64', 'win32 x64'],
+  ]);
+  assert.equal(new Set(nodes.map(({ version }) => version)).size, 1);
+  assert.ok(nodes.every(({ integrity, dev, optional }) => integrity && dev && optional));
+  assert.deepEqual(
+    all.filter(isNode).filter(([folder]) => !NODES.test(folder)),
+    [],
+  );
 });
 
 /** A workspace whose package has a binary for each of two platforms. */
@@ -93,6 +118,15 @@ const BROKEN: [string, (packages: LockedPackages) => void, string[]][] = [
 
 test('a whole lockfile has no holes', () => {
   assert.deepEqual(holesOf(sample()), []);
+});
+
+test('an override is wanted instead of what a package asks for', () => {
+  const packages = sample();
+  assert.deepEqual(holesOf(packages, { decoder: '3.0.0' }), [
+    'server wants decoder 3.0.0, not 2.1.4',
+  ]);
+  packages['node_modules/decoder'] = { ...packages['node_modules/decoder'], version: '3.0.0' };
+  assert.deepEqual(holesOf(packages, { decoder: '3.0.0' }), []);
 });
 
 for (const [hole, breakIt, expected] of BROKEN) {

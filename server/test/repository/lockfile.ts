@@ -1,14 +1,16 @@
 /** One entry of `packages` in a package-lock.json of version 3; its key is the folder it is for. */
-interface LockedPackage {
+export interface LockedPackage {
   version?: string;
   resolved?: string;
   integrity?: string;
   /** A link to the folder `resolved`: a workspace. */
   link?: boolean;
+  dev?: boolean;
   optional?: boolean;
   devOptional?: boolean;
-  os?: string[];
-  cpu?: string[];
+  bin?: Record<string, string>;
+  os?: string | string[];
+  cpu?: string | string[];
   libc?: string[];
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
@@ -25,16 +27,30 @@ export type LockedPackages = Record<string, LockedPackage>;
  * checksum, and one for a single platform that is not optional. npm writes such lockfiles when the
  * registry lacks a package at that moment, or when it starts from a node_modules of one platform
  * (github.com/npm/cli/issues/4828), and does not notice on the platform that it writes them on.
+ * @param overrides versions that packages get instead of those that they want, by name
  */
-export function holesOf(packages: LockedPackages): string[] {
+export function holesOf(
+  packages: LockedPackages,
+  overrides: Record<string, string> = {},
+): string[] {
   return Object.entries(packages).flatMap(([folder, locked]) => [
-    ...missingFor(packages, folder, locked),
+    ...missingFor(packages, folder, { ...wantedBy(locked), ...usedOf(overrides, locked) }),
     ...incomplete(folder, locked),
   ]);
 }
 
-function missingFor(packages: LockedPackages, folder: string, locked: LockedPackage): string[] {
-  return Object.entries(wantedBy(locked)).flatMap(([name, range]) => {
+/** The overrides of what a package wants. */
+function usedOf(overrides: Record<string, string>, locked: LockedPackage) {
+  const wanted = wantedBy(locked);
+  return Object.fromEntries(Object.entries(overrides).filter(([name]) => name in wanted));
+}
+
+function missingFor(
+  packages: LockedPackages,
+  folder: string,
+  wanted: Record<string, string>,
+): string[] {
+  return Object.entries(wanted).flatMap(([name, range]) => {
     const found = find(packages, folder, name);
     if (!found) return [`${folder || 'the root'} wants ${name} ${range}, which is missing`];
     if (found.version && accepts(range, found.version)) return [];

@@ -19,7 +19,9 @@ function pageOf({ access, load }: PageRoute): FunctionComponent {
     const { state, refresh } = useSession();
     const { route, url } = useLocation();
     useEffect(() => {
-      if (state.kind === 'out') route(`/sign-in?next=${encodeURIComponent(url)}`, true);
+      if (state.kind !== 'out') return;
+      const why = state.hasEnded ? 'ended=yes&' : '';
+      route(`/sign-in?${why}next=${encodeURIComponent(url)}`, true);
     }, [state.kind]);
     if (state.kind === 'unknown') {
       return (

@@ -10,7 +10,8 @@ export type SessionState =
   /** `wasIn`: this browser was signed in when it was here last. */
   | { kind: 'loading'; wasIn: boolean }
   | { kind: 'unknown'; error: ApiFailure }
-  | { kind: 'out' }
+  /** `hasEnded`: somebody was signed in here, and has not signed out. */
+  | { kind: 'out'; hasEnded: boolean }
   | { kind: 'in'; me: Me };
 
 export interface Session {
@@ -39,7 +40,10 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
       account.current = id;
     }
     // A failed refresh keeps what is known: the page has its own error.
-    setState((before) => (next.kind === 'unknown' && before.kind === 'in' ? before : next));
+    setState((before) => {
+      if (next.kind === 'out') return outAfter(before);
+      return next.kind === 'unknown' && before.kind === 'in' ? before : next;
+    });
   }, []);
   const signOut = useCallback(async () => {
     await api('/auth/sign-out', { method: 'POST' }).catch((error) => {
@@ -50,7 +54,7 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     location.assign('/'); // nothing of the account stays in this window
   }, []);
   useEffect(() => {
-    whenSignedOut(() => setState({ kind: 'out' }));
+    whenSignedOut(() => setState(outAfter));
     void refresh();
     const onShow = () => document.visibilityState === 'visible' && void refresh();
     document.addEventListener('visibilitychange', onShow);
@@ -85,13 +89,21 @@ function remember(isIn: boolean): void {
   }
 }
 
+function outAfter(before: SessionState): SessionState {
+  if (before.kind === 'out') return before;
+  return {
+    kind: 'out',
+    hasEnded: before.kind === 'in' || (before.kind === 'loading' && before.wasIn),
+  };
+}
+
 async function readSession(): Promise<SessionState> {
   try {
     return { kind: 'in', me: await api<Me>('/console/api/me') };
   } catch (error) {
     const failure = asFailure(error);
     const isOut = failure.status === 401 || failure.status === 404;
-    return isOut ? { kind: 'out' } : { kind: 'unknown', error: failure };
+    return isOut ? { kind: 'out', hasEnded: false } : { kind: 'unknown', error: failure };
   }
 }
 

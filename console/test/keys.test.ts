@@ -27,6 +27,10 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('Name').fill('production <b>server</b>');
     await page.getByLabel('Monthly cap').fill('500');
+    await page.reload(); // nothing that was entered is lost
+    await page.getByRole('button', { name: 'New key' }).click();
+    assert.equal(await page.getByLabel('Name').inputValue(), 'production <b>server</b>');
+    assert.equal(await page.getByLabel('Monthly cap').inputValue(), '500');
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Create the key' }).click();
     const secret = (await page.locator('[data-secret]').textContent())?.trim() ?? '';

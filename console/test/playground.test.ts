@@ -12,7 +12,7 @@ import { sql } from '../../server/test/task-fixtures.ts';
 import { temporaryFolder } from '../../server/test/temporary-folder.ts';
 import { until } from '../../server/test/until.ts';
 import { NO_BROWSER } from './browser.ts';
-import { expectNoViolations, openSite, type Site, settled } from './site.ts';
+import { codeFromLog, expectNoViolations, openSite, type Site, settled } from './site.ts';
 
 const BROWSER = { skip: NO_BROWSER };
 /** Of a video of 4 seconds by the mini model in 480p. */
@@ -202,6 +202,46 @@ test('without enough credits the button leads to more of them', BROWSER, async (
   await page.waitForURL('**/credits');
   assert.equal((await tasksOf(accountId)).length, 0);
 });
+
+test(
+  'what was entered is there again after a reload, and after a session that ended',
+  BROWSER,
+  async () => {
+    const { page, accountId } = await signedIn(1000);
+    const mail = 'select email from accounts where id = $1';
+    const [row] = await sql<{ email: string }>(site.database.db, mail, [accountId]);
+    await page.getByText('References', { exact: true }).click();
+    const address = page.getByLabel('Reference image: its https address');
+    await address.fill('https://media.example.com/harbour.png');
+    await address.press('Enter');
+    await fillIn(page, 'A harbour in the fog');
+    await page.getByLabel('Seed').fill('42');
+    await page.reload();
+    await expectEntered(page);
+    await sql(site.database.db, 'delete from sessions where account_id = $1', [accountId]);
+    await generate(page).click();
+    await settled(page, 'Sign in');
+    await page.getByText('Your session has ended.').waitFor();
+    await expectNoViolations(page);
+    await page.getByLabel('E-mail address').fill(row?.email ?? '');
+    const before = site.service.output().length;
+    await page.getByRole('button', { name: 'Send the code' }).click();
+    await page.getByLabel('Code of eight digits').waitFor();
+    await page.reload(); // as a phone does while its reader looks for the code
+    await page.getByLabel('Code of eight digits').fill(await codeFromLog(site, before));
+    await settled(page, 'Playground');
+    await expectEntered(page);
+    assert.equal((await tasksOf(accountId)).length, 0);
+  },
+);
+
+async function expectEntered(page: Page): Promise<void> {
+  await settled(page, 'Playground');
+  assert.equal(await page.getByLabel('Prompt').inputValue(), 'A harbour in the fog');
+  assert.equal(await page.getByLabel('Seed').inputValue(), '42');
+  assert.equal(await page.getByLabel('Length').inputValue(), '4');
+  await page.getByText('https://media.example.com/harbour.png', { exact: true }).waitFor();
+}
 
 test('nothing of a person stays in any window after a sign-out', BROWSER, async () => {
   const { page } = await signedIn(1000);

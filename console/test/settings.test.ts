@@ -70,7 +70,9 @@ describe('ways to sign in', { skip: NO_BROWSER }, () => {
     await other.getByRole('button', { name: 'New key' }).first().click();
     await other.getByRole('textbox', { name: 'Name' }).fill('too late');
     await other.getByRole('button', { name: 'Create the key' }).click();
-    await other.waitForURL('**/sign-in?next=%2Fkeys');
+    await other.waitForURL('**/sign-in?ended=yes&next=%2Fkeys');
+    await other.getByText('Your session has ended.').waitFor();
+    await expectNoViolations(other);
   });
 });
 

@@ -16,13 +16,19 @@ export function Dialog({
   children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
+  const latest = useRef(onClose);
+  latest.current = onClose;
   const id = useId();
   useEffect(() => {
     if (!open) return;
     const before = document.activeElement;
-    dialog.current?.showModal();
+    const element = dialog.current;
+    const onClosed = () => latest.current();
+    element?.showModal();
+    element?.addEventListener('close', onClosed);
     return () => {
-      dialog.current?.close();
+      element?.removeEventListener('close', onClosed); // nobody closes what is removed
+      element?.close();
       // The browser does this for a dialog that is closed, not for one that is removed.
       if (before instanceof HTMLElement) before.focus();
     };
@@ -30,7 +36,6 @@ export function Dialog({
   return (
     <dialog
       ref={dialog}
-      onClose={onClose}
       aria-labelledby={id}
       class="m-auto w-[min(34rem,calc(100vw-2rem))] border border-edge bg-sheet p-6 text-ink sm:p-8"
     >

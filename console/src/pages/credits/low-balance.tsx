@@ -4,6 +4,7 @@ import { formatMoney, moneyUnits } from '../../../../server/src/kernel/currency.
 import type { Credits as CreditsOf } from '../../../../server/src/site/billing/credits.ts';
 import type { OnSale } from '../../../../server/src/site/billing/packs.ts';
 import { api } from '../../api.ts';
+import { useDraft } from '../../draft.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
@@ -53,11 +54,13 @@ interface SettingProps {
   /** The fields that it needs. */
   children: ComponentChildren;
   onChange: Props['onChange'];
+  onSaved: () => void;
 }
 
 /** A switch with a form: switching it on shows the form, switching it off is saved at once. */
 function Setting({ label, hint, isSet, path, on, off, ...rest }: SettingProps) {
-  const [isOn, setOn] = useState(isSet);
+  const { value, set, drop } = useDraft(`switch ${path}`, () => ({ isOn: isSet }));
+  const { isOn } = value;
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
   const save = async ({ body, done }: { body: object; done: string }) => {
@@ -66,6 +69,8 @@ function Setting({ label, hint, isSet, path, on, off, ...rest }: SettingProps) {
     try {
       await api(path, { method: 'PUT', body });
       await rest.onChange();
+      drop();
+      rest.onSaved();
       toast(done);
     } catch (error) {
       setFailure(asFailure(error).message);
@@ -85,7 +90,7 @@ function Setting({ label, hint, isSet, path, on, off, ...rest }: SettingProps) {
         hint={hint}
         checked={isOn}
         onChange={(wanted) => {
-          setOn(wanted);
+          set({ isOn: wanted });
           if (!wanted && isSet) void save(off);
         }}
       />
@@ -123,7 +128,10 @@ function BelowField({ value, onInput }: { value: string; onInput: (value: string
 }
 
 function Alert({ credits, onChange }: Props) {
-  const [below, setBelow] = useState(String(credits.alert_below ?? 500));
+  const { value, set, drop } = useDraft('alert', () => ({
+    below: String(credits.alert_below ?? 500),
+  }));
+  const { below } = value;
   return (
     <Setting
       label="Send me an e-mail"
@@ -137,22 +145,29 @@ function Alert({ credits, onChange }: Props) {
       off={{ body: { below: null }, done: 'Low-balance e-mails are off.' }}
       saveLabel="Save alert"
       onChange={onChange}
+      onSaved={drop}
     >
-      <BelowField value={below} onInput={setBelow} />
+      <BelowField value={below} onInput={(text) => set({ below: text })} />
     </Setting>
   );
 }
 
 function Reload({ credits, packs, onChange }: Props) {
   const known = credits.auto_reload;
-  const [packId, setPackId] = useState(known?.pack_id ?? packs[0]?.id ?? '');
-  const pack = packs.find(({ id }) => id === packId) ?? packs[0];
-  const [below, setBelow] = useState(String(known?.below ?? 500));
-  const { perWhole, step } = moneyUnits(pack?.currency ?? 'usd');
-  const [limit, setLimit] = useState(
-    String((known?.monthly_limit ?? (pack?.price ?? 0) * 3) / perWhole),
-  );
+  const packOf = (packId: string) => packs.find(({ id }) => id === packId) ?? packs[0];
+  const { value, set, drop } = useDraft('reload', () => {
+    const first = packOf(known?.pack_id ?? '');
+    const most = known?.monthly_limit ?? (first?.price ?? 0) * 3;
+    return {
+      packId: first?.id ?? '',
+      below: String(known?.below ?? 500),
+      limit: String(most / moneyUnits(first?.currency ?? 'usd').perWhole),
+    };
+  });
+  const { below, limit } = value;
+  const pack = packOf(value.packId);
   if (!pack) return null;
+  const { perWhole, step } = moneyUnits(pack.currency);
   const monthly_limit = Math.round(Number(limit) * perWhole);
   const wanted = { pack_id: pack.id, below: Number(below), monthly_limit };
   return (
@@ -166,6 +181,7 @@ function Reload({ credits, packs, onChange }: Props) {
       saveLabel="Save auto-reload"
       notice={known?.stopped && <Stopped why={known.stopped} />}
       onChange={onChange}
+      onSaved={drop}
     >
       <Select
         label="Buy this pack"
@@ -174,10 +190,10 @@ function Reload({ credits, packs, onChange }: Props) {
           value: one.id,
           label: `${one.name}: ${formatNumber(one.credits)} credits, ${formatMoney(one.price, one.currency)}`,
         }))}
-        onChange={setPackId}
+        onChange={(packId) => set({ packId })}
       />
       <div class="grid gap-5 sm:grid-cols-2">
-        <BelowField value={below} onInput={setBelow} />
+        <BelowField value={below} onInput={(text) => set({ below: text })} />
         <Field
           label={`At most each month, ${pack.currency.toUpperCase()}`}
           type="number"
@@ -185,7 +201,7 @@ function Reload({ credits, packs, onChange }: Props) {
           step={step / perWhole}
           required
           value={limit}
-          onInput={(event) => setLimit(event.currentTarget.value)}
+          onInput={(event) => set({ limit: event.currentTarget.value })}
         />
       </div>
     </Setting>

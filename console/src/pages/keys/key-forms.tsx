@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ApiKey, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
 import { type ApiFailure, api } from '../../api.ts';
+import { useDraft } from '../../draft.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -99,28 +100,18 @@ function CapField({ value, onChange, error }: CapProps) {
 
 /** The dialog that makes a key. */
 export function CreateKey({
-  open,
   onClose,
   onMade,
 }: {
-  open: boolean;
   onClose: () => void;
   onMade: (made: NewApiKey) => void;
 }) {
-  return (
-    <Dialog open={open} onClose={onClose} title="New API key">
-      <CreateForm onClose={onClose} onMade={onMade} />
-    </Dialog>
-  );
-}
-
-function CreateForm({
-  onClose,
-  onMade,
-}: Pick<Parameters<typeof CreateKey>[0], 'onClose' | 'onMade'>) {
-  const [name, setName] = useState('');
-  const [days, setDays] = useState('');
-  const [cap, setCap] = useState('');
+  const { value, set, drop } = useDraft('key', () => ({ name: '', days: '', cap: '' }));
+  const { name, days, cap } = value;
+  const close = () => {
+    drop();
+    onClose();
+  };
   const sending = useSending(async () => {
     const expires = days && new Date(Date.now() + Number(days) * DAY_MS).toISOString();
     const body = {
@@ -128,14 +119,31 @@ function CreateForm({
       ...(expires && { expires_at: expires }),
       ...(cap !== '' && { monthly_cap: Number(cap) }),
     };
-    onMade(await api<NewApiKey>('/console/api/keys', { method: 'POST', body }));
+    const made = await api<NewApiKey>('/console/api/keys', { method: 'POST', body });
+    drop();
+    onMade(made);
   });
   return (
-    <Form sending={sending} action="Create the key" onClose={onClose}>
-      <NameField value={name} onChange={setName} error={sending.errorOf('name')} />
-      <Select label="Expires" value={days} onChange={setDays} choices={EXPIRIES} />
-      <CapField value={cap} onChange={setCap} error={sending.errorOf('monthly_cap')} />
-    </Form>
+    <Dialog open onClose={close} title="New API key">
+      <Form sending={sending} action="Create the key" onClose={close}>
+        <NameField
+          value={name}
+          onChange={(text) => set({ name: text })}
+          error={sending.errorOf('name')}
+        />
+        <Select
+          label="Expires"
+          value={days}
+          onChange={(text) => set({ days: text })}
+          choices={EXPIRIES}
+        />
+        <CapField
+          value={cap}
+          onChange={(text) => set({ cap: text })}
+          error={sending.errorOf('monthly_cap')}
+        />
+      </Form>
+    </Dialog>
   );
 }
 
@@ -149,21 +157,35 @@ export function EditKey({
   onClose: () => void;
   onSaved: () => void;
 }) {
-  const [name, setName] = useState(apiKey.name ?? '');
-  const [cap, setCap] = useState(String(apiKey.monthly_cap ?? ''));
+  const { value, set, drop } = useDraft(`key ${apiKey.id}`, () => {
+    return { name: apiKey.name ?? '', cap: String(apiKey.monthly_cap ?? '') };
+  });
+  const { name, cap } = value;
+  const close = () => {
+    drop();
+    onClose();
+  };
   const sending = useSending(async () => {
     const monthly_cap = cap === '' ? null : Number(cap);
     // Another cap must be confirmed, so only what has changed is sent.
     const body = { name, ...(monthly_cap !== apiKey.monthly_cap && { monthly_cap }) };
     await api(`/console/api/keys/${apiKey.id}`, { method: 'PATCH', body });
     onSaved();
-    onClose();
+    close();
   });
   return (
-    <Dialog open onClose={onClose} title="Edit the key">
-      <Form sending={sending} action="Save" onClose={onClose}>
-        <NameField value={name} onChange={setName} error={sending.errorOf('name')} />
-        <CapField value={cap} onChange={setCap} error={sending.errorOf('monthly_cap')} />
+    <Dialog open onClose={close} title="Edit the key">
+      <Form sending={sending} action="Save" onClose={close}>
+        <NameField
+          value={name}
+          onChange={(text) => set({ name: text })}
+          error={sending.errorOf('name')}
+        />
+        <CapField
+          value={cap}
+          onChange={(text) => set({ cap: text })}
+          error={sending.errorOf('monthly_cap')}
+        />
       </Form>
     </Dialog>
   );

@@ -57,15 +57,16 @@ export default function KeysPage() {
           </>
         )}
       </Load>
-      <CreateKey
-        open={open?.kind === 'create'}
-        onClose={close}
-        onMade={(key) => {
-          close();
-          setMade(key);
-          void list.reload();
-        }}
-      />
+      {open?.kind === 'create' && (
+        <CreateKey
+          onClose={close}
+          onMade={(key) => {
+            close();
+            setMade(key);
+            void list.reload();
+          }}
+        />
+      )}
       {made && <NewSecret made={made} onClose={() => setMade(undefined)} />}
       {open?.kind === 'edit' && (
         <EditKey apiKey={open.key} onClose={close} onSaved={() => void list.reload()} />

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { About } from '../../../../server/src/site/about.ts';
 import type { OperatorOrder } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useDraft } from '../../draft.ts';
 import { useList } from '../../load.ts';
 import { useSiteInfo } from '../../site-info.ts';
 import { Button } from '../../ui/button.tsx';
@@ -78,11 +79,16 @@ function modeOf(site: Pick<About, 'billing' | 'is_test'> | undefined): string {
 }
 
 /** Looks for the order of a payment that no order knows. */
-function FindDialog(given: { onClose: () => void; onDone: () => void }) {
-  const [id, setId] = useState('');
+function FindDialog({ onClose, onDone }: { onClose: () => void; onDone: () => void }) {
+  const { value, set, drop } = useDraft('payment', () => ({ id: '' }));
+  const { id } = value;
   return (
     <OrderDialog
-      {...given}
+      onDone={onDone}
+      onClose={() => {
+        drop();
+        onClose();
+      }}
       order={{
         ...settleOf(encodeURIComponent(id.trim())),
         title: 'Find a payment',
@@ -96,7 +102,7 @@ function FindDialog(given: { onClose: () => void; onDone: () => void }) {
           label="Invoice or payment at Stripe"
           hint="in_… or pi_…, from Stripe's dashboard."
           value={id}
-          onInput={(event) => setId(event.currentTarget.value)}
+          onInput={(event) => set({ id: event.currentTarget.value })}
           required
           pattern="\s*(in|pi)_[0-9A-Za-z_]{1,100}\s*"
           maxLength={110}

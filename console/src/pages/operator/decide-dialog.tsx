@@ -1,5 +1,5 @@
-import { useState } from 'preact/hooks';
 import type { OperatorTask } from '../../../../server/src/site/operator/operator-shapes.ts';
+import { useDraft } from '../../draft.ts';
 import { Field } from '../../ui/form/field.tsx';
 import { OrderDialog } from './order-dialog.tsx';
 
@@ -34,8 +34,9 @@ export function DecideDialog({
 }) {
   const isHeld = task.phase === 'held';
   const choices = DECISIONS.filter(({ value }) => isHeld || value === 'failed');
-  const [decision, setDecision] = useState(isHeld ? '' : 'failed');
-  const [jobId, setJobId] = useState('');
+  const { value, set, drop } = useDraft(`decision ${task.id}`, () => ({ decision: '', jobId: '' }));
+  const { jobId } = value;
+  const decision = isHeld ? value.decision : 'failed';
   const order = {
     title: 'Decide the task',
     path: `/tasks/${task.id}/decide`,
@@ -49,7 +50,10 @@ export function DecideDialog({
     <OrderDialog
       order={order}
       body={{ decision, ...(decision === 'accepted' && { job_id: jobId }) }}
-      onClose={onClose}
+      onClose={() => {
+        drop();
+        onClose();
+      }}
       onDone={onDone}
       fields={
         <>
@@ -63,7 +67,7 @@ export function DecideDialog({
                   required
                   value={value}
                   checked={decision === value}
-                  onChange={() => setDecision(value)}
+                  onChange={() => set({ decision: value })}
                   class="mt-1 accent-tungsten"
                 />
                 <span>
@@ -77,7 +81,7 @@ export function DecideDialog({
             <Field
               label="The job’s id at the provider"
               value={jobId}
-              onInput={(event) => setJobId(event.currentTarget.value)}
+              onInput={(event) => set({ jobId: event.currentTarget.value })}
               required
               autoComplete="off"
             />

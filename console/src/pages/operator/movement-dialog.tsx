@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useDraft } from '../../draft.ts';
 import { Segments } from '../../ui/form/controls.tsx';
 import { Field } from '../../ui/form/field.tsx';
 import { OrderDialog } from './order-dialog.tsx';
@@ -28,6 +28,10 @@ function newReference(): string {
   return `console-${crypto.randomUUID().slice(0, 8)}`;
 }
 
+function newMovement() {
+  return { kind: 'paid', credits: '', reference: newReference(), expires: '' };
+}
+
 /** Grants credits, or corrects a balance. */
 export function MovementDialog({
   kind: movement,
@@ -40,10 +44,8 @@ export function MovementDialog({
   onClose: () => void;
   onDone: () => void;
 }) {
-  const [kind, setKind] = useState('paid');
-  const [credits, setCredits] = useState('');
-  const [reference, setReference] = useState(newReference);
-  const [expires, setExpires] = useState('');
+  const { value, set, drop } = useDraft(`${movement} ${path}`, newMovement);
+  const { kind, credits, reference, expires } = value;
   const { title, explanation, hint, reasonHint } = WORDS[movement];
   const isGrant = movement === 'grant';
   const body = {
@@ -54,11 +56,19 @@ export function MovementDialog({
     <OrderDialog
       order={{ title, explanation, reasonHint, path: `${path}/${movement}`, action: title }}
       body={body}
-      onClose={onClose}
+      onClose={() => {
+        drop();
+        onClose();
+      }}
       onDone={onDone}
       fields={
         <>
-          <Segments label="Kind" value={kind} choices={KINDS} onChange={setKind} />
+          <Segments
+            label="Kind"
+            value={kind}
+            choices={KINDS}
+            onChange={(chosen) => set({ kind: chosen })}
+          />
           <Field
             label="Credits"
             hint={hint}
@@ -67,13 +77,13 @@ export function MovementDialog({
             {...(isGrant && { min: 1 })}
             required
             value={credits}
-            onInput={(event) => setCredits(event.currentTarget.value)}
+            onInput={(event) => set({ credits: event.currentTarget.value })}
           />
           <Field
             label="Reference"
             hint="Such as the number of an invoice. The same reference is booked once."
             value={reference}
-            onInput={(event) => setReference(event.currentTarget.value)}
+            onInput={(event) => set({ reference: event.currentTarget.value })}
             required
             maxLength={100}
           />
@@ -83,7 +93,7 @@ export function MovementDialog({
               hint="Empty: never."
               type="date"
               value={expires}
-              onInput={(event) => setExpires(event.currentTarget.value)}
+              onInput={(event) => set({ expires: event.currentTarget.value })}
             />
           )}
         </>

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { api } from '../../api.ts';
+import { useDraft } from '../../draft.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -40,9 +41,14 @@ export function OrderDialog({
   onClose: () => void;
   onDone: () => void;
 }) {
-  const [reason, setReason] = useState('');
+  const draft = useDraft(`operator ${order.path}`, () => ({ reason: '' }));
+  const { reason } = draft.value;
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
+  const close = () => {
+    draft.drop();
+    onClose();
+  };
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -52,14 +58,14 @@ export function OrderDialog({
       const result = await api<{ changed?: boolean }>(apiPath(order.path), options);
       toast(result.changed === false ? 'There was nothing to change.' : 'Done, and recorded.');
       onDone();
-      onClose();
+      close();
     } catch (error) {
       setFailure(asFailure(error).message);
       setBusy(false);
     }
   };
   return (
-    <Dialog open onClose={onClose} title={order.title}>
+    <Dialog open onClose={close} title={order.title}>
       <form onSubmit={(event) => void submit(event)} class="grid gap-5">
         <div class="text-dim">{order.explanation}</div>
         {fields}
@@ -69,7 +75,7 @@ export function OrderDialog({
             order.reasonHint ?? 'It is recorded with your name, such as the number of a ticket.'
           }
           value={reason}
-          onInput={(event) => setReason(event.currentTarget.value)}
+          onInput={(event) => draft.set({ reason: event.currentTarget.value })}
           required
           maxLength={500}
           autoComplete="off"
@@ -78,7 +84,7 @@ export function OrderDialog({
           {failure}
         </p>
         <div class="flex flex-wrap justify-end gap-2.5">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
           <Button look={order.isDangerous ? 'danger' : 'primary'} type="submit" busy={isBusy}>
             {order.action}
           </Button>

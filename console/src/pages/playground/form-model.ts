@@ -148,6 +148,26 @@ export function formOf(request: Body, schema: BodySchema): Form {
   };
 }
 
+/** The form as the window keeps it: without files that are not there yet. */
+export function keptForm(form: Form): Form {
+  const lists = MEDIA_FIELDS.map((field) => [
+    field,
+    form.media[field].filter(({ url }) => url !== ''),
+  ]);
+  return { ...form, media: Object.fromEntries(lists) };
+}
+
+/** The form that {@link keptForm} has kept, perhaps in an older release. */
+export function formOfKept(kept: unknown, schema: BodySchema): Form {
+  const { media = {}, ...plain } = kept as Partial<Form>;
+  const form = formOf(plain, schema);
+  for (const field of MEDIA_FIELDS) {
+    const list = (media as Partial<Form['media']>)[field];
+    if (Array.isArray(list)) form.media[field] = list.map(({ key: _, ...one }) => newMedium(one));
+  }
+  return form;
+}
+
 /** What is missing before the request is worth sending, by field. The service checks the rest. */
 export function missingIn(form: Form, { schema, prices }: Rules): Record<string, string> {
   const { minLength = 0, maxLength = 0 } = schema.properties.prompt ?? {};

@@ -5,6 +5,7 @@ import type { Prices } from '../../../../server/src/site/playground/prices.ts';
 import type { UploadView } from '../../../../server/src/site/playground/upload-view.ts';
 import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
 import { api } from '../../api.ts';
+import { useDraft } from '../../draft.ts';
 import { useLoad } from '../../load.ts';
 import { useMe } from '../../session.tsx';
 import { Link } from '../../ui/button.tsx';
@@ -18,6 +19,8 @@ import {
   emptyForm,
   type Form,
   formOf,
+  formOfKept,
+  keptForm,
   MEDIA_FIELDS,
   type MediaField,
   type Medium,
@@ -50,27 +53,45 @@ export default function PlaygroundPage() {
       <Load from={loaded} skeleton={<Skeleton lines={14} />}>
         {(data) => {
           const rules = { schema: bodySchemaOf(data.document), prices: data.prices };
-          return <Playground key={from ?? ''} rules={rules} earlier={earlier.data?.request} />;
+          return (
+            <Playground key={from ?? ''} {...{ from, rules }} earlier={earlier.data?.request} />
+          );
         }}
       </Load>
     </Page>
   );
 }
 
-function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['request'] | undefined }) {
+interface PlaygroundProps {
+  /** The task whose request is made again. */
+  from: string | undefined;
+  rules: Rules;
+  earlier: WebTask['request'] | undefined;
+}
+
+/** The form as it was left, else that of an earlier request. */
+function useForm({ from = '', rules: { schema }, earlier }: PlaygroundProps) {
   const me = useMe();
-  const [form, setForm] = useState<Form>(() => {
+  const first = () => {
     const request = earlier ?? followedRequest(me.account_id);
-    return request ? formOf({ ...request }, rules.schema) : emptyForm(rules.schema);
-  });
+    return request ? formOf({ ...request }, schema) : emptyForm(schema);
+  };
+  const kept = { keep: keptForm, read: (form: unknown) => formOfKept(form, schema) };
+  return useDraft<Form>(`playground ${from}`, first, kept);
+}
+
+function Playground(props: PlaygroundProps) {
+  const { rules } = props;
+  const me = useMe();
+  const { value: form, set, change } = useForm(props);
   const [tries, setTries] = useState(0);
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
   const { generation, generate, retry, dismiss } = useGeneration();
   const live = useQuote(form, rules.prices, me.credits.paid + me.credits.promotional);
-  const onMedia = (field: MediaField, change: (before: Medium[]) => Medium[]) =>
-    setForm((before) => {
-      return { ...before, media: { ...before.media, [field]: change(before.media[field]) } };
+  const onMedia = (field: MediaField, next: (before: Medium[]) => Medium[]) =>
+    change((before) => {
+      return { ...before, media: { ...before.media, [field]: next(before.media[field]) } };
     });
   useEffect(() => void describeUploads(form, onMedia), []);
   useEffect(() => showFirstError(settings.current), [tries]);
@@ -94,10 +115,7 @@ function Playground({ rules, earlier }: { rules: Rules; earlier: WebTask['reques
           <Result {...{ generation, sizeOf }} onRetry={() => void retry()} onDismiss={dismiss} />
         </div>
         <div ref={settings}>
-          <Settings
-            {...{ form, rules, errors, onMedia }}
-            onChange={(change) => setForm((before) => ({ ...before, ...change }))}
-          />
+          <Settings {...{ form, rules, errors, onMedia }} onChange={set} />
         </div>
       </div>
       <div class="lg:sticky lg:top-24 lg:row-span-2">

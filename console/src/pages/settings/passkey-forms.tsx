@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { PasskeyItem } from '../../../../server/src/site/account/passkeys.ts';
 import { api } from '../../api.ts';
+import { useDraft } from '../../draft.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -10,6 +11,7 @@ const MAX_NAME = 60;
 
 /** A dialog that asks for the name of a passkey. */
 function NameDialog({
+  of,
   title,
   hint,
   action,
@@ -17,6 +19,8 @@ function NameDialog({
   onClose,
   onName,
 }: {
+  /** Names what is entered. */
+  of: string;
   title: string;
   hint: string;
   action: string;
@@ -24,31 +28,36 @@ function NameDialog({
   onClose: () => void;
   onName: (name: string) => Promise<void>;
 }) {
-  const [name, setName] = useState(initial);
+  const { value, set, drop } = useDraft(of, () => ({ name: initial }));
+  const { name } = value;
+  const close = () => {
+    drop();
+    onClose();
+  };
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState('');
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
     setFailure('');
-    await onName(name.trim()).then(onClose, (error) => setFailure(messageOf(error)));
+    await onName(name.trim()).then(close, (error) => setFailure(messageOf(error)));
     setBusy(false);
   };
   return (
-    <Dialog open onClose={onClose} title={title}>
+    <Dialog open onClose={close} title={title}>
       <form class="grid gap-5" onSubmit={(event) => void submit(event)}>
         <Field
           label="Name"
           hint={hint}
           value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
+          onInput={(event) => set({ name: event.currentTarget.value })}
           error={failure || undefined}
           required
           maxLength={MAX_NAME}
           autoComplete="off"
         />
         <div class="flex flex-wrap justify-end gap-2.5">
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={close}>Cancel</Button>
           <Button type="submit" look="primary" busy={isBusy}>
             {action}
           </Button>
@@ -85,6 +94,7 @@ export function AddPasskey({
 }) {
   return (
     <NameDialog
+      of="passkey"
       title="Add a passkey"
       hint="To recognize it, such as “laptop”. Then your browser asks where to save the passkey."
       action="Continue"
@@ -111,6 +121,7 @@ export function RenamePasskey({
   };
   return (
     <NameDialog
+      of={`passkey ${passkey.id}`}
       title="Rename the passkey"
       hint="To recognize it, such as “laptop”."
       action="Save"

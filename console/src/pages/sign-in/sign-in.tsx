@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts';
+import { useDraft } from '../../draft.ts';
 import { useSession } from '../../session.tsx';
 import { useSiteInfo } from '../../site-info.ts';
 import { formatNumber } from '../../ui/format.tsx';
@@ -16,12 +17,14 @@ export default function SignInPage() {
   const { query, route } = useLocation();
   const { state, refresh } = useSession();
   const site = useSiteInfo();
-  const [email, setEmail] = useState('');
-  const [isSent, setSent] = useState(false);
+  // Phones end the page while its reader looks for the mail with the code.
+  const { value, set, drop } = useDraft('sign-in', () => ({ email: '', isSent: false }));
+  const { email, isSent } = value;
   const [isReopened, setReopened] = useState(false);
   const next = isReopened ? '/settings?reopened=yes' : nextPath(query.next);
   const enter = async ({ reopened }: SignInResult) => {
     setReopened(reopened);
+    drop();
     await refresh();
   };
   useTitle('Sign in');
@@ -35,16 +38,33 @@ export default function SignInPage() {
         <h1 tabIndex={-1} class="text-title">
           {isSent ? 'Enter your code' : 'Sign in'}
         </h1>
+        {query.ended === 'yes' && <Ended />}
         {isSent ? (
-          <CodeStep {...{ email, isLogged }} onDone={enter} onBack={() => setSent(false)} />
+          <CodeStep {...{ email, isLogged }} onDone={enter} onBack={() => set({ isSent: false })} />
         ) : (
           <>
-            <EmailStep {...{ email, setEmail }} onSent={() => setSent(true)} />
+            <EmailStep
+              email={email}
+              setEmail={(text) => set({ email: text })}
+              onSent={() => set({ isSent: true })}
+            />
             <OtherWays site={site} next={next} query={query} onDone={enter} />
           </>
         )}
       </div>
       <Aside credits={site.data?.signup_credits ?? 0} />
+    </div>
+  );
+}
+
+function Ended() {
+  return (
+    <div role="status" class="mt-6 border-l-4 border-tungsten pl-4">
+      <p class="font-medium">Your session has ended.</p>
+      <p class="mt-1 text-dim">
+        Sign in with the same address to continue where you were: what you had entered is kept in
+        this window.
+      </p>
     </div>
   );
 }

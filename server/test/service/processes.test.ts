@@ -18,12 +18,15 @@ const BODY = {
 };
 
 const CONSOLE = path.join(import.meta.dirname, '../../../console');
+/** The file of the server that the pages have beside their own, relative to them. */
+const SHARED = '../server/src/kernel/currency.ts';
 
 /** Sources of the pages that no other test builds. Their packages are those of the original. */
 async function copyPages(to: string): Promise<string> {
   const skipped = ['dist', 'node_modules', 'tsconfig.json'].map((name) => path.join(CONSOLE, name));
   await cp(CONSOLE, to, { recursive: true, filter: (name) => !skipped.includes(name) });
   await symlink(path.join(CONSOLE, '../node_modules'), path.join(to, 'node_modules'));
+  await cp(path.join(CONSOLE, SHARED), path.join(to, SHARED));
   return to;
 }
 

@@ -27,6 +27,35 @@ export interface World {
   spent: Map<string, number>;
 }
 
+/** A customer who tries again when Stripe refuses a purchase for now. */
+export function persevering(fixture: BillingFixture): BillingFixture {
+  const { buy, subscribe } = fixture;
+  return {
+    ...fixture,
+    buy: (...given) => persevere(() => buy(...given)),
+    subscribe: (...given) => persevere(() => subscribe(...given)),
+  };
+}
+
+const TRIES = 20;
+/** The last: another life archives the prices at the same moment. */
+const PASSES = [
+  ...['StripeAPIError', 'StripeRateLimitError', 'StripeConnectionError'],
+  'StripeInvalidRequestError',
+];
+
+/** Does again what Stripe has refused for now, or whose response was lost. */
+export async function persevere<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = TRIES; ; tries -= 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const { type } = Object(error) as { type?: string };
+      if (tries === 0 || !PASSES.includes(type ?? '')) throw error;
+    }
+  }
+}
+
 /** A moment in which other lives go on. */
 export function pause(random: Random): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, random.between(0, 60)));

@@ -1,7 +1,7 @@
 import { EmbeddedPostgresError, openEmbeddedDatabase } from 'embedded-postgres';
 import type { DatabaseConfig } from './config/config.ts';
 import { type Database, openDatabase } from './database/database.ts';
-import { checkSchema, migrate } from './database/migrate.ts';
+import { checkSchema, migrate, requirePrivileges } from './database/migrate.ts';
 import { requireSameServer, requireServer } from './database/server.ts';
 import { UsageError } from './kernel/errors.ts';
 import type { Log } from './kernel/log.ts';
@@ -57,6 +57,7 @@ export async function openConfiguredDatabase(
     if (migrates || embedded?.created) {
       // Nobody waits for the migrations of a new database.
       await migrate(directUrl, embedded?.created ? {} : { report });
+      await requirePrivileges(directUrl);
     } else {
       await checkSchema(directUrl);
     }

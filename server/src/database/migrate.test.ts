@@ -3,10 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { createTestDatabase } from '../../test/database.ts';
+import { createTestDatabase, quiet } from '../../test/database.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
-import { checkSchema, type MigrateOptions, migrate } from './migrate.ts';
+import { until } from '../../test/until.ts';
+import { openDatabase } from './database.ts';
+import { checkSchema, type MigrateOptions, migrate, requirePrivileges } from './migrate.ts';
 import { MIGRATIONS_FOLDER, readMigrations } from './migration/migration-files.ts';
 
 /** An empty database, and a folder of migrations of its own. */
@@ -252,4 +254,81 @@ test('an older program accepts a newer schema only if its migrations name it', a
   await assert.rejects(run(), /0015_next\.sql\).*is 0015; this one is 0014\. Run the newer/);
   await newer(null);
   await assert.rejects(run(), /is 0015; this one is 0014/);
+});
+
+/** A role of its own for a test, and the address of the database with it. */
+async function openRole(t: TestContext, db: Parameters<typeof sql>[0], url: string) {
+  const role = `serving_${process.pid}_${Date.now()}`;
+  await sql(db, `create role ${role} login password 'first'`);
+  t.after(() => sql(db, `drop owned by ${role}; drop role ${role}`).catch(() => {}));
+  const address = new URL(url);
+  address.username = role;
+  address.password = 'first';
+  return { role, address };
+}
+
+test('a role that may only read and write starts, and is told what it may not do', async (t) => {
+  const { db, url } = await openEmpty(t);
+  await migrate(url);
+  const { role, address } = await openRole(t, db, url);
+  await assert.rejects(migrate(address.href), { message: /may not use the schema: see docs/ });
+  await sql(db, `grant usage on schema public to ${role}; grant select on migrations to ${role}`);
+  await assert.rejects(requirePrivileges(address.href), {
+    name: 'UsageError',
+    message: new RegExp(
+      `the role ${role} may not select, .* in account_\\w+ and \\d+ more tables\\. Grant`,
+    ),
+  });
+  await sql(db, `grant select, insert, update, delete on all tables in schema public to ${role}`);
+  assert.deepEqual(await migrate(address.href), []);
+  await requirePrivileges(address.href);
+  await sql(db, `delete from migrations where name like '0077%'`);
+  await assert.rejects(migrate(address.href), {
+    name: 'UsageError',
+    message: new RegExp(`must be migrated, but the role ${role} may not change it.*migrate`),
+  });
+});
+
+test('a read-only database is refused in one line', async (t) => {
+  const { db, url } = await openEmpty(t);
+  await migrate(url);
+  const name = new URL(url).pathname.slice(1);
+  await sql(db, `alter database ${name} set default_transaction_read_only = on`);
+  await assert.rejects(requirePrivileges(url), { name: 'UsageError', message: /is read-only/ });
+  await sql(db, `delete from migrations where name like '0077%'`);
+  await assert.rejects(migrate(url), { name: 'UsageError', message: /is read-only/ });
+});
+
+test('a changed password is read again from the password file, without a restart', async (t) => {
+  const { db, url } = await openEmpty(t);
+  const { role, address } = await openRole(t, db, url);
+  await using folder = await temporaryFolder();
+  const file = path.join(folder.path, 'pgpass');
+  const setPassword = (password: string) =>
+    writeFile(file, `*:*:*:${role}:${password}\n`, { mode: 0o600 });
+  await setPassword('first');
+  const before = process.env.PGPASSFILE;
+  process.env.PGPASSFILE = file;
+  address.password = '';
+  const serving = openDatabase({ url: address.href, connections: 2, log: quiet });
+  try {
+    await sql(serving, 'select 1');
+    await sql(db, `alter role ${role} password 'second'`);
+    await sql(db, `select pg_terminate_backend(pid) from pg_stat_activity where usename = $1`, [
+      role,
+    ]);
+    await until(
+      () => sql(serving, 'select 1').catch(String),
+      (end) => /DatabaseUnavailable: .*password authentication failed/.test(String(end)),
+    );
+    await setPassword('second');
+    await until(
+      () => sql(serving, 'select 1').catch(() => []),
+      (rows) => rows.length === 1,
+    );
+  } finally {
+    if (before === undefined) delete process.env.PGPASSFILE;
+    else process.env.PGPASSFILE = before;
+    await serving.close();
+  }
 });

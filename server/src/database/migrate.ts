@@ -10,7 +10,11 @@ import {
   refuseChangedFiles,
   refuseNewerSchema,
 } from './migration/applied-migrations.ts';
-import { MIGRATIONS_FOLDER, readMigrations } from './migration/migration-files.ts';
+import {
+  MIGRATIONS_FOLDER,
+  type MigrationFile,
+  readMigrations,
+} from './migration/migration-files.ts';
 import { type RunSettings, runMigration } from './migration/run-migration.ts';
 
 /** Settings of tests; the folder's address ends with a slash. */
@@ -37,6 +41,8 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   const settings = { ...DEFAULTS, ...given };
   const files = await readMigrations(folder);
   return withConnection(url, async (client) => {
+    if (await isUpToDate(client, files)) return []; // a role that only serves may start
+    await requireOwner(client);
     await lock(client, settings);
     await prepareMigrationsTable(client);
     const applied = await readApplied(client);
@@ -51,6 +57,69 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
     }
     return ran;
   });
+}
+
+/** @throws UsageError as {@link migrate} */
+async function isUpToDate(client: pg.Client, files: readonly MigrationFile[]): Promise<boolean> {
+  const applied = await readApplied(client);
+  refuseNewerSchema(files, applied);
+  refuseChangedFiles(files, applied);
+  const isRecorded = applied.every(({ checksum }) => checksum !== null);
+  return isRecorded && pendingFiles(files, applied).length === 0;
+}
+
+const ADVICE = 'see docs/operations/database-roles.md.';
+
+/** @throws UsageError when migrations are pending that the role may not run here */
+async function requireOwner(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ role: string; may: boolean | null; read_only: boolean }>(
+    `select current_user as role, current_setting('transaction_read_only') = 'on' as read_only,
+       has_schema_privilege(current_schema(), 'create') as may`,
+  );
+  const [facts] = rows;
+  if (facts?.read_only) throw readOnly();
+  if (facts?.may) return;
+  if (facts?.may === null)
+    throw new UsageError(`the role ${facts.role} may not use the schema: ${ADVICE}`);
+  throw new UsageError(
+    `the schema must be migrated, but the role ${facts?.role} may not change it. Run "npx ` +
+      `framewright migrate" with the address of the role that owns the tables: ${ADVICE}`,
+  );
+}
+
+/**
+ * Checks that the role may do with the tables what the service does.
+ * @throws UsageError that names what it lacks
+ */
+export async function requirePrivileges(url: string): Promise<void> {
+  const [facts] = await withConnection(
+    url,
+    async (client) =>
+      (await client.query<{ role: string; read_only: boolean; denied: string[] }>(ROLE)).rows,
+  );
+  if (facts?.read_only) throw readOnly();
+  const [first, ...others] = facts?.denied ?? [];
+  if (!facts || first === undefined) return;
+  const more = others.length > 0 ? ` and ${others.length} more tables` : '';
+  throw new UsageError(
+    `the role ${facts.role} may not select, insert, update and delete in ${first}${more}. ` +
+      `Grant it: ${ADVICE}`,
+  );
+}
+
+const ROLE = `select current_user as role,
+  current_setting('transaction_read_only') = 'on' as read_only,
+  array(select relname::text from pg_class
+   where relnamespace = current_schema()::regnamespace and relkind = 'r' and relname <> 'migrations'
+     and not (has_table_privilege(oid, 'select') and has_table_privilege(oid, 'insert')
+       and has_table_privilege(oid, 'update') and has_table_privilege(oid, 'delete'))
+   order by relname) as denied`;
+
+function readOnly(): UsageError {
+  return new UsageError(
+    'the database is read-only: it is a standby, or default_transaction_read_only is on. Start ' +
+      'with the address of the primary server.',
+  );
 }
 
 /**

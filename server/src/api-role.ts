@@ -7,7 +7,7 @@ import { listen } from './http/listen.ts';
 import { followFigures } from './http/operations/recent-minutes.ts';
 import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
-import { isReady } from './operator/readiness.ts';
+import { isReady } from './readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { createIdentityProviders } from './sign-in/providers/configured-providers.ts';
 import { builtPages } from './site/pages/built-pages.ts';

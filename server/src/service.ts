@@ -14,7 +14,6 @@ import type { Log } from './kernel/log.ts';
 import { openScratchDirectory } from './kernel/scratch-directory.ts';
 import { openMailer } from './mail/mailer.ts';
 import type { OpenedDatabase } from './open-database.ts';
-import { isReady, WATCH_SECONDS } from './operator/readiness.ts';
 import { warnOfUnserved } from './operator/unserved.ts';
 import type { HostRules } from './outbound/addresses.ts';
 import {
@@ -25,6 +24,7 @@ import {
 import { openClosures } from './providers/host/closures.ts';
 import { createProviders } from './providers/host/configured-provider.ts';
 import type { Provider } from './providers/provider.ts';
+import { isReady, WATCH_SECONDS } from './readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
 import {

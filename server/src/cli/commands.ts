@@ -11,7 +11,7 @@ import { MIGRATE_COMMAND } from './commands/migrate.ts';
 import { OBJECT_COMMANDS } from './commands/objects.ts';
 import { ORPHAN_COMMANDS } from './commands/orphans.ts';
 import { PROVIDER_COMMANDS } from './commands/providers.ts';
-import { RECONCILE_COMMAND } from './commands/reconcile.ts';
+import { RECONCILE_COMMAND, RECONCILE_HELD_COMMAND } from './commands/reconcile.ts';
 import { RESTORED_COMMAND } from './commands/restored.ts';
 import { SECRET_COMMANDS } from './commands/secrets.ts';
 import { STORAGE_COMMANDS } from './commands/storage.ts';
@@ -26,6 +26,7 @@ export const COMMANDS: readonly Command[] = [
   ...PLAN_COMMANDS,
   ...ORDER_COMMANDS,
   ...TASK_COMMANDS,
+  RECONCILE_HELD_COMMAND,
   RECONCILE_COMMAND,
   ...ORPHAN_COMMANDS,
   ...OBJECT_COMMANDS,

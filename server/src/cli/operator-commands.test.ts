@@ -105,6 +105,54 @@ test('each command changes something once, also when it runs twice at the same t
   }
 });
 
+test('held tasks of a filter are listed, and decided only when their number is confirmed', async () => {
+  const { accountId } = await makeCustomer(fixture.db, 10_000);
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const { held } = await makeHeldTask(fixture);
+    await sql(fixture.db, 'update tasks set provider = $2 where id = $1', [held.id, 'fal']);
+    ids.push(held.id);
+  }
+  const line = 'tasks reconcile --failed --provider fal';
+  const listed = await does(line);
+  assert.deepEqual(
+    listed.map(({ id }: { id: string }) => id),
+    ids,
+  );
+  assert.deepEqual(await does(`${line} --account ${accountId}`), []);
+  assert.deepEqual(await does(`${line} --held-hours 1`), []);
+  await assert.rejects(does(`${line} --confirm 2`), /finds 3 held tasks now, not 2: nothing was/);
+  assert.equal((await does(line)).length, 3);
+  assert.deepEqual(await does(`${line} --confirm 3`), { ok: true, decided: 3, left: [] });
+  for (const id of ids) {
+    const [latest] = await does(`actions list --target ${id}`);
+    assert.deepEqual(
+      [latest.command, latest.reason, latest.details],
+      ['tasks reconcile', 'because', { kind: 'failed' }],
+    );
+    assert.equal((await does(`tasks show ${id}`)).phase, 'failed');
+  }
+});
+
+test('providers status shows what an open provider refuses', async () => {
+  const { held, attempt } = await makeHeldTask(fixture);
+  const refusal = { status: 401, message: 'the API key is not valid' };
+  await sql(fixture.db, `update tasks set provider = 'fal' where id = $1`, [held.id]);
+  await sql(
+    fixture.db,
+    `update attempts set state = 'rejected', outcome_at = clock_now(), cause = $2 where id = $1`,
+    [attempt.id, refusal],
+  );
+  const fal = async () =>
+    (await does('providers status')).find((row: { provider: string }) => row.provider === 'fal');
+  const { state, refused_submits: refused, last_refusal: last } = await fal();
+  assert.deepEqual([state, refused, last], ['open', 1, refusal]);
+  await sql(fixture.db, `update attempts set state = 'unknown', outcome_at = null where id = $1`, [
+    attempt.id,
+  ]);
+  assert.equal((await fal()).refused_submits, 0);
+});
+
 test('audit --storage asks the storage for each file', async () => {
   const { output } = await makeCompleted();
   const kept = await sql<{ id: string }>(

@@ -9,7 +9,7 @@ import { healthRoutes } from '../http/operations/health.ts';
 import { createSharedMetrics } from '../http/operations/shared-metrics.ts';
 import type { Log } from '../kernel/log.ts';
 import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts';
-import { isReady } from '../operator/readiness.ts';
+import { isReady } from '../readiness.ts';
 import { builtPages } from '../site/pages/built-pages.ts';
 import { diskCheck } from '../storage/free-space.ts';
 import { FIRST_PROCESS_CONNECTIONS, warnOfConnections } from './connection-budget.ts';

@@ -73,6 +73,19 @@ const WAITING = statement(
    where due_at is not null and phase in ('reserved', 'ingesting', 'submitting') group by provider`,
 );
 
+// Nothing was wrong with the request: a wrong key, an overdue account, too many jobs.
+const REFUSED = statement(
+  'provider_refused_submits',
+  `select t.provider, count(*)::int as submits,
+     (array_agg(a.cause order by a.outcome_at desc))[1] as cause
+   from (select id, provider, error_code, created_at from tasks
+     order by created_at desc, id desc limit 200) t
+   join attempts a on a.task_id = t.id
+   where t.created_at > (select clock_now()) - interval '15 minutes' and a.state = 'rejected'
+     and coalesce(t.error_code, 'not_accepted') = 'not_accepted'
+   group by t.provider`,
+);
+
 /** What `providers status` shows. */
 export interface ProviderListing {
   provider: string;
@@ -84,14 +97,19 @@ export interface ProviderListing {
   reason: string | object | null;
   /** Live tasks that no provider has accepted yet. */
   waiting_tasks: number;
+  /** Of the newest 200 tasks, up to 15 minutes old: submits refused for no fault of the request. */
+  refused_submits: number;
+  /** What it said to the last of them. */
+  last_refusal: object | null;
 }
 
 /** The state of every provider. */
 export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
-  const [pauses, outages, waiting] = await Promise.all([
+  const [pauses, outages, waiting, refusals] = await Promise.all([
     listPauses(db),
     db.query<OutageRow>(OUTAGES),
     db.query<{ provider: string; tasks: number }>(WAITING),
+    db.query<{ provider: string; submits: number; cause: object }>(REFUSED),
   ]);
   return PROVIDER_NAMES.map((provider) => ({
     provider,
@@ -100,7 +118,12 @@ export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
       outages.find((row) => row.provider === provider),
     ),
     waiting_tasks: waiting.find((row) => row.provider === provider)?.tasks ?? 0,
+    ...refusedBy(refusals.find((row) => row.provider === provider)),
   }));
+}
+
+function refusedBy(row: { submits: number; cause: object } | undefined) {
+  return { refused_submits: row?.submits ?? 0, last_refusal: row?.cause ?? null };
 }
 
 /** Whether creates are paused. A create is also refused while the provider of new tasks is. */

@@ -78,7 +78,7 @@ function busy(task: Task, credits: 'held' | 'refunded', options: { cause?: unkno
   const message =
     credits === 'held'
       ? 'It is not known yet if a provider accepted the task. Retry with the same Idempotency-Key.'
-      : 'The provider is not available for now. Retry with the same Idempotency-Key.';
+      : 'The task could not be started for now. Retry with the same Idempotency-Key.';
   return new ApiError('service_busy', message, {
     ...options,
     details: { task_id: task.id, credits },

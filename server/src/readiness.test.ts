@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createTestDatabase, quiet } from '../../test/database.ts';
-import { recordingLog } from '../../test/recording-log.ts';
-import { sql } from '../../test/task-fixtures.ts';
-import { openDatabase } from '../database/database.ts';
+import { createTestDatabase, quiet } from '../test/database.ts';
+import { recordingLog } from '../test/recording-log.ts';
+import { sql } from '../test/task-fixtures.ts';
+import { openDatabase } from './database/database.ts';
 import { isReady } from './readiness.ts';
 
 test('a lock on a table of a create makes a process not ready, and the log names its holder', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Database, type Queryable, statement } from '../database/database.ts';
-import type { Log } from '../kernel/log.ts';
-import { TOUCH_LEDGER } from '../ledger/ledger.ts';
+import { type Database, type Queryable, statement } from './database/database.ts';
+import type { Log } from './kernel/log.ts';
+import { TOUCH_LEDGER } from './ledger/ledger.ts';
 
 /**
  * Takes the locks of a create on its tables, but writes no row. It names columns, so that it fails

@@ -4,18 +4,22 @@
 do $$
 declare
   edited name;
+  had_index boolean;
 begin
   -- 0044: an order that is not paid yet was `open`. Its index is built here, so that there is no moment
-  -- without it. This text was there for half an hour, so the table is small.
+  -- without it, unless 0063 has replaced it. This text was there for half an hour, so the table is small.
   if exists (select from pg_constraint where conname = 'orders_state_check'
       and conrelid = 'orders'::regclass and pg_get_constraintdef(oid) like '%''open''%') then
     alter table orders drop constraint orders_state_check;
-    drop index orders_one_reload;
+    had_index := to_regclass('orders_one_reload') is not null;
+    drop index if exists orders_one_reload;
     update orders set state = 'pending' where state = 'open';
     alter table orders alter column state set default 'pending', add constraint orders_state_check
       check (state in ('pending', 'paid', 'failed', 'expired', 'mismatched'));
-    create unique index orders_one_reload on orders (account_id)
-      where kind = 'reload' and state = 'pending';
+    if had_index then
+      create unique index orders_one_reload on orders (account_id)
+        where kind = 'reload' and state = 'pending';
+    end if;
   end if;
 
   -- 0009: the constraints kept the table's former name.

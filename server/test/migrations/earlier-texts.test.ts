@@ -63,7 +63,7 @@ test('an order that was open under the earlier text is pending', async () => {
     db,
     `alter table orders alter column state set default 'open', drop constraint orders_state_check,
        add constraint orders_state_check check (state in ('open', 'paid'));
-     drop index orders_one_reload;
+     drop index if exists orders_one_reload;
      create unique index orders_one_reload on orders (account_id)
        where kind = 'reload' and state = 'open';
      insert into accounts (id, email) values ('acct_1', 'ada@example.com');

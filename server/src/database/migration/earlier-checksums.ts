@@ -25,4 +25,6 @@ export const EARLIER_CHECKSUMS: Readonly<Record<string, readonly string[]>> = {
   '0022_operator_reach.sql': ['ef2f273833aa3dae4e027e316f50fe3b002bfee926c3a7f6ce8a9399b942cc44'],
   '0026_assumed_absence.sql': ['a470a7e4bf598bd5896ec8f9ad5e72b346c9f0fee7c6704fd4afb4fe98d100a2'],
   '0044_billing.sql': ['3ef9a3b15304a687dd0a290fc715bc8aee53a25d4e632d0b89cbcd7e8ef56a8c'],
+  // It failed where 0063 had run on the earlier 0044; elsewhere both texts do the same.
+  '0076_earlier_texts.sql': ['20f2e3d7807ff26e8243463884bddc4f1a08d1a61e641e7d177f07e18be6883e'],
 };

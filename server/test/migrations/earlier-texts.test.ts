@@ -50,7 +50,6 @@ test('a database with earlier texts is upgraded to the schema of a new one', {
     await sql(old.db, 'drop schema public cascade; create schema public');
     await migrate(old.url, { folder });
     const ran = await migrate(old.url);
-    assert.ok(ran.includes('0076_earlier_texts.sql'), commit);
     assert.deepEqual(await dumpSchema(old.db), expected, commit);
     t.diagnostic(`${commit.slice(0, 7)}: ${ran.length} migrations ran`);
   }

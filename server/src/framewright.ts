@@ -6,6 +6,7 @@ import { printPlain } from './cli/print.ts';
 import { RowStream } from './cli/row-stream.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
+import { visibleLines } from './kernel/text/visible-text.ts';
 
 // The database code is imported only here, so that --help and usage errors are fast.
 async function runCommand(parsed: ParsedCommandLine): Promise<number> {
@@ -77,6 +78,6 @@ try {
 } catch (error) {
   const isUsage = error instanceof UsageError;
   const text = isUsage ? error.message : error instanceof Error ? error.stack : String(error);
-  process.stderr.write(`framewright: ${text}\n`);
+  process.stderr.write(`framewright: ${visibleLines(text ?? '')}\n`);
   process.exitCode = isUsage ? 2 : 1;
 }

@@ -47,3 +47,15 @@ test('a list of objects within a result is printed as a section with numbered en
   const expected = ['id  task_1', '', 'attempts', '1.', '   id  att_1', '', ...evidence, ''];
   assert.equal(text, expected.join('\n'));
 });
+
+test('what a stranger wrote moves no cursor, begins no line and turns no text around', () => {
+  const name = 'a\u001b[2Jb\u009b1mc\u202ed\u2066e\u200bf\rg\nh\u2028i\u0007';
+  const shown = 'a\\u001b[2Jb\\u009b1mc\\u202ed\\u2066e\\u200bf\\u000dg\\u000ah\\u2028i\\u0007';
+  assert.equal(printPlain({ name }), `name  ${shown}\n`);
+  assert.equal(printPlain([{ name }]), `name\n${shown}\n`);
+  assert.doesNotMatch(printPlain({ request: { prompt: name }, of: [{ name }] }), UNSAFE);
+  assert.equal(printPlain({ name: 'Zoë 東京 👩‍💻 می‌خواهم' }), 'name  Zoë 東京 👩‍💻 می‌خواهم\n');
+});
+
+/** All but the ends of lines. */
+const UNSAFE = /[^\P{Cc}\n]|[\u200b\u2028\u202e\u2066]/u;

@@ -1,8 +1,9 @@
 import { formatMoney } from '../kernel/currency.ts';
+import { visibleText } from '../kernel/text/visible-text.ts';
 
 /**
  * Formats a command's result for people: a line per member, or a table for a list. Amounts of money
- * beside a `currency` are in words.
+ * beside a `currency` are in words. Texts may come from strangers (`visibleText`).
  */
 export function printPlain(result: unknown): string {
   if (Array.isArray(result)) return result.length === 0 ? 'None.\n' : table(result.map(flat));
@@ -28,7 +29,7 @@ function text(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value) && value.length === 0) return 'none';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return visibleText(typeof value === 'object' ? JSON.stringify(value) : String(value));
 }
 
 function lines(row: Flat): string {

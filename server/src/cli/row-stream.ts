@@ -1,4 +1,4 @@
-import { csvLine } from '../kernel/csv.ts';
+import { csvLine } from '../kernel/text/csv.ts';
 import { printPlain } from './print.ts';
 
 /** How many rows of a table have the same widths, when it is printed for people. */

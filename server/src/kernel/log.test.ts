@@ -46,6 +46,16 @@ test('a line in a terminal shows the cause, given as an error or as a message', 
   assert.match(text, /warn b \nplain\n$/);
 });
 
+test('a line in a terminal has no control characters of a text, and one line for its fields', () => {
+  const hostile = 'a\\u001b]0;x\\u0007b\\u009bc\\nd\\u202e';
+  const script = `log.warn({ url: '${hostile}', err: new Error('${hostile}') }, 'a text\\nof ours')`;
+  const text = stripVTControlCharacters(logged(script, { terminal: true }));
+  const shown = 'a\\u001b]0;x\\u0007b\\u009bc\\u000ad\\u202e';
+  const [, first, ...trace] = text.split('\n');
+  assert.equal(first, `of ours url=${shown}`);
+  assert.doesNotMatch(trace.join(''), /[\p{Cc}\u202e]/u);
+});
+
 test('lines below the level are not written', () => {
   assert.equal(logged(`log.info('quiet')`, { level: 'warn' }), '');
 });

@@ -1,6 +1,7 @@
 import { styleText } from 'node:util';
 import { type Logger, pino } from 'pino';
 import { traceFields } from '../telemetry/tracing.ts';
+import { visibleLines, visibleText } from './text/visible-text.ts';
 
 export type Log = Logger;
 
@@ -67,6 +68,6 @@ function readable(line: string): string {
     .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
   const failure = err === undefined ? '' : `\n${err?.stack ?? err?.message ?? String(err)}`;
-  const head = `${styleText('gray', clock)} ${styleText(colour, name)} ${msg ?? ''}`;
-  return `${head} ${styleText('gray', fields)}${failure}\n`;
+  const head = `${styleText('gray', clock)} ${styleText(colour, name)} ${visibleLines(msg ?? '')}`;
+  return `${head} ${styleText('gray', visibleText(fields))}${visibleLines(failure)}\n`;
 }

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
 import { listKeys } from '../../accounts/api-keys.ts';
 import type { Database } from '../../database/database.ts';
-import { csvLine } from '../../kernel/csv.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import { csvLine } from '../../kernel/text/csv.ts';
 import { accountUsage, type UsageRow } from '../../tasks/gallery/usage.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 import { DAY_MS, dayAfter, daysBefore, startOfDay } from './days.ts';

@@ -1,5 +1,5 @@
-/** What a spreadsheet would take for the beginning of a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** What a spreadsheet would take for the beginning of a formula, in wide forms too. */
+const FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /**
  * One line of CSV (RFC 4180). An empty field is a missing value. A text that a spreadsheet would

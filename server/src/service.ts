@@ -159,7 +159,7 @@ async function openShared(
   const space = openFreeSpace({
     folder: config.dataDir,
     reservedBytes: () => reservedOutputBytes(db),
-    isLimited: config.storage.kind === 'disk',
+    hasObjects: config.storage.kind === 'disk',
     // An embedded database is on the same disk.
     onMeasured: config.databaseUrl === undefined ? keepSpareFile(config.dataDir, log) : undefined,
   });

@@ -43,7 +43,7 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
     space: openFreeSpace({
-      ...{ folder: folder.path, isLimited: false },
+      ...{ folder: folder.path, hasObjects: false },
       reservedBytes: async () => 0,
     }),
     storage: options.storage ?? diskStorage(path.join(folder.path, 'objects')),

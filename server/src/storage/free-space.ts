@@ -20,6 +20,13 @@ const FLOORS = {
   output: { share: 0.1, bytes: 128 * MEGABYTE },
 } as const satisfies Record<SpaceUse, { share: number; bytes: number }>;
 
+/** The floors of a disk that has temporary files only: uploads leave room for those of tasks. */
+const FLOOR_OF_TEMPORARY = {
+  upload: 'input',
+  input: 'output',
+  output: 'output',
+} as const satisfies Record<SpaceUse, SpaceUse>;
+
 /** How often {@link FreeSpace.refresh} is called. */
 export const MEASURE_SECONDS = 1;
 
@@ -65,13 +72,13 @@ interface Pending {
 
 /**
  * @param options.reservedBytes what the outputs of live tasks will need
- * @param options.isLimited false: objects are not stored on this disk, so it is only measured
+ * @param options.hasObjects false: objects are stored elsewhere; the disk has temporary files
  * @param options.onMeasured awaited after each measurement
  */
 export function openFreeSpace(options: {
   folder: string;
   reservedBytes: () => Promise<number>;
-  isLimited: boolean;
+  hasObjects: boolean;
   onMeasured?: ((disk: Disk) => Promise<void>) | undefined;
 }): FreeSpace {
   let disk: Disk | undefined;
@@ -82,16 +89,17 @@ export function openFreeSpace(options: {
     if (pending.delete(one)) pendingBytes[one.use] -= one.bytes;
   };
   const requireFree = (use: SpaceUse, bytes: number) => {
-    if (!options.isLimited || !disk) return;
+    if (!disk) return;
     // An output uses what was reserved for it.
     const reserved = use === 'output' ? 0 : reservedBytes;
-    const left = disk.freeBytes - reserved - disk.floors[use];
+    const floor = disk.floors[options.hasObjects ? use : FLOOR_OF_TEMPORARY[use]];
+    const left = disk.freeBytes - reserved - floor;
     if (left < bytes) throw new DiskFull(use, Math.max(0, left));
   };
   return {
     async refresh() {
       const done = [...pending].filter(({ isDone }) => isDone);
-      const reserved = options.isLimited ? options.reservedBytes() : Promise.resolve(0);
+      const reserved = options.hasObjects ? options.reservedBytes() : Promise.resolve(0);
       const [measured, asked] = await Promise.allSettled([measure(options.folder), reserved]);
       if (measured.status === 'fulfilled') disk = measured.value;
       if (asked.status === 'fulfilled') reservedBytes = asked.value;
@@ -102,6 +110,7 @@ export function openFreeSpace(options: {
       for (const one of done) forget(one);
     },
     async withSpace(use, bytes, work) {
+      if (use === 'input' && !options.hasObjects) return work(); // its output is stored elsewhere
       // Uploads under way take no space from tasks: they end at their own floor.
       const uploads = use === 'upload' ? pendingBytes.upload : 0;
       requireFree(use, pendingBytes.input + uploads + bytes);

@@ -29,7 +29,7 @@ const scratch = openScratchDirectory(path.join(disk.path, 'scratch'));
 let space: FreeSpace;
 const website = await openTestWebsite(async (db) => {
   const reservedBytes = () => reservedOutputBytes(db);
-  space = openFreeSpace({ folder: disk.path, isLimited: true, reservedBytes });
+  space = openFreeSpace({ folder: disk.path, hasObjects: true, reservedBytes });
   return {
     ...{ scratch, measurer: createMeasurer({ scratch }), space },
     storage: diskStorage(path.join(disk.path, 'objects')),
@@ -135,7 +135,7 @@ test('on a full disk, the embedded database gets the space of a spare file', { s
   const { path: own } = disk;
   const reservedBytes = async () => 0;
   const onMeasured = keepSpareFile(own, quiet);
-  const measured = openFreeSpace({ folder: own, reservedBytes, isLimited: true, onMeasured });
+  const measured = openFreeSpace({ folder: own, reservedBytes, hasObjects: true, onMeasured });
   await measured.refresh();
   const { size } = await stat(path.join(own, 'spare'));
   await disk.fill();

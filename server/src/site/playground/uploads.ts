@@ -6,6 +6,7 @@ import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { mailboxOf } from '../../sign-in/email-address.ts';
 import { DiskFull } from '../../storage/free-space.ts';
+import { ObjectMissing } from '../../storage/storage.ts';
 import { requireRoom } from '../../tasks/uploads/quota.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uploads/receive.ts';
 import { readUpload } from '../../tasks/uploads/uploads.ts';
@@ -141,8 +142,12 @@ function createPlaces() {
 
 async function existing(deps: UploadDeps, named: { accountId: string; id: string }) {
   const upload = await readUpload(deps.db, named);
-  if (!upload) throw new ApiError('not_found', 'This upload has expired or does not exist.');
+  if (!upload) throw noUpload();
   return uploadView(upload);
+}
+
+function noUpload(): ApiError {
+  return new ApiError('not_found', 'This upload has expired or does not exist.');
 }
 
 const IdSchema = Type.Object({ id: Type.String({ maxLength: 120 }) });
@@ -169,7 +174,7 @@ export const getUploadFile = siteRoute({
       id: params.id,
     });
     const bytes = await deps.storage.open(id).catch((cause: unknown) => {
-      throw notNow('read', cause);
+      throw cause instanceof ObjectMissing ? noUpload() : notNow('read', cause);
     });
     reply.headers({
       'content-type': upload.media_type,

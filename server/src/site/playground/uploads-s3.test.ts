@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { mountSmallDisk, type SmallDisk } from '../../../test/crash/small-disk.ts';
+import { assertError } from '../../../test/envelope.ts';
+import { imageBytes } from '../../../test/media/media-fixture.ts';
+import { simulatedBucket } from '../../../test/storage/simulated-bucket.ts';
+import { sql } from '../../../test/task-fixtures.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
+import { openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
+import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
+import { createMeasurer } from '../../media/measure.ts';
+import { removeUpload } from '../../operator/uploads/remove-uploads.ts';
+import { type FreeSpace, openFreeSpace } from '../../storage/free-space.ts';
+import { deleteMarked } from '../../storage/objects.ts';
+import { openS3Storage } from '../../storage/s3/s3.ts';
+
+const MEGABYTE = 2 ** 20;
+const REMOVAL = { command: 'uploads remove', actor: 'ada', reason: 'ticket 95' };
+
+let bucket: Awaited<ReturnType<typeof simulatedBucket>>;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let disk: SmallDisk;
+let space: FreeSpace;
+let website: TestWebsite;
+let picture: Buffer;
+
+before(async () => {
+  [bucket, folder] = await Promise.all([simulatedBucket(), temporaryFolder()]);
+  disk = await mountSmallDisk(path.join(folder.path, 'data'), 16 * MEGABYTE);
+  const scratch = openScratchDirectory(path.join(disk.path, 'scratch'));
+  const reservedBytes = async () => 8 * MEGABYTE; // of outputs, which are not stored here
+  space = openFreeSpace({ folder: disk.path, hasObjects: false, reservedBytes });
+  const storage = await openS3Storage({ ...bucket, pauseMs: 1 });
+  const measurer = createMeasurer({ scratch });
+  website = await openTestWebsite({ scratch, measurer, space, storage });
+  picture = await imageBytes('png', 864, 496);
+});
+after(async () => {
+  await website.close();
+  await bucket.s3[Symbol.asyncDispose]();
+  await disk[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+function keysInBucket(): string[] {
+  return [...(bucket.s3.buckets.get('videos')?.keys() ?? [])];
+}
+
+async function statesOf(accountId: string): Promise<string[]> {
+  const text = 'select state from objects where task_id = $1';
+  const rows = await sql<{ state: string }>(website.database.db, text, [accountId]);
+  return rows.map(({ state }) => state);
+}
+
+test('uploads on their way to the bucket leave room on the disk for tasks', async (t) => {
+  if (disk.excuse) return t.skip(disk.excuse);
+  const [visitor, customer] = [await website.signIn(), await website.signIn({ credits: 60 })];
+  const freeDisk = await disk.fill(3 * MEGABYTE);
+  await space.refresh();
+  const refused = await visitor.upload(picture);
+  assertError(refused, 'service_busy');
+  assert.equal(refused.headers['retry-after'], '60');
+  const created = await customer.create({
+    ...{ model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4 },
+    ...{ resolution: '480p', generate_audio: false },
+  });
+  assert.equal(created.status, 202, 'its output is stored in the bucket');
+  let ingested = 0;
+  const download = async function* () {
+    yield Buffer.alloc(1);
+  };
+  for await (const part of space.whileFree('input', download())) ingested += part.length;
+  assert.equal(ingested, 1);
+  await freeDisk();
+  await space.refresh();
+  assert.equal((await visitor.upload(picture)).status, 201);
+});
+
+test('what a store that is busy or breaks off does not take leaves nothing', async () => {
+  const visitor = await website.signIn();
+  const before = keysInBucket();
+  for (const kind of ['slow_down', 'cut'] as const) {
+    bucket.s3.faults.plan({ kind, method: 'PUT', times: 4 });
+    const refused = await visitor.upload(picture);
+    assertError(refused, 'service_busy');
+    assert.equal(refused.headers['retry-after'], '5');
+  }
+  assert.deepEqual(keysInBucket(), before);
+  assert.deepEqual(await statesOf(visitor.accountId), ['deleting', 'deleting']);
+  bucket.s3.faults.plan({ kind: 'lost_response', method: 'PUT' });
+  assert.equal((await visitor.upload(picture)).status, 201);
+  assert.equal(keysInBucket().length, before.length + 1);
+});
+
+test('an upload that an operator removes while it is stored is not left in the bucket', async () => {
+  const visitor = await website.signIn();
+  const { db } = website.database;
+  const before = keysInBucket();
+  bucket.s3.faults.plan({ kind: 'slow', method: 'PUT', seconds: 1 });
+  const sent = visitor.upload(picture);
+  let id: string | undefined;
+  while (id === undefined) {
+    const text = 'select object_id as id from uploads where account_id = $1';
+    [{ id } = { id: undefined }] = await sql<{ id: string | undefined }>(db, text, [
+      visitor.accountId,
+    ]);
+  }
+  await removeUpload(db, REMOVAL, id);
+  await deleteMarked({ db, storage: website.deps.storage });
+  assertError(await sent, 'service_busy');
+  assert.deepEqual(keysInBucket(), before);
+});
+
+test('the bytes of an upload that was just removed are not there, for good', async () => {
+  const visitor = await website.signIn();
+  const { body } = await visitor.upload(picture);
+  const [key = ''] = keysInBucket().filter((one) => one.endsWith(body.id));
+  bucket.s3.buckets.get('videos')?.delete(key);
+  const file = await visitor.get(`/console/api/uploads/${body.id}/file`);
+  assertError(file, 'not_found');
+});

@@ -4,9 +4,11 @@ import { Type } from 'typebox';
 import { countRequest } from '../../accounts/rate-window.ts';
 import { isDatabaseUnavailable } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
 import { mailboxOf } from '../../sign-in/email-address.ts';
 import { DiskFull } from '../../storage/free-space.ts';
 import { ObjectMissing } from '../../storage/storage.ts';
+import { hasVanished } from '../../storage/vanished.ts';
 import { requireRoom } from '../../tasks/uploads/quota.ts';
 import { type ReceiveDeps, type Received, receiveUpload } from '../../tasks/uploads/receive.ts';
 import { readUpload } from '../../tasks/uploads/uploads.ts';
@@ -21,6 +23,7 @@ import {
 import { type UploadView, uploadView } from './upload-view.ts';
 
 export interface UploadDeps extends ReceiveDeps {
+  log: Log;
   minUploadRate?: MinRate;
 }
 
@@ -173,8 +176,10 @@ export const getUploadFile = siteRoute({
       accountId: sessionOf(request).accountId,
       id: params.id,
     });
-    const bytes = await deps.storage.open(id).catch((cause: unknown) => {
-      throw cause instanceof ObjectMissing ? noUpload() : notNow('read', cause);
+    const bytes = await deps.storage.open(id).catch(async (cause: unknown) => {
+      if (!(cause instanceof ObjectMissing)) throw notNow('read', cause);
+      await hasVanished(deps, id);
+      throw noUpload();
     });
     reply.headers({
       'content-type': upload.media_type,

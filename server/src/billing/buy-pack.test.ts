@@ -7,7 +7,7 @@ import { recordingLog } from '../../test/recording-log.ts';
 import { sql } from '../../test/task-fixtures.ts';
 import { disableByOperator, enableByOperator } from '../operator/accounts/disabling.ts';
 import { audit } from '../operator/audit.ts';
-import { closeAccount } from '../sign-in/deletion.ts';
+import { closeAccount, endGrace } from '../sign-in/deletion.ts';
 import { buyPack } from './buy-pack.ts';
 import { ordersOf } from './credit-order.ts';
 import { customerOf } from './customers.ts';
@@ -39,6 +39,12 @@ function close(accountId: string) {
     await closeAccount(tx, accountId);
     await closePaymentPages(tx, accountId);
   });
+}
+
+/** Closes an account, and ends the time in which its owner could reopen it. */
+async function closeForGood(accountId: string): Promise<void> {
+  await close(accountId);
+  assert.ok(await fixture.database.db.transaction((tx) => endGrace(tx, accountId)));
 }
 
 /** The orders of an account, and the Checkouts that it could pay. */
@@ -126,7 +132,7 @@ test('a plan is cancelled with its account, and not by an operator who disables 
   await disableByOperator(db, ACTION, accountId);
   assert.deepEqual(await states(), ['active', 'active']);
   await enableByOperator(db, ACTION, accountId);
-  await close(accountId);
+  await closeForGood(accountId);
   assert.deepEqual(await states(), ['canceled', 'canceled']);
   await enableByOperator(db, ACTION, accountId);
   assert.deepEqual(await states(), ['canceled', 'canceled']);
@@ -152,7 +158,7 @@ test('a payment page that is opened while the account is closed is closed too', 
 test('what is paid after the account was closed is not booked, but is listed to be refunded', async () => {
   const accountId = await fixture.customer();
   const { id, stripe_id: session } = await fixture.buy(accountId);
-  await close(accountId);
+  await closeForGood(accountId);
   const { payment_intent: payment } = completeSession(
     fixture.simulator.state,
     session ?? '',
@@ -173,7 +179,7 @@ test('an invoice of a closed account is logged once; enabled again, the account 
   const { state, webhooks } = fixture.simulator;
   const accountId = await fixture.customer();
   completeSession(state, (await fixture.subscribe(accountId, 'hobby')).session, 'now');
-  await close(accountId);
+  await closeForGood(accountId);
   await webhooks.idle();
   const { log, lines } = recordingLog();
   const deps = { ...fixture.deps, log };

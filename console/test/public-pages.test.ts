@@ -148,3 +148,20 @@ test('each page loads at most 60 KB of script', async () => {
     assert.ok(bytes <= MAX_SCRIPT_BYTES, `${page}: ${bytes} bytes`);
   }
 });
+
+/** The browsers that this process has started and that still run. */
+async function ownBrowsers(): Promise<string[]> {
+  const children = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8');
+  const pids = children.trim().split(' ').filter(Boolean);
+  const programs = pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''));
+  return (await Promise.all(programs)).filter((program) => program.includes('chrom'));
+}
+
+test('a site whose service can not start leaves no browser', {
+  skip: NO_BROWSER || (process.platform !== 'linux' && 'processes are in /proc on Linux only'),
+}, async () => {
+  const before = await ownBrowsers();
+  assert.equal(before.length, 1);
+  await assert.rejects(openSite({ LOG_LEVEL: 'loud' }), /the service ended \(2\).*LOG_LEVEL/s);
+  assert.equal((await ownBrowsers()).length, before.length);
+});

@@ -32,19 +32,25 @@ export interface Site {
 }
 
 /**
- * Starts the real service and a browser.
+ * Starts the real service and a browser. If either can't start, the other is ended.
  * @param env more variables of the service
  */
 export async function openSite(env: Record<string, string> = {}): Promise<Site> {
-  const database = await createTestDatabase();
-  const folder = await temporaryFolder();
-  const [browser, service] = await Promise.all([
-    launchBrowser(),
-    startServiceProcess({
-      ...{ DATABASE_URL: database.url, DATA_DIR: folder.path, HOST: 'localhost' },
-      ...env,
-    }),
-  ]);
+  await using opening = new AsyncDisposableStack();
+  const database = opening.adopt(await createTestDatabase(), (each) => each.close());
+  const folder = opening.use(await temporaryFolder());
+  const starting = startServiceProcess(({ PORT }) => ({
+    ...{ DATABASE_URL: database.url, DATA_DIR: folder.path },
+    PUBLIC_URL: `http://localhost:${PORT}`, // it listens on an address: a name may not resolve
+    ...env,
+  }));
+  opening.defer(async () => {
+    const started = await starting.catch(() => undefined);
+    await started?.kill('SIGTERM');
+  });
+  const browser = opening.adopt(await launchBrowser(), (each) => each.close());
+  const service = await starting;
+  const opened = opening.move();
   const url = service.url.replace('127.0.0.1', 'localhost');
   const faults: string[] = [];
   return {
@@ -61,10 +67,7 @@ export async function openSite(env: Record<string, string> = {}): Promise<Site> 
       return page;
     },
     async close() {
-      await browser.close();
-      await service.kill('SIGTERM');
-      await database.close();
-      await folder[Symbol.asyncDispose]();
+      await opened.disposeAsync();
       assert.deepEqual(faults, [], 'the pages broke their content policy or threw an error');
     },
   };

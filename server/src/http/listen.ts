@@ -16,9 +16,9 @@ export async function listen(
   } catch (error) {
     await app.close();
     if (!(error instanceof Error && 'code' in error)) throw error;
-    const cause = error.code === 'EADDRINUSE' ? 'the port is in use' : error.message;
-    throw new UsageError(
-      `can't listen on ${host} port ${port}: ${cause}. Set ${variable} to another port.`,
-    );
+    const isTaken = error.code === 'EADDRINUSE';
+    const cause = isTaken ? 'the port is in use' : error.message;
+    const remedy = isTaken ? `Set ${variable} to another port.` : `Check HOST and ${variable}.`;
+    throw new UsageError(`can't listen on ${host} port ${port}: ${cause}. ${remedy}`);
   }
 }

@@ -53,21 +53,25 @@ function pooled({ DATABASE_URL: url, DATABASE_DIRECT_URL: direct }: Record<strin
   return { DATABASE_URL: throughPooler(url, POOLER), DATABASE_DIRECT_URL: url, POOLER_STATEMENTS };
 }
 
+type Ports = Record<'PORT' | 'METRICS_PORT', string>;
+
 /** Of a start: an embedded database that is new takes longest. */
 const START_SECONDS = 120;
 
 /**
  * Starts `framewright serve` and waits until /readyz on its METRICS_PORT returns 200: every role has
  * started then. Ports that `own` does not name are free ones.
+ * @param given the variables, or a function that makes them for the ports
  * @param program another program that starts the service in its own way
  * @throws Error with the output of a service that ended instead
  */
 export async function startServiceProcess(
-  own: Record<string, string>,
+  given: Record<string, string> | ((ports: Ports) => Record<string, string>),
   program: string[] = [CLI, 'serve'],
 ): Promise<ServiceProcess> {
   for (;;) {
     const ports = { PORT: String(await freePort()), METRICS_PORT: String(await freePort()) };
+    const own = typeof given === 'function' ? given(ports) : given;
     const service = spawnService({ ...ports, ...own }, program);
     const closed = once(service.process, 'close');
     const hasStarted = () => isReady(`http://127.0.0.1:${ports.METRICS_PORT}`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
@@ -292,6 +292,19 @@ test('a failed start is a one-line error with the cause, and does not block the 
     return true;
   });
   assert.equal((await open(t, dataDir)).startedHere, true);
+});
+
+test('a folder that can not be used is a one-line error', async (t) => {
+  const dataDir = await dataFolder(t);
+  await rm(join(dataDir, 'postgres', 'lock'), { force: true });
+  await mkdir(join(dataDir, 'postgres', 'lock'));
+  const impossible = process.platform === 'linux' ? ['/proc/x'] : [];
+  for (const unusable of [dataDir, ...impossible]) {
+    await assert.rejects(openEmbeddedDatabase({ dataDir: unusable, log, settings }), {
+      name: 'EmbeddedPostgresError',
+      message: /^[^\n]*can't be used[^\n]*$/,
+    });
+  }
 });
 
 test('close succeeds when the server and its folder are gone', async (t) => {

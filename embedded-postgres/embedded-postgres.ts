@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { lchown, rm } from 'node:fs/promises';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { ensureCluster } from './cluster.ts';
-import { EmbeddedPostgresError } from './error.ts';
-import { type DatabaseFolder, makeFolder } from './folder.ts';
+import { EmbeddedPostgresError, forOperators } from './error.ts';
+import { type DatabaseFolder, makeFolder, makeFolders } from './folder.ts';
 import { takeLock } from './lock.ts';
 import type { EmbeddedPostgresLog } from './log.ts';
 import {
@@ -21,7 +21,7 @@ import { type ReachedServer, reachServer } from './reach.ts';
 import { freePort, isFree, startServer } from './start.ts';
 import { watchServer } from './watch.ts';
 
-export { EmbeddedPostgresError };
+export { EmbeddedPostgresError, makeFolders };
 
 export interface EmbeddedDatabase {
   /** Database `postgres` on 127.0.0.1 as the superuser `framewright`, with its password. */
@@ -74,9 +74,13 @@ interface Opened extends ReachedServer {
  * detected). Under a lock, only one process at a time opens or closes the database.
  * @throws EmbeddedPostgresError, with one line, for a problem that an operator can fix
  */
-export async function openEmbeddedDatabase(
-  options: EmbeddedDatabaseOptions,
-): Promise<EmbeddedDatabase> {
+export function openEmbeddedDatabase(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
+  return openOrJoin(options).catch((error: unknown) => {
+    throw forOperators(error, options.dataDir);
+  });
+}
+
+async function openOrJoin(options: EmbeddedDatabaseOptions): Promise<EmbeddedDatabase> {
   const binaries = await findBinaries();
   const folder = await makeFolder(options.dataDir);
   await refuseForeignFolder(folder);

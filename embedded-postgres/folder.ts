@@ -1,5 +1,5 @@
 import { mkdir, realpath, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { EmbeddedPostgresError } from './error.ts';
 
 /** The paths of the embedded database, all in `<data folder>/postgres/`. */
@@ -39,10 +39,22 @@ export async function makeFolder(dataDir: string): Promise<DatabaseFolder> {
 }
 
 async function makePath(dataDir: string, mode: number): Promise<string> {
-  await mkdir(resolve(dataDir), { recursive: true, mode });
+  await makeFolders(resolve(dataDir), mode);
   const path = join(await realpath(dataDir), 'postgres');
   await mkdir(path, { recursive: true, mode: 0o700 });
   return path;
+}
+
+/**
+ * Makes a folder, and those above it, where they are missing. Node's own recursive mkdir never ends
+ * in a folder such as /proc, which has no room for others and calls them missing.
+ */
+export async function makeFolders(path: string, mode: number): Promise<void> {
+  if ((await stat(path).catch(() => undefined))?.isDirectory()) return;
+  if (dirname(path) !== path) await makeFolders(dirname(path), mode);
+  await mkdir(path, { mode }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
 }
 
 /** The id of the OS user that owns a file or folder; `undefined` when the path does not exist. */

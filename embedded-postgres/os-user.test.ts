@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Client } from 'pg';
 import { openEmbeddedDatabase } from './embedded-postgres.ts';
+import { lastErrorLines } from './os-user.ts';
 import { openInOtherProcess } from './test/other-process.ts';
 import { silentLog as log } from './test/silent-log.ts';
 
@@ -133,4 +134,16 @@ test('an OS user that may not create the data folder gets an error', needsOtherU
     openInOtherProcess(join(folder, 'data'), nobody),
     /EmbeddedPostgresError: .*EACCES/,
   );
+});
+
+/** As initdb of Postgres 18 writes it where there is little shared memory. */
+const INITDB = `2026-11-22 17:26:41 UTC [7] FATAL:  could not map anonymous shared memory: Cannot allocate memory
+2026-11-22 17:26:41 UTC [7] HINT:  This error usually means that there is too little memory.
+child process exited with exit code 1
+initdb: removing data directory "/data/postgres/cluster.new-1"`;
+
+test('of what a failed program says, the errors and hints of Postgres are shown', () => {
+  const failed = (stderr: string) => lastErrorLines(Object.assign(new Error('failed'), { stderr }));
+  assert.match(failed(INITDB), /^[^/]*FATAL: {2}could not map [^/]* \/ [^/]*HINT: [^/]*memory\.$/);
+  assert.equal(failed('a\nb\nc\nd\n'), 'b / c / d');
 });

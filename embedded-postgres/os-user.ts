@@ -129,11 +129,17 @@ async function findProblem(osUser: OsUser, folder: DatabaseFolder, binaries: Bin
   );
 }
 
-/** The last lines of a failed program's standard error, on one line. */
+/**
+ * What a failed program's standard error says of the cause, on one line: the errors and hints of
+ * Postgres where it has them, otherwise the last lines.
+ */
 export function lastErrorLines(error: unknown): string {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
-  return lastLinesOf(stderr) || lastLinesOf(String(error));
+  const causes = stderr.split('\n').filter((line) => CAUSE.test(line));
+  return lastLinesOf(causes.join('\n')) || lastLinesOf(stderr) || lastLinesOf(String(error));
 }
+
+const CAUSE = /\b(ERROR|FATAL|PANIC|HINT|initdb: error):/;
 
 /** The last lines of a text, on one line. */
 export function lastLinesOf(text: string): string {

@@ -5,6 +5,7 @@ import { type OpenedDatabase, openConfiguredDatabase } from '../open-database.ts
 import { startService } from '../service.ts';
 import { setTracer } from '../telemetry/tracing.ts';
 import { warnOfConnections } from './connection-budget.ts';
+import { requireDataFolder } from './data-folder.ts';
 import { type StopRequest, stopRequest } from './stop-request.ts';
 import { supervise } from './supervise.ts';
 import { welcome } from './welcome.ts';
@@ -55,6 +56,7 @@ export async function runRoles(config: Config, options: ProcessOptions): Promise
     stop.request(1);
   });
   try {
+    await requireDataFolder(config.dataDir);
     const service = await startService(config, opened, log, {}, processName);
     try {
       await options.started(opened, service.url);

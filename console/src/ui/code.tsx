@@ -9,10 +9,12 @@ export function CopyButton({
   text,
   words,
   label,
+  onCopied = () => {},
 }: {
   text: string;
   words?: string;
   label: string;
+  onCopied?: () => void;
 }) {
   const [outcome, setOutcome] = useState<'copied' | 'failed'>();
   useEffect(() => {
@@ -21,7 +23,10 @@ export function CopyButton({
   }, [outcome]);
   const copy = () =>
     navigator.clipboard.writeText(text).then(
-      () => setOutcome('copied'),
+      () => {
+        setOutcome('copied');
+        onCopied();
+      },
       () => setOutcome('failed'),
     );
   const said = outcome === 'copied' ? 'Copied' : outcome === 'failed' ? 'Copy it by hand' : '';

@@ -8,11 +8,14 @@ export function Dialog({
   open,
   onClose,
   title,
+  isKept = false,
   children,
 }: {
   open: boolean;
   onClose: () => void;
   title: string;
+  /** Only its own buttons close it: what it shows can't be shown again. */
+  isKept?: boolean;
   children: ComponentChildren;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -24,6 +27,7 @@ export function Dialog({
     const before = document.activeElement;
     const element = dialog.current;
     const onClosed = () => latest.current();
+    if (isKept) element?.setAttribute('closedby', 'none');
     element?.showModal();
     element?.addEventListener('close', onClosed);
     return () => {
@@ -37,6 +41,8 @@ export function Dialog({
     <dialog
       ref={dialog}
       aria-labelledby={id}
+      // For browsers that do not know closedby.
+      onKeyDown={(event) => isKept && event.key === 'Escape' && event.preventDefault()}
       class="m-auto w-[min(34rem,calc(100vw-2rem))] border border-edge bg-sheet p-6 text-ink sm:p-8"
     >
       {open && (
@@ -45,7 +51,9 @@ export function Dialog({
             <h2 id={id} class="text-heading">
               {title}
             </h2>
-            <IconButton icon="cross" label="Close" onClick={() => dialog.current?.close()} />
+            {!isKept && (
+              <IconButton icon="cross" label="Close" onClick={() => dialog.current?.close()} />
+            )}
           </div>
           {children}
         </>

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
 import { Button } from '../../ui/button.tsx';
 import { Code, CopyButton } from '../../ui/code.tsx';
@@ -11,11 +12,15 @@ function curlWith(secret: string): string {
   -d '{"prompt": "A lighthouse at dawn, waves below"}'`;
 }
 
-/** Shows the secret of a key that was just made. It can't be shown again. */
+/**
+ * Shows the secret of a key that was just made. It can't be shown again, so the dialog stays until
+ * the secret was copied, or its reader says that they have stored it.
+ */
 export function NewSecret({ made, onClose }: { made: NewApiKey; onClose: () => void }) {
   const { key, secret } = made;
+  const [isStored, setStored] = useState(false);
   return (
-    <Dialog open onClose={onClose} title={`The secret of “${key.name}”`}>
+    <Dialog open isKept onClose={onClose} title={`The secret of “${key.name}”`}>
       <p class="text-dim">
         Copy it now: it is shown only this once. Keep it on your server, never in a browser or an
         app.
@@ -25,14 +30,28 @@ export function NewSecret({ made, onClose }: { made: NewApiKey; onClose: () => v
           {secret}
         </p>
         <div class="mt-3">
-          <CopyButton text={secret} words="Copy the secret" label="Copy the secret" />
+          <CopyButton
+            text={secret}
+            words="Copy the secret"
+            label="Copy the secret"
+            onCopied={() => setStored(true)}
+          />
         </div>
       </div>
       <p class="mt-6 mb-2 font-medium">Make a first video with it</p>
       <Code text={curlWith(secret)} label="A first request" />
-      <div class="mt-7 flex justify-end">
-        <Button look="primary" onClick={onClose}>
-          I have copied it
+      <div class="mt-7 flex flex-wrap items-center justify-between gap-4">
+        <label class="flex items-center gap-3">
+          <input
+            type="checkbox"
+            checked={isStored}
+            onChange={(event) => setStored(event.currentTarget.checked)}
+            class="size-4 accent-tungsten"
+          />
+          I have stored it
+        </label>
+        <Button look="primary" disabled={!isStored} onClick={onClose}>
+          Done
         </Button>
       </div>
     </Dialog>

@@ -76,41 +76,80 @@ export interface Part<Item> {
 /** A list that grows by "Show more". */
 export interface LoadedList<Item> {
   items: Item[] | undefined;
+  parts: Part<Item>[];
   error: ApiFailure | undefined;
   isLoading: boolean;
   hasMore: boolean;
   more(): Promise<void>;
-  /** Reads the first part again, and drops the others. */
+  /** Reads again as many parts as are shown. */
   reload(): Promise<void>;
 }
 
-/** Reads a list of the API part by part. `path` may have a query; the cursor is added to it. */
-export function useList<Item>(path: string): LoadedList<Item> {
-  const first = useLoad<Part<Item>>(path);
-  const [rest, setRest] = useState<{ of?: Part<Item>; parts: Part<Item>[]; error?: ApiFailure }>({
-    parts: [],
+function withCursor(path: string, cursor: string | null | undefined): string {
+  if (!cursor) return path;
+  return `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+}
+
+/** Reads this many parts of a list, one after the other, or fewer if it ends before. */
+async function readParts<Item>(path: string, count: number, signal: AbortSignal) {
+  const parts = [await api<Part<Item>>(path, { signal })];
+  while (parts.length < count && parts.at(-1)?.next) {
+    parts.push(await api<Part<Item>>(withCursor(path, parts.at(-1)?.next), { signal }));
+  }
+  return parts;
+}
+
+/**
+ * Reads a list of the API part by part. `path` may have a query; the cursor is added to it.
+ * @param before the parts that were shown here earlier: they are shown until they are read again
+ */
+export function useList<Item>(path: string, before: Part<Item>[] = []): LoadedList<Item> {
+  const [state, setState] = useState<{ path: string; parts: Part<Item>[]; error?: ApiFailure }>({
+    ...{ path, parts: before },
   });
-  const [isAdding, setAdding] = useState(false);
-  const parts = rest.of === first.data ? rest.parts : [];
-  const last = parts.at(-1) ?? first.data;
-  const more = async () => {
-    if (!last?.next || isAdding || !first.data) return;
-    const of = first.data;
-    setAdding(true);
-    const cursor = `${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(last.next)}`;
-    const result = await api<Part<Item>>(path + cursor).then(
-      (part) => ({ of, parts: [...parts, part] }),
-      (error) => ({ of, parts, error: asFailure(error) }),
-    );
-    setRest(result);
-    setAdding(false);
-  };
+  const [isLoading, setLoading] = useState(true);
+  const request = useRef<AbortController>(undefined);
+  const parts = state.path === path ? state.parts : [];
+  const shown = useRef(parts);
+  shown.current = parts;
+  const read = useCallback(
+    async (work: (signal: AbortSignal) => Promise<Part<Item>[]>) => {
+      request.current?.abort();
+      const current = new AbortController();
+      request.current = current;
+      setLoading(true);
+      const result = await work(current.signal).then(
+        (next) => ({ path, parts: next }),
+        (error) => ({ path, parts: shown.current, error: asFailure(error) }),
+      );
+      if (current.signal.aborted) return;
+      setState(result);
+      setLoading(false);
+    },
+    [path],
+  );
+  const reload = useCallback(
+    () => read((signal) => readParts(path, shown.current.length, signal)),
+    [read],
+  );
+  useEffect(() => {
+    void reload();
+    return () => request.current?.abort();
+  }, [reload]);
+  const next = parts.at(-1)?.next;
   return {
-    items: first.data && [first.data, ...parts].flatMap(({ items }) => items),
-    error: first.error ?? (rest.of === first.data ? rest.error : undefined),
-    isLoading: first.isLoading || isAdding,
-    hasMore: last?.next != null,
-    more,
-    reload: first.reload,
+    items: parts.length > 0 ? parts.flatMap(({ items }) => items) : undefined,
+    parts,
+    error: state.path === path ? state.error : undefined,
+    isLoading: isLoading || state.path !== path,
+    hasMore: next != null,
+    async more() {
+      if (!next || isLoading) return;
+      await read(async (signal) => [
+        ...parts,
+        await api<Part<Item>>(withCursor(path, next), { signal }),
+      ]);
+    },
+    reload,
   };
 }

@@ -121,6 +121,40 @@ test('filters are in the address, and find what they name', BROWSER, async () =>
   await expectNoViolations(page);
 });
 
+test(
+  'Back finds the list as it was left, and each filter is a step of its own',
+  BROWSER,
+  async () => {
+    const { accountId: busy } = await makeCustomer(site.database.db, 10_000);
+    for (let made = 0; made < 30; made += 1) await make(busy, { prompt: `Take ${made}` });
+    const opened = await signedIn(busy);
+    await opened.goto('/playground');
+    await settled(opened, 'Playground');
+    await opened.getByRole('link', { name: 'Videos' }).first().click();
+    await opened.getByRole('button', { name: 'Show more' }).click();
+    await opened.getByRole('link', { name: 'Take 0', exact: true }).scrollIntoViewIfNeeded();
+    const at = await opened.evaluate(() => scrollY);
+    await opened.getByRole('link', { name: 'Take 0', exact: true }).click();
+    await settled(opened, 'Take 0');
+    await opened.goBack();
+    await settled(opened, 'Videos');
+    assert.equal(await opened.locator('article').count(), 30);
+    assert.ok(at > 500);
+    assert.ok(Math.abs((await opened.evaluate(() => scrollY)) - at) < 2);
+    await opened.getByLabel('Status', { exact: true }).selectOption('completed');
+    await opened.getByText('No video matches').waitFor();
+    await opened.getByLabel('Text in the prompt').fill('Ta');
+    await opened.waitForURL('**/videos?state=completed&text=Ta');
+    await opened.getByLabel('Text in the prompt').fill('Take');
+    await opened.waitForURL('**/videos?state=completed&text=Take');
+    await opened.goBack();
+    await opened.waitForURL('**/videos?state=completed');
+    await opened.goBack();
+    await opened.waitForURL('**/videos');
+    await opened.waitForFunction(() => document.querySelectorAll('article').length === 30);
+  },
+);
+
 test('a refresh with another link does not restart the player', BROWSER, async () => {
   const path = `/console/api/tasks/${videoId}`;
   let reads = 0;

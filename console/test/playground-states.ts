@@ -95,7 +95,7 @@ async function follow(page: Page, taskId: string): Promise<void> {
   }, taskId);
   await page.reload();
   await settled(page);
-  await page.getByText('Your video').waitFor();
+  await page.getByRole('heading', { name: 'Your video' }).waitFor();
   await fillIn(page);
 }
 

@@ -111,7 +111,7 @@ test(
     assert.match(await curl.innerText(), /"image_url": "https:\/\/example.com\/first.png"/);
     await expectNoViolations(page);
     await generate(page).dblclick();
-    await page.getByText('Your video').waitFor();
+    await page.getByRole('heading', { name: 'Your video' }).waitFor();
     await page.reload();
     await page.getByText('96 × 54').waitFor();
     assert.equal(await page.getByLabel('Prompt').inputValue(), 'It begins to move');
@@ -152,7 +152,7 @@ test(
     await price.getByText('75').first().waitFor();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByText('Your video').waitFor();
+    await page.getByRole('heading', { name: 'Your video' }).waitFor();
     assert.equal((await tasksOf(accountId)).length, 1);
     await become(page, (await makeCustomer(site.database.db, 0)).accountId);
     await page.reload();
@@ -191,6 +191,28 @@ test('what is missing, and what became of the request, comes into sight', BROWSE
   await result.waitFor();
   const top = () => result.evaluate((heading) => heading.getBoundingClientRect().top);
   await until(top, (at) => at >= 0 && at < 760);
+});
+
+test('the form stays where it is, and a second video beside the first', BROWSER, async () => {
+  const { page } = await signedIn(1000);
+  await fillIn(page, 'A lighthouse at dawn');
+  const top = () =>
+    page.getByLabel('Prompt').evaluate((it) => it.getBoundingClientRect().top + scrollY);
+  const before = await top();
+  for (const [made, prompt] of ['A lighthouse at dawn', 'A harbour at noon'].entries()) {
+    await page.getByLabel('Prompt').fill(prompt);
+    await generate(page).click();
+    await page.getByRole('heading', { name: 'Your video' }).nth(made).waitFor();
+    assert.equal(await top(), before);
+  }
+  await page.reload();
+  await page.getByRole('heading', { name: 'Your video' }).nth(1).waitFor();
+  await expectNoViolations(page);
+  await page.locator('video').nth(1).waitFor({ timeout: 60_000 });
+  await page.getByRole('button', { name: 'Close the result' }).first().click();
+  await page.locator('video').nth(1).waitFor({ state: 'detached' });
+  const first = page.getByRole('article', { name: 'Your video' });
+  await first.getByText('A lighthouse at dawn').waitFor();
 });
 
 test('without enough credits the button leads to more of them', BROWSER, async () => {

@@ -31,7 +31,7 @@ import { PriceBox } from './price-box.tsx';
 import { Result } from './result.tsx';
 import { publicBody, samplesOf } from './samples.ts';
 import { Settings } from './settings.tsx';
-import { followedRequest, useGeneration } from './use-generation.ts';
+import { followedRequest, type Generation, useRuns } from './use-generation.ts';
 import { useQuote } from './use-quote.ts';
 
 export default function PlaygroundPage() {
@@ -87,7 +87,8 @@ function Playground(props: PlaygroundProps) {
   const [tries, setTries] = useState(0);
   const settings = useRef<HTMLDivElement>(null);
   const result = useRef<HTMLDivElement>(null);
-  const { generation, generate, retry, dismiss } = useGeneration();
+  const { runs, update, generate, retry, dismiss } = useRuns();
+  const newest = runs[0]?.generation;
   const live = useQuote(form, rules.prices, me.credits.paid + me.credits.promotional);
   const onMedia = (field: MediaField, next: (before: Medium[]) => Medium[]) =>
     change((before) => {
@@ -95,9 +96,9 @@ function Playground(props: PlaygroundProps) {
     });
   useEffect(() => void describeUploads(form, onMedia), []);
   useEffect(() => showFirstError(settings.current), [tries]);
-  useShown(result, generation.kind);
+  useShown(result, newest?.kind);
   const missing = missingIn(form, rules);
-  const errors = { ...(tries > 0 ? missing : {}), ...refusalsOf(generation) };
+  const errors = { ...(tries > 0 ? missing : {}), ...refusalsOf(newest) };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     setTries(tries + 1);
@@ -110,16 +111,22 @@ function Playground(props: PlaygroundProps) {
   };
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
-      <div class="grid min-w-0 grid-cols-[minmax(0,1fr)] gap-8">
-        <div ref={result} class="scroll-mt-24 empty:hidden">
-          <Result {...{ generation, sizeOf }} onRetry={() => void retry()} onDismiss={dismiss} />
-        </div>
-        <div ref={settings}>
-          <Settings {...{ form, rules, errors, onMedia }} onChange={set} />
-        </div>
+      <div ref={settings} class="min-w-0">
+        <Settings {...{ form, rules, errors, onMedia }} onChange={set} />
       </div>
-      <div class="lg:sticky lg:top-24 lg:row-span-2">
-        <PriceBox live={live} isBusy={generation.kind === 'sending'} />
+      <div class={BESIDE}>
+        <PriceBox live={live} isBusy={newest?.kind === 'sending'} />
+        <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-10 empty:hidden">
+          {runs.map((run) => (
+            <Result
+              key={run.submission.key}
+              {...{ run, sizeOf }}
+              onRead={(next) => update(run.submission.key, next)}
+              onRetry={() => void retry(run)}
+              onDismiss={() => dismiss(run)}
+            />
+          ))}
+        </div>
       </div>
       <Request form={form} rules={rules} />
     </form>
@@ -129,6 +136,13 @@ function Playground(props: PlaygroundProps) {
 const COLUMNS =
   'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem]';
 
+/**
+ * The price and the results stand beside the form, so that nothing moves it. They scroll by
+ * themselves if they are higher than the window; the margin is for the crop marks.
+ */
+const BESIDE =
+  'grid grid-cols-[minmax(0,1fr)] gap-8 lg:sticky lg:top-24 lg:-m-2.5 lg:max-h-[calc(100dvh-7rem)] lg:overflow-y-auto lg:p-2.5 lg:row-span-2';
+
 /** Goes to the first field with an error, which may be out of sight. */
 function showFirstError(settings: HTMLElement | null): void {
   const first = settings?.querySelector<HTMLElement>('[aria-invalid="true"], [role="alert"]');
@@ -136,21 +150,27 @@ function showFirstError(settings: HTMLElement | null): void {
   first?.focus();
 }
 
+/** From this width on the results stand beside the form (Tailwind's `lg`). */
+const BESIDE_WIDTH = 1024;
+/** So many pixels of a result beside the form say what became of it. */
+const LEAST_SHOWN = 100;
+
 /** Brings what became of a request into sight: on a phone the button is far below it. */
-function useShown(result: RefObject<HTMLElement | null>, kind: string): void {
+function useShown(result: RefObject<HTMLElement | null>, kind: string | undefined): void {
   const before = useRef(kind);
   useEffect(() => {
     const isAnswer = before.current === 'sending' && kind !== 'sending';
     before.current = kind;
     if (!isAnswer || !result.current) return;
     const { top } = result.current.getBoundingClientRect();
-    if (top < 0 || top > innerHeight / 2) result.current.scrollIntoView();
+    const room = innerWidth < BESIDE_WIDTH ? innerHeight / 2 : LEAST_SHOWN;
+    if (top < 0 || top > innerHeight - room) result.current.scrollIntoView();
   }, [kind]);
 }
 
 /** Which fields the service has refused, in its words. */
-function refusalsOf(generation: ReturnType<typeof useGeneration>['generation']) {
-  if (generation.kind !== 'refused') return {};
+function refusalsOf(generation: Generation | undefined): Record<string, string> {
+  if (generation?.kind !== 'refused') return {};
   const { field } = generation.error.details;
   return typeof field === 'string' ? { [field]: generation.error.message } : {};
 }

@@ -6,23 +6,23 @@ import { Button, ButtonLink, IconButton } from '../../ui/button.tsx';
 import { Credits } from '../../ui/format.tsx';
 import { Player } from '../../ui/player.tsx';
 import { ErrorState } from '../../ui/states.tsx';
-import type { Generation } from './use-generation.ts';
+import { type Generation, type Run, useFollow } from './use-generation.ts';
 
-/** What became of the last request. */
-export function Result({
-  generation,
-  sizeOf,
-  onRetry,
-  onDismiss,
-}: {
-  generation: Generation;
+interface ResultProps {
+  run: Run;
   /** Width and height of a request's video. */
   sizeOf: (request: WebTask['request']) => readonly [number, number] | undefined;
+  onRead: (next: Generation) => void;
   onRetry: () => void;
   onDismiss: () => void;
-}) {
+}
+
+/** What became of a request. */
+export function Result({ run: { generation }, sizeOf, onRead, onRetry, onDismiss }: ResultProps) {
+  useFollow(generation.kind === 'task' ? generation.task : undefined, onRead);
   switch (generation.kind) {
-    case 'none':
+    case 'gone':
+    case 'reading':
     case 'sending':
       return null;
     case 'lost':
@@ -85,10 +85,11 @@ function Following({
 }) {
   const size = sizeOf(task.request);
   const isLive = task.status === 'processing';
+  const id = `result-${task.id}`;
   return (
-    <section aria-labelledby="result" class="grid gap-5">
+    <article aria-labelledby={id} class="grid grid-cols-[minmax(0,1fr)] gap-5">
       <div class="flex flex-wrap items-center justify-between gap-x-6 gap-y-2">
-        <h2 id="result" class="text-heading">
+        <h2 id={id} class="text-heading">
           Your video
         </h2>
         <div class="flex items-center gap-3">
@@ -100,6 +101,7 @@ function Following({
       <p role="status" class="sr-only">
         {task.phase_label}
       </p>
+      {task.request && <p class="-mt-3 line-clamp-2 text-sm text-dim">{task.request.prompt}</p>}
       {isLive && task.held === null && <Track task={task} size={size} />}
       {error && isLive && (
         <p class="text-sm text-dim">
@@ -140,7 +142,7 @@ function Following({
           <Credits value={task.credits} unit /> {PAYMENT_WORDS[task.payment]}
         </span>
       </div>
-    </section>
+    </article>
   );
 }
 

@@ -6,14 +6,16 @@ import { useMe, useSession } from '../../session.tsx';
 import type { Body } from './form-model.ts';
 
 /**
- * What became of the request that was sent last. `lost`: no response came, so it may have been
- * taken; it is sent again with the same key. `refused`: nothing was made and nothing is charged.
+ * What became of a request. `lost`: no response came, so it may have been taken; it is sent again
+ * with the same key. `refused`: nothing was made and nothing is charged.
  */
 export type Generation =
-  | { kind: 'none' }
   | { kind: 'sending' }
+  /** After a reload. `gone`: there is no such task. */
+  | { kind: 'reading' | 'gone' }
   | { kind: 'lost'; error: ApiFailure }
   | { kind: 'refused'; error: ApiFailure }
+  | { kind: 'gone' }
   | { kind: 'task'; task: WebTask; readAt: number; error?: ApiFailure | undefined };
 
 /** A request with its Idempotency-Key: stored before it is sent, so that a reload continues it. */
@@ -24,25 +26,36 @@ interface Submission {
   taskId?: string;
 }
 
-const STORED = 'framewright.generation';
+/** A request and what became of it. */
+export interface Run {
+  submission: Submission;
+  generation: Generation;
+}
 
-/** What this window has sent last, unless it was for another account. */
-function stored(accountId: string): Submission | undefined {
+const STORED = 'framewright.generation';
+/** The older ones are in the gallery. */
+const MOST = 5;
+
+/** What this window has sent, the newest first, unless it was for another account. */
+function stored(accountId: string): Submission[] {
   try {
-    const submission: Submission | null = JSON.parse(sessionStorage.getItem(STORED) ?? 'null');
-    return submission?.accountId === accountId ? submission : undefined;
+    const found: Submission | Submission[] = JSON.parse(sessionStorage.getItem(STORED) ?? '[]');
+    return [found].flat().filter((submission) => submission.accountId === accountId);
   } catch {
-    return undefined;
+    return [];
   }
 }
 
-/** The request that is followed after a reload, for the form. */
+/** The request that was sent last, for the form. */
 export function followedRequest(accountId: string): Body | undefined {
-  return stored(accountId)?.body;
+  return stored(accountId)[0]?.body;
 }
 
-function store(submission: Submission | undefined): void {
-  if (submission) sessionStorage.setItem(STORED, JSON.stringify(submission));
+/** Keeps the runs over a reload, but not those that were refused. */
+function store(runs: Run[]): void {
+  const kept = runs.filter(({ generation: { kind } }) => kind !== 'refused');
+  const submissions = kept.map(({ submission }) => submission);
+  if (kept.length > 0) sessionStorage.setItem(STORED, JSON.stringify(submissions));
   else sessionStorage.removeItem(STORED);
 }
 
@@ -52,56 +65,78 @@ const isUncertain = ({ status }: ApiFailure) => status === 0 || status === 429 |
 const POLL_SECONDS = { first: 1, later: 2, held: 10 };
 const FIRST_POLLS = 10;
 
-/** Sends requests and follows the newest task, also after a reload. */
-export function useGeneration() {
+/** Whether no more is to be learnt of a run, so that it makes room for others. */
+const isOver = ({ generation }: Run) =>
+  generation.kind === 'refused' ||
+  (generation.kind === 'task' && generation.task.status !== 'processing');
+
+/** Puts a run first, and drops the oldest ones that are over. */
+function withNewest(runs: Run[], run: Run): Run[] {
+  const others = runs.filter(
+    ({ submission, generation: { kind } }) =>
+      submission.key !== run.submission.key && kind !== 'refused',
+  );
+  return [run, ...others.filter((one, at) => at < MOST - 1 || !isOver(one))];
+}
+
+/** Sends requests, and keeps what became of the newest ones, also over a reload. */
+export function useRuns() {
   const { refresh } = useSession();
   const { account_id: accountId } = useMe();
-  const [generation, setGeneration] = useState<Generation>({ kind: 'none' });
-  const isSending = useRef(false);
+  const [runs, setRuns] = useState<Run[]>([]);
+  const current = useRef(runs);
+  const change = useCallback((next: Run[]) => {
+    const known = next.filter(({ generation }) => generation.kind !== 'gone');
+    current.current = known;
+    store(known);
+    setRuns(known);
+  }, []);
+  const update = useCallback(
+    (key: string, generation: Generation) => {
+      const taskId = generation.kind === 'task' ? { taskId: generation.task.id } : {};
+      change(
+        current.current.map((run) =>
+          run.submission.key === key
+            ? { submission: { ...run.submission, ...taskId }, generation }
+            : run,
+        ),
+      );
+      if (generation.kind === 'task' && generation.task.status !== 'processing') void refresh();
+    },
+    [change, refresh],
+  );
   const send = useCallback(
     async (submission: Submission) => {
-      if (isSending.current) return; // a second click
-      isSending.current = true;
-      store(submission);
-      setGeneration({ kind: 'sending' });
-      const next = await create(submission);
-      if (next.kind === 'task') store({ ...submission, taskId: next.task.id });
-      if (next.kind === 'refused') store(undefined);
-      setGeneration(next);
-      isSending.current = false;
+      change(withNewest(current.current, { submission, generation: { kind: 'sending' } }));
+      update(submission.key, await create(submission));
       void refresh();
     },
-    [refresh],
+    [change, update, refresh],
   );
   useEffect(() => {
     const before = stored(accountId);
-    if (before?.taskId) void readTask(before.taskId).then(setGeneration);
-    else if (before) void send(before);
-  }, [send, accountId]);
-  const task = generation.kind === 'task' ? generation.task : undefined;
-  useFollow(task, (next) => {
-    setGeneration(next);
-    if (next.kind === 'task' && next.task.status !== 'processing') void refresh();
-  });
-  const dismiss = () => {
-    store(undefined);
-    setGeneration({ kind: 'none' });
-  };
+    change(before.map((submission) => ({ submission, generation: { kind: 'reading' } })));
+    for (const submission of before) {
+      if (submission.taskId === undefined) void send(submission);
+      else void readTask(submission.taskId).then((read) => update(submission.key, read));
+    }
+  }, [accountId, change, send, update]);
   return {
-    generation,
-    /** A new request, or the last one again if no response to it came. */
-    generate(body: Body) {
-      const before = stored(accountId);
-      const isSame =
-        before && !before.taskId && JSON.stringify(before.body) === JSON.stringify(body);
-      return send(isSame ? before : { key: crypto.randomUUID(), accountId, body });
+    runs,
+    update,
+    /** A new request, or an earlier one again if no response to it came. */
+    async generate(body: Body) {
+      const known = current.current;
+      if (known.some(({ generation }) => generation.kind === 'sending')) return; // a second click
+      const isSame = ({ submission, generation }: Run) =>
+        generation.kind === 'lost' && JSON.stringify(submission.body) === JSON.stringify(body);
+      const lost = known.find(isSame)?.submission;
+      await send(lost ?? { key: crypto.randomUUID(), accountId, body });
     },
-    /** The last request again, with its own key. */
-    async retry() {
-      const before = stored(accountId);
-      if (before) await send(before);
-    },
-    dismiss,
+    /** The request again, with its own key. */
+    retry: ({ submission }: Run) => send(submission),
+    dismiss: ({ submission: { key } }: Run) =>
+      change(current.current.filter(({ submission }) => submission.key !== key)),
   };
 }
 
@@ -123,13 +158,13 @@ async function readTask(id: string, before?: WebTask): Promise<Generation> {
     return { kind: 'task', task, readAt: performance.now() };
   } catch (thrown) {
     const error = asFailure(thrown);
-    if (!before) return error.status === 404 ? { kind: 'none' } : { kind: 'refused', error };
+    if (!before) return error.status === 404 ? { kind: 'gone' } : { kind: 'refused', error };
     return { kind: 'task', task: before, readAt: performance.now(), error };
   }
 }
 
 /** Reads a live task again and again, while the page is visible. */
-function useFollow(task: WebTask | undefined, onRead: (next: Generation) => void): void {
+export function useFollow(task: WebTask | undefined, onRead: (next: Generation) => void): void {
   const read = useRef(onRead);
   read.current = onRead;
   const polls = useRef(0);
@@ -139,13 +174,13 @@ function useFollow(task: WebTask | undefined, onRead: (next: Generation) => void
   }, [id]);
   useEffect(() => {
     if (task?.status !== 'processing') return;
-    let isOver = false;
+    let isGone = false;
     const next = async () => {
       clearTimeout(timer);
       if (document.hidden) return;
       polls.current += 1;
       const generation = await readTask(task.id, task);
-      if (!isOver) read.current(generation);
+      if (!isGone) read.current(generation);
     };
     const isFirst = polls.current < FIRST_POLLS;
     const { first, later, held } = POLL_SECONDS;
@@ -153,7 +188,7 @@ function useFollow(task: WebTask | undefined, onRead: (next: Generation) => void
     const timer = setTimeout(() => void next(), seconds * 1000);
     document.addEventListener('visibilitychange', next);
     return () => {
-      isOver = true;
+      isGone = true;
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', next);
     };

@@ -33,14 +33,16 @@ const TYPING_MS = 400;
 
 interface FilterProps {
   filters: Filters;
-  onChange: (filters: Filters) => void;
+  /** `isSame`: the same search, typed further, which is no step of its own for Back. */
+  onChange: (filters: Filters, isSame?: boolean) => void;
 }
 
 /** The filters of the list. The rare ones are folded away until they are used. */
 export function FilterBar({ filters, onChange }: FilterProps) {
   const set = (name: keyof Filters) => (value: string) => {
     const { [name]: _, ...others } = filters;
-    onChange(value === '' ? others : { ...others, [name]: value });
+    const isSame = name === 'text' && filters.text !== undefined && value !== '';
+    onChange(value === '' ? others : { ...others, [name]: value }, isSame);
   };
   const isFiltered = Object.keys(filters).length > 0;
   return (

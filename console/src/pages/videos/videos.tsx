@@ -1,22 +1,19 @@
+import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
-import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
-import { useList } from '../../load.ts';
+import type { useList } from '../../load.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, ErrorState } from '../../ui/states.tsx';
 import { More } from '../../ui/table.tsx';
 import { FilterBar, type Filters, filtersOf, queryOf } from './filters.tsx';
 import { useLive } from './live.ts';
+import { useReturningList } from './returning.ts';
 import { BlankCard, VideoCard } from './video-card.tsx';
 
 export default function VideosPage() {
-  const { query, route } = useLocation();
+  const { query, route, url } = useLocation();
   const filters = filtersOf(query);
-  const list = useList<VideoItem>(`/console/api/tasks${queryOf(filters)}`);
-  const items = useLive(list.items);
-  const isFiltered = Object.keys(filters).length > 0;
-  const change = (next: Filters) => route(`/videos${queryOf(next)}`, true);
-  const isNew = items?.length === 0 && !isFiltered;
+  const [isNew, setNew] = useState(false);
   return (
     <Page
       title="Videos"
@@ -29,9 +26,36 @@ export default function VideosPage() {
         )
       }
     >
-      {!isNew && <FilterBar filters={filters} onChange={change} />}
+      {!isNew && (
+        <FilterBar
+          filters={filters}
+          onChange={(next, isSame) => route(`/videos${queryOf(next)}`, isSame)}
+        />
+      )}
+      <Videos key={url} filters={filters} clear={() => route('/videos')} onNew={setNew} />
+    </Page>
+  );
+}
+
+function Videos({
+  filters,
+  clear,
+  onNew,
+}: {
+  filters: Filters;
+  clear: () => void;
+  /** Gets whether the account has no video at all. */
+  onNew: (isNew: boolean) => void;
+}) {
+  const list = useReturningList(`/console/api/tasks${queryOf(filters)}`);
+  const items = useLive(list.items);
+  const isFiltered = Object.keys(filters).length > 0;
+  const isNew = items?.length === 0 && !isFiltered;
+  useEffect(() => onNew(isNew), [isNew]);
+  return (
+    <>
       <div aria-live="polite" class="sr-only">
-        {isFiltered && items && `${items.length} videos${list.hasMore ? ' or more' : ''}`}
+        {isFiltered && items && `${countOf(items.length)}${list.hasMore ? ' or more' : ''}`}
       </div>
       {items === undefined ? (
         <NotLoaded list={list} />
@@ -44,14 +68,18 @@ export default function VideosPage() {
           ))}
         </Grid>
       ) : isFiltered ? (
-        <NoMatch hasMore={list.hasMore} clear={() => change({})} />
+        <NoMatch hasMore={list.hasMore} clear={clear} />
       ) : (
         <FirstSteps />
       )}
       {items !== undefined && list.error && <ErrorState error={list.error} />}
       <More list={list} />
-    </Page>
+    </>
   );
+}
+
+function countOf(count: number): string {
+  return count === 1 ? '1 video' : `${count} videos`;
 }
 
 function Grid({ children }: { children: preact.ComponentChildren }) {

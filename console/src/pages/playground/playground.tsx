@@ -114,7 +114,7 @@ function Playground(props: PlaygroundProps) {
       <div ref={settings} class="min-w-0">
         <Settings {...{ form, rules, errors, onMedia }} onChange={set} />
       </div>
-      <div class={BESIDE}>
+      <div class={`${BESIDE} ${runs.length === 0 ? ALONE : ''}`}>
         <PriceBox live={live} isBusy={newest?.kind === 'sending'} />
         <div ref={result} class="grid scroll-mt-24 grid-cols-[minmax(0,1fr)] gap-10 empty:hidden">
           {runs.map((run) => (
@@ -136,12 +136,10 @@ function Playground(props: PlaygroundProps) {
 const COLUMNS =
   'grid grid-cols-[minmax(0,1fr)] items-start gap-8 lg:grid-cols-[minmax(0,1fr)_21rem]';
 
-/**
- * The price and the results stand beside the form, so that nothing moves it. They scroll by
- * themselves if they are higher than the window; the margin is for the crop marks.
- */
-const BESIDE =
-  'grid grid-cols-[minmax(0,1fr)] gap-8 lg:sticky lg:top-24 lg:-m-2.5 lg:max-h-[calc(100dvh-7rem)] lg:overflow-y-auto lg:p-2.5 lg:row-span-2';
+/** The price and the results stand beside the form, so that nothing moves it. */
+const BESIDE = 'grid grid-cols-[minmax(0,1fr)] gap-8 lg:row-span-2';
+/** The price alone stays in sight; with results below it the column scrolls with the page. */
+const ALONE = 'lg:sticky lg:top-24';
 
 /** Goes to the first field with an error, which may be out of sight. */
 function showFirstError(settings: HTMLElement | null): void {

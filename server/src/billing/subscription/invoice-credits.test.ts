@@ -15,6 +15,7 @@ import { type BillingFixture, openBillingFixture } from '../../../test/billing/b
 import { sql } from '../../../test/task-fixtures.ts';
 import { audit } from '../../operator/audit.ts';
 import { ordersOf } from '../credit-order.ts';
+import { retireOffer, setOffer } from '../offers.ts';
 import { settleSubscription } from './settle-subscription.ts';
 
 let fixture: BillingFixture;
@@ -129,6 +130,28 @@ test('under a coupon of 100 %, a change within the period brings nothing, a peri
   assert.equal(await available(accountId), 3000);
   renew(state, stripe);
   assert.equal(await available(accountId), 12_000);
+});
+
+test('plans between that bring less do not make an upgrade bring more', async () => {
+  const { db } = fixture.deps;
+  const planWith = async (plan: string, price: number, credits: number) => {
+    const terms = { name: plan, currency: 'usd', period: 'month', expires_days: null } as const;
+    await setOffer(db, { ...terms, id: plan, kind: 'plan', price, credits });
+    await fixture.subscribe(await fixture.customer(), plan);
+    const made = fixture.simulator.state.all('price').find((one) => one.metadata.plan === plan);
+    assert.ok(made);
+    return made;
+  };
+  const [little, dear] = [await planWith('little', 2100, 1000), await planWith('dear', 5000, 3500)];
+  const { state, accountId, stripe } = await subscribed();
+  assert.equal(changePrice(state, stripe, little, 0).total, 100);
+  assert.equal(await available(accountId), 3000);
+  assert.equal(changePrice(state, stripe, dear, 0).total, 2900);
+  assert.equal(await available(accountId), 3500, 'as by one change to it');
+  renew(state, stripe);
+  assert.equal(await available(accountId), 7000);
+  assert.equal(changePrice(state, stripe, await priceOf('studio'), 0).total, 0);
+  for (const plan of ['little', 'dear']) await retireOffer(db, 'plan', plan);
 });
 
 /** The end of the period: an upgrade costs 0.30, which is too little for a charge. */

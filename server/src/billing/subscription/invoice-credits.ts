@@ -39,8 +39,10 @@ interface Terms {
  */
 export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): PaidInvoice[] {
   let owed = NOTHING;
+  const lacking: Lacking = new Map();
   return byTime(invoices).flatMap((invoice) => {
-    const sold = soldOn(invoice, { ...terms, invoices });
+    const lines = soldOn(invoice, { ...terms, invoices });
+    const sold = { ...lines, credits: lessLacking(invoice, lines.credits, lacking) };
     const { now, later } = divide(invoice, sold, owed);
     owed = later;
     if (subscriptionOfInvoice(invoice) !== terms.stripe) return [];
@@ -66,6 +68,7 @@ export function priceOfLine(line: Stripe.InvoiceLineItem): string {
 
 /** What the lines of an invoice sell. */
 interface Sold {
+  /** Below zero if a dearer plan has fewer credits. */
   credits: number;
   /** The dearest price among them. */
   price: PlanPrice | undefined;
@@ -87,13 +90,27 @@ function soldOn(
   const explained = new Set(known.map(({ line }) => line));
   const others = invoice.lines.filter((line) => line.amount > 0 && !explained.has(line));
   return {
-    credits: Math.max(
-      0,
-      paid.reduce((sum, { credits }) => sum + credits, 0),
-    ),
+    credits: paid.reduce((sum, { credits }) => sum + credits, 0),
     price: known.toSorted((one, other) => other.credits - one.credits)[0]?.price,
     failure: unexplained(invoice, others),
   };
+}
+
+/** The credits that plans with fewer of them have left to be given back, by the period. */
+type Lacking = Map<string, number>;
+
+/**
+ * The credits of an invoice without those that changes of plan before it, within the same period,
+ * should have given back: so two changes bring no more than one. A change that gives money back
+ * leaves a balance instead, from which the next one is paid.
+ */
+function lessLacking(invoice: InvoiceWithLines, credits: number, lacking: Lacking): number {
+  const change = invoice.lines.find(isProration);
+  if (!change || invoice.total < 0) return Math.max(0, credits);
+  const period = `${subscriptionOfInvoice(invoice)} ${change.period.end}`;
+  const left = credits - (lacking.get(period) ?? 0);
+  lacking.set(period, Math.max(0, -left));
+  return Math.max(0, left);
 }
 
 /** Whether it cost nothing because of a discount of 100 %. */

@@ -1,11 +1,25 @@
 /** Sizes are as displayed: the orientation is applied, for videos also the sample aspect. */
 export type MediaFacts = ImageFacts | VideoFacts;
 
+/** An image with more {@link ImageFacts.flaws} is refused. */
+export const MAX_FLAWS = 1000;
+
+/** Bytes of a file: from the first one up to `to`, which is not part of it. */
+export interface ByteRange {
+  from: number;
+  to: number;
+}
+
 interface ImageFacts {
   kind: 'image';
   mediaType: 'image/jpeg' | 'image/png' | 'image/webp';
   width: number;
   height: number;
+  /**
+   * Parts beside the pixels at which other programs may fail, in order; absent if there are none.
+   * The image is the same without them.
+   */
+  flaws?: ByteRange[];
 }
 
 export interface VideoFacts {

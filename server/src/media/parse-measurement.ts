@@ -1,17 +1,20 @@
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import type { Measurement } from './measurement.ts';
+import { MAX_FLAWS, type Measurement } from './measurement.ts';
 
 const size = { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) };
 const name = Type.String({ maxLength: 64 });
 const seconds = Type.Number({ minimum: 0 });
 const closed = { additionalProperties: false };
+const offset = Type.Integer({ minimum: 0 });
+const Range = Type.Object({ from: offset, to: offset }, closed);
 
 const Image = Type.Object(
   {
     kind: Type.Literal('image'),
     mediaType: Type.Enum(['image/jpeg', 'image/png', 'image/webp']),
     ...size,
+    flaws: Type.Optional(Type.Array(Range, { maxItems: MAX_FLAWS })),
   },
   closed,
 );

@@ -13,6 +13,7 @@ import {
 import { openScratchDirectory } from '../../src/kernel/scratch-directory.ts';
 import { createMeasurer } from '../../src/media/measure.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { pngChunk, withPngChunk } from './image-parts.ts';
 import { makeImage } from './media-files.ts';
 import { deleted, imageBytes, openMediaFixture, videoBytes } from './media-fixture.ts';
 import { FRAMES, REFERENCES } from './refused-media.ts';
@@ -117,7 +118,10 @@ test('media-to-video takes images and clips, priced by output and reference seco
     videoBytes({ width: 720, height: 480, fps: 12, seconds: 2, rotationDegrees: 90 }),
     videoBytes({ width: 720, height: 720, fps: 6, seconds: 3.4, codec: 'vp9', format: 'webm' }),
   ]);
-  const images = [serve('/square', picture), serve('/other', await imageBytes('webp'))];
+  // Flaws beside the pixels, at which FFmpeg's readers fail.
+  const profile = pngChunk('iCCP', Buffer.from('a profile\0\0that does not unpack'));
+  const followed = Buffer.concat([await imageBytes('webp'), Buffer.alloc(50)]);
+  const images = [serve('/square', withPngChunk(picture, profile)), serve('/other', followed)];
   const clips = [serve('/tall.mp4', tall), serve('/wide.webm', wide)];
   const body = {
     ...{ ...REFERENCES, aspect_ratio: 'adaptive' },

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { deflateSync } from 'node:zlib';
+import { AV_LOG_QUIET, Log } from 'node-av';
+import { fittedImage } from '../../../../local-renderer/picture/fitting.ts';
 import {
   EXIF_FAULTY,
   EXIF_ORIENTATION_6,
@@ -16,6 +19,9 @@ import { makeImage } from '../../../test/media/media-files.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createMeasurer } from '../measure.ts';
+import { soundCopy } from '../sound-copy.ts';
+
+Log.setLevel(AV_LOG_QUIET);
 
 const folder = await temporaryFolder();
 after(() => folder[Symbol.asyncDispose]());
@@ -62,6 +68,75 @@ test('metadata never refuses an image', async () => {
     ['WebP with a junk profile', withWebpChunks(webp, { ...size, flags: 0x20 }, ['ICCP', junk])],
   ];
   for (const [title, bytes] of images) assert.equal(await verdict(bytes), '320x180', title);
+});
+
+/** A chunk of a name, the number of a method, and packed data. */
+const packed = (type: string, data: Buffer, method = 0) =>
+  pngChunk(type, Buffer.concat([Buffer.from([0x61, 0, method]), data]));
+const packedText = (data: Buffer) =>
+  pngChunk('iTXt', Buffer.concat([Buffer.from('a\0\x01\0en\0b\0', 'latin1'), data]));
+
+/** Chunks beside the pixels, at which FFmpeg, libpng or Pillow refuses an image. */
+function flawedChunks(): [string, Buffer][] {
+  const zeros = (count: number) => deflateSync(Buffer.alloc(count));
+  return [
+    ['a profile that does not unpack', packed('iCCP', junk)],
+    ['a profile that is cut off', packed('iCCP', zeros(9000).subarray(0, 15))],
+    ['a profile that unpacks to 300 MB', packed('iCCP', zeros(300_000_000))],
+    ['a profile that is packed in another way', packed('iCCP', zeros(9000), 1)],
+    ['a profile of its name alone', pngChunk('iCCP', Buffer.from('a'))],
+    ['a text that does not unpack', packed('zTXt', junk)],
+    ['an international text that does not unpack', packedText(junk)],
+    ['a wrong checksum', withWrongChecksum],
+    ['an unknown critical chunk', pngChunk('ABCD', junk)],
+  ];
+}
+
+/** The file that is stored, as the renderer reads it: the test fails if it can't be drawn. */
+async function stored(bytes: Buffer): Promise<Buffer> {
+  await writeFile(file, bytes);
+  const measured = await measure(file, 'image');
+  assert.equal(measured.kind, 'measured');
+  const copy = await soundCopy(file, measured.facts);
+  using picture = await fittedImage(copy, size, 'cover');
+  assert.equal(picture.width, size.width);
+  const kept = await readFile(copy);
+  if (copy !== file) await rm(copy);
+  return kept;
+}
+
+test('flaws beside the pixels are left out of the file that is stored', async () => {
+  for (const [title, chunk] of flawedChunks()) {
+    const bytes = withPngChunk(png, chunk);
+    assert.ok((await stored(bytes)).equals(png), title);
+  }
+  const flawed = pngChunk('ABCD', junk);
+  const several = [flawed, pngChunk('gAMA', Buffer.alloc(4)), flawed, flawed];
+  assert.ok(
+    (await stored(withPngChunk(png, Buffer.concat(several)))).equals(
+      withPngChunk(png, pngChunk('gAMA', Buffer.alloc(4))),
+    ),
+  );
+  assert.ok((await stored(Buffer.concat([webp, junk]))).equals(webp), 'after the end of a WebP');
+  const many = Buffer.concat(Array(1001).fill(flawed));
+  assert.equal(await verdict(withPngChunk(png, many)), 'undecodable');
+});
+
+test('a sound image is stored as it is, with its metadata', async () => {
+  const profile = packed('iCCP', deflateSync(Buffer.alloc(9000)));
+  const text = packedText(deflateSync(Buffer.alloc(9000)));
+  const images = [
+    ...[jpeg, webp, png, Buffer.concat([png, junk]), Buffer.concat([jpeg, junk])],
+    withPngChunk(
+      png,
+      Buffer.concat([profile, text, pngChunk('iTXt', Buffer.from('a\0\0\0\0\0b'))]),
+    ),
+    withPngChunk(png, pngChunk('eXIf', exifOf(EXIF_ORIENTATION_6))),
+    jpegExif(exifOf(EXIF_ORIENTATION_6)),
+  ];
+  for (const [index, bytes] of images.entries()) {
+    assert.ok((await stored(bytes)).equals(bytes), `image ${index}`);
+  }
 });
 
 test('a valid orientation is applied, also beside a faulty entry', async () => {

@@ -2,7 +2,7 @@ import { AV_CODEC_ID_MJPEG, AV_CODEC_ID_PNG, AV_CODEC_ID_WEBP } from 'node-av/co
 import { Codec, Packet } from 'node-av/lib';
 import type { ByteSource } from '../byte-source.ts';
 import { openDecoder } from '../decoder.ts';
-import { type MediaFacts, RefusedMedia, requirePixels } from '../measurement.ts';
+import { MAX_FLAWS, type MediaFacts, RefusedMedia, requirePixels } from '../measurement.ts';
 import { jpegLayout } from './jpeg.ts';
 import type { ImageLayout } from './layout.ts';
 import { pngIsWhole, pngLayout } from './png.ts';
@@ -28,12 +28,14 @@ export async function decodeImage(
   maxPixels: number,
 ): Promise<MediaFacts> {
   const layout = layoutOf(mediaType, file.read(0, file.sizeBytes));
+  const { flaws } = layout;
+  if (flaws.length > MAX_FLAWS) throw incomplete();
   requirePixels(layout, maxPixels);
   if (mediaType === 'image/png' && !(await pngIsWhole(layout))) throw incomplete();
   const { width, height } = await decodePixels(mediaType, layout.pixels, maxPixels);
   const isTurned = layout.orientation >= 5; // 5 to 8 swap rows and columns
   const size = isTurned ? { width: height, height: width } : { width, height };
-  return { kind: 'image', mediaType, ...size };
+  return { kind: 'image', mediaType, ...size, ...(flaws.length > 0 ? { flaws } : {}) };
 }
 
 function layoutOf(mediaType: ImageType, bytes: Buffer): ImageLayout {

@@ -19,7 +19,8 @@ export function jpegLayout(bytes: Buffer): ImageLayout | null {
     const marker = bytes.readUInt8(at + 1);
     if (marker === 0xd9) {
       kept.push(bytes.subarray(keptTo, at + 2));
-      return size && { ...size, orientation: orientation ?? 1, pixels: Buffer.concat(kept) };
+      const pixels = Buffer.concat(kept);
+      return size && { ...size, orientation: orientation ?? 1, pixels, flaws: [] };
     }
     if (isStartOfFrame(marker)) {
       size ??= { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) };

@@ -1,3 +1,5 @@
+import type { ByteRange } from '../measurement.ts';
+
 /** What the structure of an image says, before it is decoded. */
 export interface ImageLayout {
   /** As stored: the orientation is not applied. */
@@ -7,4 +9,6 @@ export interface ImageLayout {
   orientation: number;
   /** The image without its metadata and without what follows it: pixels alone are decoded. */
   pixels: Buffer;
+  /** In order: see {@link ImageFacts}. */
+  flaws: ByteRange[];
 }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { crc32, createInflate } from 'node:zlib';
+import { crc32, createInflate, inflateSync } from 'node:zlib';
 import { exifOrientation } from './exif.ts';
 import type { ImageLayout } from './layout.ts';
 
@@ -22,6 +22,8 @@ const ADAM7 = [
 
 interface Chunk {
   type: string;
+  /** Its place in the file. */
+  at: number;
   /** With the length, the type and the checksum. */
   bytes: Buffer;
   data: Buffer;
@@ -45,7 +47,60 @@ export function pngLayout(bytes: Buffer): ImageLayout | null {
       bytes.subarray(0, SIGNATURE_BYTES),
       ...kept.map((chunk) => chunk.bytes),
     ]),
+    flaws: chunks
+      .filter(isFlawed)
+      .map(({ at, bytes: { length } }) => ({ from: at, to: at + length })),
   };
+}
+
+/** Pillow refuses a PNG with a larger profile or text; profiles of screens have some kilobytes. */
+const MAX_UNPACKED_BYTES = 2 ** 20;
+
+/**
+ * Whether a chunk beside the pixels makes FFmpeg, libpng or Pillow refuse the image: it is unknown
+ * and critical, its checksum is wrong, or its compressed part can't be unpacked within bounds.
+ */
+function isFlawed(chunk: Chunk): boolean {
+  if (PIXEL_CHUNKS.includes(chunk.type)) return false;
+  return !isAncillary(chunk) || !isSound(chunk) || !unpacks(chunk);
+}
+
+/** The case of the first letter says it (PNG, third edition, 5.4). */
+function isAncillary({ type }: Chunk): boolean {
+  return /^[a-z]/.test(type);
+}
+
+/** True if nothing in the chunk is compressed. */
+function unpacks(chunk: Chunk): boolean {
+  const packed = packedPart(chunk);
+  if (packed === null) return true;
+  if (packed === undefined) return false;
+  try {
+    inflateSync(packed, { maxOutputLength: MAX_UNPACKED_BYTES });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The compressed data of a profile or a text (PNG, third edition, 11.3.2.3 and 11.3.3); null if the
+ * chunk has none, undefined if the fields before it are wrong.
+ */
+function packedPart({ type, data }: Chunk): Buffer | null | undefined {
+  const nameEnd = data.indexOf(0);
+  switch (type) {
+    case 'iCCP':
+    case 'zTXt':
+      return nameEnd > 0 && data[nameEnd + 1] === 0 ? data.subarray(nameEnd + 2) : undefined;
+    case 'iTXt': {
+      if (data[nameEnd + 1] === 0) return null;
+      const textAt = data.indexOf(0, data.indexOf(0, nameEnd + 3) + 1) + 1;
+      return nameEnd > 0 && data[nameEnd + 2] === 0 ? data.subarray(textAt) : undefined;
+    }
+    default:
+      return null;
+  }
 }
 
 function chunksOf(bytes: Buffer): Chunk[] | null {
@@ -54,7 +109,8 @@ function chunksOf(bytes: Buffer): Chunk[] | null {
     const end = at + 12 + bytes.readUInt32BE(at);
     const type = bytes.toString('latin1', at + 4, at + 8);
     if (end > bytes.length) return null;
-    chunks.push({ type, bytes: bytes.subarray(at, end), data: bytes.subarray(at + 8, end - 4) });
+    const data = bytes.subarray(at + 8, end - 4);
+    chunks.push({ type, at, bytes: bytes.subarray(at, end), data });
     if (type === 'IEND') return chunks;
     at = end;
   }

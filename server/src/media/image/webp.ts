@@ -28,7 +28,9 @@ export function webpLayout(bytes: Buffer): ImageLayout | null {
   if (!size) return null;
   const exif = chunks.find(({ type }) => type === 'EXIF')?.data;
   const orientation = exif ? exifOrientation(afterExifPrefix(exif) ?? exif) : 1;
-  return { ...size, orientation, pixels: withoutMetadata(bytes, chunks) };
+  // FFmpeg's reader of files refuses a WebP that something follows.
+  const flaws = end < bytes.length ? [{ from: end, to: bytes.length }] : [];
+  return { ...size, orientation, pixels: withoutMetadata(bytes, chunks), flaws };
 }
 
 function chunksOf(bytes: Buffer): Chunk[] {

@@ -6,6 +6,7 @@ import type { Database } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
 import { type ScratchDirectory, writeStream } from '../../kernel/scratch-directory.ts';
 import type { Measurement, Measurer, MediaFacts } from '../../media/measure.ts';
+import { soundCopy } from '../../media/sound-copy.ts';
 import { ByteBudget } from '../../outbound/byte-budget.ts';
 import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { OutboundError } from '../../outbound/refusal.ts';
@@ -106,7 +107,8 @@ function copyInput(deps: IngestDeps, copy: Copy): Promise<TaskInput> {
     const facts = factsOf(input, await deps.measurer.measure(filePath, input.kind, turn));
     const mediaType = facts.mediaType;
     signal.throwIfAborted();
-    const file = { filePath, taskId: task.id, role: 'input', mediaType } as const;
+    const sound = await soundCopy(filePath, facts);
+    const file = { filePath: sound, taskId: task.id, role: 'input', mediaType } as const;
     const objectId = await storeFile(deps, file);
     return describe(input, facts, objectId);
   });

@@ -1,0 +1,22 @@
+import { createReadStream } from 'node:fs';
+import { writeStream } from '../kernel/scratch-directory.ts';
+import type { ByteRange, MediaFacts } from './measurement.ts';
+
+/**
+ * A file that others can read: the measured file itself, or a copy beside it without the flaws of
+ * an image. They do not refuse an image, but some programs fail at them.
+ */
+export async function soundCopy(filePath: string, facts: MediaFacts): Promise<string> {
+  if (facts.kind !== 'image' || facts.flaws === undefined) return filePath;
+  const copyPath = `${filePath}-sound`;
+  await writeStream(without(filePath, facts.flaws), copyPath);
+  return copyPath;
+}
+
+async function* without(filePath: string, flaws: ByteRange[]): AsyncGenerator<Uint8Array> {
+  let keptFrom = 0;
+  for (const { from, to } of [...flaws, { from: Infinity, to: Infinity }]) {
+    if (keptFrom < from) yield* createReadStream(filePath, { start: keptFrom, end: from - 1 });
+    keptFrom = to;
+  }
+}

@@ -8,6 +8,8 @@ function controlled(options: {
   concurrency: number;
   maxWaiting?: number;
   inHalves?: boolean;
+  isOfOneLane?: boolean;
+  laneOf?: (item: string) => string;
 }) {
   const batches: Array<{ items: string[]; end: () => void; fail: (error: Error) => void }> = [];
   const call = batch({
@@ -45,6 +47,50 @@ test('calls of one key never share a batch, and keep their order', async () => {
     batches.at(-1)?.end();
   }
   assert.deepEqual(await results, ['a!', 'a!', 'b!', 'a!']);
+});
+
+const laneOf = (item: string) => item.slice(0, 1);
+
+test('calls of one lane are never in two batches at a time', async () => {
+  const { call, batches, tick } = controlled({ maxItems: 9, concurrency: 2, laneOf });
+  const first = Promise.all(['a1', 'a2', 'b1'].map(call));
+  await tick();
+  const second = Promise.all(['a3', 'c1'].map(call));
+  await tick();
+  assert.deepEqual(
+    batches.map(({ items }) => items),
+    [['a1', 'a2', 'b1'], ['c1']],
+  );
+  for (const { end } of batches) end();
+  await first;
+  await tick();
+  assert.deepEqual(batches[2]?.items, ['a3']);
+  batches[2]?.end();
+  await second;
+});
+
+test('a batch of one lane leaves the calls of other lanes to other batches', async () => {
+  const options = { maxItems: 2, concurrency: 2, laneOf, isOfOneLane: true };
+  const { call, batches, tick } = controlled(options);
+  const results = Promise.all(['a1', 'b1', 'a2', 'a3', 'b2', 'c1'].map(call));
+  await tick();
+  await tick();
+  assert.deepEqual(
+    batches.map(({ items }) => items),
+    [
+      ['a1', 'a2'],
+      ['b1', 'b2'],
+    ],
+  );
+  batches[1]?.end();
+  await tick();
+  assert.deepEqual(batches[2]?.items, ['c1'], 'lane a is busy');
+  batches[0]?.end();
+  await tick();
+  assert.deepEqual(batches[3]?.items, ['a3']);
+  batches[2]?.end();
+  batches[3]?.end();
+  await results;
 });
 
 test('no more batches run at a time than allowed, and no batch is larger than allowed', async () => {

@@ -4,6 +4,7 @@ import { report, secondsSince } from '../telemetry/reports.ts';
 interface Call<Item, Result> {
   item: Item;
   key: string;
+  lane: string | undefined;
   resolve(result: Result): void;
   reject(error: unknown): void;
 }
@@ -26,6 +27,10 @@ interface BatchOptions<Item, Result> {
   tooMany(): Error;
   /** Items of the same key are never in one batch. */
   keyOf(item: Item): string;
+  /** Items of one lane are never in two batches at a time. */
+  laneOf?(item: Item): string;
+  /** Whether the items of a batch are all of one lane. */
+  isOfOneLane?: boolean;
   /** Does the work of one batch and returns the results in the order of the items. */
   work(items: Item[]): Promise<Result[]>;
 }
@@ -45,6 +50,7 @@ export function batch<Item, Result>(
   let running = 0;
   let runningItems = 0;
   let scheduled = false;
+  const busyLanes = new Set<string | undefined>();
 
   const itemsOfNext = () => {
     if (!options.inHalves) return options.maxItems;
@@ -54,12 +60,17 @@ export function batch<Item, Result>(
   const runNext = async () => {
     scheduled = false;
     if (waiting.length === 0 || running === options.concurrency) return;
-    const { next, rest } = divide(waiting, itemsOfNext());
+    const { isOfOneLane = false } = options;
+    const { next, rest } = divide(waiting, { maxItems: itemsOfNext(), busyLanes, isOfOneLane });
+    if (next.length === 0) return; // the end of a batch schedules the next one
     waiting = rest;
     running += 1;
     runningItems += next.length;
+    const lanes = options.laneOf ? next.map(({ lane }) => lane) : [];
+    for (const lane of lanes) busyLanes.add(lane);
     if (rest.length > 0) schedule();
     await settle(next, options);
+    for (const lane of lanes) busyLanes.delete(lane);
     running -= 1;
     runningItems -= next.length;
     schedule();
@@ -72,18 +83,28 @@ export function batch<Item, Result>(
   return (item) =>
     new Promise((resolve, reject) => {
       if (waiting.length >= options.maxWaiting) return reject(options.tooMany());
-      waiting.push({ item, key: options.keyOf(item), resolve, reject });
+      const [key, lane] = [options.keyOf(item), options.laneOf?.(item)];
+      waiting.push({ item, key, lane, resolve, reject });
       schedule();
     });
 }
 
-/** The next batch, the first `maxItems` calls of different keys, and the other calls in order. */
-function divide<Item, Result>(calls: Call<Item, Result>[], maxItems: number) {
+/**
+ * The next batch, the first `maxItems` calls of different keys and of lanes that no batch has, and
+ * the other calls in order.
+ */
+function divide<Item, Result>(
+  calls: Call<Item, Result>[],
+  options: { maxItems: number; busyLanes: Set<string | undefined>; isOfOneLane: boolean },
+) {
+  const { maxItems, busyLanes, isOfOneLane } = options;
+  const isFree = ({ lane }: Call<Item, Result>) =>
+    !busyLanes.has(lane) && !(isOfOneLane && next[0] && next[0].lane !== lane);
   const keys = new Set<string>();
   const next: Call<Item, Result>[] = [];
   const rest: Call<Item, Result>[] = [];
   for (const call of calls) {
-    const fits = next.length < maxItems && !keys.has(call.key);
+    const fits = next.length < maxItems && !keys.has(call.key) && isFree(call);
     (fits ? next : rest).push(call);
     keys.add(call.key);
   }

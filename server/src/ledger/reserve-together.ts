@@ -9,8 +9,8 @@ interface Reservation {
 
 /**
  * Whether a reservation was made: `insufficient` if the account has fewer credits; `unsettled` if
- * that can't be decided here, because expired credits or a debt must be booked first, or because
- * the account has no balance.
+ * that can't be decided here, because expired credits or a debt must be booked first, because the
+ * account has no balance, or because another transaction has locked it and was not waited for.
  */
 type ReserveVerdict = 'reserved' | 'insufficient' | 'unsettled';
 
@@ -24,13 +24,18 @@ export interface LockedBalances {
 
 // In the order of their ids, so that two transactions with several accounts can't deadlock. See
 // RESERVE in ledger/transfer.ts for what is up to date.
-const LOCK = statement(
-  'ledger_lock_balances',
-  `select account_id, available, reserved from ledger_balances
+const LOCK = `select account_id, available, reserved from ledger_balances
    where account_id = any($1) and kind = 'paid'
      and debt = 0 and (lots_due_at is null or lots_due_at > clock_now())
-   order by account_id for update`,
-);
+   order by account_id for update`;
+
+/** What is done about a balance that another transaction has locked. */
+export type WhenLocked = 'wait' | 'skip';
+
+const LOCK_BY = {
+  wait: statement('ledger_lock_balances', LOCK),
+  skip: statement('ledger_lock_free_balances', `${LOCK} skip locked`),
+};
 
 /**
  * Locks the paid balances of accounts. Several reservations then cost as many statements as one.
@@ -39,8 +44,9 @@ const LOCK = statement(
 export async function lockBalances(
   tx: Transaction,
   accountIds: Iterable<string>,
+  whenLocked: WhenLocked,
 ): Promise<LockedBalances> {
-  const rows = await tx.query<Balance>(LOCK, [[...new Set(accountIds)].sort()]);
+  const rows = await tx.query<Balance>(LOCK_BY[whenLocked], [[...new Set(accountIds)].sort()]);
   const balances = new Map(rows.map((row) => [row.account_id, row]));
   const booked: Booking[] = [];
   return {

@@ -11,10 +11,11 @@ import {
   REQUEST,
   sql,
   type TaskFixture,
+  untilBlocked,
 } from '../../../test/task-fixtures.ts';
-import { type Database, DatabaseUnavailable } from '../../database/database.ts';
+import { type Database, DatabaseUnavailable, openDatabase } from '../../database/database.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
-import type { Created } from './create.ts';
+import { type Created, createTask } from './create.ts';
 import { openCreates } from './create-together.ts';
 import type { Order } from './order.ts';
 
@@ -44,6 +45,8 @@ function codeOf(outcome: PromiseSettledResult<Created> | undefined): string {
   if (outcome?.status === 'fulfilled') return outcome.value.kind;
   return outcome?.reason.code;
 }
+
+const codeOfCreated = ({ kind }: Created) => kind;
 
 test('creates of many accounts that arrive together share a transaction', async () => {
   const orders: Order[] = [];
@@ -143,6 +146,83 @@ test('when it is not known whether the transaction committed, every create is se
     retried.map(({ kind }) => kind),
     ['replayed', 'replayed'],
   );
+});
+
+/** Orders of other accounts, as one request each. */
+async function ordersOfOthers(count: number): Promise<Order[]> {
+  const made = Array.from({ length: count }, () => makeCustomer(db, PRICE.credits));
+  return (await Promise.all(made)).map(({ accountId }) => orderFor(bindingFor(accountId)));
+}
+
+/** Does the creates while a transaction holds the balance of an account. */
+async function whileLocked<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+  return db.transaction(async (tx) => {
+    await sql(tx, 'select 1 from ledger_balances where account_id = $1 for update', [accountId]);
+    return work();
+  });
+}
+
+/** Fails if the work waits for a lock, which is held until the work is done or 5 seconds are over. */
+async function assertFast(title: string, work: () => Promise<unknown>): Promise<void> {
+  const startedAt = performance.now();
+  await work();
+  const milliseconds = Math.round(performance.now() - startedAt);
+  console.log(`${title}: ${milliseconds} ms`);
+  assert.ok(milliseconds < 2500, title);
+}
+
+test('a create whose balance is locked delays no other account', async () => {
+  const { log, lines } = recordingLog();
+  const { accountId } = await makeCustomer(db, PRICE.credits * 3);
+  const others = await ordersOfOthers(63);
+  const create = openCreates({ ...fixture.deps, log });
+  const { locked } = await whileLocked(accountId, async () => {
+    const waiting = Promise.all([1, 2].map(() => create(orderFor(bindingFor(accountId)))));
+    await assertFast('63 creates beside a locked balance', () => Promise.all(others.map(create)));
+    return { locked: waiting };
+  });
+  assert.deepEqual((await locked).map(codeOfCreated), ['created', 'created']);
+  const { paid } = await balances(db, accountId);
+  assert.deepEqual(paid, { available: PRICE.credits, reserved: PRICE.credits * 2 });
+  assert.deepEqual(lines, []);
+});
+
+test('a create whose key is being bound delays no other account', async () => {
+  const { log, lines } = recordingLog();
+  const { accountId } = await makeCustomer(db, PRICE.credits * 2);
+  const others = await ordersOfOthers(30);
+  const order = orderFor(bindingFor(accountId));
+  const create = openCreates({ ...fixture.deps, log });
+  const { outcomes } = await whileLocked(accountId, async () => {
+    const binding = createTask(fixture.deps, order);
+    await untilBlocked(db);
+    const waiting = Promise.all([binding, create(order)]);
+    await assertFast('30 creates beside a locked key', () => Promise.all(others.map(create)));
+    return { outcomes: waiting };
+  });
+  const [first, second] = await outcomes;
+  assert.deepEqual([first.kind, second.kind], ['created', 'replayed']);
+  assert.equal(first.task.id, second.task.id);
+  const { paid } = await balances(db, accountId);
+  assert.deepEqual(paid, { available: PRICE.credits, reserved: PRICE.credits });
+  assert.deepEqual(lines, []);
+});
+
+test('when a balance stays locked, all creates that wait for it are refused together', async (t) => {
+  const { log, lines } = recordingLog();
+  const { accountId } = await makeCustomer(db, PRICE.credits * 100);
+  const { url } = fixture.database;
+  const impatient = openDatabase({ url, connections: 5, log, statementSeconds: 0.5 });
+  t.after(() => impatient.close());
+  const create = openCreates({ ...fixture.deps, db: impatient, log });
+  const orders = Array.from({ length: 100 }, () => orderFor(bindingFor(accountId)));
+  await whileLocked(accountId, async () => {
+    const outcomes = await Promise.allSettled(orders.map(create));
+    assert.deepEqual(outcomes.map(codeOf), Array(100).fill('service_busy'));
+  });
+  assert.equal(lines.length, 1, 'one transaction waited');
+  const retried = await Promise.all(orders.map(create));
+  assert.deepEqual(retried.map(codeOfCreated), Array(100).fill('created'));
 });
 
 test('credits that have expired pay for nothing', async () => {

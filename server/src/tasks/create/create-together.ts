@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   DatabaseUnavailable,
   namedStatement,
@@ -8,61 +9,107 @@ import {
 import { batch } from '../../kernel/batch.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { insufficientCredits } from '../../ledger/ledger.ts';
-import { type LockedBalances, lockBalances } from '../../ledger/reserve-together.ts';
+import {
+  type LockedBalances,
+  lockBalances,
+  type WhenLocked,
+} from '../../ledger/reserve-together.ts';
 import type { Task } from '../task.ts';
-import { type CreateDeps, type Created, createTask, failedCreate } from './create.ts';
+import { type CreateDeps, type Created, createTask, failedCreate, keyLock } from './create.ts';
 import { insertTasks, type NewTask, newTask, wakeUpFor } from './insert.ts';
-import { type Binding, type Order, WEB_SURFACE } from './order.ts';
+import { type Order, WEB_SURFACE } from './order.ts';
+import { openSetAside } from './set-aside.ts';
 
 /** How many creates may share a transaction. */
 const MAX_CREATES = 64;
 /** How many such transactions a process may run at once. */
 const MAX_TRANSACTIONS = 2;
+/** How many transactions may wait for the balance of an account that another one has locked. */
+const MAX_ASIDE_TRANSACTIONS = 4;
 /** How many creates may wait for a transaction in a process. */
 const MAX_WAITING = 5000;
+/**
+ * How long a create waits between its tries to lock a balance that is in use. Other transactions
+ * on it usually take a few milliseconds.
+ */
+const PAUSES_MS = [10, 40];
 const BUSY =
   'Too many requests are waiting. Send the request again, with the same Idempotency-Key.';
 
 /**
  * Makes a function that does the same as {@link createTask}. Creates that arrive together share a
  * transaction (decisions/0020): first their keys are bound, then their balances are locked. Each
- * create is decided as if they had come one after the other. A create that needs more than that,
- * because its key is known, its balance must be brought up to date or its API key has a spending
- * cap, is left to {@link createTask}. So is a create of the website, which locks two balances.
+ * create is decided as if they had come one after the other. The transaction waits for no other:
+ * a create whose balance is in use is set aside, and shares a transaction with those of its account
+ * only. A create that needs more than that, because its key is known or in use, its balance must be
+ * brought up to date or its API key has a spending cap, is left to {@link createTask}. So is a
+ * create of the website, which locks two balances.
  */
 export function openCreates(deps: CreateDeps): (order: Order) => Promise<Created> {
-  const create = batch<Order, Outcome>({
-    name: 'create',
-    maxItems: MAX_CREATES,
-    concurrency: MAX_TRANSACTIONS,
-    maxWaiting: MAX_WAITING,
-    tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
-    keyOf: ({ binding }) => nameOf(binding),
-    work: (orders) => createTogether(deps, orders),
-  });
+  const createShared = openShared(deps);
   return async (order) => {
     const { surface, apiKey } = order.binding;
     if (surface === WEB_SURFACE || apiKey?.hasCap) return createTask(deps, order);
-    const outcome = await create(order).catch((error: unknown) => {
+    const outcome = await createShared(order).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // The transaction may have committed.
       if (error instanceof DatabaseUnavailable) throw failedCreate(deps.log, error);
       deps.log.warn({ err: error }, 'creates that shared a transaction are done one by one');
       return 'alone' as const;
     });
-    if (outcome === 'alone') return createTask(deps, order);
+    if (outcome === 'alone' || outcome === 'aside') return createTask(deps, order);
     if (outcome instanceof ApiError) throw outcome;
     return { kind: 'created', task: outcome };
   };
 }
 
-/** The new task; an error for its client; or `alone`: to be done by {@link createTask}. */
-type Outcome = Task | ApiError | 'alone';
+/** Makes a function that does a create with others, or with those of its account. */
+function openShared(deps: CreateDeps): (order: Order) => Promise<Outcome> {
+  const shared = {
+    maxItems: MAX_CREATES,
+    maxWaiting: MAX_WAITING,
+    tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
+  };
+  const create = batch<Order, Outcome>({
+    ...shared,
+    name: 'create',
+    concurrency: MAX_TRANSACTIONS,
+    keyOf: nameOf,
+    laneOf: ({ binding }) => binding.accountId,
+    work: (orders) => createTogether(deps, orders, 'skip'),
+  });
+  const setAside = openSetAside<Outcome>({
+    ...shared,
+    log: deps.log,
+    concurrency: MAX_ASIDE_TRANSACTIONS,
+    nameOf,
+    work: (orders) => createTogether(deps, orders, 'wait'),
+  });
+  return async (order) => {
+    for (const pause of [...PAUSES_MS, null]) {
+      if (setAside.has(order.binding.accountId)) break;
+      const outcome = await create(order);
+      if (outcome !== 'aside') return outcome;
+      if (pause !== null) await delay(pause);
+    }
+    return setAside.create(order);
+  };
+}
+
+/**
+ * The new task; an error for its client; `alone`: to be done by {@link createTask}; or `aside`: the
+ * balance is in use.
+ */
+type Outcome = Task | ApiError | 'alone' | 'aside';
 
 /** In the order of the orders. Only the order of keys and balances in the database is sorted. */
-async function createTogether(deps: CreateDeps, orders: Order[]): Promise<Outcome[]> {
+async function createTogether(
+  deps: CreateDeps,
+  orders: Order[],
+  whenLocked: WhenLocked,
+): Promise<Outcome[]> {
   const tasks = orders.map(newTask);
-  const outcomes = await deps.db.transaction((tx) => createAll(tx, deps, tasks));
+  const outcomes = await deps.db.transaction((tx) => createAll(tx, deps, { tasks, whenLocked }));
   for (const wakeUp of new Set(orders.map(({ request }) => wakeUpFor(request)))) {
     deps.wakeUps.send(wakeUp);
   }
@@ -72,13 +119,14 @@ async function createTogether(deps: CreateDeps, orders: Order[]): Promise<Outcom
 async function createAll(
   tx: Transaction,
   deps: CreateDeps,
-  tasks: NewTask[],
+  { tasks, whenLocked }: { tasks: NewTask[]; whenLocked: WhenLocked },
 ): Promise<Map<string, Outcome>> {
   const [bound, balances] = await together(
     bindKeys(tx, tasks),
     lockBalances(
       tx,
       tasks.map(({ binding }) => binding.accountId),
+      whenLocked,
     ),
   );
   const outcomes = new Map<string, Outcome>();
@@ -88,6 +136,8 @@ async function createAll(
     const verdict = reserveFor(balances, task);
     (verdict === 'reserved' ? reserved : unused).push(task);
     if (verdict instanceof ApiError) outcomes.set(task.id, verdict);
+    // It may be locked, or have to be brought up to date: a transaction that waits can tell.
+    if (verdict === 'unsettled' && whenLocked === 'skip') outcomes.set(task.id, 'aside');
   }
   const [inserted] = await together(
     reserved.length === 0 ? Promise.resolve([]) : insertTasks(tx, deps, reserved),
@@ -105,12 +155,13 @@ function reserveFor(balances: LockedBalances, { id, binding, price }: NewTask) {
 }
 
 /** Two orders with one name are never in one transaction. */
-function nameOf({ accountId, surface, idempotencyKey }: Binding): string {
+function nameOf({ binding: { accountId, surface, idempotencyKey } }: Order): string {
   return `${accountId} ${surface} ${idempotencyKey}`;
 }
 
-// In the order of their names, so that two transactions with several keys can't deadlock. This
-// waits for another create that is binding one of the keys.
+// In the order of their names, so that two transactions with several keys can't deadlock. A key
+// that another create is binding is left out. Only a process of an older version, which takes no
+// advisory lock, or a key that is being released or erased, is waited for.
 const BIND = namedStatement(
   'key_bind_together',
   ['accountIds', 'surfaces', 'keys', 'fingerprints', 'taskIds'],
@@ -118,6 +169,7 @@ const BIND = namedStatement(
    select account_id, surface, key, fingerprint, task_id
    from unnest(:accountIds::text[], :surfaces::text[], :keys::text[], :fingerprints::bytea[],
      :taskIds::text[]) as bound (account_id, surface, key, fingerprint, task_id)
+   where pg_try_advisory_xact_lock(${keyLock('account_id', 'surface', 'key')})
    order by account_id, surface, key
    on conflict (account_id, surface, key) do nothing returning task_id`,
 );

@@ -141,12 +141,23 @@ async function reserveAndInsert(deps: CreateDeps, order: Order): Promise<Task | 
 const BIND = namedStatement(
   'key_bind',
   ['accountId', 'surface', 'idempotencyKey', 'fingerprint', 'taskId'],
-  `insert into idempotency_keys as k (account_id, surface, key, fingerprint, task_id)
-   values (:accountId, :surface, :idempotencyKey, :fingerprint, :taskId)
+  `with locked as materialized (
+     select pg_advisory_xact_lock(${keyLock(':accountId::text', ':surface::text', ':idempotencyKey::text')}))
+   insert into idempotency_keys as k (account_id, surface, key, fingerprint, task_id)
+   select :accountId::text, :surface::text, :idempotencyKey::text, :fingerprint::bytea,
+     :taskId::text from locked
    on conflict (account_id, surface, key) do update set task_id = excluded.task_id
      where k.task_id is null and k.fingerprint = excluded.fingerprint
    returning task_id`,
 );
+
+/**
+ * The number of the advisory lock of a key. Whoever binds the key holds it until the end of the
+ * transaction, so that a transaction of many creates can tell that it would wait for the key.
+ */
+export function keyLock(accountId: string, surface: string, key: string): string {
+  return `hashtextextended(concat_ws(' ', ${accountId}, ${surface}, ${key}), 0)`;
+}
 
 /** Binds a new or released key. If another create is binding it, waits for that transaction. */
 async function bindKey(tx: Transaction, binding: Binding, taskId: string): Promise<boolean> {

@@ -136,11 +136,19 @@ function trackRequests(app: FastifyInstance): void {
 /**
  * Responds with the envelope to bytes that are not an HTTP request. If an earlier request of the
  * connection still waits for its response, the client would take this error for that response. In
- * this case the connection is closed without a response.
+ * this case the connection is closed without a response. So it is when the bytes are the body of a
+ * request that was refused before its body was read.
  */
 function refuseBrokenRequest({ code }: { code?: string }, socket: Socket): void {
   if (code === 'ECONNRESET' || !socket.writable || isEarlierAwaited(socket)) socket.destroy();
+  else if (isAnswered(socket)) socket.destroySoon();
   else refuseOnSocket(socket);
+}
+
+/** Whether the request whose body has just broken has its response already. */
+function isAnswered(socket: Socket): boolean {
+  const last = newest.get(socket);
+  return last !== undefined && !last.request.complete && last.response.writableEnded;
 }
 
 function isEarlierAwaited(socket: Socket): boolean {

@@ -73,6 +73,20 @@ test('a broken chunked body is 400', async () => {
   assertError(response, 'invalid_request');
 });
 
+test('a request that is refused before its body has one response when the body breaks', async () => {
+  for (const path of ['/no/such/path', '/callbacks/none']) {
+    const socket = net.connect(Number(new URL(api.url).port), '127.0.0.1');
+    let received = '';
+    socket.setEncoding('utf8').on('data', (part) => {
+      received += part;
+    });
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n`);
+    await once(socket, 'close');
+    assert.equal(received.split('HTTP/1.1 ').length - 1, 1, received);
+    assertError(readResponse(received), 'not_found');
+  }
+});
+
 test('an unknown expectation, an upgrade and HTTP/1.0 do not change the response', async () => {
   for (const headers of [
     'HTTP/1.1\r\nHost: a\r\nExpect: something',

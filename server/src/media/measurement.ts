@@ -5,7 +5,7 @@ export type MediaFacts = ImageFacts | VideoFacts;
 export const MAX_FLAWS = 1000;
 
 /** Bytes of a file: from the first one up to `to`, which is not part of it. */
-export interface ByteRange {
+export interface FilePart {
   from: number;
   to: number;
 }
@@ -19,7 +19,7 @@ interface ImageFacts {
    * Parts beside the pixels at which other programs may fail, in order; absent if there are none.
    * The image is the same without them.
    */
-  flaws?: ByteRange[];
+  flaws?: FilePart[];
 }
 
 export interface VideoFacts {

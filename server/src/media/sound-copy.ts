@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { writeStream } from '../kernel/scratch-directory.ts';
-import type { ByteRange, MediaFacts } from './measurement.ts';
+import type { FilePart, MediaFacts } from './measurement.ts';
 
 /**
  * A file that others can read: the measured file itself, or a copy beside it without the flaws of
@@ -13,7 +13,7 @@ export async function soundCopy(filePath: string, facts: MediaFacts): Promise<st
   return copyPath;
 }
 
-async function* without(filePath: string, flaws: ByteRange[]): AsyncGenerator<Uint8Array> {
+async function* without(filePath: string, flaws: FilePart[]): AsyncGenerator<Uint8Array> {
   let keptFrom = 0;
   for (const { from, to } of [...flaws, { from: Infinity, to: Infinity }]) {
     if (keptFrom < from) yield* createReadStream(filePath, { start: keptFrom, end: from - 1 });

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../measurement.ts';
+import type { FilePart } from '../measurement.ts';
 
 /** What the structure of an image says, before it is decoded. */
 export interface ImageLayout {
@@ -10,5 +10,5 @@ export interface ImageLayout {
   /** The image without its metadata and without what follows it: pixels alone are decoded. */
   pixels: Buffer;
   /** In order: see {@link ImageFacts}. */
-  flaws: ByteRange[];
+  flaws: FilePart[];
 }

@@ -138,11 +138,13 @@ async function reserveAndInsert(deps: CreateDeps, order: Order): Promise<Task | 
   return task;
 }
 
+const KEY_LOCK = keyLock(':accountId::text', ':surface::text', ':idempotencyKey::text');
+
 const BIND = namedStatement(
   'key_bind',
   ['accountId', 'surface', 'idempotencyKey', 'fingerprint', 'taskId'],
   `with locked as materialized (
-     select pg_advisory_xact_lock(${keyLock(':accountId::text', ':surface::text', ':idempotencyKey::text')}))
+     select pg_advisory_xact_lock(${KEY_LOCK}))
    insert into idempotency_keys as k (account_id, surface, key, fingerprint, task_id)
    select :accountId::text, :surface::text, :idempotencyKey::text, :fingerprint::bytea,
      :taskId::text from locked

@@ -11,6 +11,7 @@ export const ACTS = {
   api_key: 'create an API key',
   api_key_cap: 'change the monthly cap of an API key',
   auto_reload: 'set up auto-reload',
+  plan: 'manage your plan and your card',
   deletion: 'delete the account',
 } as const;
 

@@ -73,7 +73,7 @@ interface RouteOptions<Deps, Body extends TSchema, Query extends TSchema, Params
   /**
    * The act that needs a fresh proof: the person has signed in, or has proved it again, in the last
    * few minutes. A function says whether a body is such an act. The route mails its owner what was
-   * done (`tellOwner`).
+   * done (`tellOwner`), unless nothing is done here.
    */
   proof?: Act | ((body: Static<Body>) => Act | undefined);
   /** Objects without `additionalProperties` take no others. Values of `query` are texts. */

@@ -76,11 +76,12 @@ test('only these routes need a fresh proof', () => {
     'POST /auth/passkeys/options',
     'POST /console/api/account/delete',
     'POST /console/api/keys',
+    'POST /console/api/portal',
     'PUT /console/api/auto-reload',
   ]);
 });
 
-test('without a fresh proof a session gets no passkey, key, cap, auto-reload or deletion', async () => {
+test('without a fresh proof a session gets no passkey, key, cap, purchase or deletion', async () => {
   const visitor = await website.signIn();
   const { id } = (await createKey(visitor)).body.key;
   await website.outdateProof(visitor);
@@ -92,6 +93,8 @@ test('without a fresh proof a session gets no passkey, key, cap, auto-reload or 
     [await createKey(visitor), 'api_key'],
     [await visitor.write(`${KEYS}/${id}`, { monthly_cap: null }, 'PATCH'), 'api_key_cap'],
     [await visitor.write('/console/api/auto-reload', reload, 'PUT'), 'auto_reload'],
+    // There, another plan is charged to the saved card at once.
+    [await visitor.write('/console/api/portal'), 'plan'],
     [await visitor.write('/console/api/account/delete', { email: visitor.email }), 'deletion'],
   ] as const;
   for (const [response, act] of refused) assertError(response, 'proof_required', { act });

@@ -63,10 +63,12 @@ export const postSettleSubscription = siteRoute({
   },
 });
 
+/** Opens the Customer Portal. A dearer plan that is chosen there is charged to the saved card. */
 export const postPortal = siteRoute({
   method: 'POST',
   url: '/console/api/portal',
   rate: CHANGES,
+  proof: 'plan',
   handle: async (deps: BillingSiteDeps, { request }) => {
     const { accountId } = sessionOf(request);
     return { url: await withStripe(deps, (billing) => openPortal(billing, accountId)) };

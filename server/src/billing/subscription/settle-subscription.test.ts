@@ -14,6 +14,7 @@ import { assertRejectsWith } from '../../../test/billing/rejects.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { until } from '../../../test/until.ts';
+import { enableByOperator } from '../../operator/accounts/disabling.ts';
 import { audit } from '../../operator/audit.ts';
 import { closeAccount, endGrace, reopenAccount } from '../../sign-in/deletion.ts';
 import { ordersOf } from '../credit-order.ts';
@@ -256,6 +257,15 @@ test('the plan of a closed account is not renewed, and continues when it is reop
   assert.equal((await read(id)).state, 'canceled');
   await change(accountId, 'reopened');
   assert.equal((await fixture.balance(accountId)).available, 3000);
+});
+
+test('the plan of a closed account continues at once when an operator enables the account', async () => {
+  const { accountId, stripe } = await subscribed();
+  await change(accountId, 'closed');
+  const enabling = { command: 'accounts enable', actor: 'ada', reason: 'ticket 96' };
+  await enableByOperator(fixture.deps.db, enabling, accountId);
+  await fixture.settled(); // its period may end before the next daily look
+  assert.equal(fixture.simulator.state.get('subscription', stripe).cancel_at_period_end, false);
 });
 
 test('a plan that its customer has cancelled stays so when the account is reopened', async () => {

@@ -33,6 +33,7 @@ export async function enableByOperator(db: Database, action: Action, account: st
   return performAction(db, action, { target }, async (tx) => {
     const changed = await enableAccount(tx, target);
     await withdrawDeletion(tx, target);
+    await closePaymentPages(tx, target); // its plan continues before the period is over
     return { account_id: target, disabled: false, changed };
   });
 }

@@ -24,8 +24,9 @@ const SLOW_SECONDS = 1;
 export const WATCH_SECONDS = 10;
 
 /**
- * Whether requests can be handled now. It takes the way of a request: it waits for a connection of
- * the same pool, and touches what a create touches. If it has to wait, the log says for whom.
+ * Whether requests can be handled now. The check does what a request does: it waits for a
+ * connection of the same pool, and touches the tables of a create. If it waits for a lock, the log
+ * says whose.
  */
 export async function isReady({ db, log }: { db: Database; log: Log }): Promise<boolean> {
   const stopped = new AbortController();

@@ -1,7 +1,7 @@
 import { ApiError } from '../kernel/errors.ts';
 import { forgetOldest } from './forget-oldest.ts';
 
-/** Of how many keys a process remembers that their window is full. The oldest are forgotten. */
+/** How many full windows a process remembers. The oldest are forgotten. */
 const MAX_KEYS = 10_000;
 
 /**

@@ -113,8 +113,8 @@ export async function saveCustomer(
 }
 
 /**
- * The customer of an account in a scope, in SQL. One of before, whose scope is not known, counts if
- * no other is known: it may be one of this scope.
+ * The customer of an account in a scope, in SQL. One whose scope was not kept counts if no other is
+ * known: it may be of this scope.
  */
 export function customerIn(accountId: string, mode: string, account: string): string {
   return `(select c.stripe_customer

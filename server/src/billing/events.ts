@@ -107,7 +107,7 @@ function subjectOf(event: Stripe.Event): Subject {
 /** An invoice in an event, of any API version. */
 interface InvoiceOfEvent {
   parent?: Pick<Stripe.Invoice.Parent, 'subscription_details'> | null;
-  /** Until version 2025-03-31, where `parent` begins. */
+  /** In versions before 2025-03-31, which have no `parent`. */
   subscription?: string | { id: string } | null;
   subscription_details?: { metadata?: Stripe.Metadata | null } | null;
 }

@@ -85,7 +85,7 @@ async function orderOfInvoice(deps: BillingDeps, id: string): Promise<string> {
   const { parent, status } = await deps.stripe.invoices.retrieve(id);
   const details = parent?.subscription_details;
   const subscription = idOf(details?.subscription);
-  if (!details || subscription === null) throw new Unexplained('it is of no subscription');
+  if (!details || subscription === null) throw new Unexplained('it is not of a subscription');
   const named = [details.metadata?.subscription ?? null, subscription];
   const [own] = await deps.db.query<{ id: string }>(SUBSCRIPTION, named);
   if (!own) throw new Unexplained(`its subscription ${subscription} is unknown here`);

@@ -56,7 +56,7 @@ export function isOfKind(error: unknown, type: `Stripe${string}`): boolean {
   return error instanceof Error && Object(error).type === type;
 }
 
-/** Whether Stripe refused what it was asked for, and will again. */
+/** Whether Stripe refused the call for good: the same call will be refused again. */
 export function isRefused(error: unknown): boolean {
   return isOfKind(error, 'StripeInvalidRequestError');
 }

@@ -33,7 +33,7 @@ const CLAIM_LOOKS = statement(
    returning stripe_id as id`,
 );
 
-// Such as deleted test data. It may be there under the next key.
+// What Stripe does not have, such as deleted test data. Another key of Stripe may find it.
 function postponeIn(table: string) {
   return statement(
     `${table}_postpone`,

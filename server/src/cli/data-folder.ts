@@ -3,7 +3,7 @@ import path from 'node:path';
 import { makeFolders } from 'embedded-postgres';
 import { UsageError } from '../kernel/errors.ts';
 
-/** A full disk is no reason to refuse the start: the service can still be read. */
+/** A full disk is no reason to refuse the start: clients can still read their tasks. */
 const FULL = ['ENOSPC', 'EDQUOT'];
 
 /** @throws UsageError when the data folder can't be made, or can't be written to */

@@ -87,7 +87,7 @@ test('a mailbox gets its credits once, whatever its provider ignores in addresse
   }
 });
 
-test('grants of before are kept: by the address, and by the mailbox of an account that is there', async () => {
+test('a mailbox that got its credits before migration 0069 gets no others', async () => {
   const { db } = database;
   const owners = ['b.o.b@gmail.com', 'b_ob@protonmail.com', 'x@bob.fastmail.fm', 'bob@example.org'];
   for (const email of owners) await createAccount(db, email);

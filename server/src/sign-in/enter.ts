@@ -40,7 +40,7 @@ export async function enterByEmail(
   return { accountId, isNew };
 }
 
-// Rows of before migration 0069 are by the untagged address.
+// Before migration 0069, rows had the hash of the address without its tag.
 const NOTE = statement(
   'signup_grant_note',
   `insert into signup_grants (address_hash)

@@ -22,7 +22,7 @@ export function mailTime(time: Date): string {
 /**
  * Mails the owner of an account what was done in it, so that they notice a thief. No text of the
  * request is in it: a thief could write it. The mail may be lost.
- * @param done.what a sentence without its full stop, which is the subject too
+ * @param done.what a sentence without its full stop; it is also the subject of the mail
  * @param done.more what else the owner should know
  */
 export function tellOwner(

@@ -42,7 +42,7 @@ export class DiskFull extends Error {
   override name = 'DiskFull';
 
   constructor(use: SpaceUse, freeBytes: number) {
-    super(`the disk is too full: ${freeBytes} bytes are left for each ${use}`);
+    super(`the disk is too full: ${freeBytes} bytes are left for files of the kind ${use}`);
   }
 }
 
@@ -63,7 +63,7 @@ export interface FreeSpace {
   whileFree(use: SpaceUse, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }
 
-/** What was promised and is in no measurement yet. */
+/** Bytes that were promised, and that no measurement includes yet. */
 interface Pending {
   use: SpaceUse;
   bytes: number;

@@ -149,7 +149,7 @@ async function forgetScopes(accountId: string) {
   await sql(db, 'delete from stripe_customers where account_id = $1', [accountId]);
 }
 
-test('ids of before modes were kept are used where Stripe has them', async () => {
+test('an id without a mode is used if Stripe has it', async () => {
   const { accountId, orderId, subscriptionId } = await tested();
   await forgetScopes(accountId);
   const made = test1().all('customer').length;
@@ -165,7 +165,7 @@ test('ids of before modes were kept are used where Stripe has them', async () =>
   assert.equal(subscription.stripe_account, 'acct_first');
 });
 
-test('ids of before modes were kept are made again where Stripe does not have them', async () => {
+test('an id without a mode that Stripe does not have is made again', async () => {
   const { accountId, orderId, subscriptionId } = await tested();
   await forgetScopes(accountId);
   assert.equal((await settleOrder(live, orderId)).state, 'paid');

@@ -20,7 +20,7 @@ export interface ScopeColumns {
   stripe_account: string | null;
 }
 
-/** Matches all. */
+/** Ids of every mode and account. */
 export const ANY_SCOPE: StripeScope = { mode: null, account: null };
 
 /** The scope of a secret or restricted key, such as `sk_test_...` or `rk_live_...`. */

@@ -61,7 +61,7 @@ async function configuration(deps: BillingDeps, gone?: string): Promise<string> 
       for (const { stripe_price: id } of prices) left.push(await leaveIfGone(deps, id));
       prices = tries > 1 && left.includes(true) ? await pricesOfSale(deps) : [];
       if (prices.length === 0) {
-        deps.log.error({ err }, 'customers can change no plan: Stripe refuses the prices');
+        deps.log.error({ err }, 'customers can not change their plan: Stripe refuses the prices');
       }
     }
   }

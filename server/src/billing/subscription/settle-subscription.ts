@@ -103,7 +103,7 @@ async function describe(
   let owes = false;
   for await (const one of stripe.invoices.list({ customer, limit: 100 })) {
     if (one.status === 'paid') invoices.push({ ...one, lines: await linesOf(stripe, one) });
-    // Also what was written off may be paid.
+    // An invoice that was written off may still be paid.
     else owes ||= one.status !== 'void' && subscriptionOfInvoice(one) === live.id;
   }
   const lines = invoices.flatMap((invoice) => invoice.lines.map(priceOfLine));

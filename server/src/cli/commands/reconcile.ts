@@ -25,7 +25,7 @@ export const RECONCILE_HELD_COMMAND: Command = {
   usage:
     'tasks reconcile (--not-accepted | --failed) [--provider P] [--account A] [--held-hours H] ' +
     '[--confirm COUNT] --reason TEXT',
-  summary: 'List the held tasks of a filter; with --confirm, decide as many as the list has',
+  summary: 'List the held tasks of a filter; with --confirm and their number, decide all of them',
   options: ['provider', 'account', 'held-hours', 'confirm'],
   flags: ['not-accepted', 'failed'],
   reason: 'required',

@@ -35,7 +35,7 @@ export interface OrderListing {
   refunded: number;
   disputed: number;
   dispute: string | null;
-  /** Of Stripe: `test` or `live`; null: not known, of before modes were kept. */
+  /** Of Stripe: `test` or `live`; null: not known, from before modes were kept. */
   mode: CreditOrder['stripe_mode'];
 }
 
@@ -133,7 +133,7 @@ interface Wanted {
   waitSeconds: number;
 }
 
-/** Reads until there is something. */
+/** Repeats a read until it finds something. */
 async function waitFor<Found>(
   { id, waitSeconds }: Wanted,
   read: () => Promise<Found | undefined>,

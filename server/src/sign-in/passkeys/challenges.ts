@@ -1,6 +1,6 @@
 import { type Queryable, statement } from '../../database/database.ts';
 
-/** Who may respond to a challenge, and thereby what for. */
+/** Whose response to a challenge counts; it says what the challenge is for, too. */
 export interface ChallengeOwner {
   /** null: a sign-in. */
   accountId: string | null;

@@ -45,7 +45,7 @@ export async function stripeWebhook(scope: FastifyInstance, deps: WebhookDeps): 
 function requireOwnMode({ log, scope }: WebhookDeps, { livemode }: Stripe.Event): void {
   if (livemode !== (scope.mode !== 'live')) return;
   const mode = livemode ? 'live' : 'test';
-  log.error({ mode, key: scope.mode }, 'an event of Stripe came from the other mode of its key');
+  log.error({ mode, key: scope.mode }, 'an event of Stripe is of another mode than the key');
   throw new ApiError('invalid_request', `This service does not take events of ${mode} mode.`, {
     details: { field: 'livemode' },
   });

@@ -116,7 +116,7 @@ function notNow(done: 'stored' | 'read', cause: unknown): ApiError {
 const NO_SPACE_SECONDS = 60;
 
 function noSpace(cause: DiskFull): ApiError {
-  const message = 'No files are stored at the moment. Try again in some minutes.';
+  const message = 'The service can store no more files now. Try again in a few minutes.';
   return new ApiError('service_busy', message, { retryAfterSeconds: NO_SPACE_SECONDS, cause });
 }
 

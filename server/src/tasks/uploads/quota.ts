@@ -77,10 +77,10 @@ export async function requireRoom(
 
 const LASTS = `An upload is deleted ${UPLOAD_DAYS} days after its last use.`;
 const NO_ROOM = {
-  paid: `No more room: your uploads may have ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
+  paid: `No more room: your uploads together may have ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
   unpaid:
-    `No more room: your uploads may have ${QUOTA_BYTES.unpaid / MEGABYTE} MB until you buy ` +
-    `credits, then ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
+    `No more room: your uploads together may have ${QUOTA_BYTES.unpaid / MEGABYTE} MB until ` +
+    `you buy credits, then ${QUOTA_BYTES.paid / MEGABYTE} MB. ${LASTS}`,
 };
 
 /**

@@ -52,7 +52,12 @@ export async function supervise(
     stop.request(1);
   });
   const members = membersOf(config);
-  const isServing = () => members.some(({ name, hasStarted }) => name !== 'worker' && hasStarted);
+  let isStopping = false;
+  void stop.requested.then(() => {
+    isStopping = true;
+  });
+  const isServing = () =>
+    !isStopping && members.some(({ name, hasStarted }) => name !== 'worker' && hasStarted);
   const metrics = createSharedMetrics();
   healthRoutes(metrics, {
     isReady: async () => isServing() && (await isReady({ db: opened.db, log })),

@@ -83,6 +83,17 @@ test('without PUBLIC_URL, the public address is made of HOST and PORT, unless PO
   assert.equal(publicUrl({ PORT: '0' }), undefined);
 });
 
+test('a worker apart from the API is refused without a host for its links', () => {
+  const worker = { PORT: '0', ROLES: 'worker' };
+  const several = { PORT: '0', PROCESSES: '2' };
+  for (const env of [worker, several]) {
+    assert.throws(() => readConfig(env), isOneLineAbout('PUBLIC_URL'));
+    assert.doesNotThrow(() => readConfig({ ...env, PUBLIC_URL: 'https://video.example.com' }));
+    assert.doesNotThrow(() => readConfig({ ...env, PORT: '8081' }));
+  }
+  assert.doesNotThrow(() => readConfig({ ...several, ROLES: 'api' }));
+});
+
 const NUMBERS = [
   'CREATE_WAIT_SECONDS',
   'SUBMIT_TIMEOUT_SECONDS',

@@ -260,7 +260,18 @@ export function readConfig(env: Environment = process.env): Config {
   if (config.pollMaxSeconds < config.pollMinSeconds) {
     bad('POLL_MAX_SECONDS', String(config.pollMaxSeconds), 'at least POLL_MIN_SECONDS');
   }
+  requireLinkHost(config);
   return config;
+}
+
+/** @throws UsageError when the worker is in a process that never learns the port of the API */
+function requireLinkHost({ publicUrl, roles, processes }: Config): void {
+  const isApart = !roles.has('api') || (processes > 1 && roles.has('worker'));
+  if (publicUrl !== undefined || !isApart) return;
+  throw new UsageError(
+    'PUBLIC_URL is not set, and PORT is 0: the links that the worker makes would have no host. ' +
+      'Set PUBLIC_URL to the address at which clients reach the API, or PORT to its port',
+  );
 }
 
 /** With libuv's four, a few syncs of a slow disk delay every other call to the file system. */

@@ -18,7 +18,7 @@ const REFUSED: Array<Record<string, string>> = [
 ];
 const WARNED: Array<Record<string, string>> = [
   LOCAL_ARK,
-  { ...LOCAL_ARK, PORT: '0', ROLES: 'worker' },
+  { ...LOCAL_ARK, PORT: '0' },
   { ...ARK, ARK_BASE_URL: 'http://[::1]:9000/api/v3' },
   { ...ARK, PUBLIC_URL: 'http://video.example.com', PROVIDER_ALLOW: 'video.example.com:80' },
   { ...ARK, ARK_BASE_URL: 'https://ark.internal/v3', PROVIDER_ALLOW: 'ark.internal:443' },

@@ -52,7 +52,7 @@ before(async () => {
   env = { DATABASE_URL: database.url, DATA_DIR: folder.path, PROCESSES: '2' };
   pages = await copyPages(path.join(folder.path, 'pages'));
   const NODE_OPTIONS = buildsFrom(pages);
-  service = await startServiceProcess({ ...env, DRAIN_SECONDS: '0.3', NODE_OPTIONS });
+  service = await startServiceProcess({ ...env, DRAIN_SECONDS: '1', NODE_OPTIONS });
   await until(
     async () => pids().size,
     (count) => count === 3,
@@ -172,6 +172,7 @@ test('a second start on the same port says why it ends, once', async () => {
 
 test('SIGTERM ends all processes; a client that waits gets its response before', async () => {
   const all = [...pids().values()];
+  const apis = [...pids()].filter(([name]) => name !== 'worker').map(([, pid]) => pid);
   const { secret } = await makeCustomer(database.db, 60);
   const created = client(service.url, secret).create({ ...BODY, prompt: 'At the end' }, 'end');
   await until(
@@ -179,6 +180,10 @@ test('SIGTERM ends all processes; a client that waits gets its response before',
     (tasks) => tasks.length === 1,
   );
   const ended = service.kill('SIGTERM');
+  const readyUrl = service.metricsUrl.replace('/metrics', '/readyz');
+  const readiness = async () => fetch(readyUrl).then(({ status }) => status, String);
+  assert.equal(await until(readiness, (status) => status !== 200), 503);
+  assert.deepEqual(apis.filter(isAlive), apis, 'they drain');
   assert.equal((await created).status, 202);
   assert.equal(await ended, 0);
   assert.deepEqual(all.filter(isAlive), []);

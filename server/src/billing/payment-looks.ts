@@ -1,6 +1,7 @@
 import { type Queryable, statement } from '../database/database.ts';
+import type { OwnScope } from './scope/scope.ts';
 import { settleOrder } from './settle-order.ts';
-import { type BillingDeps, idOf } from './stripe-client.ts';
+import { type BillingDeps, idOf, isMissing } from './stripe-client.ts';
 import { settleSubscription } from './subscription/settle-subscription.ts';
 
 /** The id of an invoice or of a payment at Stripe, which may be unknown to us. */
@@ -64,12 +65,17 @@ export async function lookForPayment(deps: BillingDeps, stripeId: string): Promi
     : orderOfIntent(deps, stripeId)
   ).catch((error: unknown) => {
     if (error instanceof Unexplained) return error;
-    if (Object(error).code === 'resource_missing') return new Unexplained('Stripe has no such id');
+    if (isMissing(error)) return new Unexplained(`Stripe has no such id ${placeOf(deps.scope)}`);
     throw error;
   });
   const [order, answer] = typeof found === 'string' ? [found, null] : [null, found.message];
   if (order !== null) await settleOrder(deps, order);
   await deps.db.query(ANSWER, [stripeId, order, answer]);
+}
+
+/** During a change of the key, a worker with the other one may have looked. */
+function placeOf({ mode, account }: OwnScope): string {
+  return `in ${mode} mode${account === null ? '' : ` of ${account}`}, where the worker has looked`;
 }
 
 /** Why an invoice or payment has no order. */

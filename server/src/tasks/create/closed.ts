@@ -61,9 +61,13 @@ export async function createWithSpace<T>(
   }
 }
 
+function inWords(seconds: number): string {
+  return seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}
+
 function notTaken(retryAfterSeconds: number, cause?: unknown): ApiError {
-  const message =
-    'New tasks are not taken for now, and nothing was reserved. Retry after Retry-After.';
+  const wait = inWords(retryAfterSeconds);
+  const message = `New tasks are not taken for now, and nothing was reserved. Try again in ${wait}.`;
   return new ApiError('service_busy', message, {
     details: { reason: 'not_taken' },
     retryAfterSeconds,

@@ -91,6 +91,18 @@ test('who leaves the payment page has paid nothing', BROWSER, async () => {
     .waitFor();
 });
 
+test('a bank transfer under way says so, and is not to be paid again', BROWSER, async () => {
+  const { page } = await signedInPage(site);
+  await page.goto('/credits');
+  await page.getByRole('button', { name: 'Buy for $10.00: Small' }).click();
+  await page.getByRole('button', { name: 'Pay by bank transfer' }).click();
+  await page.getByRole('status').getByText('Payment under way').waitFor();
+  const purchases = page.getByRole('table', { name: /^Purchases/ });
+  await purchases.getByText('Payment under way').waitFor();
+  assert.equal(await purchases.getByRole('link', { name: 'Pay' }).count(), 0);
+  await expectNoViolations(page);
+});
+
 /** Packs whose currency Stripe counts in another way than Intl; what people pay for them. */
 const ELSEWHERE = [
   ['huf', 199_000, 'HUF 1,990.00', '1990'],

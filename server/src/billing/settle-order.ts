@@ -69,11 +69,12 @@ const CHANGE = namedStatement(
   'order_change',
   [
     ...['id', 'revision', 'state', 'stripeId', 'payment', 'amount', 'refunded', 'disputed'],
-    ...['dispute', 'receiptUrl', 'failure', 'nextSeconds', 'isWorth', 'mayBePaid'],
+    ...['dispute', 'receiptUrl', 'failure', 'nextSeconds', 'isWorth', 'mayBePaid', 'isPageOver'],
   ],
   `update orders set revision = revision + 1, settled_at = clock_now(), state = :state::text,
      stripe_id = coalesce(:stripeId, stripe_id),
      stripe_payment = coalesce(:payment, stripe_payment),
+     checkout_url = case when not :isPageOver::boolean then checkout_url end,
      amount = case when :state::text in ('paid', 'mismatched') then :amount::bigint end,
      refunded = :refunded,
      disputed = :disputed, dispute = :dispute,

@@ -13,6 +13,8 @@ export interface Truth extends TakenBack {
   /** The object at Stripe, and its payment intent. */
   stripeId: string | null;
   payment: string | null;
+  /** Whether its payment page is over: completed, perhaps with money that is still on its way. */
+  isPageOver: boolean;
   /** The other payment intents of an invoice that was paid in parts. */
   otherPayments: string[];
   receiptUrl: string | null;
@@ -22,6 +24,7 @@ export interface Truth extends TakenBack {
 const NOTHING: Truth = {
   ...{ state: 'pending', asked: null, amount: 0, refunded: 0, disputed: 0, dispute: null },
   ...{ stripeId: null, payment: null, otherPayments: [], receiptUrl: null, failure: null },
+  isPageOver: false,
 };
 
 /** What a payment intent is read with. */
@@ -54,6 +57,7 @@ export async function readCheckoutOrder(stripe: StripeClient, order: CreditOrder
     asked: !isOwn || price === null || currency === null ? null : { price, currency },
     amount: amount ?? 0,
     stripeId: session.id,
+    isPageOver: session.status !== 'open',
   };
 }
 
@@ -104,6 +108,7 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
   return {
     ...{ ...takenTogether(parts), payment, otherPayments },
     state: invoice.status === 'paid' ? 'paid' : 'failed',
+    isPageOver: true,
     asked: { price: Math.max(0, invoice.total), currency: invoice.currency },
     amount: invoice.amount_due, // the rest came from a balance, and no credits with it
     stripeId: invoice.id,

@@ -10,6 +10,7 @@ import { PortalButton } from './subscription.tsx';
 
 const STATES: Record<OrderShown['state'], { tone: Tone; word: string }> = {
   pending: { tone: 'busy', word: 'Not paid yet' },
+  under_way: { tone: 'busy', word: 'Payment under way' },
   paid: { tone: 'good', word: 'Paid' },
   failed: { tone: 'bad', word: 'Payment failed' },
   expired: { tone: 'neutral', word: 'Expired, not paid' },

@@ -11,6 +11,7 @@ type Notice =
   | { kind: 'paid'; credits: number }
   | { kind: 'subscribed' }
   | { kind: 'managed' }
+  | { kind: 'under-way' }
   | { kind: 'later' }
   | { kind: 'failed' }
   | { kind: 'canceled' };
@@ -62,6 +63,7 @@ function askerOf(query: Record<string, string>): (() => Promise<Notice | undefin
       const path = `/console/api/orders/${encodeURIComponent(order)}/settle`;
       const { state, booked } = await api<OrderShown>(path, { method: 'POST' });
       if (state === 'pending' || state === 'mismatched') return undefined;
+      if (state === 'under_way') return { kind: 'under-way' };
       const isFailed = state === 'failed' || state === 'expired';
       return isFailed ? { kind: 'failed' } : { kind: 'paid', credits: booked };
     };
@@ -103,6 +105,16 @@ function words(notice: Exclude<Notice, { kind: 'managed' }>) {
         <>
           <Badge tone="good">Your subscription is active</Badge>
           <p class="mt-1">The credits of the first period are in your balance.</p>
+        </>
+      );
+    case 'under-way':
+      return (
+        <>
+          <Badge tone="busy">Payment under way</Badge>
+          <p class="mt-1">
+            The credits are added when your payment arrives. With some payment methods, such as a
+            bank transfer, that takes a few days. You need not do anything.
+          </p>
         </>
       );
     case 'later':

@@ -18,8 +18,11 @@ export interface OrderShown {
   booked: number;
   price: number;
   currency: string;
-  /** `refunded`, `part_refunded` and `disputed` are states of a paid order. */
-  state: CreditOrder['state'] | 'refunded' | 'part_refunded' | 'disputed';
+  /**
+   * `under_way`: the payment page was completed, and the money is on its way, such as by bank
+   * transfer. `refunded`, `part_refunded` and `disputed` are states of a paid order.
+   */
+  state: CreditOrder['state'] | 'under_way' | 'refunded' | 'part_refunded' | 'disputed';
   refunded: number;
   receipt_url: string | null;
   /** Where an open order can still be paid. */
@@ -36,7 +39,10 @@ function shown(order: CreditOrder): OrderShown {
   };
 }
 
-function stateOf({ state, disputed, refunded, amount }: CreditOrder): OrderShown['state'] {
+function stateOf(order: CreditOrder): OrderShown['state'] {
+  const { state, disputed, refunded, amount } = order;
+  const isPageOver = order.stripe_id !== null && order.checkout_url === null;
+  if (state === 'pending' && isPageOver) return 'under_way';
   if (state !== 'paid') return state;
   if (disputed > 0) return 'disputed';
   if (refunded === 0) return 'paid';

@@ -119,7 +119,8 @@ describe('a fresh proof', { skip: NO_BROWSER }, () => {
     await expectNoViolations(page);
     await field.fill(code);
     await page.getByRole('dialog', { name: 'The secret of “production server”' }).waitFor();
-    await page.getByRole('button', { name: 'I have copied it' }).click();
+    await page.getByLabel('I have stored it').check();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Edit production server' }).waitFor();
   });
 });

@@ -45,7 +45,7 @@ interface ArkOptions {
   readTimeoutSeconds?: number | undefined;
   /** The largest result that is fetched; see openOutputAt. */
   maxOutputBytes?: number | undefined;
-  /** The limit of the account; 180, the limit of individuals, if not given. */
+  /** The limit of the account; by default that of enterprises. */
   submitsPerMinute?: number | undefined;
   /** Awaited before every page of a list, including the first: a turn of the `find` budget. */
   nextListTurn?: (() => Promise<void>) | undefined;
@@ -53,11 +53,13 @@ interface ArkOptions {
   now(): number;
 }
 
+/** The limit of enterprises; individuals have 180. Source: the page on limits. */
+export const SUBMITS_PER_MINUTE = 600;
+
 /**
- * 180 submits a minute for individuals, 600 for enterprises.
  * Sources: the create, get and list pages of the API reference and its page on limits.
  */
-function capabilitiesOf({ submitsPerMinute = 180 }: ArkOptions): Capabilities {
+function capabilitiesOf({ submitsPerMinute = SUBMITS_PER_MINUTE }: ArkOptions): Capabilities {
   return {
     exactOutput: false,
     findLagSeconds: 60,

@@ -2,7 +2,7 @@ import { type Environment, number, secret, webAddress, yesOrNo } from '../../ker
 import { callOnce } from '../../outbound/call.ts';
 import type { ProviderDefinition } from '../definition.ts';
 import { readModels } from '../kit/configured-models.ts';
-import { createArkProvider } from './ark.ts';
+import { createArkProvider, SUBMITS_PER_MINUTE } from './ark.ts';
 
 /** 60,000 a minute are a thousand a second, more than any account is granted. */
 const PER_MINUTE = { min: 1, max: 60_000 };
@@ -13,7 +13,7 @@ function readSettings(env: Environment) {
     baseUrl: webAddress(env, 'ARK_BASE_URL') ?? 'https://ark.ap-southeast.bytepluses.com/api/v3',
     models: readModels(env, 'ARK'),
     markAttempts: yesOrNo(env, 'ARK_MARK_ATTEMPTS', 'yes'),
-    submitsPerMinute: number(env, 'ARK_SUBMITS_PER_MINUTE', 600, PER_MINUTE),
+    submitsPerMinute: number(env, 'ARK_SUBMITS_PER_MINUTE', SUBMITS_PER_MINUTE, PER_MINUTE),
   };
   return apiKey === undefined ? undefined : { ...settings, apiKey };
 }

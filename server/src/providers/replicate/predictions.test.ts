@@ -166,11 +166,20 @@ test('every page of the list is read, each after its turn, before a find returns
   assert.equal(turns, 2);
 });
 
+test('a find reads all that Replicate allows an account to create in its window', async () => {
+  const next = `${host.url}${PREDICTIONS}?cursor=again`;
+  const others = Array.from({ length: 100 }, () => row('b', { input: { prompt: 'another' } }));
+  const pages = Array.from({ length: 26 }, () => ({ json: { next, results: others } }));
+  host.respond(PREDICTIONS, ...pages, { json: { next: null, results: [row('a')] } });
+  const outcome = await replicate().find(findInput(jobSpec(), NOW - 4000));
+  assert.deepEqual(outcome, { kind: 'found', jobId: 'a', by: 'likeness' });
+});
+
 test('a find throws if the list can not be read, and sends the token to no other host', async () => {
   const find = () => replicate().find(findInput(jobSpec(), NOW - 4000));
   const next = `${host.url}${PREDICTIONS}?cursor=again`;
   host.respond(PREDICTIONS, { json: { next, results: [row('a')] } });
-  await assert.rejects(find, /more than 20 pages/);
+  await assert.rejects(find, /more than 50 pages/);
   host.respond(PREDICTIONS, { json: { next: 'https://elsewhere.example/', results: [row('a')] } });
   await assert.rejects(find, /continues on another host/);
   for (const response of [

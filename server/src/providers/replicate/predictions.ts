@@ -6,7 +6,7 @@ import { type Candidate, pickJob } from '../kit/pick-job.ts';
 import type { FindJobInput, FindOutcome, JobSpec } from '../provider.ts';
 import { replicateCause, replicateErrorIn } from './errors.ts';
 import { replicateInput } from './model-input.ts';
-import { getFromReplicate, type ReplicateSettings } from './settings.ts';
+import { CREATES_PER_SECOND, getFromReplicate, type ReplicateSettings } from './settings.ts';
 
 const RowSchema = Type.Object({
   id: Type.String(),
@@ -22,11 +22,8 @@ type Row = Static<typeof RowSchema>;
 
 /** How far Replicate's clock may differ from the service's. */
 const SKEW_SECONDS = 120;
-/**
- * 20 pages of 100 predictions. A find reads about four minutes of the list, and Replicate allows
- * 600 creates a minute.
- */
-const MAX_PAGES = 20;
+/** Predictions of a page. */
+const PAGE_ROWS = 100;
 
 /**
  * Finds an attempt's job among the predictions that were created around its submit: by its mark, or
@@ -94,8 +91,9 @@ function attemptIn(webhook: string): string | undefined {
 }
 
 async function* readList(settings: ReplicateSettings, input: FindJobInput): AsyncGenerator<Row> {
+  const maxPages = pagesOf(input);
   let url = firstPage(settings, input);
-  for (let page = 0; page < MAX_PAGES; page += 1) {
+  for (let page = 0; page < maxPages; page += 1) {
     await settings.nextListTurn();
     const response = await getFromReplicate(settings, url);
     if (response.status !== 200 || !Value.Check(PageSchema, response.body)) {
@@ -106,7 +104,13 @@ async function* readList(settings: ReplicateSettings, input: FindJobInput): Asyn
     if (!response.body.next) return;
     url = nextPage(settings, response.body.next);
   }
-  throw new Error(`the list of predictions has more than ${MAX_PAGES} pages`);
+  throw new Error(`the list of predictions has more than ${maxPages} pages`);
+}
+
+/** Twice as many pages as creates at Replicate's limit fill: it may let more through for a while. */
+function pagesOf({ sentBetween: { from, to } }: FindJobInput): number {
+  const seconds = (to - from) / 1000 + 2 * SKEW_SECONDS;
+  return 1 + Math.ceil((2 * CREATES_PER_SECOND * seconds) / PAGE_ROWS);
 }
 
 function firstPage(settings: ReplicateSettings, { sentBetween }: FindJobInput): string {

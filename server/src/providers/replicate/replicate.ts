@@ -3,7 +3,12 @@ import { openOutputAt } from '../kit/open-output.ts';
 import type { Capabilities, Provider } from '../provider.ts';
 import { cancelPrediction, readPrediction } from './prediction.ts';
 import { findInPredictions } from './predictions.ts';
-import { type ReplicateOptions, type ReplicateSettings, replicateSettings } from './settings.ts';
+import {
+  CREATES_PER_SECOND,
+  type ReplicateOptions,
+  type ReplicateSettings,
+  replicateSettings,
+} from './settings.ts';
 import { submitToReplicate } from './submit.ts';
 import { createReplicateWebhookReader } from './webhook.ts';
 
@@ -28,7 +33,7 @@ export function createReplicateProvider(options: ReplicateOptions): Provider {
 }
 
 /**
- * 600 creates and 3,000 other calls a minute; results are deleted after an hour.
+ * 3,000 calls a minute that are not creates; results are deleted after an hour.
  * Source: Replicate docs, rate limits and data retention.
  */
 function capabilitiesOf(settings: ReplicateSettings): Capabilities {
@@ -38,7 +43,7 @@ function capabilitiesOf(settings: ReplicateSettings): Capabilities {
     jobLimitSeconds: settings.cancelAfterSeconds,
     outputLifeSeconds: 3600,
     budgets: {
-      submit: { callsPerSecond: 10 },
+      submit: { callsPerSecond: CREATES_PER_SECOND },
       read: { callsPerSecond: 40 },
       find: { callsPerSecond: 10 },
     },

@@ -3,6 +3,9 @@ import type { GuardedFetch } from '../../outbound/guarded-fetch.ts';
 import { getJson, type JsonResponse } from '../kit/json-call.ts';
 import { REPLICATE_MODELS, type ReplicateModels } from './model-input.ts';
 
+/** 600 a minute for an account. Source: Replicate docs, rate limits. */
+export const CREATES_PER_SECOND = 10;
+
 export interface ReplicateOptions {
   apiToken: string;
   call: CallOnce;

@@ -9,6 +9,7 @@ import {
   invoiceNow,
   payInParts,
   renew,
+  retryInvoices,
   setCoupon,
 } from '../../../../simulators/stripe/subscriptions.ts';
 import { type BillingFixture, openBillingFixture } from '../../../test/billing/billing-fixture.ts';
@@ -151,6 +152,16 @@ test('plans between that bring less do not make an upgrade bring more', async ()
   renew(state, stripe);
   assert.equal(await available(accountId), 7000);
   assert.equal(changePrice(state, stripe, await priceOf('studio'), 0).total, 0);
+  const other = await subscribed();
+  const card = cardOf(state, other.customer);
+  assert.ok(card);
+  card.declines = true;
+  assert.equal(changePrice(state, other.stripe, little, 0).status, 'open');
+  card.declines = false;
+  changePrice(state, other.stripe, dear, 0);
+  assert.equal(await available(other.accountId), 3500, 'nor if the change between is not paid');
+  retryInvoices(state, other.stripe);
+  assert.equal(await available(other.accountId), 3500);
   for (const plan of ['little', 'dear']) await retireOffer(db, 'plan', plan);
 });
 

@@ -35,14 +35,16 @@ interface Terms {
  * Stripe brings none: that is money of an earlier invoice, which has brought its credits. What is
  * too little to be charged is owed by that balance, and its credits come with the next invoice that
  * charges it.
- * @param invoices the paid invoices of the customer, the newest first
+ * @param invoices of the customer, without drafts and voided ones, the newest first
  */
 export function creditsOfInvoices(invoices: InvoiceWithLines[], terms: Terms): PaidInvoice[] {
+  const paid = invoices.filter(({ status }) => status === 'paid');
   let owed = NOTHING;
   const lacking: Lacking = new Map();
   return byTime(invoices).flatMap((invoice) => {
-    const lines = soldOn(invoice, { ...terms, invoices });
+    const lines = soldOn(invoice, { ...terms, invoices: paid });
     const sold = { ...lines, credits: lessLacking(invoice, lines.credits, lacking) };
+    if (invoice.status !== 'paid') return []; // its change of the plan counts all the same
     const { now, later } = divide(invoice, sold, owed);
     owed = later;
     if (subscriptionOfInvoice(invoice) !== terms.stripe) return [];

@@ -102,9 +102,10 @@ async function describe(
   const invoices: InvoiceWithLines[] = [];
   let owes = false;
   for await (const one of stripe.invoices.list({ customer, limit: 100 })) {
-    if (one.status === 'paid') invoices.push({ ...one, lines: await linesOf(stripe, one) });
+    if (one.status === 'void') continue;
+    if (one.status !== 'draft') invoices.push({ ...one, lines: await linesOf(stripe, one) });
     // An invoice that was written off may still be paid.
-    else owes ||= one.status !== 'void' && subscriptionOfInvoice(one) === live.id;
+    owes ||= one.status !== 'paid' && subscriptionOfInvoice(one) === live.id;
   }
   const lines = invoices.flatMap((invoice) => invoice.lines.map(priceOfLine));
   const prices = await planPrices(db, [...lines, item?.price.id ?? '']);

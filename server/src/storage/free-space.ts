@@ -88,13 +88,19 @@ export function openFreeSpace(options: {
   const forget = (one: Pending) => {
     if (pending.delete(one)) pendingBytes[one.use] -= one.bytes;
   };
+  const floorOf = ({ floors }: Disk, use: SpaceUse) =>
+    floors[options.hasObjects ? use : FLOOR_OF_TEMPORARY[use]];
   const requireFree = (use: SpaceUse, bytes: number) => {
     if (!disk) return;
     // An output uses what was reserved for it.
     const reserved = use === 'output' ? 0 : reservedBytes;
-    const floor = disk.floors[options.hasObjects ? use : FLOOR_OF_TEMPORARY[use]];
-    const left = disk.freeBytes - reserved - floor;
+    const left = disk.freeBytes - reserved - floorOf(disk, use);
     if (left < bytes) throw new DiskFull(use, Math.max(0, left));
+  };
+  const reportDisk = (now: Disk) => {
+    const [upload, input] = [floorOf(now, 'upload'), floorOf(now, 'input')];
+    const floors = { upload, input, output: floorOf(now, 'output') };
+    report('disk', { freeBytes: now.freeBytes, floors, reservedBytes });
   };
   return {
     async refresh() {
@@ -103,7 +109,7 @@ export function openFreeSpace(options: {
       const [measured, asked] = await Promise.allSettled([measure(options.folder), reserved]);
       if (measured.status === 'fulfilled') disk = measured.value;
       if (asked.status === 'fulfilled') reservedBytes = asked.value;
-      if (disk) report('disk', { freeBytes: disk.freeBytes, floors: disk.floors, reservedBytes });
+      if (disk) reportDisk(disk);
       if (measured.status === 'rejected') throw measured.reason;
       await options.onMeasured?.(measured.value);
       if (asked.status === 'rejected') throw asked.reason;

@@ -14,6 +14,7 @@ import { removeUpload } from '../../operator/uploads/remove-uploads.ts';
 import { type FreeSpace, openFreeSpace } from '../../storage/free-space.ts';
 import { deleteMarked } from '../../storage/objects.ts';
 import { openS3Storage } from '../../storage/s3/s3.ts';
+import { onReport, type Reports } from '../../telemetry/reports.ts';
 
 const MEGABYTE = 2 ** 20;
 const REMOVAL = { command: 'uploads remove', actor: 'ada', reason: 'ticket 95' };
@@ -57,7 +58,14 @@ test('uploads on their way to the bucket leave room on the disk for tasks', asyn
   if (disk.excuse) return t.skip(disk.excuse);
   const [visitor, customer] = [await website.signIn(), await website.signIn({ credits: 60 })];
   const freeDisk = await disk.fill(3 * MEGABYTE);
+  let shown: Reports['disk'] | undefined;
+  const stop = onReport('disk', (report) => {
+    shown = report;
+  });
   await space.refresh();
+  stop();
+  assert.ok(shown && shown.floors.upload > shown.freeBytes, 'the alert for uploads fires');
+  assert.ok(shown.floors.input <= shown.freeBytes, 'the alert for tasks does not');
   const refused = await visitor.upload(picture);
   assertError(refused, 'service_busy');
   assert.equal(refused.headers['retry-after'], '60');

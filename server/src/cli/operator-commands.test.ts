@@ -11,6 +11,7 @@ import {
   recordAccepted,
   sql,
   type TaskFixture,
+  untilBlocked,
 } from '../../test/task-fixtures.ts';
 import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { newId } from '../kernel/ids.ts';
@@ -105,7 +106,23 @@ test('each command changes something once, also when it runs twice at the same t
   }
 });
 
-test('held tasks of a filter are listed, and decided only when their number is confirmed', async () => {
+/** Runs while another held task stands in the place of one at its provider. */
+async function swapped(id: string | undefined, work: () => Promise<void>): Promise<void> {
+  const { held } = await makeHeldTask(fixture);
+  const exchange = () =>
+    sql(
+      fixture.db,
+      `update tasks set provider = (select min(o.provider) from tasks o
+         where o.id = any($1) and o.id <> tasks.id)
+       where id = any($1)`,
+      [[id, held.id]],
+    );
+  await exchange();
+  await work();
+  await exchange();
+}
+
+test('held tasks of a filter are listed, and decided only if exactly these are confirmed', async () => {
   const { accountId } = await makeCustomer(fixture.db, 10_000);
   const ids: string[] = [];
   for (let count = 0; count < 3; count += 1) {
@@ -114,16 +131,23 @@ test('held tasks of a filter are listed, and decided only when their number is c
     ids.push(held.id);
   }
   const line = 'tasks reconcile --failed --provider fal';
-  const listed = await does(line);
-  assert.deepEqual(
-    listed.map(({ id }: { id: string }) => id),
-    ids,
-  );
-  assert.deepEqual(await does(`${line} --account ${accountId}`), []);
-  assert.deepEqual(await does(`${line} --held-hours 1`), []);
-  await assert.rejects(does(`${line} --confirm 2`), /finds 3 held tasks now, not 2: nothing was/);
-  assert.equal((await does(line)).length, 3);
-  assert.deepEqual(await does(`${line} --confirm 3`), { ok: true, decided: 3, left: [] });
+  const { tasks, confirm } = await does(line);
+  const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
+  assert.deepEqual(idsOf(tasks), ids);
+  for (const more of [`--account ${accountId}`, '--held-hours 1', '--cause outcome']) {
+    assert.deepEqual((await does(`${line} ${more}`)).tasks, [], more);
+  }
+  assert.deepEqual(await does(`${line} --cause acceptance`), { tasks, confirm });
+  await assert.rejects(does(`${line} --cause x`), /--cause must be/);
+  await swapped(ids[1], async () => {
+    assert.equal((await does(line)).tasks.length, 3);
+    await assert.rejects(does(`${line} --confirm ${confirm}`), /not the held tasks that you saw/);
+    await assert.rejects(does(`${line} --confirm 3`), /not the held tasks that you saw/);
+  });
+  assert.deepEqual(idsOf((await does(line)).tasks), ids);
+  const once = `${line} --confirm ${confirm}`;
+  assert.deepEqual(await does(once), { ok: true, decided: 3, left: [] });
+  await assert.rejects(does(once), /finds 0 now: nothing was decided/);
   for (const id of ids) {
     const [latest] = await does(`actions list --target ${id}`);
     assert.deepEqual(
@@ -132,6 +156,30 @@ test('held tasks of a filter are listed, and decided only when their number is c
     );
     assert.equal((await does(`tasks show ${id}`)).phase, 'failed');
   }
+});
+
+test('a held task that moves while others are decided is left as it is', async () => {
+  const made = [await makeHeldTask(fixture), await makeHeldTask(fixture)];
+  const [first, second] = made.map(({ held, attempt }) => ({ id: held.id, attempt: attempt.id }));
+  assert.ok(first && second);
+  await sql(fixture.db, `update tasks set provider = 'fal' where id = any($1)`, [
+    [first.id, second.id],
+  ]);
+  const line = 'tasks reconcile --failed --provider fal';
+  const { confirm } = await does(line);
+  let deciding = Promise.resolve();
+  await fixture.db.transaction(async (tx) => {
+    await sql(tx, 'select from attempts where id = $1 for update', [first.attempt]);
+    deciding = does(`${line} --confirm ${confirm}`);
+    await untilBlocked(fixture.db);
+    const job = { kind: 'accepted', jobId: 'job-moved' } as const;
+    await reconcile(fixture.db, second.id, job, 'seen');
+  });
+  const left = [`${second.id} was moved since the list was shown`];
+  assert.deepEqual(await deciding, { ok: false, decided: 1, left });
+  assert.equal((await does(`tasks show ${second.id}`)).phase, 'generating');
+  assert.deepEqual(await does(`actions list --target ${second.id}`), []);
+  await does(`reconcile ${second.id} --failed`);
 });
 
 test('providers status shows what an open provider refuses', async () => {

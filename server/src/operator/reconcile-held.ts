@@ -1,14 +1,19 @@
-import { type Database, namedStatement } from '../database/database.ts';
+import { createHash } from 'node:crypto';
+import { findAccount } from '../accounts/accounts.ts';
+import { type Database, namedStatement, type Transaction } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
+import type { Task } from '../tasks/task.ts';
 import { type Action, recordAction } from './actions.ts';
 import { type OperatorDecision, reconcile } from './reconcile.ts';
 
-/** Which held tasks are decided together; what is null does not matter. */
+/** Which held tasks are decided together; what is left out does not matter. */
 export interface HeldFilter {
-  provider: string | null;
-  accountId: string | null;
+  provider?: string | undefined;
+  /** Its id or its e-mail address. */
+  account?: string | undefined;
   /** Held for at least so long. */
-  hours: number;
+  hours?: number | undefined;
+  cause?: Task['held_cause'] | undefined;
 }
 
 interface HeldTask {
@@ -20,55 +25,91 @@ interface HeldTask {
   held_since: Date;
 }
 
+export interface HeldSelection {
+  tasks: HeldTask[];
+  /** Names exactly these tasks with their causes; a decision about them repeats it. */
+  confirm: string;
+}
+
 /** More are not decided at once, so that an operator can read the list. */
 const MOST = 1000;
 
 const FIND = namedStatement(
   'operator_held_to_decide',
-  ['provider', 'accountId', 'hours'],
+  ['provider', 'accountId', 'hours', 'cause'],
   `with held as (
      select id, account_id, held_cause, provider, credits, coalesce(
        (select min(at) from task_history h where h.task_id = tasks.id and h.phase = 'held'),
        updated_at) as held_since
      from tasks where phase = 'held' and provider = coalesce(:provider::text, provider)
-       and account_id = coalesce(:accountId::text, account_id))
+       and account_id = coalesce(:accountId::text, account_id)
+       and held_cause = coalesce(:cause::text, held_cause))
    select id, account_id, held_cause, provider, credits, held_since from held
    where held_since <= (select clock_now()) - :hours::float8 * interval '1 hour'
    order by held_since, id limit ${MOST}`,
 );
 
-/** The held tasks of a filter, those held first. */
-export function findHeld(db: Database, filter: HeldFilter): Promise<HeldTask[]> {
-  return db.query<HeldTask>(FIND, FIND.values({ ...filter }));
+/**
+ * The held tasks of a filter, those held first.
+ * @throws UsageError when there is no such account
+ */
+export async function selectHeld(db: Database, filter: HeldFilter): Promise<HeldSelection> {
+  const { provider = null, account, hours = 0, cause = null } = filter;
+  const accountId = account === undefined ? null : await findAccount(db, account);
+  const tasks = await db.query<HeldTask>(FIND, FIND.values({ provider, accountId, hours, cause }));
+  return { tasks, confirm: nameOf(tasks) };
+}
+
+/** Their number and a digest, such as `16-5f0c2a9be1d4`. */
+function nameOf(tasks: HeldTask[]): string {
+  const shown = tasks.map((task) => `${task.id} ${task.held_cause}`).sort();
+  const digest = createHash('sha256').update(shown.join('\n')).digest('hex').slice(0, 12);
+  return `${tasks.length}-${digest}`;
+}
+
+/** What became of a decision about several tasks. */
+interface HeldResult {
+  ok: boolean;
+  decided: number;
+  /** Why the other ones could not be decided so. */
+  left: string[];
 }
 
 /**
  * Applies one decision to all held tasks of a filter, each in a transaction of its own with its own
- * record. A task that can't be decided so is left, and named with the reason.
- * @param expected how many tasks the operator has seen in the list
- * @throws UsageError when the filter finds another number of tasks; then nothing is decided
+ * record. A task that can't be decided so, or was moved since, is left, and named with the reason.
+ * @param decided.confirm of the list that the operator has seen
+ * @throws UsageError when the filter finds other tasks now; then nothing is decided
  */
 export async function reconcileHeld(
   db: Database,
   action: Action,
-  decided: { filter: HeldFilter; kind: 'not_accepted' | 'failed'; expected: number },
-): Promise<{ ok: boolean; decided: number; left: string[] }> {
-  const tasks = await findHeld(db, decided.filter);
-  if (tasks.length !== decided.expected) {
+  decided: { filter: HeldFilter; kind: 'not_accepted' | 'failed'; confirm: string },
+): Promise<HeldResult> {
+  const { tasks, confirm } = await selectHeld(db, decided.filter);
+  if (confirm !== decided.confirm) {
     throw new UsageError(
-      `the filter finds ${tasks.length} held tasks now, not ${decided.expected}: nothing was ` +
-        'decided. Look at the list again without --confirm',
+      `these are not the held tasks that you saw, the filter finds ${tasks.length} now: nothing ` +
+        'was decided. Look at the list again',
     );
   }
-  const decision: OperatorDecision = { kind: decided.kind };
   const left: string[] = [];
-  for (const { id } of tasks) {
-    const record = (tx: Parameters<typeof recordAction>[0]) =>
-      recordAction(tx, action, { target: id, details: decision });
-    await reconcile(db, id, decision, action.reason ?? '', record).catch((error: unknown) => {
+  for (const task of tasks) {
+    await decideHeld(db, action, task, { kind: decided.kind }).catch((error: unknown) => {
       if (!(error instanceof UsageError)) throw error;
       left.push(error.message);
     });
   }
   return { ok: left.length === 0, decided: tasks.length - left.length, left };
+}
+
+/** @throws UsageError also when the task is not held for the same cause any more */
+function decideHeld(db: Database, action: Action, shown: HeldTask, decision: OperatorDecision) {
+  const record = async (tx: Transaction, { id, phase, held_cause: cause }: Task) => {
+    if (phase !== 'held' || cause !== shown.held_cause) {
+      throw new UsageError(`${id} was moved since the list was shown`);
+    }
+    await recordAction(tx, action, { target: id, details: decision });
+  };
+  return reconcile(db, shown.id, decision, action.reason ?? '', record);
 }

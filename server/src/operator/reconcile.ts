@@ -30,7 +30,8 @@ const PHASE = statement('task_phase', 'select phase from tasks where id = $1');
  * Applies an operator decision to a task. If a worker moves the task at the same time, the first of
  * them to commit is applied and the other is refused. The reason is kept in the task's history and
  * in the attempt's evidence.
- * @param record called within the transaction that applies the decision
+ * @param record called within the transaction that applies the decision, with the task as it was
+ *   before; undoes the decision if it throws
  * @returns the task's id and its new phase
  * @throws UsageError when the decision does not fit the task's phase or its cause
  */
@@ -39,7 +40,7 @@ export function reconcile(
   taskId: string,
   decision: OperatorDecision,
   reason: string,
-  record?: (tx: Transaction) => Promise<void>,
+  record?: (tx: Transaction, before: Task) => Promise<void>,
 ): Promise<{ task_id: string; phase: string }> {
   return db.transaction(async (tx) => {
     const locked = await lockAttempt(tx, taskId);
@@ -52,7 +53,7 @@ export function reconcile(
     }
     if (attempt) await recordEvidence(tx, attempt.id, 'operator', { decision, reason });
     const phase = await decide(tx, task, attempt, { decision, reason });
-    await record?.(tx);
+    await record?.(tx, task);
     return { task_id: taskId, phase };
   });
 }

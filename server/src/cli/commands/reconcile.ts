@@ -1,9 +1,8 @@
-import { findAccount } from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { type OperatorDecision, reconcile } from '../../operator/reconcile.ts';
-import { findHeld, type HeldFilter, reconcileHeld } from '../../operator/reconcile-held.ts';
+import { type HeldFilter, reconcileHeld, selectHeld } from '../../operator/reconcile-held.ts';
 import { isJobId } from '../../providers/kit/job-id.ts';
 import { type Arguments, type Command, requiredOption } from '../command.ts';
 
@@ -24,29 +23,34 @@ export const RECONCILE_COMMAND: Command = {
 export const RECONCILE_HELD_COMMAND: Command = {
   usage:
     'tasks reconcile (--not-accepted | --failed) [--provider P] [--account A] [--held-hours H] ' +
-    '[--confirm COUNT] --reason TEXT',
-  summary: 'List the held tasks of a filter; with --confirm and their number, decide all of them',
-  options: ['provider', 'account', 'held-hours', 'confirm'],
+    '[--cause C] [--confirm NAME] --reason TEXT',
+  summary: 'List the held tasks of a filter; with --confirm, decide exactly those of the list',
+  options: ['provider', 'account', 'held-hours', 'cause', 'confirm'],
   flags: ['not-accepted', 'failed'],
   reason: 'required',
-  async run(db, { options, action }) {
+  async run(db, { options, action, show }) {
     const { kind } = readDecision({ ...options, accepted: undefined });
     if (kind === 'accepted') throw new UsageError('a job belongs to one task: use reconcile ID');
-    const { provider = null, account, confirm } = options;
-    const accountId = account === undefined ? null : await findAccount(db, account);
-    const hours = readNumber(options, 'held-hours') ?? 0;
-    const filter: HeldFilter = { provider, accountId, hours };
-    const expected = readNumber(options, 'confirm');
-    if (confirm === undefined || expected === undefined) return findHeld(db, filter);
-    return reconcileHeld(db, action, { filter, kind, expected });
+    const filter = readFilter(options);
+    if (options.confirm !== undefined) {
+      return reconcileHeld(db, action, { filter, kind, confirm: options.confirm.trim() });
+    }
+    const selection = await selectHeld(db, filter);
+    if (!show) return selection;
+    show(`To decide exactly these: --confirm ${selection.confirm}`);
+    return selection.tasks;
   },
 };
 
-function readNumber(options: Arguments['options'], name: string): number | undefined {
-  const text = options[name];
-  if (text === undefined) return undefined;
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw new UsageError(`--${name} must be a whole number`);
+function readFilter(options: Arguments['options']): HeldFilter {
+  const { provider, account, cause, 'held-hours': hours } = options;
+  if (cause !== undefined && cause !== 'acceptance' && cause !== 'outcome') {
+    throw new UsageError('--cause must be acceptance or outcome');
+  }
+  if (hours !== undefined && !/^\d{1,6}$/.test(hours)) {
+    throw new UsageError('--held-hours must be a whole number');
+  }
+  return { provider, account, cause, hours: Number(hours ?? 0) };
 }
 
 function readDecision(options: Arguments['options']): OperatorDecision {

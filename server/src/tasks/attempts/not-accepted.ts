@@ -58,9 +58,10 @@ export async function notAccepted(
   ]);
   if (!lock) throw new Superseded(`${task.id} is leased by another worker`);
   const { cause } = options;
+  // The texts name no provider: the cause may be the service's own, such as its storage.
   if (!lock.announced) {
     const message =
-      'No provider accepted the request. Send it again later with the same Idempotency-Key.';
+      'The task could not be started. Send it again later with the same Idempotency-Key.';
     const wait = waitSeconds(options.retryAfterSeconds);
     const details = wait > 0 ? { details: { retry_after_seconds: wait } } : {};
     const error = { code: 'not_accepted', message, ...details } as const;
@@ -74,7 +75,7 @@ export async function notAccepted(
     return move(tx, task, { to: 'failed', changes: { error }, cause });
   }
   if (lock.refused_seconds >= options.submitRetrySeconds) {
-    const message = 'The generation provider was not available in time. The credits are refunded.';
+    const message = 'The task could not be started in time. The credits are refunded.';
     const error = { code: 'provider_unavailable', message } as const;
     return move(tx, task, { to: 'failed', changes: { error }, cause });
   }

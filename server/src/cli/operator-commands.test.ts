@@ -6,10 +6,13 @@ import { makeCustomer } from '../../test/customer.ts';
 import { ask } from '../../test/service/command-line.ts';
 import {
   makeHeldTask,
+  makeSubmittingTask,
   makeTask,
   openTaskFixture,
   recordAccepted,
+  scriptedProvider,
   sql,
+  submitDeps,
   type TaskFixture,
   untilBlocked,
 } from '../../test/task-fixtures.ts';
@@ -17,12 +20,14 @@ import { temporaryFolder } from '../../test/temporary-folder.ts';
 import { newId } from '../kernel/ids.ts';
 import { readFigures } from '../operator/figures.ts';
 import { reconcile } from '../operator/reconcile.ts';
+import type { SubmitOutcome } from '../providers/provider.ts';
 import { closeAccount } from '../sign-in/deletion.ts';
 import { beginSession } from '../sign-in/sessions.ts';
 import { diskStorage } from '../storage/disk.ts';
 import { markReady } from '../storage/objects.ts';
 import { recordEvidence } from '../tasks/attempts/evidence.ts';
 import { recordOrphans } from '../tasks/attempts/orphans.ts';
+import { submitTask } from '../tasks/steps/submit.ts';
 import { moveNow } from '../tasks/transitions.ts';
 import { parseCommandLine } from './command-line.ts';
 
@@ -182,23 +187,38 @@ test('a held task that moves while others are decided is left as it is', async (
   await does(`reconcile ${second.id} --failed`);
 });
 
-test('providers status shows what an open provider refuses', async () => {
-  const { held, attempt } = await makeHeldTask(fixture);
-  const refusal = { status: 401, message: 'the API key is not valid' };
-  await sql(fixture.db, `update tasks set provider = 'fal' where id = $1`, [held.id]);
-  await sql(
-    fixture.db,
-    `update attempts set state = 'rejected', outcome_at = clock_now(), cause = $2 where id = $1`,
-    [attempt.id, refusal],
-  );
-  const fal = async () =>
-    (await does('providers status')).find((row: { provider: string }) => row.provider === 'fal');
-  const { state, refused_submits: refused, last_refusal: last } = await fal();
-  assert.deepEqual([state, refused, last], ['open', 1, refusal]);
-  await sql(fixture.db, `update attempts set state = 'unknown', outcome_at = null where id = $1`, [
-    attempt.id,
-  ]);
-  assert.equal((await fal()).refused_submits, 0);
+test('providers status shows a provider that refuses all submits, until one gets through', async () => {
+  const refusal = { kind: 'rejected', fault: 'operator', cause: 'HTTP 401: a wrong key' } as const;
+  const submit = async (outcome: SubmitOutcome) => {
+    const { task } = await makeSubmittingTask(fixture);
+    await sql(fixture.db, `update tasks set provider = 'fal' where id = $1`, [task.id]);
+    const provider = scriptedProvider({ submit: async () => outcome });
+    await submitTask(submitDeps(fixture, provider), { ...task, provider: 'fal' });
+  };
+  const fal = async () => {
+    const rows = await does('providers status');
+    const {
+      state,
+      reason,
+      refused_submits: refused,
+      last_refusal: last,
+    } = rows.find((row: { provider: string }) => row.provider === 'fal');
+    return [state, reason?.cause ?? reason, refused, last?.cause];
+  };
+  await submit({ kind: 'rejected', fault: 'busy', cause: 'HTTP 429' });
+  assert.deepEqual(await fal(), ['open', null, 1, 'HTTP 429']);
+  await submit(refusal);
+  assert.deepEqual(await fal(), ['refusing', refusal.cause, 2, refusal.cause]);
+  await does('providers pause fal');
+  assert.deepEqual(await fal(), ['paused', 'because', 2, refusal.cause]);
+  await does('providers resume fal');
+  await submit({ kind: 'accepted', jobId: 'job-with-the-right-key' });
+  assert.deepEqual(await fal(), ['open', null, 2, refusal.cause]);
+  await submit(refusal);
+  assert.equal((await fal())[0], 'refusing');
+  const message = 'The prompt is refused.';
+  await submit({ kind: 'rejected', fault: 'request', code: 'content_refused', message });
+  assert.deepEqual(await fal(), ['open', null, 3, refusal.cause]);
 });
 
 test('audit --storage asks the storage for each file', async () => {

@@ -73,27 +73,44 @@ const WAITING = statement(
    where due_at is not null and phase in ('reserved', 'ingesting', 'submitting') group by provider`,
 );
 
-// Nothing was wrong with the request: a wrong key, an overdue account, too many jobs.
+// Refused for no fault of the request: a wrong key, an overdue account, too many jobs.
 const REFUSED = statement(
   'provider_refused_submits',
-  `select t.provider, count(*)::int as submits,
-     (array_agg(a.cause order by a.outcome_at desc))[1] as cause
-   from (select id, provider, error_code, created_at from tasks
-     order by created_at desc, id desc limit 200) t
-   join attempts a on a.task_id = t.id
-   where t.created_at > (select clock_now()) - interval '15 minutes' and a.state = 'rejected'
-     and coalesce(t.error_code, 'not_accepted') = 'not_accepted'
-   group by t.provider`,
+  `with outcomes as (
+     select t.provider, a.cause, a.outcome_at, a.cause->>'fault' as fault,
+       max(a.outcome_at) filter (where a.state = 'accepted' or a.cause->>'fault' = 'request')
+         over (partition by t.provider) as worked_at
+     from (select id, provider, created_at from tasks
+       order by created_at desc, id desc limit 200) t
+     join attempts a on a.task_id = t.id
+     where t.created_at > (select clock_now()) - interval '15 minutes'
+       and a.state in ('accepted', 'rejected'))
+   select provider, count(*)::int as submits,
+     (array_agg(cause order by outcome_at desc))[1] as cause,
+     min(outcome_at) filter (
+       where fault = 'operator' and outcome_at > coalesce(worked_at, '-infinity')) as since
+   from outcomes where fault in ('busy', 'operator') group by provider`,
 );
+
+interface RefusedRow {
+  provider: string;
+  submits: number;
+  cause: object;
+  /** The first refusal that the operator must fix, after the last submit that shows it works. */
+  since: Date | null;
+}
 
 /** What `providers status` shows. */
 export interface ProviderListing {
   provider: string;
-  /** `trying`: the time of an outage is over, and one submit at a time is made. */
-  state: 'open' | 'paused' | 'closed' | 'trying';
+  /**
+   * `trying`: the time of an outage is over, and one submit at a time is made. `refusing`: it gets
+   * submits, and refuses them for a reason that the operator must fix.
+   */
+  state: 'open' | 'refusing' | 'paused' | 'closed' | 'trying';
   since: Date | null;
   until: Date | null;
-  /** The operator's reason, or the last failure. */
+  /** The operator's reason, or the last failure or refusal. */
   reason: string | object | null;
   /** Live tasks that no provider has accepted yet. */
   waiting_tasks: number;
@@ -109,38 +126,43 @@ export async function listProviders(db: Queryable): Promise<ProviderListing[]> {
     listPauses(db),
     db.query<OutageRow>(OUTAGES),
     db.query<{ provider: string; tasks: number }>(WAITING),
-    db.query<{ provider: string; submits: number; cause: object }>(REFUSED),
+    db.query<RefusedRow>(REFUSED),
   ]);
-  return PROVIDER_NAMES.map((provider) => ({
-    provider,
-    ...stateOf(
-      pauses.find(({ subject }) => subject === provider),
-      outages.find((row) => row.provider === provider),
-    ),
-    waiting_tasks: waiting.find((row) => row.provider === provider)?.tasks ?? 0,
-    ...refusedBy(refusals.find((row) => row.provider === provider)),
-  }));
-}
-
-function refusedBy(row: { submits: number; cause: object } | undefined) {
-  return { refused_submits: row?.submits ?? 0, last_refusal: row?.cause ?? null };
+  return PROVIDER_NAMES.map((provider) => {
+    const refused = refusals.find((row) => row.provider === provider);
+    const pause = pauses.find(({ subject }) => subject === provider);
+    const outage = outages.find((row) => row.provider === provider);
+    return {
+      provider,
+      ...stateOf(pause, outage, refused),
+      waiting_tasks: waiting.find((row) => row.provider === provider)?.tasks ?? 0,
+      refused_submits: refused?.submits ?? 0,
+      last_refusal: refused?.cause ?? null,
+    };
+  });
 }
 
 /** Whether creates are paused. A create is also refused while the provider of new tasks is. */
 export async function showCreates(db: Queryable) {
   const paused = (await listPauses(db)).find(({ subject }) => subject === 'creates');
-  const { state, since, reason } = stateOf(paused, undefined);
+  const { state, since, reason } = stateOf(paused);
   return { creates: state, since, reason };
 }
 
 function stateOf(
   paused: { reason: string; paused_at: Date } | undefined,
-  outage: OutageRow | undefined,
+  outage?: OutageRow,
+  refused?: RefusedRow,
 ): Pick<ProviderListing, 'state' | 'since' | 'until' | 'reason'> {
   if (paused) {
     return { state: 'paused', since: paused.paused_at, until: null, reason: paused.reason };
   }
-  if (!outage?.closed_until) return { state: 'open', since: null, until: null, reason: null };
-  const { closed_since: since, closed_until: until, cause: reason } = outage;
-  return { state: outage.is_over ? 'trying' : 'closed', since, until, reason };
+  if (outage?.closed_until) {
+    const { closed_since: since, closed_until: until, cause: reason } = outage;
+    return { state: outage.is_over ? 'trying' : 'closed', since, until, reason };
+  }
+  if (refused?.since) {
+    return { state: 'refusing', since: refused.since, until: null, reason: refused.cause };
+  }
+  return { state: 'open', since: null, until: null, reason: null };
 }

@@ -12,7 +12,13 @@ import { type Order, OrderDialog } from './order-dialog.tsx';
 
 type Provider = OperatorProviders['items'][number];
 
-const TONES = { open: 'good', paused: 'bad', closed: 'bad', trying: 'busy' } as const;
+const TONES = {
+  open: 'good',
+  refusing: 'bad',
+  paused: 'bad',
+  closed: 'bad',
+  trying: 'busy',
+} as const;
 
 /** Which providers take jobs, and whether creates are taken at all. */
 export function ProvidersPage() {
@@ -76,7 +82,7 @@ function columns(onOrder: (order: Order) => void): Column<Provider>[] {
               Pause
             </Button>
           )}
-          {state !== 'open' && (
+          {state !== 'open' && state !== 'refusing' && (
             <Button
               small
               aria-label={`Resume ${provider}`}

@@ -82,6 +82,49 @@ test('the row of an object is committed before its first byte is written', async
   );
 });
 
+test('a file that arrives after its write was given up is deleted', async (t) => {
+  t.after(() => database.setClock(0));
+  let late: (() => Promise<void>) | undefined;
+  let lateId = '';
+  const slow: Storage = {
+    ...storage,
+    async put(id, filePath) {
+      lateId = id;
+      late = () => storage.put(id, filePath);
+      throw new Error('the store did not respond');
+    },
+  };
+  await assert.rejects(store('task_1b', 'output', slow), /did not respond/);
+  await deleteMarked({ db, storage });
+  await late?.();
+  await database.setClock(29 * 60);
+  await deleteMarked({ db, storage });
+  assert.equal(await stateOf(lateId), 'deleting');
+  await database.setClock(31 * 60);
+  await deleteMarked({ db, storage });
+  await assertGone(lateId);
+});
+
+test('so is the file of an object that another worker has had deleted meanwhile', async (t) => {
+  t.after(() => database.setClock(0));
+  let lateId = '';
+  const slow: Storage = {
+    ...storage,
+    async put(id, filePath) {
+      lateId = id;
+      await markUnfinished(db, 'task_1c', 'output');
+      await deleteMarked({ db, storage });
+      assert.equal(await stateOf(id), 'deleted');
+      await storage.put(id, filePath);
+      throw new Error('the response was lost');
+    },
+  };
+  await assert.rejects(store('task_1c', 'output', slow), /response was lost/);
+  await database.setClock(31 * 60);
+  await deleteMarked({ db, storage });
+  await assertGone(lateId);
+});
+
 test('an object becomes ready once, and only if the transaction commits', async () => {
   const id = await store('task_2');
   const failing = db.transaction(async (tx) => {

@@ -111,13 +111,35 @@ export async function registerObject(
   return id;
 }
 
-/** @throws when it was marked for deletion meanwhile */
+/** A store may finish a write later than its caller has given it up, but not so much later. */
+const LATE_PUT_MINUTES = 30;
+
+// Whatever another worker has done with the object meanwhile: its deletion may have come before the
+// file did.
+const PUT_FAILED = statement(
+  'object_put_failed',
+  `update objects set state = 'deleting',
+     delete_retry_at = clock_now() + interval '${LATE_PUT_MINUTES} minutes'
+   where id = $1 and state <> 'ready'`,
+);
+
+/**
+ * Stores the file of a registered object. If that fails, the object is deleted half an hour later:
+ * a store that did not respond may still write the file.
+ * @throws when it was marked for deletion meanwhile
+ */
 export async function putRegistered(
   deps: { db: Database; storage: Storage },
   id: string,
   filePath: string,
 ): Promise<void> {
-  await deps.storage.put(id, filePath);
+  try {
+    await deps.storage.put(id, filePath);
+  } catch (error) {
+    // If this fails too, MARK_ABANDONED marks it after a day.
+    await deps.db.query(PUT_FAILED, [id]).catch(() => {});
+    throw error;
+  }
   if (!(await isStillWriting(deps.db, id))) {
     // deleteMarked may have run before `put` ended, so the file is deleted here too.
     await deps.storage.delete(id);

@@ -107,7 +107,7 @@ async function* readList(settings: ReplicateSettings, input: FindJobInput): Asyn
   throw new Error(`the list of predictions has more than ${maxPages} pages`);
 }
 
-/** Twice as many pages as creates at Replicate's limit fill: it may let more through for a while. */
+/** Twice what creates at Replicate's limit fill, since it may let more through for a while. */
 function pagesOf({ sentBetween: { from, to } }: FindJobInput): number {
   const seconds = (to - from) / 1000 + 2 * SKEW_SECONDS;
   return 1 + Math.ceil((2 * CREATES_PER_SECOND * seconds) / PAGE_ROWS);

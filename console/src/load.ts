@@ -19,6 +19,17 @@ export function asFailure(error: unknown): ApiFailure {
   return new ApiFailure(message, { status: 0, code: 'internal_error' });
 }
 
+/** Reads again what failed without a connection, when there is one. */
+function useReconnect(error: ApiFailure | undefined, reload: () => Promise<void>): void {
+  const isOffline = error?.isOffline ?? false;
+  useEffect(() => {
+    if (!isOffline) return;
+    const onOnline = () => void reload();
+    addEventListener('online', onOnline);
+    return () => removeEventListener('online', onOnline);
+  }, [isOffline, reload]);
+}
+
 /**
  * Reads a path of the API, and again when the path changes. A response that comes after a newer
  * request is dropped.
@@ -52,6 +63,7 @@ export function useLoad<Data>(path: string | undefined): Loaded<Data> {
     return () => request.current?.abort();
   }, [reload]);
   const isCurrent = state.path === path;
+  useReconnect(isCurrent ? state.error : undefined, reload);
   return {
     data: isCurrent ? state.data : undefined,
     error: isCurrent ? state.error : undefined,
@@ -136,6 +148,7 @@ export function useList<Item>(path: string, before: Part<Item>[] = []): LoadedLi
     void reload();
     return () => request.current?.abort();
   }, [reload]);
+  useReconnect(state.path === path ? state.error : undefined, reload);
   const next = parts.at(-1)?.next;
   return {
     items: parts.length > 0 ? parts.flatMap(({ items }) => items) : undefined,

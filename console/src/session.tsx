@@ -58,7 +58,11 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     void refresh();
     const onShow = () => document.visibilityState === 'visible' && void refresh();
     document.addEventListener('visibilitychange', onShow);
-    return () => document.removeEventListener('visibilitychange', onShow);
+    addEventListener('focus', onShow); // a window beside this one may have spent credits
+    return () => {
+      document.removeEventListener('visibilitychange', onShow);
+      removeEventListener('focus', onShow);
+    };
   }, [refresh]);
   useEffect(() => whenForgotten(() => location.assign('/')), []);
   useEffect(() => {

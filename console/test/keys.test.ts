@@ -91,6 +91,12 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     await page.unroute('**/console/api/keys');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No API key yet').waitFor();
+    await page.route('**/console/api/keys', (route) => route.abort());
+    await page.reload();
+    await page.getByText('No connection').waitFor();
+    await page.unroute('**/console/api/keys');
+    await page.evaluate(() => dispatchEvent(new Event('online')));
+    await page.getByText('No API key yet').waitFor();
   });
 });
 

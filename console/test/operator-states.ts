@@ -10,7 +10,11 @@ function minutesOf(count: number): Minute[] {
   return Array.from({ length: count }, (_, i) => {
     const load = 1 + Math.sin(i / 9);
     const busy = { responses: Math.round(900 * load), limited: Math.round(9 * load), errors: 0 };
-    const times = { read_p50: 3 + load, read_p95: 9 + 4 * load, create_p95: null };
+    const times = {
+      read_p50: 3 + load,
+      read_p95: 9 + 4 * load,
+      create_p95: i % 3 === 0 ? 40 : null,
+    };
     const calls = { calls: Math.round(240 * load), failed_calls: i % 7 === 0 ? 2 : 0 };
     const tasks = { live: Math.round(60 * load), held: 2, due: Math.round(5 * load) };
     return { at: now - (count - 1 - i) * 60, ...busy, ...times, ...calls, ...tasks };

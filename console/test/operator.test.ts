@@ -92,6 +92,9 @@ test(
   async () => {
     const { page } = await signedInPage(site, { email: OPERATOR });
     await noteLabels(page);
+    await page.addInitScript(() => {
+      Object.defineProperty(navigator, 'language', { value: 'en-US@posix', configurable: true });
+    });
     await openOverview(page, 2);
     const labels = await page.evaluate(() =>
       [...(window as unknown as Labels).labels.values()].map((texts) =>
@@ -104,6 +107,8 @@ test(
     const legend = await page.locator('.u-legend').first().innerText();
     assert.match(legend, /Live.*\d/s);
     assert.doesNotMatch(legend, /--/);
+    const creates = page.getByRole('img', { name: /^Time of creates/ }).locator('canvas');
+    assert.ok(await creates.evaluate(hasTungsten), 'a minute without neighbours has a point');
   },
 );
 
@@ -157,6 +162,18 @@ async function expectNothingAt(admin: Page): Promise<void> {
     assert.equal(await admin.getByRole('button', { name: 'Try again' }).count(), 0);
   }
   await expectNoViolations(admin);
+}
+
+/** Whether something is drawn in the colour of the first series. */
+function hasTungsten(canvas: SVGElement | HTMLElement): boolean {
+  if (!(canvas instanceof HTMLCanvasElement)) return false;
+  const { width, height } = canvas;
+  const pixels = canvas.getContext('2d')?.getImageData(0, 0, width, height).data ?? [];
+  for (let at = 0; at < pixels.length; at += 4) {
+    const [red = 0, green = 0, blue = 255] = [pixels[at], pixels[at + 1], pixels[at + 2]];
+    if (red > 220 && green > 150 && blue < 90) return true;
+  }
+  return false;
 }
 
 /** The texts on each canvas of a page. */

@@ -159,7 +159,8 @@ async function readTask(id: string, before?: WebTask): Promise<Generation> {
   } catch (thrown) {
     const error = asFailure(thrown);
     if (!before) return error.status === 404 ? { kind: 'gone' } : { kind: 'refused', error };
-    return { kind: 'task', task: before, readAt: performance.now(), error };
+    // Another object, so that it is followed further.
+    return { kind: 'task', task: { ...before }, readAt: performance.now(), error };
   }
 }
 

@@ -1,3 +1,4 @@
+import './locale.ts';
 import 'uplot/dist/uPlot.min.css';
 import uPlot from 'uplot';
 import { formatNumber } from '../format.tsx';
@@ -89,7 +90,7 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
           valueText(values[at ?? newest]),
         stroke: colour(COLOURS[index % COLOURS.length] ?? '--color-ink'),
         width: 2,
-        points: { show: false },
+        points: kind === 'bars' ? { show: false } : { size: 5, filter: () => isolated(values) },
         ...(kind === 'bars' && bars
           ? { paths: bars, fill: colour(COLOURS[index % COLOURS.length] ?? '--color-ink') }
           : {}),
@@ -97,6 +98,12 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
     ],
   };
   return new uPlot(options, [data.times, ...data.series.map(({ values }) => values)], element);
+}
+
+/** The values without a neighbour: no line shows them, so they get a point. */
+function isolated(values: (number | null)[]): number[] {
+  const isThere = (at: number) => typeof values[at] === 'number';
+  return [...values.keys()].filter((at) => isThere(at) && !isThere(at - 1) && !isThere(at + 1));
 }
 
 const MINUTE_SECONDS = 60;

@@ -21,9 +21,12 @@ export function Page({
   lead,
   actions,
   isTitleComing = false,
+  above,
   children,
 }: {
   title: string;
+  /** Above the title, so that the height of the title does not move it. */
+  above?: ComponentChildren;
   /** A longer title comes with the data: keeps room for it. */
   isTitleComing?: boolean;
   lead?: ComponentChildren;
@@ -33,6 +36,7 @@ export function Page({
   useTitle(title);
   return (
     <div class="mx-auto w-full max-w-[76rem] px-4 pt-9 pb-20 sm:px-8 sm:pt-14">
+      {above}
       <header class="mb-8 flex flex-wrap items-end justify-between gap-x-8 gap-y-5 sm:mb-11">
         <div class={`max-w-[62ch] min-w-0 ${isTitleComing ? 'w-full' : ''}`}>
           <h1 tabIndex={-1} class={`text-title ${TITLE} ${isTitleComing ? TITLE_ROOM : ''}`}>

@@ -29,28 +29,33 @@ export function OperatorPage({
   actions?: ComponentChildren;
   children?: ComponentChildren;
 }) {
+  return (
+    <Page title={title} lead={lead} actions={actions} above={<OperatorNavigation />}>
+      {children}
+    </Page>
+  );
+}
+
+function OperatorNavigation() {
   const { path } = useLocation();
   const isCurrent = (href: string) =>
     path === href || (href !== '/operator' && path.startsWith(`${href}/`));
   return (
-    <Page title={title} lead={lead} actions={actions}>
-      <nav aria-label="Operator" class="-mt-3 mb-1">
-        <ul class="flex flex-wrap gap-x-6 gap-y-1 border-b border-line pb-3">
-          {PAGES.map(([href, name]) => (
-            <li key={href}>
-              <a
-                href={href}
-                aria-current={isCurrent(href) ? 'page' : undefined}
-                class="inline-block border-b-2 border-transparent py-1 text-dim hover:text-ink aria-[current=page]:border-tungsten aria-[current=page]:text-ink"
-              >
-                {name}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      {children}
-    </Page>
+    <nav aria-label="Operator" class="-mt-4 mb-8 sm:-mt-8">
+      <ul class="flex flex-wrap gap-x-6 gap-y-1 border-b border-line pb-3">
+        {PAGES.map(([href, name]) => (
+          <li key={href}>
+            <a
+              href={href}
+              aria-current={isCurrent(href) ? 'page' : undefined}
+              class="inline-block border-b-2 border-transparent py-1 text-dim hover:text-ink aria-[current=page]:border-tungsten aria-[current=page]:text-ink"
+            >
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
   );
 }
 

@@ -86,6 +86,7 @@ test('it shows posters, loads no video, and hostile prompts are text', BROWSER, 
   );
   assert.equal(await page.locator('video').count(), 0);
   assert.equal(await card(HOSTILE).locator('h2').innerText(), HOSTILE);
+  await card(HOSTILE).getByText('It failed: content_refused.').waitFor();
   assert.equal(await page.title(), 'Videos – Framewright');
   await expectNoViolations(page);
 });

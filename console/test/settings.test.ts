@@ -102,7 +102,9 @@ describe('the settings', { skip: NO_BROWSER }, () => {
     await expectNoViolations(page);
     await dialog.getByLabel('E-mail address').fill(email);
     await action.click();
-    await page.getByText(/^The account is closed\. Sign in before .* to keep it\.$/).waitFor();
+    await page.getByText('Your account is closed').waitFor();
+    await page.getByText(/^Sign in before \d+ \w+ \d+ to keep it\./).waitFor();
+    await expectNoViolations(page);
     const disabled = 'select from accounts where id = $1 and disabled_at is not null';
     const isDisabled = async () =>
       (await sql(site.database.db, disabled, [accountId])).length === 1;

@@ -44,6 +44,7 @@ test('a stranger signs in by a code, and goes where they wanted to', options, as
   const page = await site.newPage();
   await page.goto('/usage');
   await settled(page, 'Sign in');
+  await page.locator('input[type=email]:focus').waitFor();
   await expectNoViolations(page);
   const code = await askForCode(page, 'grace@example.com');
   await expectNoViolations(page);

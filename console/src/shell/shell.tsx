@@ -63,10 +63,13 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
   );
 }
 
-/** Moves the focus to the title of a page that the reader has gone to; not of the first one. */
+/**
+ * Moves the focus to the title of a page that the reader has gone to; not of the first one, and
+ * not from a field that the page has chosen.
+ */
 function useFocusOfTitle(shown: number, main: { current: HTMLElement | null }): void {
   useEffect(() => {
-    if (shown === 0) return;
+    if (shown === 0 || document.activeElement?.matches('main input')) return;
     const title = main.current?.querySelector<HTMLElement>('h1[tabindex]');
     (title ?? main.current)?.focus({ preventScroll: true });
   }, [shown]);

@@ -80,11 +80,15 @@ function relative(date: Date, now: number): string {
   return RELATIVE.format(Math.trunc(seconds / step[1]), step[0]);
 }
 
-/** A point in time, to the second, in the reader's time zone. */
-export function DateTime({ at }: { at: string }) {
+const ABSOLUTE_UTC = new Intl.DateTimeFormat('en-GB', {
+  ...({ dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' } as const),
+});
+
+/** A point in time, to the second, in the reader's time zone; `utc` beside filters by days. */
+export function DateTime({ at, utc = false }: { at: string; utc?: boolean }) {
   return (
     <time dateTime={at} class="figures whitespace-nowrap">
-      {ABSOLUTE.format(new Date(at))}
+      {(utc ? ABSOLUTE_UTC : ABSOLUTE).format(new Date(at))}
     </time>
   );
 }

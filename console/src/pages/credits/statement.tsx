@@ -17,7 +17,7 @@ const GROUPS = [
 ];
 
 const COLUMNS: Column<StatementLine>[] = [
-  { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
+  { title: 'Time (UTC)', cell: ({ at }) => <DateTime at={at} utc /> },
   { title: 'Description', kind: 'prose', cell: (line) => <What line={line} /> },
   { title: 'Kind', cell: ({ kind }) => (kind === 'paid' ? 'Paid' : 'Promotional') },
   { title: 'Change', kind: 'number', cell: (line) => <Change line={line} /> },

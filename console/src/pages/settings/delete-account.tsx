@@ -1,17 +1,14 @@
 import { useState } from 'preact/hooks';
-import { useLocation } from 'preact-iso';
 import type { Deleted } from '../../../../server/src/site/account/delete.ts';
 import type { Me } from '../../../../server/src/site/account/me.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { forgetPerson } from '../../personal.ts';
-import { useSession } from '../../session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/form/field.tsx';
-import { Credits, formatDay, formatNumber } from '../../ui/format.tsx';
-import { toast } from '../../ui/toast.tsx';
+import { Credits, formatNumber } from '../../ui/format.tsx';
 
 /** Closes the account, after its address was typed. It is erased after a grace period. */
 export function DeleteAccount({ me }: { me: Me }) {
@@ -60,8 +57,6 @@ function Consequences({ me: { credits } }: { me: Me }) {
 
 function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
   const { email } = me;
-  const { refresh } = useSession();
-  const { route } = useLocation();
   const [typed, setTyped] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();
@@ -74,9 +69,7 @@ function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
         ...{ method: 'POST', body: { email: typed } },
       });
       forgetPerson();
-      route('/');
-      await refresh();
-      toast(`The account is closed. Sign in before ${formatDay(erase_at)} to keep it.`);
+      location.assign(`/sign-in?closed=${encodeURIComponent(erase_at)}`);
     } catch (error) {
       setFailure(asFailure(error));
       setBusy(false);

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
 import { Button } from '../../ui/button.tsx';
@@ -14,6 +14,8 @@ export function EmailStep({
   setEmail: (email: string) => void;
   onSent: () => void;
 }) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector('input')?.focus(), []);
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();
   const send = async (event: Event) => {
@@ -27,7 +29,7 @@ export function EmailStep({
     setBusy(false);
   };
   return (
-    <form class="mt-8 grid gap-5" onSubmit={(event) => void send(event)}>
+    <form ref={form} class="mt-8 grid gap-5" onSubmit={(event) => void send(event)}>
       <Field
         label="E-mail address"
         hint="You get a code by e-mail. There is no password."

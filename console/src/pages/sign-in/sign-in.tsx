@@ -1,10 +1,11 @@
+import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import type { SignInResult } from '../../../../server/src/site/auth/reopened.ts';
 import { useDraft } from '../../draft.ts';
 import { useSession } from '../../session.tsx';
 import { useSiteInfo } from '../../site-info.ts';
-import { formatNumber } from '../../ui/format.tsx';
+import { formatDay, formatNumber } from '../../ui/format.tsx';
 import { useTitle } from '../../ui/page.tsx';
 import still from '../landing/sample.jpg';
 import { CodeStep } from './code-step.tsx';
@@ -39,6 +40,7 @@ export default function SignInPage() {
           {isSent ? 'Enter your code' : 'Sign in'}
         </h1>
         {query.ended === 'yes' && <Ended />}
+        <Closed until={query.closed} />
         {isSent ? (
           <CodeStep {...{ email, isLogged }} onDone={enter} onBack={() => set({ isSent: false })} />
         ) : (
@@ -57,15 +59,31 @@ export default function SignInPage() {
   );
 }
 
-function Ended() {
+function Notice({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div role="status" class="mt-6 border-l-4 border-tungsten pl-4">
-      <p class="font-medium">Your session has ended.</p>
-      <p class="mt-1 text-dim">
-        Sign in with the same address to continue where you were: what you had entered is kept in
-        this window.
-      </p>
+      <p class="font-medium">{title}</p>
+      <p class="mt-1 text-dim">{children}</p>
     </div>
+  );
+}
+
+function Ended() {
+  return (
+    <Notice title="Your session has ended.">
+      Sign in with the same address to continue where you were: what you had entered is kept in this
+      window.
+    </Notice>
+  );
+}
+
+/** After somebody has deleted their account. */
+function Closed({ until = '' }: { until: string | undefined }) {
+  if (Number.isNaN(Date.parse(until))) return null;
+  return (
+    <Notice title="Your account is closed, and you are signed out everywhere.">
+      Sign in before {formatDay(until)} to keep it. After that it is erased.
+    </Notice>
   );
 }
 

@@ -23,7 +23,11 @@ export function useLive(items: VideoItem[] | undefined): VideoItem[] | undefined
   return current;
 }
 
-function isUnfinished({ status, poster_url: poster, updated_at: at }: VideoItem): boolean {
-  const awaitsPoster = poster === null && Date.now() - Date.parse(at) < POSTER_MS;
-  return status === 'processing' || (status === 'completed' && awaitsPoster);
+function isUnfinished(item: VideoItem): boolean {
+  return item.status === 'processing' || awaitsPoster(item);
+}
+
+/** Whether the picture of a video may still come. */
+export function awaitsPoster({ status, poster_url: poster, updated_at: at }: VideoItem): boolean {
+  return status === 'completed' && poster === null && Date.now() - Date.parse(at) < POSTER_MS;
 }

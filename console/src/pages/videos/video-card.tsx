@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { VideoItem } from '../../../../server/src/site/tasks/video-item.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
+import { awaitsPoster } from './live.ts';
 
 /** A pointer that only passes by starts no video. */
 const PREVIEW_MS = 300;
@@ -51,16 +52,17 @@ function Picture({ item }: { item: VideoItem }) {
     );
   }
   return (
-    <p class="absolute inset-0 grid place-items-center px-4 text-center text-sm text-dim">
-      {withoutPicture(item)}
-    </p>
+    <div class="absolute inset-0 grid place-items-center px-4 text-center text-sm text-dim">
+      <p class="line-clamp-4 max-w-full">{withoutPicture(item)}</p>
+    </div>
   );
 }
 
 function withoutPicture(item: VideoItem): string {
   if (item.status === 'processing') return item.label;
-  if (item.status === 'failed') return 'No video';
-  return item.video_url === null ? 'The video was deleted' : 'No picture';
+  if (item.status === 'failed') return item.failed_because ?? 'No video';
+  if (item.video_url === null) return 'The video was deleted';
+  return awaitsPoster(item) ? 'Its picture is being drawn' : 'No picture';
 }
 
 /** The first link is kept: each read of the list has another one, which would start it again. */

@@ -46,8 +46,7 @@ const LATER = 'You can run the same request again later.';
 const ADVICE: Record<FailureCode, string> = {
   invalid_media:
     'Run it again with another file, or with the same one if its host was only down for a while.',
-  content_refused:
-    'The provider refused the content. Run it again with another prompt or other files.',
+  content_refused: 'Run it again with another prompt or other files.',
   invalid_request:
     'The provider does not support this combination. Run it again with other settings.',
   provider_unavailable: LATER,

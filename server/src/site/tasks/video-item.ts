@@ -21,6 +21,8 @@ export interface VideoItem {
   api_key_id: string | null;
   credits_used: number;
   credits_refunded: number;
+  /** Why there is no video. */
+  failed_because: string | null;
   created_at: string;
   updated_at: string;
   is_archived: boolean;
@@ -58,6 +60,7 @@ export function videoItem(task: Listed, links: Links): VideoItem {
     api_key_id: task.api_key_id,
     credits_used: task.credits,
     credits_refunded: phase === 'failed' ? task.credits : 0,
+    failed_because: task.error_message,
     created_at: task.created_at.toISOString(),
     updated_at: task.updated_at.toISOString(),
     is_archived: task.is_archived,

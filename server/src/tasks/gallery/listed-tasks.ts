@@ -13,6 +13,7 @@ export interface ListedTask {
   api_key_id: string | null;
   output_object_id: string | null;
   output_facts: { width: number; height: number; durationSeconds: number } | null;
+  error_message: string | null;
   created_at: Date;
   updated_at: Date;
   is_archived: boolean;
@@ -44,7 +45,7 @@ const WINDOW = 2000;
 
 const COLUMNS = `tasks.id, tasks.surface, tasks.phase, tasks.aspect_ratio, tasks.request,
        tasks.credits, tasks.api_key_id, tasks.output_object_id, tasks.output_facts,
-       tasks.created_at, tasks.updated_at`;
+       tasks.error_message, tasks.created_at, tasks.updated_at`;
 const NAMES = COLUMNS.replaceAll('tasks.', '');
 
 /** The tasks of the account in the period and after the cursor, the newest first. */

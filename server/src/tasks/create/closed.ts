@@ -67,7 +67,7 @@ function inWords(seconds: number): string {
 
 function notTaken(retryAfterSeconds: number, cause?: unknown): ApiError {
   const wait = inWords(retryAfterSeconds);
-  const message = `New tasks are not taken for now, and nothing was reserved. Try again in ${wait}.`;
+  const message = `New tasks are not taken now, and nothing was reserved. Try again in ${wait}.`;
   return new ApiError('service_busy', message, {
     details: { reason: 'not_taken' },
     retryAfterSeconds,

@@ -19,7 +19,7 @@ import { makeImage } from '../../../test/media/media-files.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 import { openScratchDirectory } from '../../kernel/scratch-directory.ts';
 import { createMeasurer } from '../measure.ts';
-import { soundCopy } from '../sound-copy.ts';
+import { copyWithoutFlaws } from '../without-flaws.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 
@@ -97,7 +97,7 @@ async function stored(bytes: Buffer): Promise<Buffer> {
   await writeFile(file, bytes);
   const measured = await measure(file, 'image');
   assert.equal(measured.kind, 'measured');
-  const copy = await soundCopy(file, measured.facts);
+  const copy = await copyWithoutFlaws(file, measured.facts);
   using picture = await fittedImage(copy, size, 'cover');
   assert.equal(picture.width, size.width);
   const kept = await readFile(copy);

@@ -3,12 +3,12 @@ import { writeStream } from '../kernel/scratch-directory.ts';
 import type { FilePart, MediaFacts } from './measurement.ts';
 
 /**
- * A file that others can read: the measured file itself, or a copy beside it without the flaws of
- * an image. They do not refuse an image, but some programs fail at them.
+ * The file that providers get: the measured file itself, or a copy beside it without the flaws of
+ * an image. Flaws do not make us refuse an image, but some programs fail at them.
  */
-export async function soundCopy(filePath: string, facts: MediaFacts): Promise<string> {
+export async function copyWithoutFlaws(filePath: string, facts: MediaFacts): Promise<string> {
   if (facts.kind !== 'image' || facts.flaws === undefined) return filePath;
-  const copyPath = `${filePath}-sound`;
+  const copyPath = `${filePath}-without-flaws`;
   await writeStream(without(filePath, facts.flaws), copyPath);
   return copyPath;
 }

@@ -79,7 +79,7 @@ test('of an invoice that was paid in parts, what is taken back of each part coun
   assert.equal(await available(accountId), 3000);
 });
 
-test('also of an invoice with more parts than it lists', async () => {
+test('what is taken back counts also for parts that the invoice does not list', async () => {
   const { state, accountId, payments } = await paidInParts(Array.from({ length: 20 }, () => 100));
   refund(state, payments[19] ?? '');
   assert.equal(await available(accountId), 5850);

@@ -59,6 +59,32 @@ test('an operator decides a held task, and sees the record of it', BROWSER, asyn
   await expectNoViolations(page);
 });
 
+test('held tasks of a filter are shown, then decided together', BROWSER, async () => {
+  const { held } = await makeHeldTask(fixture);
+  const { page } = await signedInPage(site, { email: OPERATOR });
+  await page.goto('/operator/tasks');
+  await page.getByRole('link', { name: 'Decide many at once' }).click();
+  await settled(page, 'Decide held tasks');
+  await page.getByLabel('Provider').fill('nobody');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByText('No held task fits').waitFor();
+  await page.getByLabel('Provider').fill(held.provider);
+  await page.getByLabel('Cause').selectOption('acceptance');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.getByRole('link', { name: held.id }).waitFor();
+  await expectNoViolations(page);
+  await page.getByRole('button', { name: 'Decide all of these' }).click();
+  await page.getByText('End them with a refund').click();
+  await page.getByLabel('Reason').fill('ticket 92');
+  await expectNoViolations(page);
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Decide/ })
+    .click();
+  await page.getByText('Done, and recorded.').waitFor();
+  await page.getByText('No held task fits').waitFor();
+});
+
 test(
   'every page of it loads without a fault, and changes are made from them',
   BROWSER,

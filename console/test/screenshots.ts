@@ -62,6 +62,7 @@ const SHOTS: Shot[] = [
       ...{ name: `operator-${page || 'overview'}`, path: `/operator/${page}`, isSignedIn: true },
     }),
   ),
+  { name: 'operator-held', path: '/operator/tasks/held', isSignedIn: true },
   ...[
     { name: 'first-minutes', prepare: (page: Page) => openOverview(page, 2) },
     { name: 'two-hours', prepare: (page: Page) => openOverview(page, 120) },

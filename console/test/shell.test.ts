@@ -134,9 +134,17 @@ test('no page scrolls sideways, from 320 to 1920 px, however long its texts', BR
     ...['/', '/pricing', '/kit', '/no/such/page', '/playground', '/videos', '/usage', '/keys'],
     ...['/credits', '/settings'],
     ...tasks.map((id) => `/videos/${id}`),
-    ...['', '/tasks', '/providers', '/accounts', '/orders', '/orphans', '/audit', '/actions'].map(
-      (path) => `/operator${path}`,
-    ),
+    ...[
+      '',
+      '/tasks',
+      '/tasks/held',
+      '/providers',
+      '/accounts',
+      '/orders',
+      '/orphans',
+      '/audit',
+      '/actions',
+    ].map((path) => `/operator${path}`),
     ...tasks.slice(0, 2).map((id) => `/operator/tasks/${id}`),
     ...[`/operator/accounts/${accountId}`, `/operator/orders/${orderId}`],
   ];

@@ -2,6 +2,7 @@ import { useLocation } from 'preact-iso';
 import { NotFound } from '../not-found/not-found.tsx';
 import { OrderPage } from '../operator-orders/order.tsx';
 import { OrdersPage } from '../operator-orders/orders.tsx';
+import { HeldPage } from '../operator-tasks/held.tsx';
 import { AccountPage } from './account.tsx';
 import { AccountsPage } from './accounts.tsx';
 import { ActionsPage } from './actions.tsx';
@@ -20,6 +21,7 @@ export default function OperatorPages() {
     case '':
       return <OverviewPage />;
     case 'tasks':
+      if (id === 'held') return <HeldPage />;
       return id === '' ? <TasksPage /> : <TaskPage id={id} key={id} />;
     case 'providers':
       return <ProvidersPage />;

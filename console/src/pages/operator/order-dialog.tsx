@@ -39,7 +39,7 @@ export function OrderDialog({
   /** More controls, above the reason. */
   fields?: ComponentChildren;
   onClose: () => void;
-  onDone: () => void;
+  onDone: (result: object) => void;
 }) {
   const draft = useDraft(`operator ${order.path}`, () => ({ reason: '' }));
   const { reason } = draft.value;
@@ -57,7 +57,7 @@ export function OrderDialog({
       const options = { method: 'POST', body: { ...order.body, ...body, reason } } as const;
       const result = await api<{ changed?: boolean }>(apiPath(order.path), options);
       toast(result.changed === false ? 'There was nothing to change.' : 'Done, and recorded.');
-      onDone();
+      onDone(result);
       close();
     } catch (error) {
       setFailure(asFailure(error).message);

@@ -2,7 +2,7 @@ import { useLocation } from 'preact-iso';
 import type { OperatorTaskRow } from '../../../../server/src/site/operator/operator-shapes.ts';
 import { useList } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
@@ -54,6 +54,7 @@ export function TasksPage() {
           </Button>
         ))}
       </fieldset>
+      {view.id === 'held' && <Link href="/operator/tasks/held">Decide many at once</Link>}
       <Load from={{ ...list, data: list.items }}>
         {(tasks) =>
           tasks.length === 0 ? (

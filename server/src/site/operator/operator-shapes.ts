@@ -10,12 +10,14 @@ import type { OrderListing, showOrder } from '../../operator/billing/order-listi
 import type { Figures } from '../../operator/figures.ts';
 import type { OrphanListing } from '../../operator/orphan-listing.ts';
 import type { ProviderListing } from '../../operator/pausing.ts';
+import type { HeldSelection } from '../../operator/reconcile-held.ts';
 import type { TaskListing } from '../../operator/task-listing.ts';
 import type { AsJson } from '../route.ts';
 
 // What the routes of the operator's console send, as their JSON.
 
 export type OperatorTaskRow = AsJson<TaskListing> & { due_at?: string };
+export type OperatorHeld = AsJson<HeldSelection>;
 export type OperatorAccountRow = AsJson<AccountListing>;
 export type OperatorActionRow = AsJson<ActionListing>;
 export type OperatorOrphan = AsJson<OrphanListing>;

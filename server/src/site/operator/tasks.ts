@@ -5,6 +5,7 @@ import { UsageError } from '../../kernel/errors.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { cancelTask } from '../../operator/cancel.ts';
 import { type OperatorDecision, reconcile } from '../../operator/reconcile.ts';
+import { type HeldFilter, reconcileHeld, selectHeld } from '../../operator/reconcile-held.ts';
 import { takeDown } from '../../operator/takedown.ts';
 import { listDue, listTasks, showTask } from '../../operator/task-listing.ts';
 import { wakeByOperator } from '../../operator/wake.ts';
@@ -18,7 +19,30 @@ const CANCEL_SECONDS = 3;
 const Phase = Type.Enum(Object.keys(TRANSITIONS));
 const Decision = Type.Enum(['accepted', 'not_accepted', 'failed']);
 
+/** Which held tasks are decided together. */
+const HELD = {
+  provider: Type.Optional(Type.String({ maxLength: 100 })),
+  account: Type.Optional(Type.String({ maxLength: 254 })),
+  hours: Type.Optional(Type.String({ pattern: '^\\d{1,6}$' })),
+  cause: Type.Optional(Type.Enum(['acceptance', 'outcome'])),
+};
+
 export const OPERATOR_TASKS = [
+  operatorRead('/held', HELD, ({ db }, { query }) => selectHeld(db, heldFilter(query))),
+  operatorAction(
+    'tasks reconcile',
+    '/held/decide',
+    {
+      ...HELD,
+      decision: Type.Enum(['not_accepted', 'failed']),
+      confirm: Type.String({ maxLength: 100 }),
+    },
+    async ({ db }, { body, action }) => {
+      const decided = { filter: heldFilter(body), kind: body.decision, confirm: body.confirm };
+      const result = await reconcileHeld(db, action, decided);
+      return { ...result, changed: result.decided > 0 };
+    },
+  ),
   operatorRead(
     '/tasks',
     {
@@ -56,6 +80,16 @@ export const OPERATOR_TASKS = [
     takeDown(db, action, id),
   ),
 ];
+
+function heldFilter(given: {
+  provider?: string;
+  account?: string;
+  hours?: string;
+  cause?: 'acceptance' | 'outcome';
+}): HeldFilter {
+  const { provider, account, hours = '0', cause } = given;
+  return { provider, account, hours: Number(hours), cause };
+}
 
 function readDecision(body: { decision: string; job_id?: string }): OperatorDecision {
   const jobId = body.job_id?.trim();

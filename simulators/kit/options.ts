@@ -20,43 +20,103 @@ export interface SimulatorOptions {
   untilStdinEnds: boolean;
 }
 
-const USAGE = `node simulators/NAME/main.ts --port N --record FILE
-  [--host 127.0.0.1] [--fault-rate 0] [--seed 1] [--job-seconds 0.3] [--output-seconds 3600]
-  [--output-file FILE] [--until-stdin-ends]`;
+const OPTIONS = {
+  host: { value: 'ADDRESS', default: '127.0.0.1', about: 'where it listens' },
+  port: { value: 'N', default: '0', about: 'its port; 0 picks a free one' },
+  record: { value: 'FILE', about: 'keeps the accepted jobs; must be given' },
+  'fault-rate': { value: 'SHARE', default: '0', about: 'requests that get a drawn fault, 0 to 1' },
+  seed: { value: 'N', default: '1', about: 'decides which faults are drawn' },
+  'job-seconds': { value: 'N', default: '0.3', about: 'from acceptance to the end of a job' },
+  'output-seconds': { value: 'N', default: '3600', about: 'how long the links to an output work' },
+  'output-file': { value: 'FILE', default: '', about: 'every output; without it, a drawn video' },
+  'until-stdin-ends': { about: 'ends when standard input ends' },
+};
 
-/** @throws Error when an option is unknown; with the usage, when it is missing or not a number */
-export function readOptions(args: string[]): SimulatorOptions {
-  const text = { type: 'string' } as const;
-  const { values } = parseArgs({
-    args,
-    options: {
-      host: { ...text, default: '127.0.0.1' },
-      port: text,
-      record: text,
-      'fault-rate': { ...text, default: '0' },
-      seed: { ...text, default: '1' },
-      'job-seconds': { ...text, default: '0.3' },
-      'output-seconds': { ...text, default: '3600' },
-      'output-file': text,
-      'until-stdin-ends': { type: 'boolean', default: false },
-    },
-  });
-  if (values.record === undefined) throw new Error(USAGE);
+/** Reads the command line of a simulated provider. */
+export function readOptions(name: string): SimulatorOptions {
+  const about =
+    'Simulates a video provider, for trials and tests only. See simulators/kit/README.md.';
+  const line = readCommandLine(name, about, OPTIONS);
   return {
-    host: values.host,
-    port: toNumber(values.port),
-    record: values.record,
-    faultRate: toNumber(values['fault-rate']),
-    seed: toNumber(values.seed),
-    jobSeconds: toNumber(values['job-seconds']),
-    outputSeconds: toNumber(values['output-seconds']),
-    outputFile: values['output-file'],
-    untilStdinEnds: values['until-stdin-ends'],
+    host: line.text('host'),
+    port: line.number('port'),
+    record: line.text('record'),
+    faultRate: line.number('fault-rate'),
+    seed: line.number('seed'),
+    jobSeconds: line.number('job-seconds'),
+    outputSeconds: line.number('output-seconds'),
+    outputFile: line.text('output-file') || undefined,
+    untilStdinEnds: line.flag('until-stdin-ends'),
   };
 }
 
-function toNumber(text: string | undefined): number {
-  const value = Number(text ?? Number.NaN);
-  if (!(value >= 0)) throw new Error(USAGE);
-  return value;
+/** An option of a simulator's command line. */
+export interface Option {
+  about: string;
+  /** What stands for its value in the usage; an option without it is a flag. */
+  value?: string;
+  /** Without it, the option must be given. */
+  default?: string;
+}
+
+/** The options as they were given. Reading one that lacks or is no number ends the program. */
+export interface CommandLine<Name extends string> {
+  text(name: Name): string;
+  /** At least 0. */
+  number(name: Name): number;
+  flag(name: Name): boolean;
+}
+
+const HELP: Option = { about: 'prints this text' };
+const USAGE_ERROR = 2;
+
+/** Reads the command line; `--help` and an unknown option end the program. */
+export function readCommandLine<Name extends string>(
+  name: string,
+  about: string,
+  options: Record<Name, Option>,
+): CommandLine<Name> {
+  const all: [string, Option][] = [...Object.entries<Option>(options), ['help', HELP]];
+  const given = parse(name, all);
+  if (given.help === true) {
+    console.log(usage(name, about, all));
+    process.exit(0);
+  }
+  const text = (option: Name): string => {
+    const value = given[option] ?? options[option].default;
+    return typeof value === 'string' ? value : refuse(name, `--${option} is missing`);
+  };
+  return {
+    text,
+    number(option) {
+      const value = Number(text(option) || Number.NaN);
+      return value >= 0 ? value : refuse(name, `--${option} must be a number, at least 0`);
+    },
+    flag: (option) => given[option] === true,
+  };
+}
+
+function parse(name: string, options: [string, Option][]) {
+  const types = options.map(([option, { value }]) => {
+    return [option, { type: value === undefined ? 'boolean' : 'string' }] as const;
+  });
+  try {
+    return parseArgs({ options: Object.fromEntries(types) }).values;
+  } catch (error) {
+    const [reason = ''] = String(error instanceof Error ? error.message : error).split(/\.\s/);
+    return refuse(name, reason);
+  }
+}
+
+function usage(name: string, about: string, options: [string, Option][]): string {
+  const rows = options.map(([option, { value, about, default: preset }]) => {
+    const left = value === undefined ? `--${option}` : `--${option} ${value}`;
+    return `  ${left.padEnd(24)}${about}${preset ? ` (${preset})` : ''}`;
+  });
+  return `Usage: npx node simulators/${name}/main.ts [options]\n\n${about}\n\n${rows.join('\n')}`;
+}
+
+function refuse(name: string, reason: string): never {
+  console.error(`${reason}. See npx node simulators/${name}/main.ts --help`);
+  process.exit(USAGE_ERROR);
 }

@@ -11,7 +11,7 @@ export async function runSimulator<Job extends BaseJob>(
   name: string,
   simulate: (options: SimulatorOptions) => Simulation<Job>,
 ): Promise<void> {
-  const options = readOptions(process.argv.slice(2));
+  const options = readOptions(name);
   const running = await serveSimulation(simulate(options), options);
   console.log(`${name} simulator listens at ${running.url}`);
   const end = () => void running.close().then(() => process.exit(0));

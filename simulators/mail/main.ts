@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../kit/options.ts';
 import { startSimulatedMail } from './mail.ts';
 
-// Takes mails and prints them until it is killed: for trials and tests only.
-const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } });
-const server = await startSimulatedMail({ port: Number(values.port) });
+const line = readCommandLine('mail', 'Takes mails and prints them, for trials and tests only.', {
+  port: { value: 'N', default: '0', about: 'its port; 0 picks a free one' },
+});
+const server = await startSimulatedMail({ port: line.number('port') });
 console.log(`mail simulator listens at ${server.url}`);
 for (let printed = 0; ; await delay(200)) {
   for (const { to, subject, text } of server.mails.slice(printed)) {

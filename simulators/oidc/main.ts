@@ -1,9 +1,11 @@
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../kit/options.ts';
 import { startSimulatedOidc } from './oidc.ts';
 
-// Serves until it is killed: for trials and tests only.
-const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } });
-const { url, client } = await startSimulatedOidc({ port: Number(values.port) });
+const about = 'Simulates an identity provider (OpenID, GitHub), for trials and tests only.';
+const line = readCommandLine('oidc', about, {
+  port: { value: 'N', default: '0', about: 'its port; 0 picks a free one' },
+});
+const { url, client } = await startSimulatedOidc({ port: line.number('port') });
 console.log(`oidc simulator listens at ${url}
 Start the service with these variables:
 OIDC_ISSUER=${url}

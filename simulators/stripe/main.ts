@@ -1,27 +1,28 @@
-import { parseArgs } from 'node:util';
+import { readCommandLine } from '../kit/options.ts';
 import { newObjectId } from './state.ts';
 import { startSimulatedStripe } from './stripe.ts';
 
-// Serves until it is killed. What it has sold is in memory: for trials only.
-const { values } = parseArgs({
-  options: {
-    port: { type: 'string', default: '12111' },
-    webhook: { type: 'string', default: 'http://127.0.0.1:8080/webhooks/stripe' },
-    secret: { type: 'string', default: newObjectId('whsec_') },
-    lost: { type: 'string', default: '0' },
-    twice: { type: 'string', default: '0' },
-    late: { type: 'string', default: '0' },
-  },
+const HOOK_URL = 'http://127.0.0.1:8080/webhooks/stripe';
+const about = 'Simulates Stripe. What it has sold is in memory: for trials and tests only.';
+const line = readCommandLine('stripe', about, {
+  port: { value: 'N', default: '12111', about: 'its port; 0 picks a free one' },
+  webhook: { value: 'URL', default: HOOK_URL, about: 'where it sends its events' },
+  secret: { value: 'whsec_...', default: '', about: 'signs its events; without it, a new one' },
+  lost: { value: 'SHARE', default: '0', about: 'events that are not sent, 0 to 1' },
+  twice: { value: 'SHARE', default: '0', about: 'events that are sent twice, 0 to 1' },
+  late: { value: 'N', default: '0', about: 'milliseconds before an event is sent' },
 });
-const running = await startSimulatedStripe({ port: Number(values.port) });
-running.webhooks.to = { url: values.webhook, secret: values.secret };
-running.webhooks.delivery = {
-  lost: Number(values.lost),
-  twice: Number(values.twice),
-  lateMs: Number(values.late),
+const webhook = { url: line.text('webhook'), secret: line.text('secret') || newObjectId('whsec_') };
+const delivery = {
+  lost: line.number('lost'),
+  twice: line.number('twice'),
+  lateMs: line.number('late'),
 };
+const running = await startSimulatedStripe({ port: line.number('port') });
+running.webhooks.to = webhook;
+running.webhooks.delivery = delivery;
 console.log(`stripe simulator listens at ${running.url}
-It sends its events to ${values.webhook}. Start the service with these variables:
+It sends its events to ${webhook.url}. Start the service with these variables:
 STRIPE_SECRET_KEY=sk_test_simulator
-STRIPE_WEBHOOK_SECRET=${values.secret}
+STRIPE_WEBHOOK_SECRET=${webhook.secret}
 STRIPE_BASE_URL=${running.url}`);

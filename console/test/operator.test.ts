@@ -39,6 +39,8 @@ test('an operator decides a held task, and sees the record of it', BROWSER, asyn
   await page.getByRole('navigation', { name: 'Operator' }).getByText('Tasks').click();
   await settled(page, 'Tasks');
   await expectNoViolations(page);
+  const ofTask = page.getByRole('row').filter({ hasText: held.id });
+  await ofTask.getByRole('link', { name: /@/ }).waitFor();
   await page.getByRole('link', { name: held.id }).click();
   await page.getByRole('table', { name: 'Evidence' }).waitFor();
   await expectNoViolations(page);
@@ -103,6 +105,7 @@ test(
       await settled(admin, title);
       await expectNoViolations(admin);
     }
+    await expectBalances(admin, customer.accountId);
     await grantCredits(admin);
     await runAudit(admin);
   },
@@ -146,6 +149,16 @@ test('to others there is no such page', BROWSER, async () => {
   await page.goto('/operator/tasks');
   await settled(page, 'Page not found');
 });
+
+/** The list of accounts shows the credits of each; leaves the page of the customer. */
+async function expectBalances(admin: Page, accountId: string): Promise<void> {
+  await admin.goto('/operator/accounts');
+  const row = admin.getByRole('row').filter({ hasText: accountId });
+  await row.waitFor();
+  assert.match(await row.innerText(), /\b100\b/);
+  await row.getByRole('link', { name: /@/ }).click();
+  await settled(admin, 'Account');
+}
 
 async function grantCredits(admin: Page): Promise<void> {
   const button = admin.getByRole('button', { name: 'Grant credits' });

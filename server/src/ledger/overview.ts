@@ -39,6 +39,35 @@ export async function readBalances(
   return { paid, promotional: await readKind(db, accountId, 'promotional') };
 }
 
+const AVAILABLE = statement(
+  'ledger_available_of_accounts',
+  'select account_id, kind, available from ledger_balances where account_id = any($1)',
+);
+
+/**
+ * Adds the available credits of its account to each row, as they are recorded. Credits that have
+ * expired are in them until a worker or {@link readOverview} brings the balance up to date.
+ */
+export async function withAvailable<Row extends { account_id: string }>(
+  db: Queryable,
+  rows: Row[],
+): Promise<(Row & { available: Record<CreditKind, number> })[]> {
+  if (rows.length === 0) return [];
+  const read = await db.query<{ account_id: string; kind: CreditKind; available: number }>(
+    AVAILABLE,
+    [rows.map((row) => row.account_id)],
+  );
+  const available = new Map(read.map((row) => [`${row.account_id} ${row.kind}`, row.available]));
+  const of = (id: string, kind: CreditKind) => available.get(`${id} ${kind}`) ?? 0;
+  return rows.map((row) => ({
+    ...row,
+    available: {
+      paid: of(row.account_id, 'paid'),
+      promotional: of(row.account_id, 'promotional'),
+    },
+  }));
+}
+
 /** Brings the balances of an account up to date and reads them. */
 export function readOverview(db: Database, accountId: string): Promise<CreditOverview> {
   return db.transaction(async (tx) => {

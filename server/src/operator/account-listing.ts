@@ -1,4 +1,4 @@
-import { type Database, statement } from '../database/database.ts';
+import { type Database, type Queryable, statement } from '../database/database.ts';
 import { UsageError } from '../kernel/errors.ts';
 import { readBalances } from '../ledger/overview.ts';
 
@@ -35,6 +35,23 @@ export function listAccounts(
   }: { after?: string | null | undefined; find?: string | null | undefined; limit: number },
 ): Promise<AccountListing[]> {
   return db.query<AccountListing>(LIST, [after, limit, find]);
+}
+
+const EMAILS = statement(
+  'operator_account_emails',
+  'select id, email from accounts where id = any($1) and erased_at is null',
+);
+
+/** Adds the address of its account to each row; null if the account is erased. */
+export async function withEmails<Row extends { account_id: string }>(
+  db: Queryable,
+  rows: Row[],
+): Promise<(Row & { email: string | null })[]> {
+  if (rows.length === 0) return [];
+  const ids = [...new Set(rows.map((row) => row.account_id))];
+  const found = await db.query<{ id: string; email: string }>(EMAILS, [ids]);
+  const emails = new Map(found.map(({ id, email }) => [id, email]));
+  return rows.map((row) => ({ ...row, email: emails.get(row.account_id) ?? null }));
 }
 
 const SHOW = statement(

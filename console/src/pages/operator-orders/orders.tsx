@@ -12,7 +12,7 @@ import { Field } from '../../ui/form/field.tsx';
 import { Credits, Money, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, Id, OperatorPage } from '../operator/frame.tsx';
+import { AccountLink, apiPath, Id, OperatorPage } from '../operator/frame.tsx';
 import { OrderDialog } from '../operator/order-dialog.tsx';
 import { OrderState, settleOf } from './order.tsx';
 
@@ -156,8 +156,7 @@ const COLUMNS: Column<OperatorOrder>[] = [
   },
   {
     title: 'Account',
-    cell: ({ account_id: id }) => (
-      <Id href={`/operator/accounts/${id}`} id={`${id.slice(0, 14)}…`} />
-    ),
+    kind: 'prose',
+    cell: (order) => <AccountLink of={order} />,
   },
 ];

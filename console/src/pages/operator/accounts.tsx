@@ -3,7 +3,7 @@ import type { OperatorAccountRow } from '../../../../server/src/site/operator/op
 import { useList } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Card } from '../../ui/card.tsx';
-import { RelativeTime } from '../../ui/format.tsx';
+import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
 import { apiPath, FindForm, Id, OperatorPage } from './frame.tsx';
@@ -49,7 +49,11 @@ export function AccountsPage() {
 }
 
 /** Whether an account can be used. */
-export function AccountState({ account }: { account: OperatorAccountRow }) {
+export function AccountState({
+  account,
+}: {
+  account: Pick<OperatorAccountRow, 'erased_at' | 'disabled_at'>;
+}) {
   if (account.erased_at) return <Badge>erased</Badge>;
   if (account.disabled_at) return <Badge tone="bad">disabled</Badge>;
   return <Badge tone="good">active</Badge>;
@@ -61,6 +65,16 @@ const COLUMNS: Column<OperatorAccountRow>[] = [
     cell: ({ account_id: id, email }) => <Id href={`/operator/accounts/${id}`} id={email} />,
   },
   { title: 'Account ID', kind: 'mono', cell: (account) => account.account_id },
+  {
+    title: 'Paid credits',
+    kind: 'number',
+    cell: ({ available }) => <Credits value={available.paid} />,
+  },
+  {
+    title: 'Promotional credits',
+    kind: 'number',
+    cell: ({ available }) => <Credits value={available.promotional} />,
+  },
   { title: 'Created', cell: (account) => <RelativeTime at={account.created_at} /> },
   { title: 'State', cell: (account) => <AccountState account={account} /> },
 ];

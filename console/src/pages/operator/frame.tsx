@@ -119,6 +119,11 @@ export function Id({ href, id }: { href: string; id: string }) {
   );
 }
 
+/** A link to the account of a row: its address, or its id if it is erased. */
+export function AccountLink({ of }: { of: { account_id: string; email: string | null } }) {
+  return <Id href={`/operator/accounts/${of.account_id}`} id={of.email ?? of.account_id} />;
+}
+
 /** A duration in the largest unit that fits, such as `3 h`. */
 export function duration(seconds: number): string {
   if (seconds >= 2 * 86_400) return `${Math.floor(seconds / 86_400)} d`;

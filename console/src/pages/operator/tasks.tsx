@@ -7,7 +7,7 @@ import { Card } from '../../ui/card.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, FindForm, Id, OperatorPage } from './frame.tsx';
+import { AccountLink, apiPath, FindForm, Id, OperatorPage } from './frame.tsx';
 
 const VIEWS = [
   { id: 'held', title: 'Held', query: { phase: 'held' } },
@@ -91,8 +91,7 @@ const COLUMNS: Column<OperatorTaskRow>[] = [
   { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
   {
     title: 'Account',
-    cell: (task) => (
-      <Id href={`/operator/accounts/${task.account_id}`} id={`${task.account_id.slice(0, 14)}…`} />
-    ),
+    kind: 'prose',
+    cell: (task) => <AccountLink of={task} />,
   },
 ];

@@ -5,7 +5,7 @@ import { describeMovement, offersOf, orderIdOf } from '../../billing/movement-wo
 import { UsageError } from '../../kernel/errors.ts';
 import { readIsoTime } from '../../kernel/iso-time.ts';
 import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
-import { readOverview } from '../../ledger/overview.ts';
+import { readOverview, withAvailable } from '../../ledger/overview.ts';
 import { movementPage } from '../../ledger/statements/movement-page.ts';
 import { listAccounts, showAccount } from '../../operator/account-listing.ts';
 import { disableByOperator, enableByOperator } from '../../operator/accounts/disabling.ts';
@@ -52,7 +52,8 @@ export const OPERATOR_ACCOUNTS = [
     { ...PAGE, find: Type.Optional(Type.String({ maxLength: 254 })) },
     async ({ db }, { query: { cursor, find } }) => {
       const filter = { after: cursor, find: find || undefined, limit: PAGE_ROWS };
-      return pageOf(await listAccounts(db, filter), (row) => row.account_id);
+      const rows = await withAvailable(db, await listAccounts(db, filter));
+      return pageOf(rows, (row) => row.account_id);
     },
   ),
   operatorRead('/accounts/:id', {}, async ({ db }, { id }) => {

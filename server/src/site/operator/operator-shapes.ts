@@ -2,6 +2,7 @@ import type { listKeys } from '../../accounts/api-keys.ts';
 import type { RecentMinute } from '../../http/operations/recent-minutes.ts';
 import type { CreditOverview } from '../../ledger/overview.ts';
 import type { PagedMovement } from '../../ledger/statements/movement-page.ts';
+import type { CreditKind } from '../../ledger/transfer.ts';
 import type { AccountListing, showAccount } from '../../operator/account-listing.ts';
 import type { waysIn } from '../../operator/accounts/signing-out.ts';
 import type { ActionListing } from '../../operator/actions.ts';
@@ -16,16 +17,24 @@ import type { AsJson } from '../route.ts';
 
 // What the routes of the operator's console send, as their JSON.
 
-export type OperatorTaskRow = AsJson<TaskListing> & { due_at?: string };
+/** The address of an account; null: the account is erased. */
+interface OfAccount {
+  email: string | null;
+}
+
+export type OperatorTaskRow = AsJson<TaskListing> & OfAccount & { due_at?: string };
 export type OperatorHeld = AsJson<HeldSelection>;
-export type OperatorAccountRow = AsJson<AccountListing>;
+/** With its available credits. */
+export type OperatorAccountRow = AsJson<AccountListing> & {
+  available: Record<CreditKind, number>;
+};
 export type OperatorActionRow = AsJson<ActionListing>;
 export type OperatorOrphan = AsJson<OrphanListing>;
 export type OperatorAudit = AsJson<AuditRun>;
 /** `what`: in the words that the customer reads. */
 export type OperatorMovement = AsJson<PagedMovement & { what: string; order_id: string | null }>;
 /** Amounts are in the smallest unit of the currency. */
-export type OperatorOrder = AsJson<OrderListing>;
+export type OperatorOrder = AsJson<OrderListing> & OfAccount;
 export type OperatorOrderDetails = AsJson<Awaited<ReturnType<typeof showOrder>>>;
 
 export interface OperatorProviders {

@@ -10,6 +10,7 @@ import {
   type TestVisitor,
   type TestWebsite,
 } from '../../../test/website/website.ts';
+import { grant } from '../../ledger/ledger.ts';
 import { listActions } from '../../operator/actions.ts';
 import { dueDeletions } from '../../sign-in/deletion.ts';
 import { openWakeUps } from '../../wake-ups/wake-ups.ts';
@@ -92,7 +93,9 @@ test('a held task is shown with its evidence, decided once, and the decision is 
   const { held, attempt } = await makeHeldTask(fixture);
   const list = await operator.get(`${API}/tasks?phase=held`);
   const shown = list.body.items.find(({ id }: { id: string }) => id === held.id);
-  assert.equal(shown.held_cause, 'acceptance');
+  const account = (await operator.get(`${API}/accounts/${shown.account_id}`)).body;
+  assert.deepEqual([shown.held_cause, shown.email], ['acceptance', account.email]);
+  assert.match(shown.email, /@/);
   const task = (await operator.get(`${API}/tasks/${held.id}`)).body;
   assert.equal(task.attempts[0].id, attempt.id);
   assert.notEqual(task.attempts[0].evidence.length, 0);
@@ -133,8 +136,16 @@ test('held tasks are decided together if they are exactly those shown, with a re
 
 test('due tasks are listed, woken and cancelled', async () => {
   const { task } = await makeTask(fixture);
-  const due = (await operator.get(`${API}/tasks?due=yes`)).body.items;
-  assert.ok(due.some(({ id }: { id: string }) => id === task.id));
+  const { db } = website.database;
+  const ofTask = async () => {
+    const due = (await operator.get(`${API}/tasks?due=yes`)).body.items;
+    return due.find(({ id }: { id: string }) => id === task.id);
+  };
+  const { account_id: accountId, email } = await ofTask();
+  assert.match(email, /@/);
+  const erased = `update accounts set email = 'erased:' || id, erased_at = now() where id = $1`;
+  await sql(db, erased, [accountId]);
+  assert.equal((await ofTask()).email, null);
   await changed(operator, `/tasks/${task.id}/cancel`);
   assert.deepEqual(await recorded(task.id), [['tasks cancel', operator.email, reason]]);
   assertError(await operator.write(`${API}/tasks/task_x/wake`, { reason }), 'invalid_request');
@@ -184,6 +195,11 @@ test('an account is found, gets credits once per reference, is disabled and enab
     statement.items.map((row: { reason: string }) => row.reason),
     ['adjust', 'grant'],
   );
+  await grant(website.database.db, {
+    ...{ accountId: customer.accountId, kind: 'promotional', credits: 7, reference: 'r2' },
+  });
+  const [listing] = (await operator.get(`${API}/accounts?find=${customer.accountId}`)).body.items;
+  assert.deepEqual(listing.available, { paid: 420, promotional: 7 });
   const orders = await operator.get(`${API}/orders?account=${customer.accountId}`);
   assert.deepEqual(orders.body, { items: [], next: null });
   await changed(operator, `${at}/disable`);

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { findAccount } from '../../accounts/accounts.ts';
+import { withEmails } from '../../operator/account-listing.ts';
 import {
   listOrdersForOperator,
   settleByOperator,
@@ -22,7 +23,8 @@ export const OPERATOR_ORDERS = [
       const accountId = account === undefined ? undefined : await findAccount(db, account);
       const page = { after: cursor, limit: PAGE_ROWS };
       const filter = { ...page, accountId, disputed: disputed !== undefined };
-      return pageOf(await listOrdersForOperator(db, filter), (row) => row.order_id);
+      const rows = await withEmails(db, await listOrdersForOperator(db, filter));
+      return pageOf(rows, (row) => row.order_id);
     },
   ),
   operatorRead('/orders/:id', {}, ({ db }, { id }) => showOrder(db, id)),

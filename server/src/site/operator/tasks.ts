@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { findAccount } from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
+import { withEmails } from '../../operator/account-listing.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { cancelTask } from '../../operator/cancel.ts';
 import { type OperatorDecision, reconcile } from '../../operator/reconcile.ts';
@@ -52,10 +53,10 @@ export const OPERATOR_TASKS = [
       due: Type.Optional(Type.Literal('yes')),
     },
     async ({ db }, { query: { cursor, phase, account, due } }) => {
-      if (due) return { items: await listDue(db, PAGE_ROWS), next: null };
+      if (due) return { items: await withEmails(db, await listDue(db, PAGE_ROWS)), next: null };
       const accountId = account === undefined ? undefined : await findAccount(db, account);
       const filter = { phase, accountId, after: cursor, limit: PAGE_ROWS };
-      return pageOf(await listTasks(db, filter), ({ id }) => id);
+      return pageOf(await withEmails(db, await listTasks(db, filter)), ({ id }) => id);
     },
   ),
   operatorRead('/tasks/:id', {}, ({ db }, { id }) => showTask(db, id)),

@@ -58,6 +58,8 @@ test('an operator decides a held task, and sees the record of it', BROWSER, asyn
   await row.waitFor();
   const text = await row.innerText();
   for (const part of [OPERATOR, 'reconcile', 'ticket 91']) assert.ok(text.includes(part), text);
+  await row.getByRole('term').getByText('kind', { exact: true }).waitFor();
+  assert.doesNotMatch(text, /[{}"]/);
   await expectNoViolations(page);
 });
 
@@ -105,6 +107,7 @@ test(
       await settled(admin, title);
       await expectNoViolations(admin);
     }
+    await expectProviders(admin);
     await expectBalances(admin, customer.accountId);
     await grantCredits(admin);
     await runAudit(admin);
@@ -149,6 +152,19 @@ test('to others there is no such page', BROWSER, async () => {
   await page.goto('/operator/tasks');
   await settled(page, 'Page not found');
 });
+
+/** The default provider is marked; those that are not configured are not called open. */
+async function expectProviders(admin: Page): Promise<void> {
+  await admin.goto('/operator/providers');
+  const rows = admin.getByRole('table', { name: 'Providers' }).getByRole('row');
+  await rows.filter({ hasText: 'default' }).waitFor();
+  const texts = (await rows.allInnerTexts()).slice(1);
+  const open = texts.filter((text) => /\bopen\b/.test(text));
+  assert.equal(open.length, 1, String(texts));
+  assert.match(open[0] ?? '', /^local\s+default/);
+  assert.ok(texts.length > 1);
+  assert.equal(texts.filter((text) => text.includes('not configured')).length, texts.length - 1);
+}
 
 /** The list of accounts shows the credits of each; leaves the page of the customer. */
 async function expectBalances(admin: Page, accountId: string): Promise<void> {

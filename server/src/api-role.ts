@@ -42,7 +42,7 @@ export async function listenForClients(
   const app = await createApp({
     trustedProxies,
     site: async (scope) => {
-      const playground = { ...served, scratch, measurer };
+      const playground = { ...served, providers, scratch, measurer };
       await site(scope, { ...siteDeps(config, parts), ...playground });
       if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
     },

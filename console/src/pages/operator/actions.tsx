@@ -5,7 +5,7 @@ import { Card } from '../../ui/card.tsx';
 import { DateTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, Id, Json, OperatorPage } from './frame.tsx';
+import { apiPath, Id, OperatorPage, Recorded } from './frame.tsx';
 
 /** What operators changed, here and by commands; `?target=` shows one id. */
 export function ActionsPage() {
@@ -46,7 +46,7 @@ const COLUMNS: Column<OperatorActionRow>[] = [
     kind: 'prose',
     cell: ({ reason }) => reason ?? <span class="text-dim">–</span>,
   },
-  { title: 'Details', cell: ({ details }) => <Json value={details} /> },
+  { title: 'Details', cell: ({ details }) => <Recorded value={details} /> },
 ];
 
 function Target({ target }: { target: string }) {

@@ -132,9 +132,27 @@ export function duration(seconds: number): string {
   return `${Math.round(seconds)} s`;
 }
 
-/** What was observed, as it is stored. */
-export function Json({ value }: { value: unknown }) {
+/** What was recorded: a text, or names and values; those of a value stand below its name. */
+export function Recorded({ value }: { value: unknown }) {
   if (value === null || value === undefined) return <span class="text-dim">–</span>;
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return <code class="figures text-sm break-all">{text}</code>;
+  if (typeof value !== 'object') {
+    return <span class="figures text-sm break-all">{String(value)}</span>;
+  }
+  return (
+    <dl class="grid gap-y-1 text-sm">
+      {Object.entries(value).map(([name, part]) => (
+        <div key={name} class="flex flex-wrap gap-x-2">
+          <dt class="text-dim">{wordsOf(name)}</dt>
+          <dd class="min-w-0">
+            <Recorded value={part} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** `expiresAt` and `expires_at`: expires at. */
+function wordsOf(name: string): string {
+  return name.replaceAll('_', ' ').replace(/(?<=[a-z])[A-Z]/g, (one) => ` ${one.toLowerCase()}`);
 }

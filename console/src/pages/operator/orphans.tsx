@@ -7,7 +7,7 @@ import { Switch } from '../../ui/form/controls.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, More, Table } from '../../ui/table.tsx';
-import { apiPath, Id, Json, OperatorPage } from './frame.tsx';
+import { apiPath, Id, OperatorPage, Recorded } from './frame.tsx';
 import { OrderDialog } from './order-dialog.tsx';
 
 /** Jobs at providers that no task uses: they may cost money. */
@@ -30,7 +30,7 @@ export function OrphansPage() {
       title: 'Task',
       cell: ({ task_id: task }) => <Id href={`/operator/tasks/${task}`} id={task} />,
     },
-    { title: 'The provider says', cell: ({ status }) => <Json value={status} /> },
+    { title: 'The provider says', cell: ({ status }) => <Recorded value={status} /> },
     {
       title: '',
       cell: (orphan) =>

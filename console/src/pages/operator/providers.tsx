@@ -7,7 +7,7 @@ import { Card } from '../../ui/card.tsx';
 import { formatNumber, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { apiPath, Json, OperatorPage } from './frame.tsx';
+import { apiPath, OperatorPage, Recorded } from './frame.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
 
 type Provider = OperatorProviders['items'][number];
@@ -55,15 +55,29 @@ export function ProvidersPage() {
   );
 }
 
+/** A provider that is not configured gets no jobs; a pause of it counts when it is again. */
+function State({ provider: { state, is_configured: isConfigured } }: { provider: Provider }) {
+  if (state === 'open' && !isConfigured) return <Badge>not configured</Badge>;
+  return <Badge tone={TONES[state]}>{state}</Badge>;
+}
+
 function columns(onOrder: (order: Order) => void): Column<Provider>[] {
   return [
-    { title: 'Provider', cell: ({ provider }) => <span class="font-medium">{provider}</span> },
-    { title: 'State', cell: ({ state }) => <Badge tone={TONES[state]}>{state}</Badge> },
+    {
+      title: 'Provider',
+      cell: ({ provider, is_default: isDefault }) => (
+        <>
+          <span class="font-medium">{provider}</span>
+          {isDefault && <span class="text-sm text-dim"> default</span>}
+        </>
+      ),
+    },
+    { title: 'State', cell: (provider) => <State provider={provider} /> },
     {
       title: 'Since',
       cell: ({ since }) => (since ? <RelativeTime at={since} /> : <span class="text-dim">–</span>),
     },
-    { title: 'Reason', cell: ({ reason }) => <Json value={reason} /> },
+    { title: 'Reason', cell: ({ reason }) => <Recorded value={reason} /> },
     {
       title: 'Waiting tasks',
       kind: 'number',

@@ -10,7 +10,7 @@ import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { DecideDialog } from './decide-dialog.tsx';
-import { apiPath, Id, Json, NoSuch, OperatorPage } from './frame.tsx';
+import { apiPath, Id, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
 import { Phase } from './tasks.tsx';
 
@@ -134,7 +134,7 @@ function Details({ task }: { task: OperatorTask }) {
           columns={[
             { title: 'Time', cell: ({ at }) => <DateTime at={at} /> },
             { title: 'Phase', cell: ({ phase }) => phase },
-            { title: 'Cause', cell: ({ cause }) => <Json value={cause} /> },
+            { title: 'Cause', cell: ({ cause }) => <Recorded value={cause} /> },
           ]}
         />
       </Card>
@@ -195,7 +195,7 @@ function Attempt({ attempt }: { attempt: OperatorAttempt }) {
           keyOf={(evidence) => `${evidence.source} ${JSON.stringify(evidence.finding)}`}
           columns={[
             { title: 'From', cell: ({ source }) => source },
-            { title: 'Finding', cell: ({ finding }) => <Json value={finding} /> },
+            { title: 'Finding', cell: ({ finding }) => <Recorded value={finding} /> },
             { title: 'Times', kind: 'number', cell: ({ times }) => times },
             { title: 'Last', cell: (evidence) => <RelativeTime at={evidence.last_at} /> },
           ]}

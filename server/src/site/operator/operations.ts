@@ -21,8 +21,12 @@ export const OPERATIONS = [
     const { live, held, orphans, losses, closed, due, workers } = await readFigures(db);
     return { now: { live, held, orphans, losses, closed, due, workers }, minutes: recent.list() };
   }),
-  operatorRead('/providers', {}, async ({ db }) => ({
-    items: await listProviders(db),
+  operatorRead('/providers', {}, async ({ db, providers, providerName }) => ({
+    items: (await listProviders(db)).map((row) => ({
+      ...row,
+      is_configured: providers.has(row.provider),
+      is_default: row.provider === providerName,
+    })),
     ...(await showCreates(db)),
   })),
   operatorAction('providers pause', '/providers/:id/pause', {}, ({ db }, { id, action }) =>

@@ -11,6 +11,10 @@ export interface OperatorDeps {
   log: Log;
   /** What this process did in the last two hours. */
   recent: RecentMinutes;
+  /** The provider that gets new tasks. */
+  providerName: string;
+  /** The providers that this process is configured for, by name. */
+  providers: { has(name: string): boolean };
 }
 
 const PREFIX = '/console/api/operator';

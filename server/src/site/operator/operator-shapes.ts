@@ -38,7 +38,8 @@ export type OperatorOrder = AsJson<OrderListing> & OfAccount;
 export type OperatorOrderDetails = AsJson<Awaited<ReturnType<typeof showOrder>>>;
 
 export interface OperatorProviders {
-  items: AsJson<ProviderListing>[];
+  /** `is_configured`: in the process that answered. `is_default`: it gets new tasks. */
+  items: (AsJson<ProviderListing> & { is_configured: boolean; is_default: boolean })[];
   /** Whether creates of all accounts are paused. */
   creates: 'open' | 'paused';
   since: string | null;

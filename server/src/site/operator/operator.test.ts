@@ -25,7 +25,7 @@ let operator: TestVisitor;
 let fixture: TaskFixture;
 
 before(async () => {
-  website = await openTestWebsite();
+  website = await openTestWebsite({ providers: new Set(['local']) });
   operator = await website.signIn({ isOperator: true });
   const { database, deps } = website;
   const wakeUps = openWakeUps({ url: database.url, db: database.db, log: quiet });
@@ -166,6 +166,11 @@ test('providers and creates are paused and resumed', async () => {
   const paused = (await operator.get(`${API}/providers`)).body;
   const local = paused.items.find((row: { provider: string }) => row.provider === 'local');
   assert.deepEqual([local.state, local.reason, paused.creates], ['paused', reason, 'paused']);
+  type Row = { provider: string; is_configured: boolean; is_default: boolean };
+  const named = (is: 'is_configured' | 'is_default') =>
+    paused.items.filter((row: Row) => row[is]).map(({ provider }: Row) => provider);
+  assert.deepEqual([named('is_configured'), named('is_default')], [['local'], ['local']]);
+  assert.ok(paused.items.length > 1);
   assert.equal((await changed(operator, '/creates/resume')).changed, true);
   assert.equal((await changed(operator, '/providers/local/resume')).changed, true);
   assert.deepEqual(

@@ -179,6 +179,7 @@ function cancel(fal: Fal, request: SimulatedRequest): SimulatedResponse {
   }
   const cancelled: Fault = { kind: 'fails', code: 'client_cancelled', message: 'cancelled' };
   fal.record.put({ ...job, forcedStatus: 'COMPLETED', quirks: [...job.quirks, cancelled] });
+  void report(fal, job);
   return { status: 202, json: { status: 'CANCELLATION_REQUESTED' } };
 }
 
@@ -191,17 +192,25 @@ function output(
 }
 
 /**
- * Sends a request's one callback at its end, unless the simulator does not run at that time. With
+ * Sends a request's one callback at its end, or after a restart if it ended before. With
  * `--job-seconds 0` a request ends at its submit, and no callback is sent.
  */
 async function reportEnd(fal: Fal, job: FalJob): Promise<void> {
-  const leftMs = job.createdAt + fal.options.jobSeconds * 1000 - Date.now();
-  if (leftMs <= 0 || quirk(job, 'never_ends') || quirk(job, 'vanishes')) return;
-  await delay(leftMs, undefined, { ref: false });
+  const { jobSeconds } = fal.options;
+  if (jobSeconds === 0 || quirk(job, 'vanishes')) return;
+  if (wordOf(job, jobSeconds) !== 'COMPLETED') {
+    if (quirk(job, 'never_ends')) return;
+    const leftMs = job.createdAt + jobSeconds * 1000 - Date.now();
+    await delay(Math.max(0, leftMs), undefined, { ref: false });
+  }
   await report(fal, job);
 }
 
-async function report(fal: Fal, job: FalJob): Promise<void> {
+function report(fal: Fal, { id }: FalJob): Promise<void> {
+  return fal.record.reportOnce(id, (job) => send(fal, job));
+}
+
+async function send(fal: Fal, job: FalJob): Promise<void> {
   if (job.callbackUrl === null) return;
   const ending = endingOf(job);
   const ids = { request_id: job.id, gateway_request_id: job.id };

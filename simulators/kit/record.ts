@@ -14,6 +14,8 @@ export const JOB_FIELDS = {
   forcedStatus: Type.Union([Type.String(), Type.Null()]),
   /** The job faults that came with its submit. */
   quirks: Type.Array(FaultSchema),
+  /** Whether the callback of its end was sent. */
+  isReported: Type.Optional(Type.Boolean()),
 } satisfies TProperties;
 
 export const BaseJobSchema = Type.Object(JOB_FIELDS);
@@ -25,6 +27,8 @@ export interface JobRecord<Job extends BaseJob> {
   get(id: string): Job | undefined;
   /** Adds the job or replaces the one with the same id. */
   put(job: Job): void;
+  /** Sends the callback of a job's end unless that was done, or is being done. */
+  reportOnce(id: string, send: (job: Job) => Promise<void>): Promise<void>;
 }
 
 /**
@@ -36,12 +40,22 @@ export function openRecord<Job extends BaseJob>(
   parse: (value: unknown) => Job,
 ): JobRecord<Job> {
   const jobs = new Map(readLines(file).map((line) => idAndJob(parse(JSON.parse(line)))));
+  const busy = new Set<string>();
+  const put = (job: Job): void => {
+    appendFileSync(file, `${JSON.stringify(job)}\n`);
+    jobs.set(job.id, job);
+  };
   return {
     all: () => [...jobs.values()],
     get: (id) => jobs.get(id),
-    put(job) {
-      appendFileSync(file, `${JSON.stringify(job)}\n`);
-      jobs.set(job.id, job);
+    put,
+    async reportOnce(id, send) {
+      const job = jobs.get(id);
+      if (!job || job.isReported || busy.has(id)) return;
+      busy.add(id);
+      await send(job);
+      put({ ...(jobs.get(id) ?? job), isReported: true });
+      busy.delete(id);
     },
   };
 }

@@ -20,6 +20,7 @@ const MODEL = '(bytedance/seedance-2.0(?:-fast)?)';
 /** Predictions created with this token are shown without their webhook URLs. */
 export const TOKEN_WITHOUT_WEBHOOKS = 'without-webhooks';
 
+const CANCELED = new Set(['canceled', 'aborted']);
 const PAGE_SIZE = 100;
 const CALLBACK_RULES: CallbackRules = { timeoutSeconds: 10, retries: 4, retrySeconds: 0.2 };
 
@@ -172,7 +173,10 @@ function cancel(replicate: Replicate, request: SimulatedRequest): SimulatedRespo
   if (!job) return notFound();
   const word = wordOf(job, replicate.options.jobSeconds);
   const end = { starting: 'aborted', processing: 'canceled' }[word];
-  if (end) replicate.record.put({ ...job, forcedStatus: end });
+  if (end) {
+    replicate.record.put({ ...job, forcedStatus: end });
+    void reportEnd(replicate, job.id);
+  }
   return read(replicate, request);
 }
 
@@ -188,19 +192,34 @@ function shown({ options, outputs }: Replicate, job: ReplicateJob, word?: string
   return predictionOf(job, options, job.baseUrl + outputs.pathOf(job.id, expiresAt), word);
 }
 
-/** Sends a webhook at the start and one at the end; both again after a restart before the end. */
+/** Sends a webhook at the start and one at the end, also of a job that ended before a restart. */
 async function report(replicate: Replicate, job: ReplicateJob): Promise<void> {
   const { jobSeconds } = replicate.options;
-  if (quirk(job, 'vanishes') || Date.now() > job.createdAt + jobSeconds * 1000) return;
-  const isReordered = quirk(job, 'callback_reordered') !== undefined;
-  if (!isReordered) {
-    await delay(job.createdAt + (jobSeconds / 3) * 1000 - Date.now(), undefined, { ref: false });
-    await send(replicate, job, ['processing']);
+  if (job.isReported || quirk(job, 'vanishes')) return;
+  const startsAt = job.createdAt + (jobSeconds / 3) * 1000;
+  const endsAt = job.createdAt + jobSeconds * 1000;
+  if (!quirk(job, 'callback_reordered') && Date.now() <= endsAt) {
+    await reach(startsAt);
+    const isCanceled = CANCELED.has(replicate.record.get(job.id)?.forcedStatus ?? '');
+    if (!isCanceled) await send(replicate, job, ['processing']);
   }
-  await delay(job.createdAt + jobSeconds * 1000 - Date.now(), undefined, { ref: false });
-  const word = wordOf(replicate.record.get(job.id) ?? job, jobSeconds);
-  if (word !== 'processing')
-    await send(replicate, job, isReordered ? ['processing', word] : [word]);
+  await reach(endsAt);
+  await reportEnd(replicate, job.id);
+}
+
+async function reach(time: number): Promise<void> {
+  await delay(Math.max(0, time - Date.now()), undefined, { ref: false });
+}
+
+async function reportEnd({ record, ...rest }: Replicate, id: string): Promise<void> {
+  const { jobSeconds } = rest.options;
+  const current = record.get(id);
+  if (!current || wordOf(current, jobSeconds) === 'processing') return;
+  await record.reportOnce(id, (job) => {
+    const word = wordOf(job, jobSeconds);
+    const words = quirk(job, 'callback_reordered') ? ['processing', word] : [word];
+    return send({ record, ...rest }, job, words);
+  });
 }
 
 function sendFirst(replicate: Replicate, job: ReplicateJob): Promise<void> {

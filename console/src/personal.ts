@@ -55,3 +55,8 @@ export function keepFor(accountId: string): void {
     sessionStorage.setItem(OWNER, accountId);
   });
 }
+
+/** Whether this window still keeps what belongs to an account; not after a sign-out. */
+export function isKeptFor(accountId: string): boolean {
+  return trying(() => sessionStorage.getItem(OWNER)) === accountId;
+}

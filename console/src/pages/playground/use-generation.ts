@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { WebTask } from '../../../../server/src/site/playground/web-task.ts';
 import { type ApiFailure, api } from '../../api.ts';
 import { asFailure } from '../../load.ts';
+import { isKeptFor } from '../../personal.ts';
 import { useMe, useSession } from '../../session.tsx';
 import type { Body } from './form-model.ts';
 
@@ -51,8 +52,12 @@ export function followedRequest(accountId: string): Body | undefined {
   return stored(accountId)[0]?.body;
 }
 
-/** Keeps the runs over a reload, but not those that were refused. */
-function store(runs: Run[]): void {
+/**
+ * Keeps the runs over a reload, but not those that were refused, and none after a sign-out, at which
+ * a response may still be on its way.
+ */
+function store(accountId: string, runs: Run[]): void {
+  if (!isKeptFor(accountId)) return;
   const kept = runs.filter(({ generation: { kind } }) => kind !== 'refused');
   const submissions = kept.map(({ submission }) => submission);
   if (kept.length > 0) sessionStorage.setItem(STORED, JSON.stringify(submissions));
@@ -85,12 +90,15 @@ export function useRuns() {
   const { account_id: accountId } = useMe();
   const [runs, setRuns] = useState<Run[]>([]);
   const current = useRef(runs);
-  const change = useCallback((next: Run[]) => {
-    const known = next.filter(({ generation }) => generation.kind !== 'gone');
-    current.current = known;
-    store(known);
-    setRuns(known);
-  }, []);
+  const change = useCallback(
+    (next: Run[]) => {
+      const known = next.filter(({ generation }) => generation.kind !== 'gone');
+      current.current = known;
+      store(accountId, known);
+      setRuns(known);
+    },
+    [accountId],
+  );
   const update = useCallback(
     (key: string, generation: Generation) => {
       const taskId = generation.kind === 'task' ? { taskId: generation.task.id } : {};

@@ -53,8 +53,8 @@ export function followedRequest(accountId: string): Body | undefined {
 }
 
 /**
- * Keeps the runs over a reload, but not those that were refused, and none after a sign-out, at which
- * a response may still be on its way.
+ * Keeps the runs over a reload, but not those that were refused, and none after a sign-out: a
+ * response may still be on its way then.
  */
 function store(accountId: string, runs: Run[]): void {
   if (!isKeptFor(accountId)) return;

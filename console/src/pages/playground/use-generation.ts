@@ -16,7 +16,6 @@ export type Generation =
   | { kind: 'reading' | 'gone' }
   | { kind: 'lost'; error: ApiFailure }
   | { kind: 'refused'; error: ApiFailure }
-  | { kind: 'gone' }
   | { kind: 'task'; task: WebTask; readAt: number; error?: ApiFailure | undefined };
 
 /** A request with its Idempotency-Key: stored before it is sent, so that a reload continues it. */

@@ -1,6 +1,8 @@
 import './styles/site.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { keepFocus } from './ui/focus.ts';
 
+keepFocus();
 const place = document.getElementById('app');
 if (place) render(<App />, place);

@@ -87,6 +87,7 @@ test('held tasks of a filter are shown, then decided together', BROWSER, async (
     .click();
   await page.getByText('Done, and recorded.').waitFor();
   await page.getByText('No held task fits').waitFor();
+  await page.locator('h1:focus').waitFor(); // the list and its button are gone
 });
 
 test(

@@ -4,11 +4,13 @@ import { Icon, type IconName } from './icon.tsx';
 const LOOKS = {
   /** The one thing to do on a page. */
   primary:
-    'bg-tungsten text-on-tungsten hover:bg-tungsten-lit border-transparent disabled:bg-line disabled:text-dim aria-disabled:bg-line',
-  plain: 'bg-sheet text-ink border-edge hover:border-ink disabled:text-dim disabled:border-line',
-  quiet: 'bg-transparent text-ink border-transparent hover:bg-well disabled:text-dim',
+    'bg-tungsten text-on-tungsten hover:bg-tungsten-lit border-transparent aria-disabled:bg-line aria-disabled:text-dim',
+  plain:
+    'bg-sheet text-ink border-edge hover:border-ink aria-disabled:text-dim aria-disabled:border-line',
+  quiet:
+    'bg-transparent text-ink border-transparent hover:bg-well aria-disabled:bg-transparent aria-disabled:text-dim',
   danger:
-    'bg-bad-fill text-on-bad border-transparent hover:brightness-110 disabled:bg-line disabled:text-dim',
+    'bg-bad-fill text-on-bad border-transparent hover:brightness-110 aria-disabled:bg-line aria-disabled:text-dim aria-disabled:brightness-100',
 } as const;
 
 type Look = keyof typeof LOOKS;
@@ -36,14 +38,23 @@ function classes({ look = 'plain', small = false }: Shared, own = ''): string {
   return `${BASE} ${size} ${LOOKS[look]} ${own}`;
 }
 
-/** A button with words; `type="submit"` must be given where it sends a form. */
+/** Keeps a click from sending a form, too. */
+function ignore(event: Event): void {
+  event.preventDefault();
+}
+
+/**
+ * A button with words; `type="submit"` must be given where it sends a form. While it can't be used
+ * it keeps the focus, which `disabled` of HTML would drop.
+ */
 export function Button(props: ButtonProps) {
   const { look, icon, small, busy = false, children, class: own, disabled, ...rest } = props;
+  const isOff = Boolean(disabled) || busy;
   return (
     <button
       type="button"
       {...rest}
-      disabled={disabled || busy}
+      {...(isOff && { 'aria-disabled': true, onClick: ignore })}
       aria-busy={busy}
       class={classes({ look: look ?? 'plain', small: small ?? false }, own)}
     >

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { asFailure } from '../load.ts';
 import { Button, IconButton } from './button.tsx';
+import { placeOf, returnTo } from './focus.ts';
 
 /** A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. */
 export function Dialog({
@@ -24,7 +25,7 @@ export function Dialog({
   const id = useId();
   useEffect(() => {
     if (!open) return;
-    const before = document.activeElement;
+    const before = placeOf(document.activeElement);
     const element = dialog.current;
     const onClosed = () => latest.current();
     if (isKept) element?.setAttribute('closedby', 'none');
@@ -34,7 +35,7 @@ export function Dialog({
       element?.removeEventListener('close', onClosed); // nobody closes what is removed
       element?.close();
       // The browser does this for a dialog that is closed, not for one that is removed.
-      if (before instanceof HTMLElement) before.focus();
+      returnTo(before);
     };
   }, [open]);
   return (

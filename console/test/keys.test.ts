@@ -15,6 +15,11 @@ after(() => site?.close());
 /** The dialog with the secret stays until the secret is copied. */
 async function storeSecret(page: Page, secret: string): Promise<void> {
   const done = page.getByRole('button', { name: 'Done' });
+  await page.goBack();
+  await settled(page, 'Settings');
+  await page.goForward();
+  await settled(page, 'API keys');
+  assert.ok(await page.evaluate(isLeavingAskedFor));
   for (let tries = 0; tries < 3; tries += 1) await page.keyboard.press('Escape');
   await page.mouse.click(5, 5);
   assert.ok(await done.isDisabled(), 'the secret is not stored yet');
@@ -25,6 +30,13 @@ async function storeSecret(page: Page, secret: string): Promise<void> {
   await page.getByRole('button', { name: 'Copied' }).waitFor();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), secret);
   await done.click();
+  await page.locator('h1:focus').waitFor(); // the button of the empty list is gone
+  assert.ok(!(await page.evaluate(isLeavingAskedFor)));
+}
+
+/** Whether the browser would ask before the page is left. */
+function isLeavingAskedFor(): boolean {
+  return !dispatchEvent(new Event('beforeunload', { cancelable: true }));
 }
 
 describe('API keys', { skip: NO_BROWSER }, () => {
@@ -35,7 +47,8 @@ describe('API keys', { skip: NO_BROWSER }, () => {
 
   test('a first key is made, used against the API, capped and revoked', async () => {
     const { page } = await signedInPage(site, { credits: 700 });
-    await page.goto('/keys');
+    await page.goto('/settings');
+    await page.getByRole('link', { name: 'API keys' }).first().click();
     await settled(page, 'API keys');
     await page.getByText('No API key yet').waitFor();
     await expectNoViolations(page);
@@ -48,7 +61,7 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     assert.equal(await page.getByLabel('Name').inputValue(), 'production <b>server</b>');
     assert.equal(await page.getByLabel('Monthly cap').inputValue(), '500');
     await expectNoViolations(page);
-    await page.getByRole('button', { name: 'Create the key' }).click();
+    await page.getByRole('button', { name: 'Create the key' }).press('Enter');
     const secret = (await page.locator('[data-secret]').textContent())?.trim() ?? '';
     assert.match(
       await page.getByRole('region', { name: 'A first request' }).innerText(),
@@ -74,6 +87,7 @@ describe('API keys', { skip: NO_BROWSER }, () => {
     await page.getByRole('button', { name: 'Revoke production' }).click();
     await expectNoViolations(page);
     await page.getByRole('button', { name: 'Revoke the key' }).click();
+    await page.locator('h1:focus').waitFor(); // it was the last row
     await page.getByText('Revoked and expired keys (1)').click();
     await page.getByRole('table', { name: 'Ended API keys' }).waitFor();
     assert.equal((await readBalance(secret)).status, 401);

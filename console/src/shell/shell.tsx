@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { useSession } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
+import { OverPages } from '../ui/over-pages.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { AccountMenu, Balance } from './account-menu.tsx';
 import { Brand } from './brand.tsx';
@@ -58,6 +59,7 @@ export function Shell({ shown, children }: { shown: number; children: ComponentC
       {!me && <Footer />}
       {me && <PhoneNavigation />}
       {me && <ProofDialog me={me} />}
+      {me && <OverPages key={me.account_id} />}
       <Toasts />
     </div>
   );

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ApiKey, ApiKeyList, NewApiKey } from '../../../../server/src/site/keys/key-shapes.ts';
+import type { ApiKey, ApiKeyList } from '../../../../server/src/site/keys/key-shapes.ts';
 import { api } from '../../api.ts';
 import { useLoad } from '../../load.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -8,6 +8,7 @@ import { Button, Link } from '../../ui/button.tsx';
 import { Card } from '../../ui/card.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { RelativeTime } from '../../ui/format.tsx';
+import { showOverPages } from '../../ui/over-pages.tsx';
 import { Page } from '../../ui/page.tsx';
 import { Empty, Load, Skeleton } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
@@ -26,7 +27,6 @@ function isValid({ revoked_at, expires_at }: ApiKey): boolean {
 export default function KeysPage() {
   const list = useLoad<ApiKeyList>('/console/api/keys');
   const [open, setOpen] = useState<Open>();
-  const [made, setMade] = useState<NewApiKey>();
   const close = () => setOpen(undefined);
   const create = (
     <Button look="primary" icon="plus" onClick={() => setOpen({ kind: 'create' })}>
@@ -62,12 +62,11 @@ export default function KeysPage() {
           onClose={close}
           onMade={(key) => {
             close();
-            setMade(key);
+            showOverPages(<NewSecret made={key} onClose={() => showOverPages(null)} />);
             void list.reload();
           }}
         />
       )}
-      {made && <NewSecret made={made} onClose={() => setMade(undefined)} />}
       {open?.kind === 'edit' && (
         <EditKey apiKey={open.key} onClose={close} onSaved={() => void list.reload()} />
       )}

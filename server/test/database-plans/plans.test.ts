@@ -122,6 +122,9 @@ test('the gallery of an account reads its own tasks only, whatever it filters by
     // 35 tasks and 24 archived ones, each on a page of its own, and the files of up to 25 of them.
     assert.ok(pages < 10 * MAX_PAGES, `${search}: it reads ${pages} pages`);
   }
+  const ofApi = [null, null, null, 'api', null];
+  const few = await pagesRead('gallery_list', ['acc_7', ...all, 6, 3, ...ofApi]);
+  assert.ok(few < 2 * MAX_PAGES, `a page of three tasks reads ${few} pages`);
   const usage = await pagesRead('gallery_usage', ['acc_7', '-infinity', 'infinity']);
   assert.ok(usage < 4 * MAX_PAGES, `the usage reads ${usage} pages`);
   const movements = await pagesRead('ledger_task_movements', ['task_7', 'acc_7']);

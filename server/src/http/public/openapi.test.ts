@@ -32,7 +32,7 @@ test('openapi.json is OpenAPI 3.1, has version 1.0.0 and requires a bearer key e
   );
 });
 
-test('openapi.json has exactly the operations of the contract, with their statuses', () => {
+test('openapi.json has exactly the operations of the contract and its additions, with their statuses', () => {
   const operations = Object.entries(api.paths).map(([path, methods]) => {
     assert.ok(methods !== null && typeof methods === 'object');
     return Object.entries(methods).map(([method, { responses }]) => {
@@ -41,6 +41,7 @@ test('openapi.json has exactly the operations of the contract, with their status
   });
   assert.deepEqual(operations.flat().sort(), [
     'get /api/v1/credits 200 401 429',
+    'get /api/v1/tasks 200 400 401 429 503',
     'get /api/v1/tasks/{id} 200 400 401 404 429 503',
     'post /api/v1/video/generations 200 202 400 401 402 409 413 429 503',
   ]);

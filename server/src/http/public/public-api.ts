@@ -6,6 +6,7 @@ import { type CreateGenerationDeps, createGeneration } from './create-generation
 import type { Admit, Endpoint, PublicRoute } from './endpoint.ts';
 import { getCredits } from './get-credits.ts';
 import { getTask } from './get-task.ts';
+import { listTasksOfCaller } from './list-tasks.ts';
 
 export type PublicApiDeps = Omit<CreateGenerationDeps, 'gate'> & {
   /** Called for each request that was admitted, with the address that it came from. */
@@ -16,7 +17,12 @@ export type PublicApiDeps = Omit<CreateGenerationDeps, 'gate'> & {
 export const PUBLIC_API = { prefix: '/api/v1', surface: 'api' } as const;
 
 /** All operations, in the order of openapi.json. */
-export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [createGeneration, getTask, getCredits];
+export const ENDPOINTS: Endpoint<CreateGenerationDeps>[] = [
+  createGeneration,
+  getTask,
+  listTasksOfCaller,
+  getCredits,
+];
 
 /**
  * The plugin of the versioned API. Each request is authenticated and counted in the rate window of

@@ -53,3 +53,17 @@ export const CreditBalanceSchema = Type.Object({
   }),
   balance_type: Type.Literal('paid'),
 });
+
+/** A task as the examples of openapi.json show it. */
+export const EXAMPLE_TASK = {
+  id: 'task_7Jp0Zk3uYb',
+  status: 'completed',
+  model: 'video-2.0-fast',
+  mode: 'text-to-video',
+  credits_used: 250,
+  credits_refunded: 0,
+  output: { video_url: 'https://video.example.com/media/obj_4Tq8.mp4?expires=1795430400&sig=a' },
+  error: null,
+  created_at: '2026-11-22T10:00:00.000Z',
+  updated_at: '2026-11-22T10:01:30.000Z',
+};

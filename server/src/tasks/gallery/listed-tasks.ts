@@ -13,6 +13,7 @@ export interface ListedTask {
   api_key_id: string | null;
   output_object_id: string | null;
   output_facts: { width: number; height: number; durationSeconds: number } | null;
+  error_code: Task['error_code'];
   error_message: string | null;
   created_at: Date;
   updated_at: Date;
@@ -45,7 +46,7 @@ const WINDOW = 2000;
 
 const COLUMNS = `tasks.id, tasks.surface, tasks.phase, tasks.aspect_ratio, tasks.request,
        tasks.credits, tasks.api_key_id, tasks.output_object_id, tasks.output_facts,
-       tasks.error_message, tasks.created_at, tasks.updated_at`;
+       tasks.error_code, tasks.error_message, tasks.created_at, tasks.updated_at`;
 const NAMES = COLUMNS.replaceAll('tasks.', '');
 
 /** The tasks of the account in the period and after the cursor, the newest first. */
@@ -123,20 +124,30 @@ export async function listAccountTasks(
   const period = { from: filter.from ?? '-infinity', until: filter.until ?? 'infinity' };
   const isSearch = [state, model, key, surface, text].some((wanted) => wanted !== null);
   const limit = page.limit + 1;
-  const range = {
-    ...{ accountId, ...period, window: isSearch ? WINDOW : limit },
-    ...(page.after ?? { afterAt: 'infinity', afterId: '' }),
-  };
-  const values = LIST.values({ ...range, limit, state, model, key, surface, text });
-  const rows = await db.query<ListedTask>(LIST, values);
-  const tasks = rows.slice(0, page.limit);
-  if (rows.length === limit) return { tasks, next: tasks.at(-1)?.position ?? null };
-  if (!isSearch) return { tasks, next: null };
-  const [end] = await db.query<{ position: string }>(
-    END_OF_WINDOW,
-    END_OF_WINDOW.values({ ...range, skip: WINDOW - 1 }),
-  );
-  return { tasks, next: end?.position ?? null };
+  const start = page.after ?? { afterAt: 'infinity', afterId: '' };
+  // Most pages are full after a few tasks: only a rare match makes a search look at many.
+  const windows = isSearch ? [2 * limit, WINDOW] : [limit];
+  let found: TaskPage = { tasks: [], next: null };
+  for (const window of windows) {
+    const range = { accountId, ...period, ...start, window };
+    const values = LIST.values({ ...range, limit, state, model, key, surface, text });
+    const rows = await db.query<ListedTask>(LIST, values);
+    const tasks = rows.slice(0, page.limit);
+    if (rows.length === limit) return { tasks, next: tasks.at(-1)?.position ?? null };
+    found = { tasks, next: isSearch ? await endOfWindow(db, range) : null };
+    if (found.next === null) return found;
+  }
+  return found;
+}
+
+/** Where the search continues after its window; null: there are no more tasks. */
+async function endOfWindow(
+  db: Database,
+  range: Cursor & { accountId: string; from: Date | string; until: Date | string; window: number },
+): Promise<string | null> {
+  const values = END_OF_WINDOW.values({ ...range, skip: range.window - 1 });
+  const [end] = await db.query<{ position: string }>(END_OF_WINDOW, values);
+  return end?.position ?? null;
 }
 
 /** A place in the list. */

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertCommonHeaders, assertError, assertVideoTask } from './assertions.ts';
+import { type ApiResponse, create, otherKey as key, needs, send } from './deployment.ts';
+
+// What a deployment has beside the contract. The one video of this file is made on the other
+// account, whose balance no other file reads.
+
+const skip = needs('FRAMEWRIGHT_OTHER_KEY');
+const CHEAPEST = {
+  model: 'video-2.0-mini',
+  resolution: '480p',
+  duration: 4,
+  generate_audio: false,
+};
+
+let made: Promise<ApiResponse> | undefined;
+
+/** The create of the one task of this file. */
+function makeTask(): Promise<ApiResponse> {
+  made ??= create({ ...CHEAPEST, prompt: 'a paper boat on a pond' }, { key });
+  return made;
+}
+
+test('a list has a new task at once, and each task once, the newest first', { skip }, async () => {
+  const { id } = (await makeTask()).body;
+  const first = await send('/tasks?limit=1', { key });
+  assertCommonHeaders(first);
+  assert.equal(first.body.data[0].id, id);
+  const ids: string[] = [];
+  let last = '9999';
+  for (let page = '/tasks?limit=2'; page !== ''; ) {
+    const { status, headers, body } = await send(page, { key });
+    assert.equal(status, 200, JSON.stringify(body));
+    for (const task of body.data) {
+      assertVideoTask({ status, headers, body: task });
+      assert.ok(task.created_at <= last, 'the newest first');
+      last = task.created_at;
+      ids.push(task.id);
+    }
+    const { next_cursor: next } = body;
+    page = next === null || ids.length > 20 ? '' : `/tasks?limit=2&cursor=${next}`;
+  }
+  assert.equal(new Set(ids).size, ids.length);
+  const { model } = CHEAPEST;
+  const filtered = await send(`/tasks?model=${model}&created_after=${last}&limit=100`, { key });
+  assert.ok(filtered.body.data.every((task: { model: string }) => task.model === model));
+  assert.ok(filtered.body.data.some((task: { id: string }) => task.id === id));
+  const foreign = await send('/tasks?limit=100');
+  assert.ok(!foreign.body.data.some((task: { id: string }) => task.id === id));
+});
+
+test('a list refuses parameters that it does not know or take', async () => {
+  for (const [query, field] of [
+    ['limit=101', 'limit'],
+    ['status=held', 'status'],
+    ['cursor=x', 'cursor'],
+    ['created_after=yesterday', 'created_after'],
+    ['state=failed', 'state'],
+  ]) {
+    assertError(await send(`/tasks?${query}`), 'invalid_request', field);
+  }
+});

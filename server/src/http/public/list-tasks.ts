@@ -1,0 +1,111 @@
+import { type Static, Type } from 'typebox';
+import type { KeyGate } from '../../accounts/key-gate.ts';
+import { MODELS } from '../../catalog/models.ts';
+import type { Database } from '../../database/database.ts';
+import { ApiError } from '../../kernel/errors.ts';
+import type { Links } from '../../storage/links.ts';
+import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
+import { VideoTaskSchema, videoTask } from '../../tasks/task.ts';
+import { callerOf, type Endpoint } from './endpoint.ts';
+import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
+
+const TimeSchema = (description: string) =>
+  Type.Optional(Type.String({ format: 'date-time', description }));
+
+const QuerySchema = Type.Object(
+  {
+    status: Type.Optional(Type.Enum(['processing', 'completed', 'failed'])),
+    model: Type.Optional(Type.Enum(MODELS)),
+    created_after: TimeSchema('Only tasks created at this time or later'),
+    created_before: TimeSchema('Only tasks created before this time'),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 400, description: 'The next_cursor of the page before' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const EXAMPLE = {
+  data: [EXAMPLE_TASK],
+  next_cursor: 'MjAyNi0xMS0yMiAxMDowMDowMCswMCB0YXNrXzdKcDA',
+};
+
+const TaskListSchema = Type.Object({
+  data: Type.Array(VideoTaskSchema, { description: 'The newest task first' }),
+  next_cursor: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description:
+      'Opaque. Send it as cursor, with the same filters, for the next page. null: there are no ' +
+      'more tasks. A page with a filter may have fewer tasks than limit, or none, and a next page',
+  }),
+});
+
+/**
+ * GET /tasks: the tasks of the caller's account and surface, also archived ones, the newest first
+ * (decisions/0046).
+ */
+export const listTasksOfCaller: Endpoint<{ gate: KeyGate; db: Database; links: Links }> = {
+  description: {
+    method: 'GET',
+    url: '/tasks',
+    schema: {
+      operationId: 'listTasks',
+      summary: 'List tasks, the newest first',
+      querystring: QuerySchema,
+      response: {
+        200: { description: 'A page of tasks.', ...TaskListSchema, examples: [EXAMPLE] },
+        ...errorResponses(400, 401, 429, 503),
+      },
+    },
+  },
+  serve(api, { db, links }) {
+    api.route<{ Querystring: Static<typeof QuerySchema> }>({
+      ...listTasksOfCaller.description,
+      preValidation: async (request) => readNumber(request.query),
+      handler: async (request) => {
+        const { query } = request;
+        const { accountId, surface } = callerOf(request);
+        const { status: state, model, created_after, created_before, cursor, limit = 20 } = query;
+        const from = timeOf('created_after', created_after);
+        const until = timeOf('created_before', created_before);
+        const filter = { state, model, from, until, surface };
+        const page = { after: cursor === undefined ? undefined : readCursor(cursor), limit };
+        const { tasks, next } = await listAccountTasks(db, accountId, filter, page);
+        const data = tasks.map((task) => {
+          const { model, mode } = task.request;
+          return videoTask({ ...task, model, mode }, links);
+        });
+        return { data, next_cursor: next === null ? null : writeCursor(next) };
+      },
+    });
+  },
+};
+
+/** A query has texts only; the schema takes a number. */
+function readNumber(query: { limit?: unknown }): void {
+  const { limit } = query;
+  if (typeof limit === 'string' && /^-?\d{1,9}$/.test(limit)) query.limit = Number(limit);
+}
+
+/** @throws ApiError `invalid_request` for a time that no clock shows, such as second 60 */
+function timeOf(field: string, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined;
+  const time = new Date(text);
+  if (!Number.isNaN(time.getTime())) return time;
+  const details = { field, reason: 'malformed' };
+  throw new ApiError('invalid_request', `${field} is not a time.`, { details });
+}
+
+function writeCursor(position: string): string {
+  return Buffer.from(position).toString('base64url');
+}
+
+/** @throws ApiError `invalid_request` */
+function readCursor(text: string): Cursor {
+  const position = Buffer.from(text, 'base64url').toString();
+  const cursor = writeCursor(position) === text ? parseCursor(position) : undefined;
+  if (cursor) return cursor;
+  const details = { field: 'cursor', reason: 'malformed' };
+  throw new ApiError('invalid_request', 'The cursor is not one of this list.', { details });
+}

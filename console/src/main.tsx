@@ -1,7 +1,7 @@
 import './styles/site.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { keepFocus } from './ui/focus.ts';
+import { keepFocus } from './focus.ts';
 
 keepFocus();
 const place = document.getElementById('app');

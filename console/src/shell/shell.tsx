@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
+import { OverPages } from '../over-pages.tsx';
 import { useSession } from '../session.tsx';
 import { ButtonLink } from '../ui/button.tsx';
-import { OverPages } from '../ui/over-pages.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { AccountMenu, Balance } from './account-menu.tsx';
 import { Brand } from './brand.tsx';

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { placeOf, returnTo } from '../focus.ts';
 import { asFailure } from '../load.ts';
 import { Button, IconButton } from './button.tsx';
-import { placeOf, returnTo } from './focus.ts';
 
 /** A native dialog: Escape closes it, the keyboard stays in it, and returns to where it was. */
 export function Dialog({

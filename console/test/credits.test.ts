@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { setOffer } from '../../server/src/billing/offers.ts';
+import { withEmails } from '../../server/src/operator/account-listing.ts';
 import { refund } from '../../simulators/stripe/payments.ts';
 import { NO_BROWSER } from './browser.ts';
 import { openSellingSite, type SellingSite } from './selling-site.ts';
@@ -17,10 +18,18 @@ const OPERATOR = 'operator@example.com';
 /** The purchase in the operator's statement leads to its order. */
 async function operatorSees(site: Site, accountId: string): Promise<void> {
   const { page } = await signedInPage(site, { email: OPERATOR });
+  const [owner] = await withEmails(site.database.db, [{ account_id: accountId }]);
+  const account = page.locator(`a[href="/operator/accounts/${accountId}"]`);
+  await page.goto('/operator/orders');
+  await account
+    .getByText(owner?.email ?? 'no address', { exact: true })
+    .first()
+    .waitFor();
   await page.goto(`/operator/accounts/${accountId}`);
   await page.getByRole('row').filter({ hasText: 'Bought: Small' }).getByRole('link').click();
   await settled(page, 'Order');
   await page.getByRole('table', { name: 'Movements of its credits' }).waitFor();
+  await account.getByText(owner?.email ?? 'no address', { exact: true }).waitFor();
   await expectNoViolations(page);
 }
 

@@ -43,6 +43,7 @@ test('an operator decides a held task, and sees the record of it', BROWSER, asyn
   await ofTask.getByRole('link', { name: /@/ }).waitFor();
   await page.getByRole('link', { name: held.id }).click();
   await page.getByRole('table', { name: 'Evidence' }).waitFor();
+  await page.getByRole('link', { name: /@/ }).waitFor(); // of the account
   await expectNoViolations(page);
   await page.getByRole('button', { name: 'Decide' }).click();
   await page.getByText('There is a job').click();
@@ -76,6 +77,7 @@ test('held tasks of a filter are shown, then decided together', BROWSER, async (
   await page.getByLabel('Cause').selectOption('acceptance');
   await page.getByRole('button', { name: 'Show' }).click();
   await page.getByRole('link', { name: held.id }).waitFor();
+  await page.getByRole('link', { name: /@/ }).first().waitFor();
   await expectNoViolations(page);
   await page.getByRole('button', { name: 'Decide all of these' }).click();
   await page.getByText('End them with a refund').click();

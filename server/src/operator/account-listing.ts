@@ -54,6 +54,12 @@ export async function withEmails<Row extends { account_id: string }>(
   return rows.map((row) => ({ ...row, email: emails.get(row.account_id) ?? null }));
 }
 
+/** As {@link withEmails}, for one thing. */
+export async function withEmail<Row extends { account_id: string }>(db: Queryable, row: Row) {
+  const [found] = await withEmails(db, [row]);
+  return { ...row, email: found?.email ?? null };
+}
+
 const SHOW = statement(
   'operator_account',
   `select ${COLUMNS}, (select erase_at from account_closings c

@@ -170,7 +170,9 @@ const SHOW_ARCHIVED = statement(
 );
 
 interface Shown {
-  record: Record<'task' | 'attempts' | 'orphan_jobs' | 'history' | 'objects', object>;
+  record: Record<'attempts' | 'orphan_jobs' | 'history' | 'objects', object> & {
+    task: { account_id: string };
+  };
   archive?: object;
 }
 
@@ -179,7 +181,7 @@ interface Shown {
  * evidence, its history, its objects and its orphan jobs; each list oldest first.
  * @throws UsageError when there is no such task
  */
-export async function showTask(db: Database, id: string): Promise<object> {
+export async function showTask(db: Database, id: string) {
   const [row] = [
     ...(await db.query<Shown>(SHOW, [id])),
     ...(await db.query<Shown>(SHOW_ARCHIVED, [id])),

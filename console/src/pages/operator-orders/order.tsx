@@ -10,7 +10,7 @@ import { Card, Facts } from '../../ui/card.tsx';
 import { Credits, DateTime, Money } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
-import { apiPath, Id, NoSuch, OperatorPage } from '../operator/frame.tsx';
+import { AccountLink, apiPath, NoSuch, OperatorPage } from '../operator/frame.tsx';
 import { type Order, OrderDialog } from '../operator/order-dialog.tsx';
 
 /** What asks Stripe about an order again. */
@@ -49,12 +49,12 @@ export function OrderPage({ id }: { id: string }) {
 }
 
 function Details({ order }: { order: OperatorOrderDetails }) {
-  const { account_id: account, price, amount, currency, refunded, receipt_url: receipt } = order;
+  const { price, amount, currency, refunded, receipt_url: receipt } = order;
   const money = (minor: number) => <Money minor={minor} currency={currency} />;
   const facts = [
     { name: 'State', value: <OrderState order={order} /> },
     { name: 'Sold', value: `${order.offer} (${order.kind})` },
-    { name: 'Account', value: <Id href={`/operator/accounts/${account}`} id={account} /> },
+    { name: 'Account', value: <AccountLink of={order} /> },
     { name: 'Price', value: money(price) },
     { name: 'Paid, with taxes', value: amount === null ? 'nothing' : money(amount) },
     ...(refunded > 0 ? [{ name: 'Refunded', value: money(refunded) }] : []),

@@ -8,7 +8,7 @@ import { Field } from '../../ui/form/field.tsx';
 import { Credits, RelativeTime } from '../../ui/format.tsx';
 import { Empty, Load } from '../../ui/states.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { apiPath, Id, OperatorPage } from '../operator/frame.tsx';
+import { AccountLink, apiPath, Id, OperatorPage } from '../operator/frame.tsx';
 import { OrderDialog } from '../operator/order-dialog.tsx';
 
 type HeldTask = OperatorHeld['tasks'][number];
@@ -166,6 +166,7 @@ const COLUMNS: Column<HeldTask>[] = [
   { title: 'Credits', kind: 'number', cell: ({ credits }) => <Credits value={credits} /> },
   {
     title: 'Account',
-    cell: (task) => <Id href={`/operator/accounts/${task.account_id}`} id={task.account_id} />,
+    kind: 'prose',
+    cell: (task) => <AccountLink of={task} />,
   },
 ];

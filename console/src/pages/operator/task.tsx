@@ -10,7 +10,7 @@ import { Credits, DateTime, RelativeTime } from '../../ui/format.tsx';
 import { Load, Skeleton } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { DecideDialog } from './decide-dialog.tsx';
-import { apiPath, Id, NoSuch, OperatorPage, Recorded } from './frame.tsx';
+import { AccountLink, apiPath, NoSuch, OperatorPage, Recorded } from './frame.tsx';
 import { type Order, OrderDialog } from './order-dialog.tsx';
 import { Phase } from './tasks.tsx';
 
@@ -107,10 +107,7 @@ function Details({ task }: { task: OperatorTask }) {
         <Facts
           facts={[
             { name: 'Phase', value: <Phase phase={task.phase} cause={task.held_cause} /> },
-            {
-              name: 'Account',
-              value: <Id href={`/operator/accounts/${task.account_id}`} id={task.account_id} />,
-            },
+            { name: 'Account', value: <AccountLink of={task} /> },
             { name: 'Surface', value: task.surface },
             { name: 'Provider', value: task.provider },
             { name: 'Credits', value: <Credits value={task.credits} /> },

@@ -23,7 +23,9 @@ interface OfAccount {
 }
 
 export type OperatorTaskRow = AsJson<TaskListing> & OfAccount & { due_at?: string };
-export type OperatorHeld = AsJson<HeldSelection>;
+export interface OperatorHeld extends Omit<HeldSelection, 'tasks'> {
+  tasks: (AsJson<HeldSelection['tasks'][number]> & OfAccount)[];
+}
 /** With its available credits. */
 export type OperatorAccountRow = AsJson<AccountListing> & {
   available: Record<CreditKind, number>;
@@ -35,7 +37,7 @@ export type OperatorAudit = AsJson<AuditRun>;
 export type OperatorMovement = AsJson<PagedMovement & { what: string; order_id: string | null }>;
 /** Amounts are in the smallest unit of the currency. */
 export type OperatorOrder = AsJson<OrderListing> & OfAccount;
-export type OperatorOrderDetails = AsJson<Awaited<ReturnType<typeof showOrder>>>;
+export type OperatorOrderDetails = AsJson<Awaited<ReturnType<typeof showOrder>>> & OfAccount;
 
 export interface OperatorProviders {
   /** `is_configured`: in the process that answered. `is_default`: it gets new tasks. */
@@ -83,7 +85,7 @@ export interface OperatorAttempt {
   evidence: OperatorEvidence[];
 }
 
-export interface OperatorTask {
+export interface OperatorTask extends OfAccount {
   id: string;
   account_id: string;
   surface: string;

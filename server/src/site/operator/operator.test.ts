@@ -97,6 +97,7 @@ test('a held task is shown with its evidence, decided once, and the decision is 
   assert.deepEqual([shown.held_cause, shown.email], ['acceptance', account.email]);
   assert.match(shown.email, /@/);
   const task = (await operator.get(`${API}/tasks/${held.id}`)).body;
+  assert.equal(task.email, account.email);
   assert.equal(task.attempts[0].id, attempt.id);
   assert.notEqual(task.attempts[0].evidence.length, 0);
   assertError(

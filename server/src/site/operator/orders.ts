@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { findAccount } from '../../accounts/accounts.ts';
-import { withEmails } from '../../operator/account-listing.ts';
+import { withEmail, withEmails } from '../../operator/account-listing.ts';
 import {
   listOrdersForOperator,
   settleByOperator,
@@ -27,7 +27,7 @@ export const OPERATOR_ORDERS = [
       return pageOf(rows, (row) => row.order_id);
     },
   ),
-  operatorRead('/orders/:id', {}, ({ db }, { id }) => showOrder(db, id)),
+  operatorRead('/orders/:id', {}, async ({ db }, { id }) => withEmail(db, await showOrder(db, id))),
   operatorAction('orders settle', '/orders/:id/settle', {}, ({ db }, { id, action }) =>
     settleByOperator(db, action, id, SETTLE_SECONDS),
   ),

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { findAccount } from '../../accounts/accounts.ts';
 import type { Transaction } from '../../database/database.ts';
 import { UsageError } from '../../kernel/errors.ts';
-import { withEmails } from '../../operator/account-listing.ts';
+import { withEmail, withEmails } from '../../operator/account-listing.ts';
 import { recordAction } from '../../operator/actions.ts';
 import { cancelTask } from '../../operator/cancel.ts';
 import { type OperatorDecision, reconcile } from '../../operator/reconcile.ts';
@@ -29,7 +29,10 @@ const HELD = {
 };
 
 export const OPERATOR_TASKS = [
-  operatorRead('/held', HELD, ({ db }, { query }) => selectHeld(db, heldFilter(query))),
+  operatorRead('/held', HELD, async ({ db }, { query }) => {
+    const { tasks, confirm } = await selectHeld(db, heldFilter(query));
+    return { tasks: await withEmails(db, tasks), confirm };
+  }),
   operatorAction(
     'tasks reconcile',
     '/held/decide',
@@ -59,7 +62,7 @@ export const OPERATOR_TASKS = [
       return pageOf(await withEmails(db, await listTasks(db, filter)), ({ id }) => id);
     },
   ),
-  operatorRead('/tasks/:id', {}, ({ db }, { id }) => showTask(db, id)),
+  operatorRead('/tasks/:id', {}, async ({ db }, { id }) => withEmail(db, await showTask(db, id))),
   operatorAction(
     'reconcile',
     '/tasks/:id/decide',

@@ -6,7 +6,7 @@ import type { ScratchDirectory } from './kernel/scratch-directory.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { GuardedFetch } from './outbound/guarded-fetch.ts';
 import type { Closures } from './providers/host/closures.ts';
-import type { Provider } from './providers/provider.ts';
+import type { HostedProvider } from './providers/host/hosted-provider.ts';
 import type { FreeSpace } from './storage/free-space.ts';
 import type { Links } from './storage/links.ts';
 import type { Storage } from './storage/storage.ts';
@@ -35,5 +35,5 @@ export interface ServiceParts {
   billing: Billing | undefined;
   /** The address that clients and browsers reach, without a slash at its end. */
   publicUrl(): string;
-  providers: Map<string, Provider>;
+  providers: Map<string, HostedProvider>;
 }

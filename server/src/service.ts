@@ -23,7 +23,7 @@ import {
 } from './outbound/guarded-fetch.ts';
 import { openClosures } from './providers/host/closures.ts';
 import { createProviders } from './providers/host/configured-provider.ts';
-import type { Provider } from './providers/provider.ts';
+import type { HostedProvider } from './providers/host/hosted-provider.ts';
 import { isReady, WATCH_SECONDS } from './readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
 import { SECRETS_SECONDS } from './storage/delivery-secrets.ts';
@@ -219,7 +219,7 @@ async function openProviders(
   config: Pick<Config, 'configuredProviders' | 'submitTimeoutSeconds'>,
   shared: SharedParts,
   closers: Closers,
-): Promise<Map<string, Provider>> {
+): Promise<Map<string, HostedProvider>> {
   const { db, storage, scratch, log, resultFetch, metrics, closures } = shared;
   const following = new AbortController();
   closers.push(async () => following.abort());

@@ -121,9 +121,9 @@ export interface Capabilities {
 }
 
 /**
- * A generation provider. The calling code (`providers/host` and the steps) decides when calls are
- * made: an adapter never waits, retries or schedules by itself. A call may throw for a temporary
- * failure. `submit` must not throw: its outcome says whether the job may have been accepted.
+ * What an adapter implements. The calling code (`providers/host` and the steps) decides when calls
+ * are made: an adapter never waits, retries or schedules by itself. A call may throw for a
+ * temporary failure. `submit` must not throw: its outcome says whether the job may have been accepted.
  */
 export interface Provider {
   readonly name: string;
@@ -133,11 +133,6 @@ export interface Provider {
    */
   readonly identity: string;
   readonly capabilities: Capabilities;
-  /**
-   * The operator's policy for weak absence, see `tasks/attempts/find-job.ts`. undefined: weak
-   * absence never ends a task. Adapters do not set it.
-   */
-  readonly assumeAbsentAfterHours?: number | undefined;
   /**
    * Uploads files before the attempt is recorded, because the submit must begin within 5 s after
    * that. May be called again. A file that did not arrive is reported by the submit.
@@ -158,11 +153,6 @@ export interface Provider {
   cancel?(jobId: string): Promise<CancelOutcome>;
   /** @throws OutputGone when the result can no longer be fetched */
   openOutput(output: OutputReference): Promise<AsyncIterable<Uint8Array>>;
-  /**
-   * How many reads could begin within the next second by the rate budget. Left out without a
-   * budget. Adapters leave it out: the calling code adds it.
-   */
-  nearReads?(): Promise<number>;
   /** Interprets a POST to the attempt's callback URL. `body` is the raw bytes. */
   readCallback?(callback: {
     body: Uint8Array;

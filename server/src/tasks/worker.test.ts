@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { quiet } from '../../test/database.ts';
 import { makeTask, openTaskFixture, type TaskFixture } from '../../test/task-fixtures.ts';
 import { until } from '../../test/until.ts';
-import type { Provider } from '../providers/provider.ts';
+import type { HostedProvider } from '../providers/host/hosted-provider.ts';
 import { readTask } from './create/create.ts';
 import type { Steps } from './steps/steps.ts';
 import type { Phase, Task } from './task.ts';
@@ -21,7 +21,7 @@ async function startWorker(
   t: TestContext,
   fixture: TaskFixture,
   steps: Partial<Steps>,
-  provider: Pick<Provider, 'nearReads'> = {},
+  provider: Pick<HostedProvider, 'nearReads'> = {},
 ): Promise<Worker> {
   const all: Steps = {
     run: async () => {
@@ -63,7 +63,7 @@ test('the steps of a task run under one lease, but polls that wait for turns are
 /** @param provider of the worker @param pollLease the number of the lease of the first poll */
 async function checkLeases(
   t: TestContext,
-  provider: Pick<Provider, 'nearReads'>,
+  provider: Pick<HostedProvider, 'nearReads'>,
   pollLease: number,
 ): Promise<void> {
   const fixture = await openFixture(t);

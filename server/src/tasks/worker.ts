@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import { startInterval } from '../kernel/interval.ts';
 import type { Log } from '../kernel/log.ts';
-import type { Provider } from '../providers/provider.ts';
+import type { HostedProvider } from '../providers/host/hosted-provider.ts';
 import { inTrace } from '../telemetry/tracing.ts';
 import type { WakeUps } from '../wake-ups/wake-ups.ts';
 import { claimDue, poolOf, poolsWithDueTasks, type WorkerPool } from './claim.ts';
@@ -42,7 +42,7 @@ interface WorkerDeps {
   log: Log;
   steps: Steps;
   /** The worker claims tasks of these providers only, and leaves the others to other processes. */
-  providers: ReadonlyMap<string, Pick<Provider, 'nearReads'>>;
+  providers: ReadonlyMap<string, Pick<HostedProvider, 'nearReads'>>;
 }
 
 /**

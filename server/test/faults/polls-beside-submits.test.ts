@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { rateLimited } from '../../src/providers/host/rate-limited.ts';
+import type { HostedProvider } from '../../src/providers/host/hosted-provider.ts';
 import type { Capabilities, Provider } from '../../src/providers/provider.ts';
 import { generate } from '../../src/tasks/steps/generate.ts';
 import { startTask } from '../../src/tasks/steps/ingest.ts';
@@ -66,7 +67,7 @@ function stepsOf(fixture: TaskFixture, provider: Provider): Steps {
 async function startWorkers(
   t: TestContext,
   fixture: TaskFixture,
-  provider: Provider,
+  provider: HostedProvider,
   count: number,
 ) {
   for (let i = 0; i < count; i += 1) {

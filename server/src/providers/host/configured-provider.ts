@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AdapterDeps, ProviderDefinition } from '../definition.ts';
-import type { Provider } from '../provider.ts';
 import type { Closures } from './closures.ts';
+import type { HostedProvider } from './hosted-provider.ts';
 import { instrumented, type Observer } from './instrumented.ts';
 import { learning } from './learning.ts';
 import { listTurns, rateLimited } from './rate-limited.ts';
@@ -22,11 +22,11 @@ export interface ConfiguredProvider {
    * Creates the provider, with its rate limits and its instrumentation.
    * @throws UsageError, one line, when a setting can't be used
    */
-  create(deps: ProviderDeps): Promise<Provider>;
+  create(deps: ProviderDeps): Promise<HostedProvider>;
 }
 
 /** The operator's choices that every provider has. */
-type Policy = Pick<Provider, 'assumeAbsentAfterHours'>;
+type Policy = Pick<HostedProvider, 'assumeAbsentAfterHours'>;
 
 /** Binds a definition to the settings that were read for it. */
 export function configureProvider<Settings>(
@@ -60,7 +60,7 @@ class Configured<Settings> implements ConfiguredProvider {
     return this.definition.fetchesInputs;
   }
 
-  async create({ observer, closures, ...deps }: ProviderDeps): Promise<Provider> {
+  async create({ observer, closures, ...deps }: ProviderDeps): Promise<HostedProvider> {
     const { definition, settings, policy } = this;
     const quota = { db: deps.db, name: quotaName(definition.name, definition.apiKey(settings)) };
     // A function, because the provider does not exist yet.
@@ -87,8 +87,8 @@ function quotaName(provider: string, apiKey: string | undefined): string {
 export async function createProviders(
   configured: ConfiguredProvider[],
   deps: ProviderDeps,
-): Promise<Map<string, Provider>> {
-  const providers = new Map<string, Provider>();
+): Promise<Map<string, HostedProvider>> {
+  const providers = new Map<string, HostedProvider>();
   for (const one of configured) providers.set(one.name, await one.create(deps));
   return providers;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../database/database.ts';
 import type { Capabilities, Provider, SubmitOutcome } from '../provider.ts';
+import type { HostedProvider } from './hosted-provider.ts';
 import { countFreeTurns, type RateBudget, secondsUntilTurn, takeTurn } from './rate-budget.ts';
 
 /** A quota at a provider. All processes on one database share its budgets. */
@@ -39,7 +40,7 @@ const NEAR_READ_SECONDS = 1;
  * a submit is `not_sent`, and a read throws. A read waits for its turn, however far away it is. A
  * find takes a turn for each page: see {@link listTurns}. A cancel takes a turn of the reads.
  */
-export function rateLimited(provider: Provider, quota: Quota): Provider {
+export function rateLimited(provider: Provider, quota: Quota): HostedProvider {
   const { submit, read } = budgetsOf(quota, provider.capabilities);
   const { cancel } = provider;
   return {

@@ -1,6 +1,7 @@
 import { type Database, isDatabaseUnavailable, type Transaction } from '../../database/database.ts';
 import type { Log } from '../../kernel/log.ts';
-import type { FindOutcome, Provider } from '../../providers/provider.ts';
+import type { HostedProvider } from '../../providers/host/hosted-provider.ts';
+import type { FindOutcome } from '../../providers/provider.ts';
 import type { Task } from '../task.ts';
 import { postpone, type StepResult } from '../transitions.ts';
 import { type AttemptOutcome, applyOutcome } from './apply-outcome.ts';
@@ -18,7 +19,7 @@ import { findJobInput, type JobSpecDeps } from './job-spec.ts';
 export interface FindDeps extends JobSpecDeps {
   db: Database;
   log: Log;
-  providerOf(task: Task): Provider;
+  providerOf(task: Task): HostedProvider;
   submitRetrySeconds: number;
   reconcileSeconds: number;
   firstSeen: FirstSeen;

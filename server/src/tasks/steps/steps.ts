@@ -1,4 +1,4 @@
-import type { Provider } from '../../providers/provider.ts';
+import type { HostedProvider } from '../../providers/host/hosted-provider.ts';
 import { findHeldJob } from '../attempts/find-job.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
@@ -71,7 +71,10 @@ function handleFailure(deps: StepDeps, task: Task, error: unknown): Promise<Step
  * The provider whose name is recorded with the task.
  * @throws Error when it is not configured in this process
  */
-export function providerFor(providers: ReadonlyMap<string, Provider>, task: Task): Provider {
+export function providerFor(
+  providers: ReadonlyMap<string, HostedProvider>,
+  task: Task,
+): HostedProvider {
   const provider = providers.get(task.provider);
   if (!provider) throw new Error(`this process has no provider named ${task.provider}`);
   return provider;

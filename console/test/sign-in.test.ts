@@ -9,12 +9,12 @@ import { codeFromLog, expectNoViolations, openSite, type Site, settled } from '.
 const options = { skip: NO_BROWSER };
 let site: Site;
 /** Of single sign-on and of GitHub. */
-let provider: SimulatedOidc;
+let issuer: SimulatedOidc;
 
 before(async () => {
   if (NO_BROWSER) return;
-  provider = await startSimulatedOidc();
-  const { url, client } = provider;
+  issuer = await startSimulatedOidc();
+  const { url, client } = issuer;
   site = await openSite({
     ...{ SIGNUP_CREDITS: '500', OIDC_ISSUER: url, GITHUB_URL: url },
     ...{ OIDC_CLIENT_ID: client.clientId, OIDC_CLIENT_SECRET: client.clientSecret },
@@ -24,7 +24,7 @@ before(async () => {
 
 after(async () => {
   await site?.close();
-  await provider?.close();
+  await issuer?.close();
 });
 
 /** Asks for a code on the page. @returns it */
@@ -102,18 +102,18 @@ test('the sign-in leads to no other site', options, async () => {
   }
 });
 
-test('the buttons of providers sign in, and lead to where one wanted to go', options, async () => {
+test('the buttons of issuers sign in, and lead to where one wanted to go', options, async () => {
   const page = await site.newPage();
-  const chooseProvider = async (name: string) => {
+  const chooseIssuer = async (name: string) => {
     await page.context().clearCookies();
     await page.goto('/sign-in?next=/usage');
     await page.getByRole('link', { name: `Continue with ${name}` }).click();
   };
-  await chooseProvider('single sign-on');
+  await chooseIssuer('single sign-on');
   await page.getByRole('button', { name: 'No, thanks' }).click();
   await page.getByRole('alert').getByText('did not allow').waitFor();
   for (const name of ['single sign-on', 'GitHub']) {
-    await chooseProvider(name);
+    await chooseIssuer(name);
     await page.getByLabel('E-mail address').fill('margaret@example.com');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await settled(page, 'Usage');
@@ -121,7 +121,7 @@ test('the buttons of providers sign in, and lead to where one wanted to go', opt
   await page.getByRole('link', { name: /500.*credits available/ }).waitFor();
 });
 
-test('a provider that refused is named on the page, as text', options, async () => {
+test('an issuer that refused is named on the page, as text', options, async () => {
   const page = await site.newPage();
   await page.goto('/sign-in?error=denied');
   await page.getByRole('alert').getByText('did not allow').waitFor();

@@ -9,7 +9,7 @@ import { instrumentedMeasurer } from './media/instrumented-measurer.ts';
 import { createMeasurer } from './media/measure.ts';
 import { isReady } from './readiness.ts';
 import type { Closers, ServiceParts } from './service-parts.ts';
-import { createIdentityProviders } from './sign-in/providers/configured-providers.ts';
+import { createIssuers } from './sign-in/issuers/configured-issuers.ts';
 import { builtPages } from './site/pages/built-pages.ts';
 import type { PageOrigins } from './site/pages/headers.ts';
 import { isPageRequest, pageRoutes } from './site/pages/pages.ts';
@@ -73,10 +73,10 @@ function siteDeps(
   { db, log, publicUrl, mailer, billing, metrics }: ServiceParts,
 ) {
   const { adminEmails, signupCredits } = website;
-  const identityProviders = createIdentityProviders(website.identityProviders);
+  const issuers = createIssuers(website.issuers);
   const { sendMail, isLogged: isMailLogged } = mailer;
   return {
-    ...{ db, log, publicUrl, adminEmails, signupCredits, identityProviders },
+    ...{ db, log, publicUrl, adminEmails, signupCredits, issuers },
     ...{ sendMail, isMailLogged, billing, recent: metrics.recent },
   };
 }

@@ -8,7 +8,7 @@ const PAGE = `<!doctype html><html lang="en"><title>Simulated sign-in</title>
 INPUTS<button>Sign in</button></form>
 <form>INPUTS<button name="as" value="deny">No, thanks</button></form></html>`;
 
-/** The page on which a person signs in at the simulated provider. */
+/** The page on which a person signs in at the simulated issuer. */
 export function authorizePage(
   asked: URL,
   response: ServerResponse,

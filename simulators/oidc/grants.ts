@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 
-/** Somebody who has an account at the simulated provider. */
+/** Somebody who has an account at the simulated issuer. */
 interface SimulatedPerson {
   subject: string;
   email: string;
@@ -15,7 +15,7 @@ export interface Grant {
   challenge: string | null;
 }
 
-/** The codes and access tokens that the simulated provider has given. */
+/** The codes and access tokens that the simulated issuer has given. */
 export interface Grants {
   /**
    * Signs somebody in, or says no for them, as they would in a browser.
@@ -37,10 +37,11 @@ export function createGrants(clientSecret: string): Grants {
   const people = new Map<string, SimulatedPerson>();
   return {
     decide(authorizationUrl, person) {
-      const asked = new URL(authorizationUrl).searchParams;
+      const { origin, pathname, searchParams: asked } = new URL(authorizationUrl);
       const redirectUri = asked.get('redirect_uri') ?? '';
       const back = new URL(redirectUri);
       back.searchParams.set('state', asked.get('state') ?? '');
+      back.searchParams.set('iss', origin + pathname.replace(/\/authorize$/, ''));
       if (person === 'deny') {
         back.searchParams.set('error', 'access_denied');
         return back.href;

@@ -13,7 +13,7 @@ export interface SimulatedOidc extends Pick<Grants, 'decide'> {
   close(): Promise<void>;
 }
 
-/** Starts a provider that speaks OpenID Connect, and as much of GitHub as a sign-in needs. */
+/** Starts an issuer that speaks OpenID Connect, and as much of GitHub as a sign-in needs. */
 export async function startSimulatedOidc({ port = 0 } = {}): Promise<SimulatedOidc> {
   const client = { clientId: 'framewright', clientSecret: 'oidc-secret' };
   const grants = createGrants(client.clientSecret);

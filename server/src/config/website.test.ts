@@ -64,6 +64,6 @@ test('the slash at the end of an issuer stays, since it is compared', () => {
   const OIDC_ISSUER = 'https://id.example.com/application/video/';
   const { oidc } = readWebsite({
     ...{ OIDC_ISSUER, OIDC_CLIENT_ID: 'id', OIDC_CLIENT_SECRET: 'secret' },
-  }).identityProviders;
+  }).issuers;
   assert.equal(oidc?.issuer, OIDC_ISSUER);
 });

@@ -9,8 +9,8 @@ import {
 } from '../kernel/variables.ts';
 import type { MailSettings } from '../mail/mailer.ts';
 import { parseDenyList } from '../outbound/deny-list.ts';
-import type { IdentityProviderSettings } from '../sign-in/providers/configured-providers.ts';
-import type { OidcSettings } from '../sign-in/providers/oidc.ts';
+import type { IssuerSettings } from '../sign-in/issuers/configured-issuers.ts';
+import type { OidcSettings } from '../sign-in/issuers/oidc.ts';
 
 /** The settings of the website. */
 export interface WebsiteSettings {
@@ -22,7 +22,7 @@ export interface WebsiteSettings {
   signupCredits: number;
   /** undefined: mails are printed in the log. */
   mail: MailSettings | undefined;
-  identityProviders: IdentityProviderSettings;
+  issuers: IssuerSettings;
 }
 
 function listOf(env: Environment, name: string): string[] {
@@ -97,7 +97,7 @@ function oidc(env: Environment): OidcSettings | undefined {
   throw new UsageError('OIDC_ISSUER and OIDC_CLIENT_ID must be set together');
 }
 
-function identityProviders(env: Environment): IdentityProviderSettings {
+function issuerSettings(env: Environment): IssuerSettings {
   const github = client(env, 'GITHUB');
   const google = client(env, 'GOOGLE');
   const url = safeAddress(env, 'GITHUB_URL') ?? 'https://github.com';
@@ -115,6 +115,6 @@ export function readWebsite(env: Environment): WebsiteSettings {
     trustedProxies: trustedProxies(env),
     signupCredits: wholeNumber(env, 'SIGNUP_CREDITS', 0, { min: 0, max: 1_000_000 }),
     mail: mail(env),
-    identityProviders: identityProviders(env),
+    issuers: issuerSettings(env),
   };
 }

@@ -15,7 +15,7 @@ export function untagged(email: string): string {
 }
 
 /**
- * The characters that a provider ignores in the names of its addresses: Google at
+ * The characters that a mail service ignores in the names of its addresses: Google at
  * https://support.google.com/mail/answer/7436150, Proton at
  * https://proton.me/support/change-username.
  */
@@ -27,7 +27,7 @@ const IGNORED = new Map([
 ]);
 
 /**
- * The mailbox that mails to an address arrive in, for limits: what its provider documents about
+ * The mailbox that mails to an address arrive in, for limits: what its mail service documents about
  * other addresses of it, and what follows a plus sign anywhere. Two accounts may still have it.
  * Fastmail's subdomains: https://www.fastmail.help/hc/en-us/articles/360060591053.
  */

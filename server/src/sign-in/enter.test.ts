@@ -13,8 +13,8 @@ import {
 import { balances } from '../ledger/ledger.ts';
 import { mailboxOf } from './email-address.ts';
 import { enterByEmail } from './enter.ts';
+import { storeStart } from './issuers/starts.ts';
 import { NOBODY, storeChallenge } from './passkeys/challenges.ts';
-import { storeStart } from './providers/starts.ts';
 import { deleteExpired } from './upkeep.ts';
 
 let database: TestDatabase;
@@ -60,7 +60,7 @@ test('an address gets its credits once, also if the account is deleted in betwee
   assert.equal(kept.length, 0);
 });
 
-/** Addresses of one mailbox each, by what their providers document; the first is its name. */
+/** Addresses of one mailbox each, by what their mail services document; the first is its name. */
 const MAILBOXES = [
   ['annlee@gmail.com', 'ann.lee@gmail.com', 'a.nn.lee+2@googlemail.com', 'AnnLee@Gmail.com'],
   ['annlee@proton.me', 'ann_lee@proton.me', 'ann-lee+x@proton.me', 'a.n.n.lee@proton.me'],
@@ -79,7 +79,7 @@ test('the addresses of one mailbox are one, and no others', () => {
   for (const address of apart) assert.equal(mailboxOf(address), address);
 });
 
-test('a mailbox gets its credits once, whatever its provider ignores in addresses', async () => {
+test('a mailbox gets its credits once, whatever its mail service ignores in addresses', async () => {
   for (const addresses of MAILBOXES) {
     const accounts = new Set(await Promise.all(addresses.map(enterOnce)));
     const given = await Promise.all([...accounts].map(promotionalOf));

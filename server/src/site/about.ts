@@ -1,8 +1,8 @@
 import { PRICE_TABLE } from '../catalog/price.ts';
+import type { Issuer, IssuerName } from '../sign-in/issuers/issuer.ts';
 import { passkeyHost } from '../sign-in/passkeys/passkeys.ts';
-import type { IdentityProvider, ProviderName } from '../sign-in/providers/identity-provider.ts';
 import { type OnSale, onSale } from './billing/packs.ts';
-import type { BillingSiteDeps } from './billing/payment-provider.ts';
+import type { BillingSiteDeps } from './billing/stripe-work.ts';
 import { siteRoute } from './route.ts';
 
 /** By the names of models, then of resolutions. */
@@ -26,7 +26,7 @@ export interface About extends OnSale {
 
 export interface AboutDeps extends BillingSiteDeps {
   publicUrl(): string;
-  identityProviders: ReadonlyMap<ProviderName, IdentityProvider>;
+  issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;
   isMailLogged: boolean;
 }
@@ -37,16 +37,16 @@ export const getAbout = siteRoute({
   access: 'public',
   handle: async (deps: AboutDeps): Promise<About> => {
     const publicUrl = deps.publicUrl();
-    const { identityProviders } = deps;
+    const { issuers } = deps;
     return {
       name: 'Framewright',
       api_url: `${publicUrl}/api/v1`,
       prices: PRICE_TABLE,
       sign_in: {
         passkeys: passkeyHost(publicUrl) !== undefined,
-        github: identityProviders.has('github'),
-        google: identityProviders.has('google'),
-        oidc: identityProviders.has('oidc'),
+        github: issuers.has('github'),
+        google: issuers.has('google'),
+        oidc: issuers.has('oidc'),
       },
       billing: deps.billing !== undefined,
       ...(await onSale(deps)),

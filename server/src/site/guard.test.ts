@@ -184,7 +184,7 @@ async function openProxied(isTrusted: boolean): Promise<FastifyInstance> {
   return app;
 }
 
-/** What costs the database, the disk or the payment provider much, and how often it may be done. */
+/** What costs the database, the disk or Stripe much, and how often it may be done. */
 const COSTLY: Array<['GET' | 'POST' | 'PUT', string, number]> = [
   ['POST', '/console/api/keys', 100],
   ['GET', '/console/api/usage', 30],

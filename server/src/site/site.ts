@@ -6,6 +6,7 @@ import { getMe } from './account/me.ts';
 import { deletePasskey, getPasskeys, patchPasskey } from './account/passkeys.ts';
 import { deleteSession, getSessions } from './account/sessions.ts';
 import { type CodeDeps, postCode, postCodeVerify } from './auth/code.ts';
+import { getReturn, getStart, type IdentityDeps } from './auth/issuer.ts';
 import {
   type PasskeyDeps,
   postPasskey,
@@ -19,11 +20,10 @@ import {
   postProofOptions,
   postProofPasskey,
 } from './auth/proof.ts';
-import { getReturn, getStart, type IdentityDeps } from './auth/provider.ts';
 import { signOut } from './auth/sign-out.ts';
 import { BILLING_ROUTES } from './billing/billing-routes.ts';
-import type { BillingSiteDeps } from './billing/payment-provider.ts';
 import { stripeWebhook } from './billing/stripe-webhook.ts';
+import type { BillingSiteDeps } from './billing/stripe-work.ts';
 import { type GuardDeps, guard } from './guard.ts';
 import {
   createOwnKey,

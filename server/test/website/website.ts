@@ -53,7 +53,7 @@ export async function openTestWebsite(
   const outbox: TestWebsite['outbox'] = [];
   const siteDeps = {
     ...{ log: quiet, publicUrl: () => ORIGIN, signupCredits: 0, isMailLogged: false },
-    identityProviders: new Map(),
+    issuers: new Map(),
     sendMail: async (mail: TestWebsite['outbox'][number]) => {
       outbox.push(mail);
       return true;

@@ -4,7 +4,7 @@ import type { Loaded } from '../../load.ts';
 import { ButtonLink } from '../../ui/button.tsx';
 import { PasskeyButton } from '../../ui/passkey-button.tsx';
 
-/** Passkeys, and the providers that are configured. Nothing is shown until they are known. */
+/** Passkeys, and the issuers that are configured. Nothing is shown until they are known. */
 export function OtherWays({
   site,
   next,
@@ -18,8 +18,8 @@ export function OtherWays({
 }) {
   const ways = site.data?.sign_in;
   if (!ways) return null;
-  const start = (provider: string) => `/auth/start/${provider}?next=${encodeURIComponent(next)}`;
-  if (!ways.passkeys && providersOf(ways).length === 0) return null;
+  const start = (issuer: string) => `/auth/start/${issuer}?next=${encodeURIComponent(next)}`;
+  if (!ways.passkeys && issuersOf(ways).length === 0) return null;
   return (
     <div class="mt-8">
       <div class="ruler mb-5" />
@@ -31,7 +31,7 @@ export function OtherWays({
       )}
       <div class="grid gap-2.5">
         {ways.passkeys && <PasskeyButton path="/auth/passkey" onDone={onDone} />}
-        {providersOf(ways).map(({ id, name }) => (
+        {issuersOf(ways).map(({ id, name }) => (
           <ButtonLink key={id} href={start(id)}>
             Continue with {name}
           </ButtonLink>
@@ -51,8 +51,8 @@ const REASONS = new Map([
   ['unverified', 'The other service has not verified your e-mail address. Use a code instead.'],
 ]);
 
-/** The providers that are configured, by their names in the address. */
-function providersOf({ github, google, oidc }: About['sign_in']) {
+/** The issuers that are configured, by their names in the address. */
+function issuersOf({ github, google, oidc }: About['sign_in']) {
   return [
     ...(github ? [{ id: 'github', name: 'GitHub' }] : []),
     ...(google ? [{ id: 'google', name: 'Google' }] : []),

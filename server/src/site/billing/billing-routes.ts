@@ -3,8 +3,8 @@ import { getCreditsPage } from './credits.ts';
 import { putAutoReload, putLowBalance } from './low-balance.ts';
 import { getOrder, listOwnOrders, postOrder, postSettle } from './orders.ts';
 import { getPacks } from './packs.ts';
-import type { BillingSiteDeps } from './payment-provider.ts';
 import { getStatement, getStatementCsv } from './statement.ts';
+import type { BillingSiteDeps } from './stripe-work.ts';
 import {
   getSubscription,
   postPortal,

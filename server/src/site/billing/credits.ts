@@ -3,7 +3,7 @@ import { type LowBalanceSettings, readLowBalance } from '../../billing/low-balan
 import { type CreditOverview, readOverview } from '../../ledger/overview.ts';
 import type { CreditKind } from '../../ledger/transfer.ts';
 import { sessionOf, siteRoute } from '../route.ts';
-import type { BillingSiteDeps } from './payment-provider.ts';
+import type { BillingSiteDeps } from './stripe-work.ts';
 
 interface KindCredits {
   available: number;
@@ -19,7 +19,7 @@ export interface Credits extends LowBalanceSettings, Record<CreditKind, KindCred
   expiring: Array<{ kind: CreditKind; credits: number; expires_at: string }>;
   /** Whether packs and plans are sold here. */
   sells: boolean;
-  /** Whether there is anything to manage at the payment provider. */
+  /** Whether there is anything to manage at Stripe. */
   has_portal: boolean;
 }
 

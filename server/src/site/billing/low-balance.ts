@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { readLowBalance, setAlert, setReload } from '../../billing/low-balance/settings.ts';
 import { sessionOf, siteRoute } from '../route.ts';
 import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
-import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
+import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
 /** The one may lead to a mail, the other asks Stripe. */
 const CHANGES = { max: 20, seconds: 600 };

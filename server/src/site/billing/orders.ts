@@ -5,7 +5,7 @@ import { settleOrder } from '../../billing/settle-order.ts';
 import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import { LimitSchema, sessionOf, siteRoute } from '../route.ts';
-import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
+import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
 /** A purchase as its customer sees it. Amounts are in minor units of the currency. */
 export interface OrderShown {

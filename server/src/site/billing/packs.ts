@@ -1,6 +1,6 @@
 import { listOffers, type Offer } from '../../billing/offers.ts';
 import { siteRoute } from '../route.ts';
-import type { BillingSiteDeps } from './payment-provider.ts';
+import type { BillingSiteDeps } from './stripe-work.ts';
 
 /** Credits for a price in minor units of the currency. */
 type PackOnSale = Pick<Offer, 'id' | 'name' | 'credits' | 'price' | 'currency' | 'expires_days'>;

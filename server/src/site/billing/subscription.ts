@@ -4,7 +4,7 @@ import { settleSubscription } from '../../billing/subscription/settle-subscripti
 import { subscribe } from '../../billing/subscription/subscribe.ts';
 import { type Subscription, subscriptionOf } from '../../billing/subscription/subscription.ts';
 import { sessionOf, siteRoute } from '../route.ts';
-import { type BillingSiteDeps, withStripe } from './payment-provider.ts';
+import { type BillingSiteDeps, withStripe } from './stripe-work.ts';
 
 /** Each asks Stripe, which limits the calls of all accounts together. */
 const CHANGES = { max: 20, seconds: 60 };

@@ -8,7 +8,7 @@ import {
 } from '../../operator/billing/order-listing.ts';
 import { operatorAction, operatorRead, PAGE, PAGE_ROWS, pageOf } from './operator-route.ts';
 
-/** How long a click waits for a worker that asks the payment provider. */
+/** How long a click waits for a worker that asks Stripe. */
 const SETTLE_SECONDS = 10;
 
 export const OPERATOR_ORDERS = [

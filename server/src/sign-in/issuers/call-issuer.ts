@@ -2,8 +2,8 @@ import { callOnce } from '../../outbound/call.ts';
 
 const TIMEOUT_SECONDS = 10;
 
-/** One call to a provider, such as `fetch` makes: bounded in time and size, without redirects. */
-export async function callProvider(
+/** One call to an issuer, such as `fetch` makes: bounded in time and size, without redirects. */
+export async function callIssuer(
   url: string,
   {
     method = 'GET',

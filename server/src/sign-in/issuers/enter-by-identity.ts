@@ -2,7 +2,7 @@ import { statement, type Transaction } from '../../database/database.ts';
 import { normalEmail } from '../email-address.ts';
 import { type Entered, enter, enterByEmail, requireOpen, type SignInDeps } from '../enter.ts';
 import type { SignedInFrom } from '../sessions.ts';
-import { IdentityRefused, type OutsideIdentity } from './identity-provider.ts';
+import { IdentityRefused, type OutsideIdentity } from './issuer.ts';
 
 const FIND = statement(
   'identity_find',
@@ -17,19 +17,19 @@ const INSERT = statement(
 
 type ConfirmedIdentity = OutsideIdentity & { issuer: string };
 
-/** The provider does not vouch for the e-mail address, so it opens no account. */
+/** The issuer does not vouch for the e-mail address, so it opens no account. */
 export class EmailNotVerified extends Error {
   override name = 'EmailNotVerified';
 }
 
-/** Who has signed in by a provider. */
+/** Who has signed in by an issuer. */
 export interface EnteredByIdentity extends Entered {
   /** The address of an account that existed before, and that the identity has joined just now. */
   joined: string | undefined;
 }
 
 /**
- * Signs in a person whom a provider has confirmed. An identity that is new here joins the account
+ * Signs in a person whom an issuer has confirmed. An identity that is new here joins the account
  * of its e-mail address, which is made if there is none, but only if the address is verified.
  * @throws EmailNotVerified; ApiError `account_disabled`
  */

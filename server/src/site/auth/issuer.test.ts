@@ -5,8 +5,8 @@ import { assertError } from '../../../test/envelope.ts';
 import { recordingLog } from '../../../test/recording-log.ts';
 import { sql } from '../../../test/task-fixtures.ts';
 import { ORIGIN, openTestWebsite, type TestWebsite } from '../../../test/website/website.ts';
-import { createIdentityProviders } from '../../sign-in/providers/configured-providers.ts';
-import { removeIdentities } from '../../sign-in/providers/identities.ts';
+import { createIssuers } from '../../sign-in/issuers/configured-issuers.ts';
+import { removeIdentities } from '../../sign-in/issuers/identities.ts';
 
 let simulator: SimulatedOidc;
 let website: TestWebsite;
@@ -18,7 +18,7 @@ before(async () => {
   website = await openTestWebsite({
     log: recordingLog().log,
     signupCredits: 70,
-    identityProviders: createIdentityProviders({
+    issuers: createIssuers({
       github: { url, ...client },
       google: undefined,
       oidc: { issuer: url, ...client },
@@ -53,21 +53,21 @@ async function visit(url: string, browser: Browser) {
   return { status: response.statusCode, location: String(response.headers.location) };
 }
 
-async function start(provider: string, browser: Browser, next = '/videos'): Promise<string> {
-  const url = `/auth/start/${provider}?next=${encodeURIComponent(next)}`;
+async function start(issuer: string, browser: Browser, next = '/videos'): Promise<string> {
+  const url = `/auth/start/${issuer}?next=${encodeURIComponent(next)}`;
   const { status, location } = await visit(url, browser);
   assert.equal(status, 302);
   return location;
 }
 
-/** Signs somebody in at a provider, from a browser that was not here before. */
+/** Signs somebody in at an issuer, from a browser that was not here before. */
 async function signIn(
-  provider: string,
+  issuer: string,
   who: Parameters<SimulatedOidc['decide']>[1],
   next?: string,
 ): Promise<{ browser: Browser; status: number; location: string }> {
   const browser = { cookies: '' };
-  const back = simulator.decide(await start(provider, browser, next), who);
+  const back = simulator.decide(await start(issuer, browser, next), who);
   return { browser, ...(await visit(back, browser)) };
 }
 
@@ -79,23 +79,23 @@ async function accountOf(browser: Browser) {
   return (await me(browser)).body;
 }
 
-for (const provider of ['github', 'oidc']) {
-  test(`${provider}: the first sign-in makes an account, the next one finds it`, async () => {
+for (const issuer of ['github', 'oidc']) {
+  test(`${issuer}: the first sign-in makes an account, the next one finds it`, async () => {
     const somebody = person();
-    const { browser, ...response } = await signIn(provider, somebody);
+    const { browser, ...response } = await signIn(issuer, somebody);
     assert.deepEqual(response, { status: 302, location: '/videos' });
     const account = await accountOf(browser);
     assert.equal(account.email, somebody.email);
     assert.equal(account.credits.promotional, 70);
-    const other = await signIn(provider, { ...somebody, email: 'moved@example.org' });
+    const other = await signIn(issuer, { ...somebody, email: 'moved@example.org' });
     assert.equal((await accountOf(other.browser)).account_id, account.account_id);
   });
 
-  test(`${provider}: an address that is not verified opens no account`, async () => {
+  test(`${issuer}: an address that is not verified opens no account`, async () => {
     const known = await website.signIn();
     for (const email of [known.email, 'unverified@example.org']) {
       const claims = { ...person({ isVerified: false }), email };
-      const { browser, location } = await signIn(provider, claims);
+      const { browser, location } = await signIn(issuer, claims);
       assert.equal(location, '/sign-in?error=unverified&next=%2Fvideos');
       assertError(await me(browser), 'unauthorized');
     }
@@ -106,10 +106,10 @@ for (const provider of ['github', 'oidc']) {
     assert.equal(rows.length, 0);
   });
 
-  test(`${provider}: a verified address joins its account`, async () => {
+  test(`${issuer}: a verified address joins its account`, async () => {
     const known = await website.signIn();
     const claims = { ...person(), email: known.email.toUpperCase() };
-    const { browser } = await signIn(provider, claims);
+    const { browser } = await signIn(issuer, claims);
     assert.equal((await accountOf(browser)).account_id, known.accountId);
     const subjects = website.outbox.flatMap(({ to, subject }) =>
       to === known.email ? subject : [],
@@ -117,15 +117,15 @@ for (const provider of ['github', 'oidc']) {
     assert.deepEqual(subjects, ['An account of another service now signs in to your account']);
     const close = { email: known.email };
     assert.equal((await known.write('/console/api/account/delete', close)).status, 200);
-    assert.equal((await signIn(provider, claims)).location, '/settings?reopened=yes');
+    assert.equal((await signIn(issuer, claims)).location, '/settings?reopened=yes');
     await removeIdentities(website.database.db, known.accountId);
-    const moved = await signIn(provider, { ...claims, email: `moved-${known.email}` });
+    const moved = await signIn(issuer, { ...claims, email: `moved-${known.email}` });
     assert.notEqual((await accountOf(moved.browser)).account_id, known.accountId);
   });
 
-  test(`${provider}: another state, another browser and a used code sign nobody in`, async () => {
+  test(`${issuer}: another state, another browser and a used code sign nobody in`, async () => {
     const browser = { cookies: '' };
-    const back = new URL(simulator.decide(await start(provider, browser), person()));
+    const back = new URL(simulator.decide(await start(issuer, browser), person()));
     const forged = new URL(back);
     forged.searchParams.set('state', 'another');
     const expired = '/sign-in?error=expired';
@@ -134,21 +134,28 @@ for (const provider of ['github', 'oidc']) {
     assert.equal((await visit(forged.href, browser)).location, failed);
     assert.equal((await visit(back.href, browser)).location, expired, 'the start is used up');
     const honest = { cookies: '' };
-    const url = await start(provider, honest);
+    const url = await start(issuer, honest);
     const code = simulator.decide(url, person());
     assert.equal((await visit(code, honest)).location, '/videos');
     const replaying = { cookies: '' };
-    const state = new URL(await start(provider, replaying)).searchParams.get('state') ?? '';
+    const state = new URL(await start(issuer, replaying)).searchParams.get('state') ?? '';
     const replayed = new URL(code);
     replayed.searchParams.set('state', state);
     assert.equal((await visit(replayed.href, replaying)).location, failed);
   });
 
-  test(`${provider}: who says no is back on the page, and a provider that is down too`, async () => {
-    const denied = await signIn(provider, 'deny');
+  test(`${issuer}: a response that names another issuer signs nobody in`, async () => {
+    const browser = { cookies: '' };
+    const back = new URL(simulator.decide(await start(issuer, browser), person()));
+    back.searchParams.set('iss', 'https://evil.example');
+    assert.equal((await visit(back.href, browser)).location, '/sign-in?error=failed&next=%2Fvideos');
+  });
+
+  test(`${issuer}: who says no is back on the page, and an issuer that is down too`, async () => {
+    const denied = await signIn(issuer, 'deny');
     assert.equal(denied.location, '/sign-in?error=denied&next=%2Fvideos');
     const other = { cookies: '' };
-    const back = simulator.decide(await start(provider, other), person());
+    const back = simulator.decide(await start(issuer, other), person());
     simulator.fault('down');
     const { location } = await visit(back, other);
     assert.equal(location, '/sign-in?error=unavailable&next=%2Fvideos');
@@ -177,7 +184,7 @@ test('an issuer that is down at the first sign-in is asked again at the next one
   const { url, client } = simulator;
   const own = await openTestWebsite({
     log: recordingLog().log,
-    identityProviders: createIdentityProviders({
+    issuers: createIssuers({
       ...{ github: undefined, google: undefined, oidc: { issuer: url, ...client } },
     }),
   });
@@ -208,7 +215,7 @@ test('the account of a disabled person stays closed', async () => {
   assert.equal(again.location, '/sign-in?error=disabled&next=%2Fvideos');
 });
 
-test('a provider that is not configured has no address', async () => {
+test('an issuer that is not configured has no address', async () => {
   for (const url of ['/auth/start/google', '/auth/return/google', '/auth/start/other']) {
     const response = await website.app.inject({ url });
     assert.equal(response.statusCode, 404);

@@ -4,13 +4,9 @@ import type { Database } from '../../database/database.ts';
 import { noSuchPath } from '../../http/errors.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
-import { EmailNotVerified, enterByIdentity } from '../../sign-in/providers/enter-by-identity.ts';
-import {
-  type IdentityProvider,
-  IdentityRefused,
-  type ProviderName,
-} from '../../sign-in/providers/identity-provider.ts';
-import { START_SECONDS, storeStart, takeStart } from '../../sign-in/providers/starts.ts';
+import { EmailNotVerified, enterByIdentity } from '../../sign-in/issuers/enter-by-identity.ts';
+import { IdentityRefused, type Issuer, type IssuerName } from '../../sign-in/issuers/issuer.ts';
+import { START_SECONDS, storeStart, takeStart } from '../../sign-in/issuers/starts.ts';
 import { readCookie, setCookie } from '../cookies.ts';
 import { siteRoute } from '../route.ts';
 import { type TellOwnerDeps, tellOwner } from '../tell-owner.ts';
@@ -22,28 +18,28 @@ export interface IdentityDeps extends TellOwnerDeps {
   db: Database;
   log: Log;
   /** The configured ones. */
-  identityProviders: ReadonlyMap<ProviderName, IdentityProvider>;
+  issuers: ReadonlyMap<IssuerName, Issuer>;
   signupCredits: number;
 }
 
-/** Binds a sign-in at a provider to the browser that began it. */
+/** Binds a sign-in at an issuer to the browser that began it. */
 const START_COOKIE = 'framewright-start';
 const ParamsSchema = Type.Object({ provider: Type.String({ maxLength: 20 }) });
 
 /** Why a sign-in failed: the `error` in the address of the sign-in page. */
-type ProviderFailure = 'denied' | 'disabled' | 'expired' | 'failed' | 'unavailable' | 'unverified';
+type IssuerFailure = 'denied' | 'disabled' | 'expired' | 'failed' | 'unavailable' | 'unverified';
 
-function providerNamed(deps: IdentityDeps, text: string): [ProviderName, IdentityProvider] {
-  const found = [...deps.identityProviders].find(([name]) => name === text);
+function issuerNamed(deps: IdentityDeps, text: string): [IssuerName, Issuer] {
+  const found = [...deps.issuers].find(([name]) => name === text);
   if (!found) throw noSuchPath();
   return found;
 }
 
-function redirectUri(publicUrl: string, name: ProviderName): string {
+function redirectUri(publicUrl: string, name: IssuerName): string {
   return `${publicUrl}/auth/return/${name}`;
 }
 
-/** Sends the browser to a provider. */
+/** Sends the browser to an issuer. */
 export const getStart = siteRoute({
   method: 'GET',
   url: '/auth/start/:provider',
@@ -51,12 +47,12 @@ export const getStart = siteRoute({
   params: ParamsSchema,
   query: Type.Object({ next: Type.Optional(Type.String({ maxLength: 2000 })) }),
   handle: async (deps: IdentityDeps, { params, query, request, reply }) => {
-    const [name, provider] = providerNamed(deps, params.provider);
+    const [name, issuer] = issuerNamed(deps, params.provider);
     const publicUrl = deps.publicUrl();
     const { token, start } = await storeStart(deps.db, name, nextPath(query.next));
     try {
       const redirected = { ...start, redirectUri: redirectUri(publicUrl, name) };
-      const url = await provider.authorizationUrl(redirected);
+      const url = await issuer.authorizationUrl(redirected);
       const cookie = { name: START_COOKIE, value: token, seconds: START_SECONDS };
       reply.header('set-cookie', setCookie(publicUrl, cookie)).redirect(url);
     } catch (error) {
@@ -65,7 +61,7 @@ export const getStart = siteRoute({
   },
 });
 
-/** Receives who comes back from a provider. The rest of the query is the provider's. */
+/** Receives who comes back from an issuer. The rest of the query is the issuer's. */
 export const getReturn = siteRoute({
   method: 'GET',
   url: '/auth/return/:provider',
@@ -73,7 +69,7 @@ export const getReturn = siteRoute({
   params: ParamsSchema,
   query: Type.Object({}, { additionalProperties: true }),
   handle: async (deps: IdentityDeps, { params, request, reply }) => {
-    const [name, provider] = providerNamed(deps, params.provider);
+    const [name, issuer] = issuerNamed(deps, params.provider);
     const publicUrl = deps.publicUrl();
     const cookie = readCookie(request, publicUrl, START_COOKIE);
     const start = cookie === undefined ? undefined : await takeStart(deps.db, name, cookie);
@@ -81,9 +77,9 @@ export const getReturn = siteRoute({
     try {
       const parameters = new URL(request.url, publicUrl).searchParams;
       const redirected = { ...start, redirectUri: redirectUri(publicUrl, name) };
-      const identity = await provider.identify(parameters, redirected);
+      const identity = await issuer.identify(parameters, redirected);
       const from = { ...signedInFrom(request, publicUrl), method: name };
-      const confirmed = { ...identity, issuer: provider.issuer };
+      const confirmed = { ...identity, issuer: issuer.identifier };
       const entered = await enterByIdentity({ ...deps, onReopened }, confirmed, from);
       giveSession(reply, publicUrl, entered.token);
       const { reopened } = tellIfReopened(deps, request, entered);
@@ -102,7 +98,7 @@ function tellOfIdentity(deps: IdentityDeps, request: FastifyRequest, email: stri
   tellOwner(deps, request, { email, what, more });
 }
 
-function signInPage(failure: ProviderFailure, next: string): string {
+function signInPage(failure: IssuerFailure, next: string): string {
   return `/sign-in?${new URLSearchParams({ error: failure, ...(next !== '/' && { next }) })}`;
 }
 
@@ -113,20 +109,20 @@ function giveUp(
     request: FastifyRequest;
     reply: FastifyReply;
     error: unknown;
-    name: ProviderName;
+    name: IssuerName;
     next: string;
   },
 ): void {
   const { request, reply, error, name, next } = failed;
   const failure = failureOf(error);
   if (failure === 'failed' || failure === 'unavailable') {
-    const line = { request: request.id, provider: name, err: error };
-    log.warn(line, 'somebody could not sign in at an identity provider');
+    const line = { request: request.id, issuer: name, err: error };
+    log.warn(line, 'somebody could not sign in at an issuer of identities');
   }
   reply.redirect(signInPage(failure, next));
 }
 
-function failureOf(error: unknown): ProviderFailure {
+function failureOf(error: unknown): IssuerFailure {
   if (error instanceof EmailNotVerified) return 'unverified';
   if (error instanceof IdentityRefused) return error.isDenied ? 'denied' : 'failed';
   if (error instanceof ApiError && error.code === 'account_disabled') return 'disabled';

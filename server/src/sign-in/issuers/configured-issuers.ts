@@ -1,0 +1,24 @@
+import { type GithubSettings, githubIssuer } from './github.ts';
+import type { Issuer, IssuerName } from './issuer.ts';
+import { type OidcSettings, oidcIssuer } from './oidc.ts';
+
+/** The issuers that the operator has configured; undefined: not this one. */
+export interface IssuerSettings {
+  github: GithubSettings | undefined;
+  /** Google speaks OpenID Connect. */
+  google: OidcSettings | undefined;
+  /** Any other issuer. */
+  oidc: OidcSettings | undefined;
+}
+
+export function createIssuers({
+  github,
+  google,
+  oidc,
+}: IssuerSettings): ReadonlyMap<IssuerName, Issuer> {
+  const issuers = new Map<IssuerName, Issuer>();
+  if (github) issuers.set('github', githubIssuer(github));
+  if (google) issuers.set('google', oidcIssuer(google));
+  if (oidc) issuers.set('oidc', oidcIssuer(oidc));
+  return issuers;
+}

@@ -1,0 +1,72 @@
+import { Type } from 'typebox';
+import { Value } from 'typebox/value';
+import { callIssuer } from './call-issuer.ts';
+import type { Issuer, OutsideIdentity } from './issuer.ts';
+import {
+  authorizationUrlOf,
+  exchangeCode,
+  type OauthClient,
+  type OauthServer,
+  refusalOf,
+} from './oauth.ts';
+
+export interface GithubSettings extends OauthClient {
+  /** https://github.com, or a GitHub Enterprise server. */
+  url: string;
+}
+
+const UserSchema = Type.Object({ id: Type.Integer() });
+const EmailsSchema = Type.Array(
+  Type.Object({ email: Type.String(), primary: Type.Boolean(), verified: Type.Boolean() }),
+);
+
+/** GitHub speaks OAuth 2, but not OpenID Connect: who signs in is read by its API. */
+export function githubIssuer(settings: GithubSettings): Issuer {
+  const { url } = settings;
+  const api = url === 'https://github.com' ? 'https://api.github.com' : `${url}/api/v3`;
+  return {
+    identifier: url,
+    async authorizationUrl(start) {
+      return authorizationUrlOf(await github(url), settings, start, { scope: 'user:email' });
+    },
+    async identify(parameters, start) {
+      const { oauth, server } = await github(url);
+      const client = { client_id: settings.clientId };
+      try {
+        const response = await exchangeCode({ oauth, server }, settings, parameters, start);
+        // A used or wrong code is a 200 with an `error`, and so without a token.
+        const token = await oauth.processAuthorizationCodeResponse(server, client, response);
+        return await whoHas(api, token.access_token);
+      } catch (cause) {
+        throw refusalOf(oauth, cause);
+      }
+    },
+  };
+}
+
+/** oauth4webapi is imported at the first sign-in. */
+async function github(url: string): Promise<OauthServer> {
+  const server = {
+    // As GitHub names itself to who comes back (RFC 9207).
+    issuer: `${url}/login/oauth`,
+    authorization_endpoint: `${url}/login/oauth/authorize`,
+    token_endpoint: `${url}/login/oauth/access_token`,
+    token_endpoint_auth_methods_supported: ['client_secret_post'],
+  };
+  return { oauth: await import('oauth4webapi'), server };
+}
+
+async function whoHas(api: string, token: string): Promise<OutsideIdentity> {
+  const headers = { authorization: `Bearer ${token}` };
+  const read = async (path: string) => (await callIssuer(api + path, { headers })).json();
+  const [user, emails]: unknown[] = await Promise.all([read('/user'), read('/user/emails')]);
+  if (!Value.Check(UserSchema, user) || !Value.Check(EmailsSchema, emails)) {
+    throw new Error('GitHub did not say who this is');
+  }
+  const primary = emails.find((email) => email.primary);
+  return {
+    subject: String(user.id),
+    email: primary?.email,
+    isEmailVerified: primary?.verified === true,
+  };
+}

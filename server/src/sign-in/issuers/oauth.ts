@@ -1,0 +1,85 @@
+import type * as OAuth from 'oauth4webapi';
+import { callIssuer } from './call-issuer.ts';
+import { IdentityRefused, type SignInStart } from './issuer.ts';
+
+/** What an issuer knows the service by. */
+export interface OauthClient {
+  clientId: string;
+  clientSecret: string;
+}
+
+/** An issuer's addresses, and the library that speaks OAuth 2 to it. */
+export interface OauthServer {
+  oauth: typeof OAuth;
+  server: OAuth.AuthorizationServer;
+}
+
+/** Plain http is for an issuer on this machine; the configuration allows no other. */
+export function optionsOf(oauth: typeof OAuth, issuer: string) {
+  return {
+    [oauth.customFetch]: (url: string, sent: OAuth.CustomFetchOptions<string, unknown>) => {
+      const { method, headers, body } = sent;
+      return callIssuer(url, { method, headers, body: body?.toString() });
+    },
+    [oauth.allowInsecureRequests]: issuer.startsWith('http:'),
+  };
+}
+
+/** The address where the person signs in. `query`: the scope, and what else the issuer wants. */
+export async function authorizationUrlOf(
+  { oauth, server }: OauthServer,
+  { clientId }: OauthClient,
+  { state, redirectUri, codeVerifier }: SignInStart,
+  query: Record<string, string>,
+): Promise<string> {
+  const url = new URL(server.authorization_endpoint ?? '');
+  const parameters = {
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    state,
+    response_type: 'code',
+    code_challenge: await oauth.calculatePKCECodeChallenge(codeVerifier),
+    code_challenge_method: 'S256',
+    ...query,
+  };
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+  return url.href;
+}
+
+/**
+ * Exchanges the code of who came back for a response with a token.
+ * @throws what {@link refusalOf} can read
+ */
+export function exchangeCode(
+  { oauth, server }: OauthServer,
+  { clientId, clientSecret }: OauthClient,
+  parameters: URLSearchParams,
+  { state, redirectUri, codeVerifier }: SignInStart,
+): Promise<Response> {
+  const client = { client_id: clientId };
+  const valid = oauth.validateAuthResponse(server, client, parameters, state);
+  // In a header the secret is percent-encoded, which not every issuer undoes.
+  const authenticate = server.token_endpoint_auth_methods_supported?.includes('client_secret_post')
+    ? oauth.ClientSecretPost(clientSecret)
+    : oauth.ClientSecretBasic(clientSecret);
+  return oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    authenticate,
+    valid,
+    redirectUri,
+    codeVerifier,
+    optionsOf(oauth, server.issuer),
+  );
+}
+
+/** Tells a response that must not be trusted from an issuer that does not respond. */
+export function refusalOf(oauth: typeof OAuth, cause: unknown): unknown {
+  if (cause instanceof oauth.AuthorizationResponseError) {
+    const isDenied = cause.error === 'access_denied';
+    return new IdentityRefused(cause.message, { isDenied, cause });
+  }
+  const isRefusal =
+    cause instanceof oauth.ResponseBodyError || cause instanceof oauth.OperationProcessingError;
+  return isRefusal ? new IdentityRefused(cause.message, { cause }) : cause;
+}

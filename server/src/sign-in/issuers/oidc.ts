@@ -1,0 +1,95 @@
+import type { Issuer, OutsideIdentity, SignInStart } from './issuer.ts';
+import {
+  authorizationUrlOf,
+  exchangeCode,
+  type OauthClient,
+  type OauthServer,
+  optionsOf,
+  refusalOf,
+} from './oauth.ts';
+
+export interface OidcSettings extends OauthClient {
+  issuer: string;
+}
+
+/** How long the discovered addresses of an issuer are used. */
+const DISCOVERY_MS = 3_600_000;
+
+/** An OpenID Connect issuer. Its addresses are discovered at the first sign-in. */
+export function oidcIssuer(settings: OidcSettings): Issuer {
+  const discover = discovery(settings.issuer);
+  return {
+    identifier: settings.issuer,
+    async authorizationUrl(start) {
+      const query = { scope: 'openid email', nonce: start.nonce };
+      return authorizationUrlOf(await discover(), settings, start, query);
+    },
+    async identify(parameters, start) {
+      const discovered = await discover();
+      try {
+        return await exchange(settings, discovered, parameters, start);
+      } catch (cause) {
+        throw refusalOf(discovered.oauth, cause);
+      }
+    },
+  };
+}
+
+function discovery(issuer: string): () => Promise<OauthServer> {
+  let known: { found: Promise<OauthServer>; at: number } | undefined;
+  return () => {
+    if (known && performance.now() - known.at < DISCOVERY_MS) return known.found;
+    const found = discoverNow(issuer);
+    known = { found, at: performance.now() };
+    found.catch(() => {
+      if (known?.found === found) known = undefined;
+    });
+    return found;
+  };
+}
+
+/** oauth4webapi is imported at the first sign-in. */
+async function discoverNow(issuer: string): Promise<OauthServer> {
+  const oauth = await import('oauth4webapi');
+  const url = new URL(issuer);
+  const response = await oauth.discoveryRequest(url, optionsOf(oauth, issuer));
+  return { oauth, server: await oauth.processDiscoveryResponse(url, response) };
+}
+
+async function exchange(
+  settings: OidcSettings,
+  discovered: OauthServer,
+  parameters: URLSearchParams,
+  start: SignInStart,
+): Promise<OutsideIdentity> {
+  const { oauth, server } = discovered;
+  const client = { client_id: settings.clientId };
+  const options = optionsOf(oauth, settings.issuer);
+  const response = await exchangeCode(discovered, settings, parameters, start);
+  const token = await oauth.processAuthorizationCodeResponse(server, client, response, {
+    expectedNonce: start.nonce,
+    requireIdToken: true,
+  });
+  await oauth.validateApplicationLevelSignature(server, response, options);
+  const claims = oauth.getValidatedIdTokenClaims(token);
+  if (!claims) throw new Error('the issuer gave no claims');
+  if (claims.email !== undefined || !server.userinfo_endpoint) return identityOf(claims);
+  const info = await oauth.userInfoRequest(server, client, token.access_token, options);
+  return identityOf(await oauth.processUserInfoResponse(server, client, claims.sub, info));
+}
+
+function identityOf({
+  sub,
+  email,
+  email_verified: verified,
+}: {
+  sub: string;
+  email?: unknown;
+  email_verified?: unknown;
+}): OutsideIdentity {
+  return {
+    subject: sub,
+    email: typeof email === 'string' ? email : undefined,
+    isEmailVerified: verified === true || verified === 'true', // some issuers send text
+  };
+}

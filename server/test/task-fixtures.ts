@@ -5,9 +5,9 @@ import { audit } from '../src/operator/audit.ts';
 import { openClosures } from '../src/providers/host/closures.ts';
 import type { Provider } from '../src/providers/provider.ts';
 import { currentAttempt } from '../src/tasks/attempts/attempts.ts';
+import type { Binding, CheckedRequest } from '../src/tasks/create/checked-request.ts';
 import { type CreateDeps, createTask } from '../src/tasks/create/create.ts';
 import { fingerprintOf } from '../src/tasks/create/fingerprint.ts';
-import type { Binding, Order } from '../src/tasks/create/order.ts';
 import { FREE } from '../src/tasks/lease.ts';
 import { type SubmitStepDeps, submitTask } from '../src/tasks/steps/submit.ts';
 import { TASK_COLUMNS, type Task } from '../src/tasks/task.ts';
@@ -69,7 +69,7 @@ export function bindingFor(
 }
 
 /** What a create of the binding's request gets. */
-export function orderFor(binding: Binding, request = REQUEST, price = PRICE): Order {
+export function requestFor(binding: Binding, request = REQUEST, price = PRICE): CheckedRequest {
   return { binding, request, price };
 }
 
@@ -77,7 +77,7 @@ export function orderFor(binding: Binding, request = REQUEST, price = PRICE): Or
 export async function makeTask(fixture: TaskFixture, changes: Partial<CreateDeps> = {}) {
   const { accountId } = await makeCustomer(fixture.db, PRICE.credits);
   const binding = bindingFor(accountId);
-  const { task } = await createTask({ ...fixture.deps, ...changes }, orderFor(binding));
+  const { task } = await createTask({ ...fixture.deps, ...changes }, requestFor(binding));
   return { task, binding };
 }
 

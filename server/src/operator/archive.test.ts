@@ -7,8 +7,8 @@ import {
   bindingFor,
   claimTask,
   makeHeldTask,
-  orderFor,
   recordAccepted,
+  requestFor,
   sql,
   type TaskFixture,
 } from '../../test/task-fixtures.ts';
@@ -155,7 +155,7 @@ test('a create that runs while its task is archived starts no other', async () =
   const binding = { ...bindingFor(customer.accountId, key, PROMPT) };
   const [moved, ...created] = await Promise.all([
     archive(),
-    ...Array.from({ length: 8 }, () => createTask(api.deps, orderFor(binding))),
+    ...Array.from({ length: 8 }, () => createTask(api.deps, requestFor(binding))),
   ]);
   assert.equal(moved.archived, 1);
   assert.deepEqual(

@@ -5,14 +5,14 @@ import type { Database } from '../../src/database/database.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import { audit } from '../../src/operator/audit.ts';
+import type { Binding } from '../../src/tasks/create/checked-request.ts';
 import { type Created, createTask } from '../../src/tasks/create/create.ts';
-import type { Binding } from '../../src/tasks/create/order.ts';
 import { openTestApp, type TestApp } from '../app.ts';
 import { type ApiResponse, client } from '../client.ts';
 import { makeCustomer } from '../customer.ts';
 import { assertError } from '../envelope.ts';
 import { type Random, shuffled } from '../random.ts';
-import { bindingFor, orderFor, PRICE, sql } from '../task-fixtures.ts';
+import { bindingFor, PRICE, requestFor, sql } from '../task-fixtures.ts';
 import { openCuttingProxy } from './cutting-proxy.ts';
 import {
   assertBothOccurred,
@@ -119,7 +119,7 @@ async function assertOneTask(accountId: string, taskId: string, available = PRIC
 /** Creates through the client's own database connection; `lost` if the create is to be retried. */
 async function createThrough(client: CutDatabase, binding: Binding): Promise<Created | 'lost'> {
   try {
-    return await createTask({ ...api.deps, db: client.db }, orderFor(binding));
+    return await createTask({ ...api.deps, db: client.db }, requestFor(binding));
   } catch (error) {
     if (error instanceof ApiError && error.code === 'service_busy') return 'lost';
     throw error;

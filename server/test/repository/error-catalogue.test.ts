@@ -3,8 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
 import { errorResponses } from '../../src/http/public/schemas.ts';
+import { VideoTaskSchema } from '../../src/http/public/video-task.ts';
 import { ERROR_STATUS, errorCodesOf } from '../../src/kernel/errors.ts';
-import { FAILURE_CODES, VideoTaskSchema } from '../../src/tasks/task.ts';
+import { FAILURE_CODES } from '../../src/tasks/task.ts';
 import { OPENAPI_FILE } from '../../src/write-openapi.ts';
 
 const catalogue = await readFile(new URL('../../../docs/ERRORS.md', import.meta.url), 'utf8');

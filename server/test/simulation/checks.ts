@@ -2,7 +2,7 @@ import { statement } from '../../src/database/database.ts';
 import { balances } from '../../src/ledger/ledger.ts';
 import type { CreditKind } from '../../src/ledger/transfer.ts';
 import { audit } from '../../src/operator/audit.ts';
-import { WEB_SURFACE } from '../../src/tasks/create/order.ts';
+import { WEB_SURFACE } from '../../src/tasks/create/checked-request.ts';
 import type { Phase } from '../../src/tasks/task.ts';
 import { splitProblems } from '../ledger/split-problems.ts';
 import { PRICE } from '../task-fixtures.ts';

@@ -1,13 +1,14 @@
 import type { Database } from '../../src/database/database.ts';
+import { videoTask } from '../../src/http/public/video-task.ts';
 import { ApiError } from '../../src/kernel/errors.ts';
+import { WEB_SURFACE } from '../../src/tasks/create/checked-request.ts';
 import { createTask } from '../../src/tasks/create/create.ts';
-import { WEB_SURFACE } from '../../src/tasks/create/order.ts';
 import { awaitResponse } from '../../src/tasks/create/response.ts';
 import { isBeforeAcceptance, type Waiting } from '../../src/tasks/create/waiting.ts';
-import { publicColumns, readTasks, type Task, videoTask } from '../../src/tasks/task.ts';
+import { publicColumns, readTasks, type Task } from '../../src/tasks/task.ts';
 import { quiet } from '../database.ts';
 import type { Random } from '../random.ts';
-import { bindingFor, orderFor, REQUEST } from '../task-fixtures.ts';
+import { bindingFor, REQUEST, requestFor } from '../task-fixtures.ts';
 import { LINKS, LOST_WAKE_UPS, PICTURES, pictureUrl } from './fake-deps.ts';
 import type { ClientObservation } from './observations.ts';
 import type { Process } from './scheduler/process.ts';
@@ -113,7 +114,7 @@ async function post(
   };
   const binding = { ...bindingFor(simulation.accountId, key, request.prompt), surface };
   try {
-    const { kind, task } = await createTask(deps, orderFor(binding, request));
+    const { kind, task } = await createTask(deps, requestFor(binding, request));
     if (kind === 'replayed' || surface === WEB_SURFACE) return boundTo(key, task);
     return boundTo(
       key,

@@ -5,7 +5,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { type CreateDeps, createTask } from '../../src/tasks/create/create.ts';
 import type { FailureCode, Task } from '../../src/tasks/task.ts';
 import { moveNow } from '../../src/tasks/transitions.ts';
-import { bindingFor, orderFor, PRICE, REQUEST, recordAccepted, sql } from '../task-fixtures.ts';
+import { bindingFor, PRICE, REQUEST, recordAccepted, requestFor, sql } from '../task-fixtures.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A task of an account, as a test wants it. */
@@ -67,7 +67,7 @@ export function taskMaker(deps: MakerDeps) {
     const { prompt = REQUEST.prompt, model = REQUEST.model, surface = 'api' } = own;
     const { ended, video = Buffer.from('a video') } = own;
     const binding = { ...bindingFor(accountId), surface, requestId: 'req_test' };
-    const order = orderFor(binding, { ...REQUEST, prompt, model }, PRICE);
+    const order = requestFor(binding, { ...REQUEST, prompt, model }, PRICE);
     const { task } = await createTask({ ...deps, createWaitSeconds: 0 }, order);
     if (ended) await end(task, ended, video);
     if (own.poster) await store(task.id, 'poster', own.poster);

@@ -11,6 +11,7 @@ import type { HostRules } from '../../outbound/addresses.ts';
 import { CLOSURES_OF_CREATE } from '../../providers/host/outages.ts';
 import type { FreeSpace } from '../../storage/free-space.ts';
 import type { Links } from '../../storage/links.ts';
+import type { Binding } from '../../tasks/create/checked-request.ts';
 import {
   type CreateClosures,
   createUnlessClosed,
@@ -25,16 +26,16 @@ import {
 } from '../../tasks/create/create.ts';
 import { openCreates } from '../../tasks/create/create-together.ts';
 import { fingerprintOf, type Json } from '../../tasks/create/fingerprint.ts';
-import type { Binding } from '../../tasks/create/order.ts';
 import { awaitResponse } from '../../tasks/create/response.ts';
 import type { Waiting } from '../../tasks/create/waiting.ts';
-import { publicColumns, type Task, VideoTaskSchema, videoTask } from '../../tasks/task.ts';
+import { publicColumns, type Task } from '../../tasks/task.ts';
 import { report } from '../../telemetry/reports.ts';
 import { inRequest, inSpanOf, spanOf } from '../request-spans.ts';
 import { requireJsonType } from './body.ts';
 import { callerOf, type Endpoint, fusedRead } from './endpoint.ts';
 import { requireIdempotencyKey, wellFormedKey } from './idempotency-key.ts';
 import { errorResponses, IdempotencyKeyHeader } from './schemas.ts';
+import { VideoTaskSchema, videoTask } from './video-task.ts';
 
 export interface CreateGenerationDeps extends CreateDeps {
   db: Database;

@@ -3,13 +3,7 @@ import type { KeyGate } from '../../accounts/key-gate.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { readArchived } from '../../tasks/archived.ts';
-import {
-  type PublicColumns,
-  publicColumns,
-  TASK_OF_CALLER,
-  VideoTaskSchema,
-  videoTask,
-} from '../../tasks/task.ts';
+import { type PublicColumns, publicColumns, TASK_OF_CALLER } from '../../tasks/task.ts';
 import {
   callerOf,
   type Endpoint,
@@ -18,6 +12,7 @@ import {
   type PublicRoute,
 } from './endpoint.ts';
 import { errorResponses } from './schemas.ts';
+import { VideoTaskSchema, videoTask } from './video-task.ts';
 
 /** The longest task id in the path (contract, "Limits"). */
 const ID_CHARACTERS = 120;

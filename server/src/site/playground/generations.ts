@@ -13,6 +13,7 @@ import type { HostRules } from '../../outbound/addresses.ts';
 import { readCreateClosures } from '../../providers/host/outages.ts';
 import type { FreeSpace } from '../../storage/free-space.ts';
 import type { Links } from '../../storage/links.ts';
+import { type Binding, WEB_SURFACE } from '../../tasks/create/checked-request.ts';
 import { createUnlessClosed, createWithSpace } from '../../tasks/create/closed.ts';
 import {
   type CreateDeps,
@@ -22,7 +23,6 @@ import {
   replay,
 } from '../../tasks/create/create.ts';
 import { fingerprintOf, type Json } from '../../tasks/create/fingerprint.ts';
-import { type Binding, WEB_SURFACE } from '../../tasks/create/order.ts';
 import { readOwned } from '../../tasks/owned.ts';
 import { requireUploads } from '../../tasks/uploads/uploads.ts';
 import { report } from '../../telemetry/reports.ts';

@@ -6,7 +6,7 @@ import {
   claimTask,
   makeSubmittingTask,
   openTaskFixture,
-  orderFor,
+  requestFor,
   sql,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
@@ -54,7 +54,7 @@ test('a task that was not announced fails with its refund and its key is release
   assert.ok(failed !== 'postponed');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'not_accepted']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
-  const again = await createTask(fixture.deps, orderFor(binding));
+  const again = await createTask(fixture.deps, requestFor(binding));
   assert.equal(again.kind, 'created');
   assert.notEqual(again.task.id, task.id);
 });
@@ -66,7 +66,7 @@ test('an announced task is submitted again later, its credits stay reserved', as
   assert.equal(await refuse(task), 'postponed');
   assert.equal(await dueInSeconds(task.id), 1);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 0, reserved: 250 });
-  const replayed = await createTask(fixture.deps, orderFor(binding));
+  const replayed = await createTask(fixture.deps, requestFor(binding));
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
 });
 
@@ -105,10 +105,10 @@ test('after `submitRetrySeconds` the task fails, and its key is never released: 
   assert.ok(failed !== 'postponed');
   assert.deepEqual([failed.phase, failed.error_code], ['failed', 'provider_unavailable']);
   assert.deepEqual((await balances(db, task.account_id)).paid, { available: 250, reserved: 0 });
-  const replayed = await createTask(fixture.deps, orderFor(binding));
+  const replayed = await createTask(fixture.deps, requestFor(binding));
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', task.id]);
   const other = bindingFor(task.account_id, binding.idempotencyKey, 'another body');
-  await assert.rejects(createTask(fixture.deps, orderFor(other)), {
+  await assert.rejects(createTask(fixture.deps, requestFor(other)), {
     code: 'idempotency_conflict',
   });
 });

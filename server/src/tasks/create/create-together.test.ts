@@ -6,18 +6,18 @@ import { recordingLog } from '../../../test/recording-log.ts';
 import {
   bindingFor,
   openTaskFixture,
-  orderFor,
   PRICE,
   REQUEST,
+  requestFor,
   sql,
   type TaskFixture,
   untilBlocked,
 } from '../../../test/task-fixtures.ts';
 import { type Database, DatabaseUnavailable, openDatabase } from '../../database/database.ts';
 import { balances, grant } from '../../ledger/ledger.ts';
+import type { CheckedRequest } from './checked-request.ts';
 import { type Created, createTask } from './create.ts';
 import { openCreates } from './create-together.ts';
-import type { Order } from './order.ts';
 
 let fixture: TaskFixture;
 let db: Database;
@@ -49,16 +49,16 @@ function codeOf(outcome: PromiseSettledResult<Created> | undefined): string {
 const codeOfCreated = ({ kind }: Created) => kind;
 
 test('creates of many accounts that arrive together share a transaction', async () => {
-  const orders: Order[] = [];
+  const requests: CheckedRequest[] = [];
   for (let i = 0; i < 30; i += 1) {
     const { accountId } = await makeCustomer(db, PRICE.credits);
-    orders.push(orderFor(bindingFor(accountId)));
+    requests.push(requestFor(bindingFor(accountId)));
   }
   const { create, count } = countTransactions();
-  const created = await Promise.all(orders.map(create));
+  const created = await Promise.all(requests.map(create));
   assert.deepEqual(
     created.map(({ task }) => task.account_id),
-    orders.map(({ binding }) => binding.accountId),
+    requests.map(({ binding }) => binding.accountId),
   );
   assert.equal(count(), 1);
 });
@@ -68,15 +68,15 @@ test('a refused create and a known key do not affect the others', async () => {
   const poor = await makeCustomer(db, PRICE.credits - 1);
   const known = bindingFor(rich.accountId);
   const { create } = countTransactions();
-  const first = await create(orderFor(known));
-  const orders = [
-    orderFor(bindingFor(rich.accountId)),
-    orderFor(bindingFor(poor.accountId)),
-    orderFor(known),
-    orderFor(bindingFor(rich.accountId, known.idempotencyKey, 'another body')),
-    orderFor(bindingFor(rich.accountId)),
+  const first = await create(requestFor(known));
+  const requests = [
+    requestFor(bindingFor(rich.accountId)),
+    requestFor(bindingFor(poor.accountId)),
+    requestFor(known),
+    requestFor(bindingFor(rich.accountId, known.idempotencyKey, 'another body')),
+    requestFor(bindingFor(rich.accountId)),
   ];
-  const outcomes = await Promise.allSettled(orders.map(create));
+  const outcomes = await Promise.allSettled(requests.map(create));
   assert.deepEqual(outcomes.map(codeOf), [
     ...['created', 'insufficient_credits', 'replayed', 'idempotency_conflict', 'created'],
   ]);
@@ -91,18 +91,18 @@ test('a refused create and a known key do not affect the others', async () => {
 test('when the database refuses a text, the other creates are done', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 3);
   const refused = { ...REQUEST, prompt: 'A null character: \u0000' };
-  const orders = [undefined, refused, undefined].map((request) =>
-    orderFor(bindingFor(accountId), request),
+  const requests = [undefined, refused, undefined].map((request) =>
+    requestFor(bindingFor(accountId), request),
   );
-  const outcomes = await Promise.allSettled(orders.map(openCreates(fixture.deps)));
+  const outcomes = await Promise.allSettled(requests.map(openCreates(fixture.deps)));
   assert.deepEqual(outcomes.map(codeOf), ['created', 'service_busy', 'created']);
 });
 
 test('an account with credits for 25 of 60 creates gets 25, in the order of arrival', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 25);
   const { create, count } = countTransactions();
-  const orders = Array.from({ length: 60 }, () => orderFor(bindingFor(accountId)));
-  const codes = (await Promise.allSettled(orders.map(create))).map(codeOf);
+  const requests = Array.from({ length: 60 }, () => requestFor(bindingFor(accountId)));
+  const codes = (await Promise.allSettled(requests.map(create))).map(codeOf);
   assert.deepEqual(codes.slice(0, 25), Array(25).fill('created'));
   assert.deepEqual(codes.slice(25), Array(35).fill('insufficient_credits'));
   assert.equal(count(), 1, 'no refused create needs a transaction of its own');
@@ -116,21 +116,21 @@ test('processes that create with the same keys and accounts at once neither dead
     Array.from({ length: 4 }, () => makeCustomer(db, PRICE.credits * 16 * 8)),
   );
   for (let round = 0; round < 8; round += 1) {
-    const orders = customers.flatMap(({ accountId }) =>
-      Array.from({ length: 16 }, () => orderFor(bindingFor(accountId))),
+    const requests = customers.flatMap(({ accountId }) =>
+      Array.from({ length: 16 }, () => requestFor(bindingFor(accountId))),
     );
     const outcomes = await Promise.all(
-      processes.flatMap((create) => shuffled(orders, random).map(create)),
+      processes.flatMap((create) => shuffled(requests, random).map(create)),
     );
-    assert.equal(outcomes.filter(({ kind }) => kind === 'created').length, orders.length);
-    assert.equal(new Set(outcomes.map(({ task }) => task.id)).size, orders.length);
+    assert.equal(outcomes.filter(({ kind }) => kind === 'created').length, requests.length);
+    assert.equal(new Set(outcomes.map(({ task }) => task.id)).size, requests.length);
   }
   assert.deepEqual(lines, []);
 });
 
 test('when it is not known whether the transaction committed, every create is service_busy', async () => {
   const { accountId } = await makeCustomer(db, PRICE.credits * 2);
-  const orders = [orderFor(bindingFor(accountId)), orderFor(bindingFor(accountId))];
+  const requests = [requestFor(bindingFor(accountId)), requestFor(bindingFor(accountId))];
   const losing: Database = {
     ...db,
     async transaction(work) {
@@ -139,19 +139,19 @@ test('when it is not known whether the transaction committed, every create is se
     },
   };
   const create = openCreates({ ...fixture.deps, db: losing });
-  const outcomes = await Promise.allSettled(orders.map(create));
+  const outcomes = await Promise.allSettled(requests.map(create));
   assert.deepEqual(outcomes.map(codeOf), ['service_busy', 'service_busy']);
-  const retried = await Promise.all(orders.map(openCreates(fixture.deps)));
+  const retried = await Promise.all(requests.map(openCreates(fixture.deps)));
   assert.deepEqual(
     retried.map(({ kind }) => kind),
     ['replayed', 'replayed'],
   );
 });
 
-/** Orders of other accounts, as one request each. */
-async function ordersOfOthers(count: number): Promise<Order[]> {
+/** Requests of other accounts, as one request each. */
+async function requestsOfOthers(count: number): Promise<CheckedRequest[]> {
   const made = Array.from({ length: count }, () => makeCustomer(db, PRICE.credits));
-  return (await Promise.all(made)).map(({ accountId }) => orderFor(bindingFor(accountId)));
+  return (await Promise.all(made)).map(({ accountId }) => requestFor(bindingFor(accountId)));
 }
 
 /** Does the creates while a transaction holds the balance of an account. */
@@ -174,10 +174,10 @@ async function assertFast(title: string, work: () => Promise<unknown>): Promise<
 test('a create whose balance is locked delays no other account', async () => {
   const { log, lines } = recordingLog();
   const { accountId } = await makeCustomer(db, PRICE.credits * 3);
-  const others = await ordersOfOthers(63);
+  const others = await requestsOfOthers(63);
   const create = openCreates({ ...fixture.deps, log });
   const { locked } = await whileLocked(accountId, async () => {
-    const waiting = Promise.all([1, 2].map(() => create(orderFor(bindingFor(accountId)))));
+    const waiting = Promise.all([1, 2].map(() => create(requestFor(bindingFor(accountId)))));
     await assertFast('63 creates beside a locked balance', () => Promise.all(others.map(create)));
     return { locked: waiting };
   });
@@ -190,13 +190,13 @@ test('a create whose balance is locked delays no other account', async () => {
 test('a create whose key is being bound delays no other account', async () => {
   const { log, lines } = recordingLog();
   const { accountId } = await makeCustomer(db, PRICE.credits * 2);
-  const others = await ordersOfOthers(30);
-  const order = orderFor(bindingFor(accountId));
+  const others = await requestsOfOthers(30);
+  const checked = requestFor(bindingFor(accountId));
   const create = openCreates({ ...fixture.deps, log });
   const { outcomes } = await whileLocked(accountId, async () => {
-    const binding = createTask(fixture.deps, order);
+    const binding = createTask(fixture.deps, checked);
     await untilBlocked(db);
-    const waiting = Promise.all([binding, create(order)]);
+    const waiting = Promise.all([binding, create(checked)]);
     await assertFast('30 creates beside a locked key', () => Promise.all(others.map(create)));
     return { outcomes: waiting };
   });
@@ -215,13 +215,13 @@ test('when a balance stays locked, all creates that wait for it are refused toge
   const impatient = openDatabase({ url, connections: 5, log, statementSeconds: 0.5 });
   t.after(() => impatient.close());
   const create = openCreates({ ...fixture.deps, db: impatient, log });
-  const orders = Array.from({ length: 100 }, () => orderFor(bindingFor(accountId)));
+  const requests = Array.from({ length: 100 }, () => requestFor(bindingFor(accountId)));
   await whileLocked(accountId, async () => {
-    const outcomes = await Promise.allSettled(orders.map(create));
+    const outcomes = await Promise.allSettled(requests.map(create));
     assert.deepEqual(outcomes.map(codeOf), Array(100).fill('service_busy'));
   });
   assert.equal(lines.length, 1, 'one transaction waited');
-  const retried = await Promise.all(orders.map(create));
+  const retried = await Promise.all(requests.map(create));
   assert.deepEqual(retried.map(codeOfCreated), Array(100).fill('created'));
 });
 
@@ -231,7 +231,7 @@ test('credits that have expired pay for nothing', async () => {
   const lot = { accountId, credits: PRICE.credits, kind: 'paid', reference: accountId } as const;
   await grant(db, { ...lot, expiresAt });
   await fixture.database.setClock(7200);
-  const orders = [orderFor(bindingFor(accountId)), orderFor(bindingFor(accountId))];
-  const outcomes = await Promise.allSettled(orders.map(openCreates(fixture.deps)));
+  const requests = [requestFor(bindingFor(accountId)), requestFor(bindingFor(accountId))];
+  const outcomes = await Promise.allSettled(requests.map(openCreates(fixture.deps)));
   assert.deepEqual(outcomes.map(codeOf).sort(), ['created', 'insufficient_credits']);
 });

@@ -15,9 +15,9 @@ import {
   type WhenLocked,
 } from '../../ledger/reserve-together.ts';
 import type { Task } from '../task.ts';
+import { type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { type CreateDeps, type Created, createTask, failedCreate, keyLock } from './create.ts';
 import { insertTasks, type NewTask, newTask, wakeUpFor } from './insert.ts';
-import { type Order, WEB_SURFACE } from './order.ts';
 import { openSetAside } from './set-aside.ts';
 
 /** How many creates may share a transaction. */
@@ -45,54 +45,54 @@ const BUSY =
  * brought up to date or its API key has a spending cap, is left to {@link createTask}. So is a
  * create of the website, which locks two balances.
  */
-export function openCreates(deps: CreateDeps): (order: Order) => Promise<Created> {
+export function openCreates(deps: CreateDeps): (checked: CheckedRequest) => Promise<Created> {
   const createShared = openShared(deps);
-  return async (order) => {
-    const { surface, apiKey } = order.binding;
-    if (surface === WEB_SURFACE || apiKey?.hasCap) return createTask(deps, order);
-    const outcome = await createShared(order).catch((error: unknown) => {
+  return async (checked) => {
+    const { surface, apiKey } = checked.binding;
+    if (surface === WEB_SURFACE || apiKey?.hasCap) return createTask(deps, checked);
+    const outcome = await createShared(checked).catch((error: unknown) => {
       if (error instanceof ApiError) throw error;
       // The transaction may have committed.
       if (error instanceof DatabaseUnavailable) throw failedCreate(deps.log, error);
       deps.log.warn({ err: error }, 'creates that shared a transaction are done one by one');
       return 'alone' as const;
     });
-    if (outcome === 'alone' || outcome === 'aside') return createTask(deps, order);
+    if (outcome === 'alone' || outcome === 'aside') return createTask(deps, checked);
     if (outcome instanceof ApiError) throw outcome;
     return { kind: 'created', task: outcome };
   };
 }
 
 /** Makes a function that does a create with others, or with those of its account. */
-function openShared(deps: CreateDeps): (order: Order) => Promise<Outcome> {
+function openShared(deps: CreateDeps): (checked: CheckedRequest) => Promise<Outcome> {
   const shared = {
     maxItems: MAX_CREATES,
     maxWaiting: MAX_WAITING,
     tooMany: () => new ApiError('service_busy', BUSY, { retryAfterSeconds: 1 }),
   };
-  const create = batch<Order, Outcome>({
+  const create = batch<CheckedRequest, Outcome>({
     ...shared,
     name: 'create',
     concurrency: MAX_TRANSACTIONS,
     keyOf: nameOf,
     laneOf: ({ binding }) => binding.accountId,
-    work: (orders) => createTogether(deps, orders, 'skip'),
+    work: (requests) => createTogether(deps, requests, 'skip'),
   });
   const setAside = openSetAside<Outcome>({
     ...shared,
     log: deps.log,
     concurrency: MAX_ASIDE_TRANSACTIONS,
     nameOf,
-    work: (orders) => createTogether(deps, orders, 'wait'),
+    work: (requests) => createTogether(deps, requests, 'wait'),
   });
-  return async (order) => {
+  return async (checked) => {
     for (const pause of [...PAUSES_MS, null]) {
-      if (setAside.has(order.binding.accountId)) break;
-      const outcome = await create(order);
+      if (setAside.has(checked.binding.accountId)) break;
+      const outcome = await create(checked);
       if (outcome !== 'aside') return outcome;
       if (pause !== null) await delay(pause);
     }
-    return setAside.create(order);
+    return setAside.create(checked);
   };
 }
 
@@ -102,15 +102,15 @@ function openShared(deps: CreateDeps): (order: Order) => Promise<Outcome> {
  */
 type Outcome = Task | ApiError | 'alone' | 'aside';
 
-/** In the order of the orders. Only the order of keys and balances in the database is sorted. */
+/** In the order of the requests. Only the order of keys and balances in the database is sorted. */
 async function createTogether(
   deps: CreateDeps,
-  orders: Order[],
+  requests: CheckedRequest[],
   whenLocked: WhenLocked,
 ): Promise<Outcome[]> {
-  const tasks = orders.map(newTask);
+  const tasks = requests.map(newTask);
   const outcomes = await deps.db.transaction((tx) => createAll(tx, deps, { tasks, whenLocked }));
-  for (const wakeUp of new Set(orders.map(({ request }) => wakeUpFor(request)))) {
+  for (const wakeUp of new Set(requests.map(({ request }) => wakeUpFor(request)))) {
     deps.wakeUps.send(wakeUp);
   }
   return tasks.map(({ id }) => outcomes.get(id) ?? 'alone');
@@ -154,8 +154,8 @@ function reserveFor(balances: LockedBalances, { id, binding, price }: NewTask) {
   return verdict === 'insufficient' ? insufficientCredits(price.credits) : verdict;
 }
 
-/** Two orders with one name are never in one transaction. */
-function nameOf({ binding: { accountId, surface, idempotencyKey } }: Order): string {
+/** Two requests with one name are never in one transaction. */
+function nameOf({ binding: { accountId, surface, idempotencyKey } }: CheckedRequest): string {
   return `${accountId} ${surface} ${idempotencyKey}`;
 }
 

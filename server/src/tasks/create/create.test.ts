@@ -6,9 +6,9 @@ import {
   claimTask,
   makeTask,
   openTaskFixture,
-  orderFor,
   PRICE,
   REQUEST,
+  requestFor,
   sql,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
@@ -19,9 +19,9 @@ import { ApiError } from '../../kernel/errors.ts';
 import { balances } from '../../ledger/ledger.ts';
 import { notAccepted } from '../attempts/not-accepted.ts';
 import type { Task } from '../task.ts';
+import type { Binding, CheckedRequest } from './checked-request.ts';
 import { type CreateDeps, type Created, createTask } from './create.ts';
 import { openCreates } from './create-together.ts';
-import type { Binding, Order } from './order.ts';
 
 let fixture: TaskFixture;
 let db: Database;
@@ -33,8 +33,8 @@ before(async () => {
 after(() => fixture.closeAudited());
 
 /** Both ways of a create keep the same promises. */
-const WAYS: Record<string, (deps: CreateDeps) => (order: Order) => Promise<Created>> = {
-  'creates with a transaction each': (deps) => (order) => createTask(deps, order),
+const WAYS: Record<string, (deps: CreateDeps) => (checked: CheckedRequest) => Promise<Created>> = {
+  'creates with a transaction each': (deps) => (checked) => createTask(deps, checked),
   'creates that share transactions': openCreates,
 };
 
@@ -76,7 +76,7 @@ function testBoth(
   for (const [name, way] of Object.entries(WAYS)) {
     test(`${title}: ${name}`, () => {
       const create = way(fixture.deps);
-      return work({ way, create: (...order) => create(orderFor(...order)) });
+      return work({ way, create: (...checked) => create(requestFor(...checked)) });
     });
   }
 }
@@ -150,7 +150,7 @@ testBoth('a create that the credits do not cover binds no key', async ({ create 
   const other = bindingFor(accountId, key, 'a cheaper body');
   const cheaper = await createTask(
     fixture.deps,
-    orderFor(other, REQUEST, { credits: 10, version: 1 }),
+    requestFor(other, REQUEST, { credits: 10, version: 1 }),
   );
   assert.equal(cheaper.kind, 'created');
 });
@@ -219,7 +219,7 @@ testBoth('with a wait of 0 the task is announced from the start', async ({ way, 
   const { accountId } = await makeCustomer(db, 500);
   const waiting = await create(bindingFor(accountId));
   const deps = { ...fixture.deps, createWaitSeconds: 0 };
-  const atOnce = await way(deps)(orderFor(bindingFor(accountId)));
+  const atOnce = await way(deps)(requestFor(bindingFor(accountId)));
   assert.equal(waiting.task.announced_at, null);
   assert.notEqual(atOnce.task.announced_at, null);
 });
@@ -256,7 +256,7 @@ testBoth(
     const { accountId } = await makeCustomer(db, PRICE.credits);
     const binding = bindingFor(accountId);
     const deps = { ...fixture.deps, providerName: null as unknown as string };
-    await assert.rejects(way(deps)(orderFor(binding)), { code: 'service_busy' });
+    await assert.rejects(way(deps)(requestFor(binding)), { code: 'service_busy' });
     assert.deepEqual(await tasksOf(accountId), []);
     assert.equal((await balances(db, accountId)).paid.available, PRICE.credits);
     assert.equal((await create(binding)).kind, 'created');
@@ -270,6 +270,6 @@ testBoth('without the database a create is service_busy', async ({ way }) => {
     log: fixture.deps.log,
   });
   await closed.close();
-  const attempt = way({ ...fixture.deps, db: closed })(orderFor(bindingFor('acct_x')));
+  const attempt = way({ ...fixture.deps, db: closed })(requestFor(bindingFor('acct_x')));
   await assert.rejects(attempt, { code: 'service_busy', retryAfterSeconds: 1 });
 });

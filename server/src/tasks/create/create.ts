@@ -14,9 +14,9 @@ import type { WakeUps } from '../../wake-ups/wake-ups.ts';
 import { readTasks, type Task } from '../task.ts';
 import { renewUploads } from '../uploads/uploads.ts';
 import { announce } from './announce.ts';
+import { type Binding, type CheckedRequest, WEB_SURFACE } from './checked-request.ts';
 import { insertTasks, newTask, wakeUpFor } from './insert.ts';
 import { requireBelowCap } from './key-cap.ts';
-import { type Binding, type Order, WEB_SURFACE } from './order.ts';
 
 export interface CreateDeps {
   db: Database;
@@ -75,11 +75,11 @@ const ROUNDS = 5;
  * @throws ApiError `insufficient_credits`, `idempotency_conflict`; `service_busy` for a failure of
  * the service itself, since the reserve may have been committed (C8)
  */
-export async function createTask(deps: CreateDeps, order: Order): Promise<Created> {
-  const { binding } = order;
+export async function createTask(deps: CreateDeps, checked: CheckedRequest): Promise<Created> {
+  const { binding } = checked;
   try {
     for (let round = 0; round < ROUNDS; round += 1) {
-      const task = await reserveAndInsert(deps, order);
+      const task = await reserveAndInsert(deps, checked);
       if (task) return { kind: 'created', task };
       const known = await readBoundKey(deps.db, binding);
       const replayed = known && (await replay(deps.db, known, binding.fingerprint));
@@ -116,10 +116,13 @@ export async function readBoundKey(
   return known;
 }
 
-async function reserveAndInsert(deps: CreateDeps, order: Order): Promise<Task | undefined> {
-  const { binding, price } = order;
+async function reserveAndInsert(
+  deps: CreateDeps,
+  checked: CheckedRequest,
+): Promise<Task | undefined> {
+  const { binding, price } = checked;
   const { accountId, apiKey } = binding;
-  const row = newTask(order);
+  const row = newTask(checked);
   const { id } = row;
   const task = await deps.db.transaction(async (tx) => {
     if (!(await bindKey(tx, binding, id))) return undefined;
@@ -128,13 +131,13 @@ async function reserveAndInsert(deps: CreateDeps, order: Order): Promise<Task | 
     if (binding.surface === WEB_SURFACE) {
       const promotionalCredits = await reserveWithPromotional(tx, reservation);
       const [inserted] = await insertTasks(tx, deps, [{ ...row, promotionalCredits }]);
-      await renewUploads(tx, accountId, order.request);
+      await renewUploads(tx, accountId, checked.request);
       return inserted;
     }
     const [, [inserted]] = await together(reserve(tx, reservation), insertTasks(tx, deps, [row]));
     return inserted;
   });
-  if (task) deps.wakeUps.send(wakeUpFor(order.request));
+  if (task) deps.wakeUps.send(wakeUpFor(checked.request));
   return task;
 }
 

@@ -4,10 +4,10 @@ import { namedStatement, type Transaction } from '../../database/database.ts';
 import { newId } from '../../kernel/ids.ts';
 import type { WakeUp } from '../../wake-ups/wake-ups.ts';
 import { TASK_COLUMNS, type Task } from '../task.ts';
-import type { Order } from './order.ts';
+import type { CheckedRequest } from './checked-request.ts';
 
 /** A task that is not in the database yet. */
-export interface NewTask extends Order {
+export interface NewTask extends CheckedRequest {
   id: string;
   seed: number;
   /** How many of its credits are promotional. */
@@ -17,11 +17,11 @@ export interface NewTask extends Order {
 const SEEDS = 2 ** 32;
 
 /** A task with a new id and, unless the request names a seed, a random seed. */
-export function newTask(order: Order): NewTask {
-  const { seed } = order.request;
+export function newTask(checked: CheckedRequest): NewTask {
+  const { seed } = checked.request;
   const isDrawn = seed === undefined || seed === -1;
   const drawn = isDrawn ? randomInt(SEEDS) : seed;
-  return { ...order, id: newId('task'), seed: drawn, promotionalCredits: 0 };
+  return { ...checked, id: newId('task'), seed: drawn, promotionalCredits: 0 };
 }
 
 /** The workers that a new task is for. */

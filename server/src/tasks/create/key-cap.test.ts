@@ -7,9 +7,9 @@ import {
   bindingFor,
   claimTask,
   openTaskFixture,
-  orderFor,
   PRICE,
   REQUEST,
+  requestFor,
   sql,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
@@ -46,8 +46,8 @@ function creating() {
   const create = openCreates(fixture.deps);
   return async ({ accountId, keyId, hasCap = true }: Key, credits = PRICE.credits) => {
     const binding = { ...bindingFor(accountId), apiKey: { id: keyId, hasCap } };
-    const order = orderFor(binding, REQUEST, { ...PRICE, credits });
-    return create(order).then(
+    const checked = requestFor(binding, REQUEST, { ...PRICE, credits });
+    return create(checked).then(
       ({ task }) => task.id,
       (error: unknown) => {
         if (error instanceof ApiError) return error;
@@ -160,20 +160,20 @@ test('a month begins at midnight UTC, and archived tasks of it count', async () 
     const { keyId } = await createKey(db, { accountId, monthlyCap: PRICE.credits });
     const create = openCreates(own.deps);
     const apiKey = { id: keyId, hasCap: true };
-    const order = () => orderFor({ ...bindingFor(accountId), apiKey });
+    const checked = () => requestFor({ ...bindingFor(accountId), apiKey });
     const used = async () => (await spentThisMonth(db, [keyId])).get(keyId);
     await freezeClock(db, 0); // 2030-01-01T00:00:00Z
-    const { task } = await create(order());
-    await assert.rejects(create(order()), { code: 'insufficient_credits' });
+    const { task } = await create(checked());
+    await assert.rejects(create(checked()), { code: 'insufficient_credits' });
     await endLongAgo(own, task.id);
     const action = { command: 'tasks archive', actor: 'test', reason: 'test' };
     const moved = await archiveTasks(db, action, { days: 7 });
     assert.equal(moved.archived, 1);
     assert.equal(await used(), PRICE.credits, 'still the same month');
-    await assert.rejects(create(order()), { code: 'insufficient_credits' });
+    await assert.rejects(create(checked()), { code: 'insufficient_credits' });
     await freezeClock(db, 31 * 24 * 3600); // 2030-02-01T00:00:00Z
     assert.equal(await used(), 0);
-    await create(order());
+    await create(checked());
   } finally {
     await own.close();
   }

@@ -2,12 +2,12 @@ import { isDatabaseUnavailable } from '../../database/database.ts';
 import { batch } from '../../kernel/batch.ts';
 import type { ApiError } from '../../kernel/errors.ts';
 import type { Log } from '../../kernel/log.ts';
+import type { CheckedRequest } from './checked-request.ts';
 import { failedCreate } from './create.ts';
-import type { Order } from './order.ts';
 
 /** A create that waits for the balance of its account. */
 interface Waiting {
-  order: Order;
+  checked: CheckedRequest;
   account: WaitingAccount;
   since: number;
 }
@@ -23,18 +23,18 @@ interface AsideOptions<Outcome> {
   /** How many transactions may wait for a balance at once. Each has a connection. */
   concurrency: number;
   maxWaiting: number;
-  nameOf(order: Order): string;
+  nameOf(checked: CheckedRequest): string;
   tooMany(): Error;
   log: Log;
   /** Does the creates of one account in one transaction, which waits for its balance. */
-  work(orders: Order[]): Promise<Outcome[]>;
+  work(requests: CheckedRequest[]): Promise<Outcome[]>;
 }
 
 /** The creates that were set aside, because another transaction has locked their balances. */
 export interface SetAside<Outcome> {
   /** Whether creates of the account wait; further ones then wait behind them. */
   has(accountId: string): boolean;
-  create(order: Order): Promise<Outcome>;
+  create(checked: CheckedRequest): Promise<Outcome>;
 }
 
 /**
@@ -49,7 +49,7 @@ export function openSetAside<Outcome>(options: AsideOptions<Outcome>): SetAside<
     const gaveUp = account?.gaveUp;
     if (gaveUp && waiting.some(({ since }) => since < gaveUp.at)) throw gaveUp.error;
     try {
-      return await options.work(waiting.map(({ order }) => order));
+      return await options.work(waiting.map(({ checked }) => checked));
     } catch (cause) {
       if (!isDatabaseUnavailable(cause)) throw cause;
       const error = failedCreate(options.log, cause);
@@ -60,20 +60,20 @@ export function openSetAside<Outcome>(options: AsideOptions<Outcome>): SetAside<
   const create = batch<Waiting, Outcome>({
     ...options,
     name: 'create_aside',
-    keyOf: ({ order }) => options.nameOf(order),
-    laneOf: ({ order }) => order.binding.accountId,
+    keyOf: ({ checked }) => options.nameOf(checked),
+    laneOf: ({ checked }) => checked.binding.accountId,
     isOfOneLane: true,
     work: createAll,
   });
   return {
     has: (accountId) => accounts.has(accountId),
-    async create(order) {
-      const { accountId } = order.binding;
+    async create(checked) {
+      const { accountId } = checked.binding;
       const account = accounts.get(accountId) ?? { creates: 0 };
       accounts.set(accountId, account);
       account.creates += 1;
       try {
-        return await create({ order, account, since: performance.now() });
+        return await create({ checked, account, since: performance.now() });
       } finally {
         account.creates -= 1;
         if (account.creates === 0) accounts.delete(accountId);

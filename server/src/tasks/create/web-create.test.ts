@@ -5,9 +5,9 @@ import {
   bindingFor,
   claimTask,
   openTaskFixture,
-  orderFor,
   PRICE,
   recordAccepted,
+  requestFor,
   sql,
   type TaskFixture,
 } from '../../../test/task-fixtures.ts';
@@ -18,9 +18,9 @@ import { archiveTasks } from '../../operator/archive.ts';
 import { readArchived } from '../archived.ts';
 import type { Task } from '../task.ts';
 import { moveNow } from '../transitions.ts';
+import { WEB_SURFACE } from './checked-request.ts';
 import { createTask } from './create.ts';
 import { openCreates } from './create-together.ts';
-import { WEB_SURFACE } from './order.ts';
 
 let fixture: TaskFixture;
 let db: Database;
@@ -38,12 +38,12 @@ async function customer(credits: { paid: number; promotional: number }): Promise
   return accountId;
 }
 
-function webOrder(accountId: string) {
-  return orderFor({ ...bindingFor(accountId), surface: WEB_SURFACE });
+function webRequest(accountId: string) {
+  return requestFor({ ...bindingFor(accountId), surface: WEB_SURFACE });
 }
 
 async function webTask(accountId: string): Promise<Task> {
-  return (await createTask(fixture.deps, webOrder(accountId))).task;
+  return (await createTask(fixture.deps, webRequest(accountId))).task;
 }
 
 /** `available/reserved` of each kind. */
@@ -57,16 +57,16 @@ test('a task of the website spends promotional credits first, one of the API non
   const web = await webTask(accountId);
   assert.equal(web.promotional_credits, 100);
   assert.deepEqual(await balancesOf(accountId), ['0/100', '350/150']);
-  await createTask(fixture.deps, orderFor(bindingFor(accountId)));
+  await createTask(fixture.deps, requestFor(bindingFor(accountId)));
   assert.deepEqual(await balancesOf(accountId), ['0/100', '100/400']);
 });
 
 test('identical creates of the website at once reserve once, also beside those of the API', async () => {
   const accountId = await customer({ paid: 1000, promotional: 100 });
   const create = openCreates(fixture.deps);
-  const order = webOrder(accountId);
-  const others = Array.from({ length: 3 }, () => orderFor(bindingFor(accountId)));
-  const created = await Promise.all([order, order, order, order, ...others].map(create));
+  const checked = webRequest(accountId);
+  const others = Array.from({ length: 3 }, () => requestFor(bindingFor(accountId)));
+  const created = await Promise.all([checked, checked, checked, checked, ...others].map(create));
   const ids = new Set(created.slice(0, 4).map(({ task }) => task.id));
   assert.equal(ids.size, 1);
   assert.deepEqual(await balancesOf(accountId), ['0/100', '100/900']);
@@ -74,9 +74,9 @@ test('identical creates of the website at once reserve once, also beside those o
 
 test('a create of the website that can’t be paid leaves its key and both balances alone', async () => {
   const accountId = await customer({ paid: 100, promotional: 100 });
-  const order = webOrder(accountId);
+  const checked = webRequest(accountId);
   const details = { required_credits: PRICE.credits };
-  await assert.rejects(createTask(fixture.deps, order), (error: ApiError) => {
+  await assert.rejects(createTask(fixture.deps, checked), (error: ApiError) => {
     assert.deepEqual(
       { code: error.code, details: error.details },
       { code: 'insufficient_credits', details },

@@ -6,9 +6,9 @@ import {
   claimTask,
   makeSubmittingTask,
   openTaskFixture,
-  orderFor,
   PRICE,
   REQUEST,
+  requestFor,
   SUBMIT_TIMEOUT_SECONDS,
   scriptedProvider,
   sql,
@@ -131,7 +131,7 @@ test('a task whose request the provider rejects fails with the code, the message
     );
     assert.equal(await stateOfAttempt(task.id), 'rejected');
     assert.deepEqual(await paid(task), REFUNDED);
-    const replayed = await createTask(fixture.deps, orderFor(binding));
+    const replayed = await createTask(fixture.deps, requestFor(binding));
     assert.equal(replayed.kind, 'replayed', 'the key stays bound');
   }
 });
@@ -148,7 +148,7 @@ test('a task that was not announced and is not accepted is refunded, and its key
     const next = moved(await submitTask(depsWith(thatReturns(outcome)), task));
     assert.equal(next.error_code, 'not_accepted');
     assert.equal(await stateOfAttempt(task.id), state);
-    const again = await createTask(fixture.deps, orderFor(binding));
+    const again = await createTask(fixture.deps, requestFor(binding));
     assert.equal(again.kind, 'created');
   }
 });
@@ -335,7 +335,7 @@ test('an announced held task fails when there is no job, and keeps its key', asy
   const next = moved(await findJobOf(deps, held, attempt));
   assert.deepEqual([next.phase, next.error_code], ['failed', 'not_accepted']);
   assert.deepEqual(await paid(held), REFUNDED);
-  const replayed = await createTask(fixture.deps, orderFor(binding));
+  const replayed = await createTask(fixture.deps, requestFor(binding));
   assert.deepEqual([replayed.kind, replayed.task.id], ['replayed', held.id]);
 });
 
@@ -343,7 +343,7 @@ test('a held task that was not announced fails when there is no job, and release
   const { held, attempt, binding } = await heldTask();
   const deps = depsWith(thatFinds({ kind: 'absent', proof: 'final' }));
   assert.equal(moved(await findJobOf(deps, held, attempt)).error_code, 'not_accepted');
-  assert.equal((await createTask(fixture.deps, orderFor(binding))).kind, 'created');
+  assert.equal((await createTask(fixture.deps, requestFor(binding))).kind, 'created');
 });
 
 test('a second attempt is impossible while one is in flight, unknown or accepted', async () => {

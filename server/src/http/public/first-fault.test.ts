@@ -157,11 +157,11 @@ test('each single fault is reported', async () => {
 test('of any two faults, the one that is checked first is reported', async () => {
   for (const [index, first] of FAULTS.entries()) {
     for (const second of FAULTS.slice(index + 1)) {
-      for (const order of [
+      for (const pair of [
         [first, second],
         [second, first],
       ]) {
-        const response = await sendWith(order);
+        const response = await sendWith(pair);
         const reported = response.body.error?.details?.field ?? response.body.error?.code;
         assert.equal(reported, first.details?.field ?? first.code, `${first.name}, ${second.name}`);
         assertError(response, first.code, first.details);

@@ -24,7 +24,7 @@ export interface Binding {
 }
 
 /** A valid request that is to become a task. */
-export interface Order {
+export interface CheckedRequest {
   binding: Binding;
   request: GenerationRequest;
   price: Price;

@@ -1,8 +1,8 @@
 import { findAccount, lockAccount } from '../../accounts/accounts.ts';
 import type { Database } from '../../database/database.ts';
 import { storable } from '../../database/json-text.ts';
-import { listPasskeys, removePasskey, removePasskeys } from '../../sign-in/passkeys/passkeys.ts';
 import { listIdentities, removeIdentities } from '../../sign-in/issuers/identities.ts';
+import { listPasskeys, removePasskey, removePasskeys } from '../../sign-in/passkeys/passkeys.ts';
 import { endSessions, listSessions } from '../../sign-in/sessions.ts';
 import { type Action, performAction } from '../actions.ts';
 

@@ -148,7 +148,10 @@ for (const issuer of ['github', 'oidc']) {
     const browser = { cookies: '' };
     const back = new URL(simulator.decide(await start(issuer, browser), person()));
     back.searchParams.set('iss', 'https://evil.example');
-    assert.equal((await visit(back.href, browser)).location, '/sign-in?error=failed&next=%2Fvideos');
+    assert.equal(
+      (await visit(back.href, browser)).location,
+      '/sign-in?error=failed&next=%2Fvideos',
+    );
   });
 
   test(`${issuer}: who says no is back on the page, and an issuer that is down too`, async () => {

@@ -5,9 +5,9 @@ import type { Database } from '../../database/database.ts';
 import { ApiError } from '../../kernel/errors.ts';
 import type { Links } from '../../storage/links.ts';
 import { type Cursor, listAccountTasks, parseCursor } from '../../tasks/gallery/listed-tasks.ts';
-import { VideoTaskSchema, videoTask } from '../../tasks/task.ts';
 import { callerOf, type Endpoint } from './endpoint.ts';
 import { EXAMPLE_TASK, errorResponses } from './schemas.ts';
+import { VideoTaskSchema, videoTask } from './video-task.ts';
 
 const TimeSchema = (description: string) =>
   Type.Optional(Type.String({ format: 'date-time', description }));

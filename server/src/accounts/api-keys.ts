@@ -96,8 +96,11 @@ export async function updateKey(
   }: { name?: string | null | undefined; monthlyCap?: number | null | undefined },
 ): Promise<boolean> {
   const values = UPDATE.values({
-    ...{ id, setsName: name !== undefined, name: name ?? null },
-    ...{ setsCap: monthlyCap !== undefined, monthlyCap: monthlyCap ?? null },
+    id,
+    setsName: name !== undefined,
+    name: name ?? null,
+    setsCap: monthlyCap !== undefined,
+    monthlyCap: monthlyCap ?? null,
   });
   if ((await db.query(UPDATE, values)).length > 0) return true;
   await requireKey(db, id);

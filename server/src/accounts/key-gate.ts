@@ -34,7 +34,8 @@ export function openKeyGate(db: Queryable, now = () => performance.now()): KeyGa
   const known = openKnownKeys(db, now);
   const full = openFullWindows(now, tooManyRequests);
   return {
-    ...{ db, now },
+    db,
+    now,
     async run(secretHash, admit) {
       await known.require(secretHash);
       return full.run(idOf(secretHash), admit);

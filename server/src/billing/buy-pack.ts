@@ -19,7 +19,7 @@ const OPENED = statement(
 // Stripe (10 s a try, three tries), the order has neither an id of Stripe nor an address.
 const SAME = namedStatement(
   'order_same',
-  [...['accountId', 'offerId', 'credits', 'price', 'currency', 'savesCard', 'mode', 'account']],
+  ['accountId', 'offerId', 'credits', 'price', 'currency', 'savesCard', 'mode', 'account'],
   `select id, stripe_id, checkout_url from orders
    where account_id = :accountId and kind = 'pack' and state = 'pending' and offer_id = :offerId
      and credits = :credits and price = :price and currency = :currency
@@ -132,7 +132,10 @@ async function openCheckout(
     product_data: { name: `${pack.name}: ${pack.credits} credits` },
   };
   const params: Stripe.Checkout.SessionCreateParams = {
-    ...{ mode: 'payment', customer, client_reference_id: id, metadata: { order: id } },
+    mode: 'payment',
+    customer,
+    client_reference_id: id,
+    metadata: { order: id },
     line_items: [{ quantity: 1, price_data }],
     payment_intent_data: {
       metadata: { order: id },

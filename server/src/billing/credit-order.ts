@@ -77,8 +77,17 @@ export async function readOrder(db: Queryable, id: string): Promise<CreditOrder 
 const INSERT = namedStatement(
   'order_insert',
   [
-    ...['id', 'accountId', 'kind', 'offerId', 'credits', 'price', 'currency', 'expiresDays'],
-    ...['savesCard', 'mode', 'account'],
+    'id',
+    'accountId',
+    'kind',
+    'offerId',
+    'credits',
+    'price',
+    'currency',
+    'expiresDays',
+    'savesCard',
+    'mode',
+    'account',
   ],
   `insert into orders (id, account_id, kind, offer_id, credits, price, currency, expires_days,
      saves_card, stripe_mode, stripe_account)

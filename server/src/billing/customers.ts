@@ -139,7 +139,9 @@ export async function knownCustomer(
   { mode, account }: StripeScope = ANY_SCOPE,
 ): Promise<string | null> {
   const [row] = await db.query<{ stripe_customer: string | null }>(KNOWN, [
-    ...[accountId, mode, account],
+    accountId,
+    mode,
+    account,
   ]);
   return row?.stripe_customer ?? null;
 }

@@ -22,8 +22,17 @@ export interface Truth extends TakenBack {
 }
 
 const NOTHING: Truth = {
-  ...{ state: 'pending', asked: null, amount: 0, refunded: 0, disputed: 0, dispute: null },
-  ...{ stripeId: null, payment: null, otherPayments: [], receiptUrl: null, failure: null },
+  state: 'pending',
+  asked: null,
+  amount: 0,
+  refunded: 0,
+  disputed: 0,
+  dispute: null,
+  stripeId: null,
+  payment: null,
+  otherPayments: [],
+  receiptUrl: null,
+  failure: null,
   isPageOver: false,
 };
 
@@ -80,7 +89,9 @@ export async function truthOfPayment(
   const { amount, currency } = payment;
   return {
     ...(await readCharge(stripe, payment)),
-    ...{ state: stateOfPayment(payment), asked: { price: amount, currency }, amount },
+    state: stateOfPayment(payment),
+    asked: { price: amount, currency },
+    amount,
     stripeId: payment.id,
     failure: payment.last_payment_error?.decline_code ?? payment.last_payment_error?.code ?? null,
   };
@@ -106,7 +117,9 @@ export async function readInvoiceOrder(stripe: StripeClient, order: CreditOrder)
   for (const part of await paymentsOf(stripe, invoice)) parts.push(await readPart(stripe, part));
   const [payment = null, ...otherPayments] = parts.flatMap((part) => part.payment ?? []);
   return {
-    ...{ ...takenTogether(parts), payment, otherPayments },
+    ...takenTogether(parts),
+    payment,
+    otherPayments,
     state: invoice.status === 'paid' ? 'paid' : 'failed',
     isPageOver: true,
     asked: { price: Math.max(0, invoice.total), currency: invoice.currency },

@@ -16,7 +16,10 @@ export async function grantPayment(
   const balance = { accountId, kind: 'paid' } as const;
   const sides = { source: 'granted', target: 'available' } as const;
   const { id, debt } = await transfer(tx, {
-    ...{ ...balance, ...sides, credits, reason: 'grant' },
+    ...balance,
+    ...sides,
+    credits,
+    reason: 'grant',
     reference: `grant:${given.reference}`,
     expiresAt: expiresAt ?? undefined,
   });

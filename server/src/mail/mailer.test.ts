@@ -22,7 +22,10 @@ beforeEach((context) => {
   const { port } = new URL(server.url);
   mailer = openMailer({
     settings: {
-      ...{ host: '127.0.0.1', port: Number(port), isTls: false, login: undefined },
+      host: '127.0.0.1',
+      port: Number(port),
+      isTls: false,
+      login: undefined,
       from: 'Framewright <no-reply@example.org>',
     },
     log: recording.log,
@@ -77,7 +80,9 @@ test('a shutdown does not wait for a pause between two tries', async () => {
   const { port } = new URL(server.url);
   const settings = { host: '127.0.0.1', port: Number(port), isTls: false, login: undefined };
   const patient = openMailer({
-    ...{ settings: { ...settings, from: 'a@b' }, log, pausesMs: [0, 600_000] },
+    settings: { ...settings, from: 'a@b' },
+    log,
+    pausesMs: [0, 600_000],
   });
   const before = server.tries();
   const sent = patient.sendMail(MAIL);

@@ -122,9 +122,15 @@ function smtpTransport(settings: MailSettings, timeoutMs: number) {
   const open = async () => {
     const { createTransport } = await import('nodemailer');
     return createTransport({
-      ...{ host, port, secure: isTls, pool: true, maxConnections: CONNECTIONS },
-      ...{ connectionTimeout: timeoutMs, greetingTimeout: timeoutMs },
-      ...{ socketTimeout: timeoutMs, dnsTimeout: timeoutMs },
+      host,
+      port,
+      secure: isTls,
+      pool: true,
+      maxConnections: CONNECTIONS,
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+      dnsTimeout: timeoutMs,
       ...(login && { auth: login }),
     });
   };

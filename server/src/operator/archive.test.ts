@@ -285,7 +285,9 @@ test('runs, reads, creates and an erasure at once: no task is lost, and no text 
 
 test('the job of an archived task belongs to no other attempt', async () => {
   const fixture = {
-    ...{ database: api.database, db, wakeUps: api.deps.wakeUps },
+    database: api.database,
+    db,
+    wakeUps: api.deps.wakeUps,
     deps: { ...api.deps, providerName: 'local', createWaitSeconds: 20 },
   } as unknown as TaskFixture;
   const customer = await api.customer(10_000);

@@ -149,7 +149,8 @@ export async function audit(
     report(problem);
   };
   await auditLedger(db, {
-    ...{ report: add, sizes },
+    report: add,
+    sizes,
     checkReserved: (tx, taskIds) => runCheck(tx, MISSING, { values: [taskIds], report: add }),
   });
   await auditOrders(db, sizes, add);

@@ -121,7 +121,10 @@ test('an accepted task ends when the provider has cancelled its job, also if the
   for (const status of [failed, { kind: 'missing' } as const]) {
     const task = await makeAccepted();
     assert.deepEqual(await cancel(task.id), {
-      ...{ task_id: task.id, phase: 'generating', cancel: 'requested', changed: true },
+      task_id: task.id,
+      phase: 'generating',
+      cancel: 'requested',
+      changed: true,
     });
     assert.equal((await cancel(task.id)).changed, false);
     await askAndPoll(task, { kind: 'accepted' }, status);
@@ -169,6 +172,7 @@ test('a provider without a cancel refuses, and a failed call is made again', asy
   const unable = new Map([['scripted', scriptedProvider({})]]);
   await askForCancels({ db: fixture.db, log: quiet, providers: unable });
   assert.deepEqual(await readCancel(fixture.db, task.id), {
-    ...{ state: 'refused', cause: 'scripted has no call that cancels a job' },
+    state: 'refused',
+    cause: 'scripted has no call that cancels a job',
   });
 });

@@ -56,8 +56,13 @@ async function isFirstGrant(tx: Transaction, email: string): Promise<boolean> {
 
 async function giveSignupCredits(tx: Transaction, accountId: string, credits: number) {
   await transfer(tx, {
-    ...{ accountId, credits, kind: 'promotional', reason: 'grant' },
-    ...{ source: 'granted', target: 'available', reference: `grant:signup:${accountId}` },
+    accountId,
+    credits,
+    kind: 'promotional',
+    reason: 'grant',
+    source: 'granted',
+    target: 'available',
+    reference: `grant:signup:${accountId}`,
   });
 }
 

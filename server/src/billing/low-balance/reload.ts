@@ -62,7 +62,9 @@ export function orderReload(
     const [settings] = await tx.query<Settings>(LOCK, [accountId]);
     if (!settings) return undefined;
     const [orders] = await tx.query<{ is_pending: boolean; spent: number }>(ORDERS_OF_MONTH, [
-      ...[accountId, scope.mode, scope.account],
+      accountId,
+      scope.mode,
+      scope.account,
     ]);
     if (!orders || orders.is_pending) return undefined;
     const pack = await readOffer(tx, 'pack', settings.reload_pack);
@@ -121,8 +123,13 @@ async function charge(stripe: StripeClient, order: CreditOrder): Promise<Truth> 
   try {
     const payment = await stripe.paymentIntents.create(
       {
-        ...{ amount: order.price, currency: order.currency, customer, payment_method: method },
-        ...{ confirm: true, off_session: true, metadata: { order: order.id } },
+        amount: order.price,
+        currency: order.currency,
+        customer,
+        payment_method: method,
+        confirm: true,
+        off_session: true,
+        metadata: { order: order.id },
         // Without this, Stripe wants an address to which a method of payment may lead the customer.
         automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
         description: `${order.offer_name}: ${order.credits} credits`,

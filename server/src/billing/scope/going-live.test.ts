@@ -41,8 +41,14 @@ beforeEach(async () => {
 type Plan = Omit<Offer, 'active'>;
 
 const STUDIO: Plan = {
-  ...{ id: 'studio', kind: 'plan', name: 'The studio', credits: 9000, price: 5000 },
-  ...{ currency: 'usd', period: 'month', expires_days: 40 },
+  id: 'studio',
+  kind: 'plan',
+  name: 'The studio',
+  credits: 9000,
+  price: 5000,
+  currency: 'usd',
+  period: 'month',
+  expires_days: 40,
 };
 const HOBBY: Plan = { ...STUDIO, id: 'hobby', name: 'The hobby', credits: 3000, price: 2000 };
 const PLANS = [STUDIO, HOBBY];

@@ -38,8 +38,16 @@ const OF_PLAN = statement(
 const INSERT = namedStatement(
   'plan_price_insert',
   [
-    ...['price', 'product', 'planId', 'credits', 'amount', 'currency', 'period', 'expiresDays'],
-    ...['mode', 'account'],
+    'price',
+    'product',
+    'planId',
+    'credits',
+    'amount',
+    'currency',
+    'period',
+    'expiresDays',
+    'mode',
+    'account',
   ],
   `insert into plan_prices (${COLUMNS}, stripe_mode, stripe_account)
    values (:price, :product, :planId, :credits, :amount, :currency, :period, :expiresDays,
@@ -88,15 +96,23 @@ export async function planPriceOf(
   const values = { price: created.id, product, planId: plan.id, period, ...scope };
   await db.query(INSERT, INSERT.values({ ...values, credits, amount, currency, expiresDays }));
   return {
-    ...{ stripe_price: created.id, stripe_product: product, plan_id: plan.id, credits },
-    ...{ price: amount, currency, period, expires_days: expiresDays },
+    stripe_price: created.id,
+    stripe_product: product,
+    plan_id: plan.id,
+    credits,
+    price: amount,
+    currency,
+    period,
+    expires_days: expiresDays,
   };
 }
 
 function createPrice(stripe: StripeClient, plan: Offer, key: string): Promise<Stripe.Price> {
   const interval = plan.period ?? 'month';
   const params = {
-    ...{ currency: plan.currency, unit_amount: plan.price, recurring: { interval } },
+    currency: plan.currency,
+    unit_amount: plan.price,
+    recurring: { interval },
     product_data: { name: `${plan.name}: ${plan.credits} credits a ${interval}` },
     metadata: { plan: plan.id },
   };

@@ -31,7 +31,9 @@ async function openSession(
 ): Promise<string> {
   const return_url = `${publicUrl()}/credits?managed=yes`;
   const session = await stripe.billingPortal.sessions.create({
-    ...{ customer, configuration, return_url },
+    customer,
+    configuration,
+    return_url,
   });
   return session.url;
 }
@@ -120,7 +122,9 @@ function featuresFor(
       products.length === 0
         ? { enabled: false }
         : {
-            ...{ enabled: true, default_allowed_updates: ['price'], products },
+            enabled: true,
+            default_allowed_updates: ['price'],
+            products,
             proration_behavior: 'always_invoice',
             schedule_at_period_end: {
               conditions: [{ type: 'decreasing_item_amount' }, { type: 'shortening_interval' }],

@@ -291,7 +291,9 @@ test('a plan is cancelled when the grace period is over, and at once if it is no
 /** A price at Stripe that somebody made in its dashboard. */
 async function foreignPrice() {
   const { id } = await fixture.deps.stripe.prices.create({
-    ...{ currency: 'usd', unit_amount: 700, recurring: { interval: 'month' } },
+    currency: 'usd',
+    unit_amount: 700,
+    recurring: { interval: 'month' },
     product_data: { name: 'made by hand' },
   });
   return fixture.simulator.state.get('price', id);

@@ -31,7 +31,11 @@ interface SubscriptionTruth {
 }
 
 const NOTHING = {
-  ...{ planId: null, stripeSubscription: null, renewsAt: null, endsAt: null, paid: [] },
+  planId: null,
+  stripeSubscription: null,
+  renewsAt: null,
+  endsAt: null,
+  paid: [],
   owes: false,
 };
 
@@ -113,10 +117,16 @@ async function describe(
   const renewsAt = timeOf(item?.current_period_end);
   const endsAt = timeOf(live.cancel_at) ?? (live.cancel_at_period_end ? renewsAt : null);
   return {
-    ...{ state: live.status, stripeSubscription: live.id, renewsAt, planId, owes },
+    state: live.status,
+    stripeSubscription: live.id,
+    renewsAt,
+    planId,
+    owes,
     endsAt: timeOf(live.ended_at) ?? endsAt,
     paid: creditsOfInvoices(invoices, {
-      ...{ stripe: live.id, prices, planOfNow: planId ?? planBefore },
+      stripe: live.id,
+      prices,
+      planOfNow: planId ?? planBefore,
     }),
   };
 }
@@ -156,8 +166,18 @@ const CHANGE = namedStatement(
 const INSERT_ORDER = namedStatement(
   'subscription_order',
   [
-    ...['id', 'accountId', 'planId', 'subscriptionId', 'credits', 'price', 'currency'],
-    ...['expiresDays', 'invoice', 'failure', 'mode', 'account'],
+    'id',
+    'accountId',
+    'planId',
+    'subscriptionId',
+    'credits',
+    'price',
+    'currency',
+    'expiresDays',
+    'invoice',
+    'failure',
+    'mode',
+    'account',
   ],
   `insert into orders (id, account_id, kind, offer_id, subscription_id, credits, price, currency,
      expires_days, stripe_id, failure, stripe_mode, stripe_account)

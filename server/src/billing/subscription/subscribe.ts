@@ -104,7 +104,9 @@ async function openCheckout(
 ): Promise<string> {
   const { id, price, customer } = subscription;
   const params: Stripe.Checkout.SessionCreateParams = {
-    ...{ mode: 'subscription', customer, client_reference_id: id },
+    mode: 'subscription',
+    customer,
+    client_reference_id: id,
     metadata: { subscription: id },
     line_items: [{ quantity: 1, price }],
     subscription_data: { metadata: { subscription: id } },

@@ -41,8 +41,15 @@ async function read(period: { from?: Date; until?: Date } = {}) {
 test('a statement has every movement with its reason, task, note and balances after it', async () => {
   const { rows, totals } = await read();
   const table = rows.map((row) => [
-    ...[row.reason, row.credits, row.from, row.to, row.task_id, row.note],
-    ...[row.available_after, row.reserved_after, row.debt_after],
+    row.reason,
+    row.credits,
+    row.from,
+    row.to,
+    row.task_id,
+    row.note,
+    row.available_after,
+    row.reserved_after,
+    row.debt_after,
   ]);
   assert.deepEqual(table, [
     ['grant', 100, 'granted', 'available', null, null, 100, 0, 0],

@@ -60,8 +60,20 @@ function listingOf(order: CreditOrder): OrderListing {
   const { id, account_id, created_at, kind, offer_name, state, credits, booked } = order;
   const { price, currency, refunded, disputed, dispute, stripe_mode: mode } = order;
   return {
-    ...{ order_id: id, account_id, created_at, kind, offer: offer_name, state, credits, booked },
-    ...{ price, currency, refunded, disputed, dispute, mode },
+    order_id: id,
+    account_id,
+    created_at,
+    kind,
+    offer: offer_name,
+    state,
+    credits,
+    booked,
+    price,
+    currency,
+    refunded,
+    disputed,
+    dispute,
+    mode,
   };
 }
 
@@ -79,8 +91,15 @@ export async function showOrder(db: Database, id: string) {
   const movements = await paymentSums(db, movementNames(order));
   return {
     ...listingOf(order),
-    ...{ amount, stripe_id, stripe_payment, subscription_id, receipt_url, failure },
-    ...{ paid_at, settled_at, credits_expire_at: expires_at },
+    amount,
+    stripe_id,
+    stripe_payment,
+    subscription_id,
+    receipt_url,
+    failure,
+    paid_at,
+    settled_at,
+    credits_expire_at: expires_at,
     movements: movements
       .map(({ name, credits }) => ({ reference: name, credits }))
       .sort((one, other) => one.reference.localeCompare(other.reference, 'en', { numeric: true })),

@@ -13,7 +13,10 @@ export async function callIssuer(
 ): Promise<Response> {
   const own = { 'user-agent': 'framewright', accept: 'application/json', ...headers };
   const outcome = await callOnce({
-    ...{ url, method, body, timeoutSeconds: TIMEOUT_SECONDS },
+    url,
+    method,
+    body,
+    timeoutSeconds: TIMEOUT_SECONDS,
     headers: {
       ...own,
       ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),

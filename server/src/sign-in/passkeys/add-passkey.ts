@@ -37,7 +37,10 @@ export async function passkeyOptions(
   if (own.length >= MAX_PASSKEYS) throw tooMany();
   const { generateRegistrationOptions } = await import('@simplewebauthn/server');
   const options = await generateRegistrationOptions({
-    ...{ rpName: 'Framewright', rpID, userName: email, userID: Buffer.from(accountId) },
+    rpName: 'Framewright',
+    rpID,
+    userName: email,
+    userID: Buffer.from(accountId),
     attestationType: 'none',
     supportedAlgorithmIDs: ALGORITHMS,
     excludeCredentials: own,

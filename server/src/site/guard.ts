@@ -53,7 +53,8 @@ function openLimits(db: Database) {
   const { run } = openRateMemory();
   const count = (key: string, limit: RateLimit) => run(key, () => countRequest(db, key, limit));
   return {
-    ...{ run, count },
+    run,
+    count,
     async countAddress({ ip, routeOptions }: FastifyRequest, rate?: RateLimit): Promise<void> {
       const key = rateKeyOf(ip);
       await count(key, REQUESTS_OF_ADDRESS);

@@ -107,7 +107,10 @@ export function siteRoute<
   return {
     serve(scope, deps) {
       scope.route({
-        ...{ method, url, config, schema },
+        method,
+        url,
+        config,
+        schema,
         handler: async (request, reply) => {
           const { body: sent, query: asked, params: named } = request;
           const parts = { body: sent, query: storableTexts(asked), params: storableTexts(named) };

@@ -48,7 +48,10 @@ async function heldAttempt(): Promise<{ path: string }> {
   const deps = { ...tested.deps, providerName: 'scripted' };
   const close = async () => {};
   const fixture = {
-    ...{ database: tested.database, db, wakeUps: LOST_WAKE_UPS, deps },
+    database: tested.database,
+    db,
+    wakeUps: LOST_WAKE_UPS,
+    deps,
     close,
     closeAudited: close,
   };
@@ -102,7 +105,8 @@ test('a body of more than a megabyte is refused', async () => {
   const response = await app.inject(huge);
   assert.equal(response.statusCode, 413);
   assert.deepEqual(response.json().error, {
-    ...{ code: 'payload_too_large', message: 'The callback exceeds 1 MiB.' },
+    code: 'payload_too_large',
+    message: 'The callback exceeds 1 MiB.',
   });
 });
 

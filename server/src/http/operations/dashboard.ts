@@ -135,7 +135,12 @@ function arrange(rows: { title: string; panels: Drawn[] }[]): Panel[] {
 function drawn(id: number, gridPos: Panel['gridPos'], panel: Drawn): Panel {
   const { title, description, unit, targets = [] } = panel;
   return {
-    ...{ id, type: 'timeseries', title, description, gridPos, datasource: DATA_SOURCE },
+    id,
+    type: 'timeseries',
+    title,
+    description,
+    gridPos,
+    datasource: DATA_SOURCE,
     fieldConfig: {
       defaults: { unit, min: 0, custom: { fillOpacity: 10, showPoints: 'never' } },
       overrides: [],

@@ -50,7 +50,8 @@ export function createMetrics(db: Database, processName?: string): Metrics {
     return reply.type(registry.contentType).send(await registry.metrics());
   });
   return {
-    ...{ app, recent },
+    app,
+    recent,
     countResponse({ route, status, seconds }) {
       recent.countResponse({ route, status, seconds });
       inc('framewright_http_responses_total', { route, status });

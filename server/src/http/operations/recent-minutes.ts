@@ -105,8 +105,17 @@ function sumOf(rows: { tasks: number }[]): number {
 
 function newMinute(at: number): Counted {
   return {
-    ...{ at, responses: 0, errors: 0, limited: 0, calls: 0, failed_calls: 0 },
-    ...{ live: null, held: null, due: null, reads: durations(), creates: durations() },
+    at,
+    responses: 0,
+    errors: 0,
+    limited: 0,
+    calls: 0,
+    failed_calls: 0,
+    live: null,
+    held: null,
+    due: null,
+    reads: durations(),
+    creates: durations(),
   };
 }
 

@@ -84,7 +84,10 @@ export function gaugeTasks(db: Database, registry: Registry): void {
   for (const [name, read] of Object.entries(READINGS)) {
     const { help, labels } = metric(name as DatabaseGaugeName);
     new Gauge({
-      ...{ name, help, labelNames: [...labels], registers: [registry] },
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [registry],
       async collect() {
         const readings = read(await figuresNow());
         this.reset();

@@ -270,7 +270,8 @@ test('the address of the account confirms the deletion', async () => {
 test('another site deletes no account', async () => {
   const visitor = await website.signIn();
   const forged = await visitor.send({
-    ...{ method: 'POST', url: '/console/api/account/delete' },
+    method: 'POST',
+    url: '/console/api/account/delete',
     headers: { origin: 'https://evil.example', 'content-type': 'text/plain' },
     payload: JSON.stringify({ email: visitor.email }),
   });

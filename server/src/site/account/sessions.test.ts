@@ -28,7 +28,14 @@ test('an account sees where it is signed in, and no token', async () => {
   assert.partialDeepStrictEqual(other, { ...from, is_current: false });
   assert.ok(Date.parse(other.created_at) <= Date.parse(other.seen_at));
   assert.deepEqual(Object.keys(other).sort(), [
-    ...['browser', 'created_at', 'expires_at', 'id', 'is_current', 'method', 'network', 'seen_at'],
+    'browser',
+    'created_at',
+    'expires_at',
+    'id',
+    'is_current',
+    'method',
+    'network',
+    'seen_at',
   ]);
 });
 

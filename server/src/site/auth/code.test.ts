@@ -41,7 +41,10 @@ type Person = ReturnType<typeof person>;
 
 function post(url: string, body: object, { remoteAddress }: Person, headers = {}) {
   return website.stranger.send({
-    ...{ method: 'POST', url, payload: JSON.stringify(body), remoteAddress },
+    method: 'POST',
+    url,
+    payload: JSON.stringify(body),
+    remoteAddress,
     headers: { 'content-type': 'application/json', ...headers },
   });
 }
@@ -104,7 +107,9 @@ test('over https the cookie is bound to the host', async () => {
   });
   const send = (url: string, body: object) =>
     secure.stranger.send({
-      ...{ method: 'POST', url, payload: JSON.stringify(body) },
+      method: 'POST',
+      url,
+      payload: JSON.stringify(body),
       headers: { 'content-type': 'application/json', origin: publicUrl },
     });
   await send('/auth/code', { email: 'eve@example.org' });
@@ -206,7 +211,9 @@ test('the guesses at two processes are counted together', async () => {
     const code = await codeFor(who);
     const guess = (app: FastifyInstance, i: number) =>
       app.inject({
-        ...{ method: 'POST', url: '/auth/code/verify', remoteAddress: `203.0.113.${i + 1}` },
+        method: 'POST',
+        url: '/auth/code/verify',
+        remoteAddress: `203.0.113.${i + 1}`,
         headers: { origin: ORIGIN },
         payload: { email: who.email, code: otherThan(code, i + 1) },
       });

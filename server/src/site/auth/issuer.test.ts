@@ -44,7 +44,9 @@ interface Browser {
 async function visit(url: string, browser: Browser) {
   const { pathname, search } = new URL(url, ORIGIN);
   const response = await website.app.inject({
-    ...{ method: 'GET', url: pathname + search, remoteAddress: `198.51.100.${subjects % 250}` },
+    method: 'GET',
+    url: pathname + search,
+    remoteAddress: `198.51.100.${subjects % 250}`,
     headers: { cookie: browser.cookies },
   });
   for (const cookie of [response.headers['set-cookie'] ?? []].flat()) {
@@ -188,7 +190,9 @@ test('an issuer that is down at the first sign-in is asked again at the next one
   const own = await openTestWebsite({
     log: recordingLog().log,
     issuers: createIssuers({
-      ...{ github: undefined, google: undefined, oidc: { issuer: url, ...client } },
+      github: undefined,
+      google: undefined,
+      oidc: { issuer: url, ...client },
     }),
   });
   const begin = async () => {

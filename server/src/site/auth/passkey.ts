@@ -24,7 +24,9 @@ export const ResponseSchema = Type.Object(
 
 /** A name that a person gives to something of theirs. */
 export const NameSchema = Type.String({
-  ...{ minLength: 1, maxLength: 60, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' },
+  minLength: 1,
+  maxLength: 60,
+  pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$',
 });
 
 export const postSignInOptions = siteRoute({

@@ -53,7 +53,9 @@ async function otherBrowser(visitor: TestVisitor): Promise<TestVisitor> {
     visitor.send({ ...request, headers: { ...request.headers, cookie } });
   const write: TestVisitor['write'] = (url, body = {}, method = 'POST') =>
     send({
-      ...{ method, url, payload: JSON.stringify(body) },
+      method,
+      url,
+      payload: JSON.stringify(body),
       headers: { 'content-type': 'application/json' },
     });
   return { ...visitor, cookie, send, write };

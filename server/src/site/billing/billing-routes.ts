@@ -14,7 +14,18 @@ import {
 
 /** The routes of the credits page. */
 export const BILLING_ROUTES: SiteRoute<BillingSiteDeps>[] = [
-  ...[getCreditsPage, getPacks, postOrder, listOwnOrders, getOrder, postSettle],
-  ...[getSubscription, postSubscription, postSettleSubscription, postPortal],
-  ...[putLowBalance, putAutoReload, getStatement, getStatementCsv],
+  getCreditsPage,
+  getPacks,
+  postOrder,
+  listOwnOrders,
+  getOrder,
+  postSettle,
+  getSubscription,
+  postSubscription,
+  postSettleSubscription,
+  postPortal,
+  putLowBalance,
+  putAutoReload,
+  getStatement,
+  getStatementCsv,
 ];

@@ -211,7 +211,9 @@ test('where nothing is sold, packs are hidden and credits are shown', async (t) 
   t.after(() => plain.close());
   const someone = await plain.signIn({ credits: 40 });
   assert.deepEqual((await someone.get('/console/api/packs')).body, {
-    ...{ is_test: false, packs: [], plans: [] },
+    is_test: false,
+    packs: [],
+    plans: [],
   });
   assertError(await someone.write('/console/api/orders', { pack_id: 'small' }), 'not_found');
   const { body } = await someone.get('/console/api/credits');

@@ -32,14 +32,19 @@ export const getCreditsPage = siteRoute({
     const sells = billing !== undefined;
     const { alert_below, auto_reload } = await readLowBalance(db, accountId);
     return {
-      ...{ paid: kindOf(overview, 'paid'), promotional: kindOf(overview, 'promotional') },
+      paid: kindOf(overview, 'paid'),
+      promotional: kindOf(overview, 'promotional'),
       expiring: overview.lots
         .filter(({ available }) => available > 0)
         .toSorted((one, other) => one.expires_at.getTime() - other.expires_at.getTime())
         .map(({ kind, available: credits, expires_at }) => ({
-          ...{ kind, credits, expires_at: expires_at.toISOString() },
+          kind,
+          credits,
+          expires_at: expires_at.toISOString(),
         })),
-      ...{ sells, alert_below, auto_reload: sells ? auto_reload : null },
+      sells,
+      alert_below,
+      auto_reload: sells ? auto_reload : null,
       has_portal: sells && (await knownCustomer(db, accountId, billing.scope)) !== null,
     };
   },

@@ -33,8 +33,17 @@ function shown(order: CreditOrder): OrderShown {
   const { id, kind, credits, booked, price, currency, refunded, receipt_url } = order;
   const state = stateOf(order);
   return {
-    ...{ id, kind, credits, booked, price, currency, refunded, receipt_url, state },
-    ...{ created_at: order.created_at.toISOString(), name: order.offer_name },
+    id,
+    kind,
+    credits,
+    booked,
+    price,
+    currency,
+    refunded,
+    receipt_url,
+    state,
+    created_at: order.created_at.toISOString(),
+    name: order.offer_name,
     checkout_url: state === 'pending' ? order.checkout_url : null,
   };
 }

@@ -81,10 +81,16 @@ export const getStatement = siteRoute({
 function lineOf(row: PagedMovement, offers: Map<string, string>): Omit<StatementLine, 'note'> {
   const { id, at, kind, reason, credits, task_id } = row;
   return {
-    ...{ id: String(id), at: at.toISOString(), kind, reason },
+    id: String(id),
+    at: at.toISOString(),
+    kind,
+    reason,
     what: describeMovement(row, offers),
-    ...{ change: changeOf(row), credits, balance_after: row.available_after },
-    ...{ task_id, order_id: orderIdOf(row) },
+    change: changeOf(row),
+    credits,
+    balance_after: row.available_after,
+    task_id,
+    order_id: orderIdOf(row),
   };
 }
 
@@ -114,8 +120,20 @@ function readTime(name: string, text: string | undefined): Date | null {
 }
 
 const CSV_COLUMNS = [
-  ...['time', 'kind', 'what', 'change', 'credits', 'from', 'to', 'task_id', 'order_id', 'note'],
-  ...['expires_at', 'available_after', 'reserved_after', 'owed_after'],
+  'time',
+  'kind',
+  'what',
+  'change',
+  'credits',
+  'from',
+  'to',
+  'task_id',
+  'order_id',
+  'note',
+  'expires_at',
+  'available_after',
+  'reserved_after',
+  'owed_after',
 ];
 
 /** All movements, the oldest first by kind, streamed: an account may have millions. */
@@ -159,9 +177,20 @@ function csvText(
   return rows
     .map((row) =>
       csvLine([
-        ...[row.at, row.kind, describeMovement(row, offers), changeOf(row), row.credits],
-        ...[row.from, row.to, row.task_id, orderIdOf(row), noteOf(row), row.expires_at],
-        ...[row.available_after, row.reserved_after, row.debt_after],
+        row.at,
+        row.kind,
+        describeMovement(row, offers),
+        changeOf(row),
+        row.credits,
+        row.from,
+        row.to,
+        row.task_id,
+        orderIdOf(row),
+        noteOf(row),
+        row.expires_at,
+        row.available_after,
+        row.reserved_after,
+        row.debt_after,
       ]),
     )
     .join('');

@@ -24,8 +24,11 @@ function shown(subscription: Subscription | undefined): SubscriptionShown | null
   if (!subscription) return null;
   const { plan_id, plan_name, state, renews_at, ends_at } = subscription;
   return {
-    ...{ plan_id, plan_name, state },
-    ...{ renews_at: renews_at?.toISOString() ?? null, ends_at: ends_at?.toISOString() ?? null },
+    plan_id,
+    plan_name,
+    state,
+    renews_at: renews_at?.toISOString() ?? null,
+    ends_at: ends_at?.toISOString() ?? null,
   };
 }
 

@@ -21,7 +21,10 @@ export async function pageRoutes(app: FastifyInstance, deps: PagesDeps): Promise
     reply.headers(headers);
   });
   await app.register(fastifyStatic, {
-    ...{ root: deps.folder, wildcard: false, index: false, preCompressed: true },
+    root: deps.folder,
+    wildcard: false,
+    index: false,
+    preCompressed: true,
     globIgnore: ['index.html*', '**/*.{br,gz}'],
     cacheControl: false,
     setHeaders(reply, path) {

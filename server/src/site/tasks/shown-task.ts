@@ -112,7 +112,9 @@ function shownInput(task: TaskRecord, input: RequestedInput): ShownInput {
   const isPending = task.phase === 'reserved' || task.phase === 'ingesting';
   const unchecked = isPending ? 'waiting' : 'unused';
   return {
-    ...{ field, entry, url },
+    field,
+    entry,
+    url,
     verdict: copied ? 'accepted' : isRefused ? 'refused' : unchecked,
     reason: isRefused ? task.error_message : null,
     media_type: copied?.mediaType ?? null,

@@ -57,11 +57,16 @@ test('each filter finds its tasks, and filters can be combined', async () => {
   const eve = await website.signIn({ credits: 10_000 });
   const { keyId } = await createKey(website.database.db, { accountId: eve.accountId });
   const done = await make(eve.accountId, {
-    ...{ ended: 'completed', model: 'video-2.0', apiKeyId: keyId },
-    ...{ prompt: 'A Lighthouse at 100% dawn_', createdAt: '2026-02-01T23:59:59Z' },
+    ended: 'completed',
+    model: 'video-2.0',
+    apiKeyId: keyId,
+    prompt: 'A Lighthouse at 100% dawn_',
+    createdAt: '2026-02-01T23:59:59Z',
   });
   const failed = await make(eve.accountId, {
-    ...{ ended: 'content_refused', createdAt: '2026-02-02T00:00:00Z', prompt: 'A harbour' },
+    ended: 'content_refused',
+    createdAt: '2026-02-02T00:00:00Z',
+    prompt: 'A harbour',
   });
   const live = await make(eve.accountId, { surface: 'web', prompt: 'Wide fields' });
   const finds = async (query: string, ...ids: string[]) =>
@@ -115,7 +120,9 @@ test('a search that has looked at its share of tasks goes on from there', async 
   const { db } = website.database;
   const hal = await website.signIn({ credits: 1000 });
   const wanted = await make(hal.accountId, {
-    ...{ prompt: 'A needle', ended: 'content_refused', createdAt: '2026-01-01T00:00:00Z' },
+    prompt: 'A needle',
+    ended: 'content_refused',
+    createdAt: '2026-01-01T00:00:00Z',
   });
   await sql(
     db,
@@ -202,13 +209,20 @@ test('promotional credits of a task are among its movements', async () => {
 test('a refused file is named with its reason, and what was not charged is said', async () => {
   const id = await make(ada.accountId, { ended: 'invalid_media' });
   const request = {
-    ...{ mode: 'media-to-video', reference_video_urls: ['https://a.test/v'] },
+    mode: 'media-to-video',
+    reference_video_urls: ['https://a.test/v'],
     reference_image_urls: ['https://a.test/0', 'https://a.test/1'],
   };
   const field = 'reference_image_urls';
   const accepted = {
-    ...{ field, entry: 0, objectId: 'obj_x', role: 'reference_image' },
-    ...{ mediaType: 'image/png', width: 640, height: 480, durationSeconds: null },
+    field,
+    entry: 0,
+    objectId: 'obj_x',
+    role: 'reference_image',
+    mediaType: 'image/png',
+    width: 640,
+    height: 480,
+    durationSeconds: null,
   };
   const details = { field, entry: 1, reason: 'undecodable' };
   await sql(
@@ -304,8 +318,15 @@ test('usage has a row for each day, model and key; refunds are subtracted', asyn
     a.day.localeCompare(b.day),
   );
   assert.deepEqual(first, {
-    ...{ day: '2026-04-01', model: 'video-2.0-fast', surface: 'api', api_key_id: keyId },
-    ...{ tasks: 2, videos: 1, failed: 1, credits: 250, api_key_name: name },
+    day: '2026-04-01',
+    model: 'video-2.0-fast',
+    surface: 'api',
+    api_key_id: keyId,
+    tasks: 2,
+    videos: 1,
+    failed: 1,
+    credits: 250,
+    api_key_name: name,
   });
   assert.deepEqual([web.credits + other.credits, body.rows.length], [500, 3]);
   const csv = await inject(ivy, `/console/api/usage.csv${period}`);

@@ -35,8 +35,15 @@ export async function listenForClients(
   const trustedProxies = config.website.trustedProxies;
   const folder = await builtPages(log);
   const served = {
-    ...{ db, wakeUps, storage, space, links, log, clientHosts: config.clientHosts },
-    ...{ providerName: config.provider, createWaitSeconds: config.createWaitSeconds },
+    db,
+    wakeUps,
+    storage,
+    space,
+    links,
+    log,
+    clientHosts: config.clientHosts,
+    providerName: config.provider,
+    createWaitSeconds: config.createWaitSeconds,
   };
   const measurer = instrumentedMeasurer(createMeasurer({ scratch, concurrency: 1 }));
   const app = await createApp({
@@ -47,7 +54,9 @@ export async function listenForClients(
       if (folder) await scope.register(pageRoutes, { folder, origins: pageOrigins(config) });
     },
     isPageRequest: folder ? isPageRequest : undefined,
-    ...{ ...served, providers, waiting },
+    ...served,
+    providers,
+    waiting,
     deliveryMode: config.deliveryMode,
     isReady: async () => !draining.signal.aborted && (await isReady({ db, log })),
     isDiskFull: diskCheck(config),
@@ -76,8 +85,16 @@ function siteDeps(
   const issuers = createIssuers(website.issuers);
   const { sendMail, isLogged: isMailLogged } = mailer;
   return {
-    ...{ db, log, publicUrl, adminEmails, signupCredits, issuers },
-    ...{ sendMail, isMailLogged, billing, recent: metrics.recent },
+    db,
+    log,
+    publicUrl,
+    adminEmails,
+    signupCredits,
+    issuers,
+    sendMail,
+    isMailLogged,
+    billing,
+    recent: metrics.recent,
   };
 }
 

@@ -66,7 +66,9 @@ export async function openConfiguredDatabase(
     const through = isPooled ? { url, pooler: poolerStatements } : { url: directUrl };
     const db = openDatabase({ ...through, ...pool, log });
     return {
-      ...{ url, directUrl, db },
+      url,
+      directUrl,
+      db,
       created: embedded?.created ?? false,
       onExit: (listener) => embedded?.onExit(listener),
       close: async () => {

@@ -143,7 +143,9 @@ async function openShared(
   const storage = instrumentedStorage(await openStorage(config.storage, log));
   const { deliverySeconds } = config;
   const links = await openLinks({
-    ...{ db, deliverySeconds, publicUrl },
+    db,
+    deliverySeconds,
+    publicUrl,
     ...(config.presignsInputs && { presign: storage.presign }),
   });
   const upkeep = new AbortController();
@@ -182,8 +184,19 @@ async function openShared(
   const mailer = openMailer({ settings: config.website.mail, log });
   closers.push(() => mailer.close());
   return {
-    ...{ db, log, publicUrl, wakeUps, storage, space, links, scratch, metrics, ...fetches },
-    ...{ closures: openClosures({ db, log }), mailer, billing },
+    db,
+    log,
+    publicUrl,
+    wakeUps,
+    storage,
+    space,
+    links,
+    scratch,
+    metrics,
+    ...fetches,
+    closures: openClosures({ db, log }),
+    mailer,
+    billing,
   };
 }
 
@@ -226,7 +239,13 @@ async function openProviders(
   const now = await followDatabaseClock({ db, log, signal: following.signal });
   await closures.follow(following.signal);
   const providers = await createProviders(config.configuredProviders, {
-    ...{ db, storage, scratch, log, guardedFetch: resultFetch, now, closures },
+    db,
+    storage,
+    scratch,
+    log,
+    guardedFetch: resultFetch,
+    now,
+    closures,
     submitTimeoutSeconds: config.submitTimeoutSeconds,
     observer: { called: metrics.countProviderCall },
   });

@@ -42,9 +42,18 @@ export function buildWorker(
   const { submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds } = config;
   const { pollMinSeconds, pollMaxSeconds, retentionDays, dataDir, trustsPromotion } = config;
   const steps = createSteps({
-    ...{ db, storage, log, scratch, links: parts.links, guardedFetch: parts.inputFetch },
-    ...{ submitTimeoutSeconds, submitRetrySeconds, reconcileSeconds },
-    ...{ pollMinSeconds, pollMaxSeconds, retentionDays },
+    db,
+    storage,
+    log,
+    scratch,
+    links: parts.links,
+    guardedFetch: parts.inputFetch,
+    submitTimeoutSeconds,
+    submitRetrySeconds,
+    reconcileSeconds,
+    pollMinSeconds,
+    pollMaxSeconds,
+    retentionDays,
     measurer: instrumentedMeasurer(createMeasurer({ scratch })),
     outputMeasurer: instrumentedMeasurer(createMeasurer({ scratch, concurrency: 2 })),
     providerOf: (task) => providerFor(providers, task),
@@ -55,7 +64,10 @@ export function buildWorker(
     pause: (seconds) => delay(seconds * 1000),
   });
   const worker = createWorker({
-    ...{ db, wakeUps: parts.wakeUps, log, providers },
+    db,
+    wakeUps: parts.wakeUps,
+    log,
+    providers,
     steps: instrumentedSteps(steps),
   });
   closers.push(() => worker.stop(config.shutdownSeconds));

@@ -55,11 +55,21 @@ test('without any variable the service has the documented defaults', () => {
 
 test('a value may be a fraction or have spaces around it; an empty value counts as not set', () => {
   const config = readConfig({
-    ...{ HOST: '0.0.0.0', PORT: ' 0 ', METRICS_PORT: '9100', ROLES: 'worker', DATA_DIR: '/data' },
-    ...{ PUBLIC_URL: 'https://video.example.com/base//', CREATE_WAIT_SECONDS: '0' },
-    ...{ POLL_MIN_SECONDS: '.2', POLL_MAX_SECONDS: '0.5', RETENTION_DAYS: '1.5', LOG_LEVEL: '' },
-    ...{ DATABASE_URL: 'postgresql://ada:pw@db/x', OUTBOUND_ALLOW: 'localhost:8443, [::1]:1' },
-    ...{ PROVIDER_ALLOW: '10.0.0.5:9000', OUTBOUND_DENY: '20.1.2.0/24' },
+    HOST: '0.0.0.0',
+    PORT: ' 0 ',
+    METRICS_PORT: '9100',
+    ROLES: 'worker',
+    DATA_DIR: '/data',
+    PUBLIC_URL: 'https://video.example.com/base//',
+    CREATE_WAIT_SECONDS: '0',
+    POLL_MIN_SECONDS: '.2',
+    POLL_MAX_SECONDS: '0.5',
+    RETENTION_DAYS: '1.5',
+    LOG_LEVEL: '',
+    DATABASE_URL: 'postgresql://ada:pw@db/x',
+    OUTBOUND_ALLOW: 'localhost:8443, [::1]:1',
+    PROVIDER_ALLOW: '10.0.0.5:9000',
+    OUTBOUND_DENY: '20.1.2.0/24',
     PROVIDER: 'local',
   });
   assert.deepEqual([config.host, config.port, config.metricsPort], ['0.0.0.0', 0, 9100]);
@@ -213,7 +223,10 @@ test('STORAGE_URL names a bucket of Amazon S3 or of another store', () => {
   assert.deepEqual(amazon.storage, {
     kind: 's3',
     s3: {
-      ...{ bucket: 'videos', prefix: 'a/b', region: 'eu-1', pathStyle: false },
+      bucket: 'videos',
+      prefix: 'a/b',
+      region: 'eu-1',
+      pathStyle: false,
       endpoint: 'https://s3.eu-1.amazonaws.com',
       publicEndpoint: 'https://s3.eu-1.amazonaws.com',
     },
@@ -224,8 +237,12 @@ test('STORAGE_URL names a bucket of Amazon S3 or of another store', () => {
   assert.deepEqual(own.storage, {
     kind: 's3',
     s3: {
-      ...{ bucket: 'videos', prefix: '', region: 'us-east-1', pathStyle: true },
-      ...{ endpoint: 'http://minio:9000', publicEndpoint: 'https://s3.example.com' },
+      bucket: 'videos',
+      prefix: '',
+      region: 'us-east-1',
+      pathStyle: true,
+      endpoint: 'http://minio:9000',
+      publicEndpoint: 'https://s3.example.com',
     },
   });
   assert.deepEqual([own.deliveryMode, own.presignsInputs], ['proxy', true]);

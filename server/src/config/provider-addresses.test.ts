@@ -28,7 +28,8 @@ const FINE: Array<Record<string, string>> = [
   { PROVIDER: 'local', ARK_API_KEY: 'hunter2', REPLICATE_API_TOKEN: 'hunter2' },
   { ...ARK, PUBLIC_URL: 'https://video.example.com' },
   {
-    ...{ PROVIDER: 'comfyui', COMFYUI_BASE_URL: 'http://10.0.0.5:8188' },
+    PROVIDER: 'comfyui',
+    COMFYUI_BASE_URL: 'http://10.0.0.5:8188',
     COMFYUI_WORKFLOWS: 'a.json',
   },
 ];

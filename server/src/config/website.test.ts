@@ -43,7 +43,10 @@ const SMTP_URL = 'smtps://ada%40example.com:p%3Ass@mail.example.com';
 test('mail is sent by a server, whose login may have any characters', () => {
   const { mail } = readWebsite({ SMTP_URL, MAIL_FROM: 'Video <no-reply@example.com>' });
   assert.deepEqual(mail, {
-    ...{ host: 'mail.example.com', port: 465, isTls: true, from: 'Video <no-reply@example.com>' },
+    host: 'mail.example.com',
+    port: 465,
+    isTls: true,
+    from: 'Video <no-reply@example.com>',
     login: { user: 'ada@example.com', pass: 'p:ss' },
   });
   const MAIL_FROM = 'no-reply@example.com';
@@ -63,7 +66,9 @@ test('a password is not shown', () => {
 test('the slash at the end of an issuer stays, since it is compared', () => {
   const OIDC_ISSUER = 'https://id.example.com/application/video/';
   const { oidc } = readWebsite({
-    ...{ OIDC_ISSUER, OIDC_CLIENT_ID: 'id', OIDC_CLIENT_SECRET: 'secret' },
+    OIDC_ISSUER,
+    OIDC_CLIENT_ID: 'id',
+    OIDC_CLIENT_SECRET: 'secret',
   }).issuers;
   assert.equal(oidc?.issuer, OIDC_ISSUER);
 });

@@ -66,7 +66,10 @@ function mail(env: Environment): MailSettings | undefined {
   const isTls = url.protocol === 'smtps:';
   const user = decodeURIComponent(url.username);
   return {
-    ...{ host: url.hostname, port: Number(url.port) || (isTls ? 465 : 587), isTls, from },
+    host: url.hostname,
+    port: Number(url.port) || (isTls ? 465 : 587),
+    isTls,
+    from,
     login: user === '' ? undefined : { user, pass: decodeURIComponent(url.password) },
   };
 }

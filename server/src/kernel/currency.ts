@@ -41,7 +41,9 @@ export function moneyUnits(currency: string): MoneyUnits {
 export function formatMoney(minor: number, currency: string): string {
   const { perWhole, decimals } = moneyUnits(currency);
   return new Intl.NumberFormat('en-US', {
-    ...{ style: 'currency', currency },
-    ...{ minimumFractionDigits: decimals, maximumFractionDigits: decimals },
+    style: 'currency',
+    currency,
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
   }).format(minor / perWhole);
 }

@@ -274,14 +274,18 @@ test('a file that needs too much time or memory is refused, and the bound is nam
   await makeVideo(at('usual'), {});
   const hasty = createMeasurer({ scratch, timeoutSeconds: 0.01 });
   assert.deepEqual(await hasty.measure(at('usual'), 'video'), {
-    ...{ kind: 'refused', reason: 'decode_too_slow', limit: 0.01 },
+    kind: 'refused',
+    reason: 'decode_too_slow',
+    limit: 0.01,
     explanation: 'The file took longer than 0.01 s to decode.',
   });
   const narrow = createMeasurer({ scratch, memoryBytes: 20 * 2 ** 20 });
   const outcome = await narrow.measure(at('usual'), 'video');
   if (process.platform !== 'linux') return assert.equal(outcome.kind, 'measured');
   assert.deepEqual(outcome, {
-    ...{ kind: 'refused', reason: 'decode_too_large', limit: 20 * 2 ** 20 },
+    kind: 'refused',
+    reason: 'decode_too_large',
+    limit: 20 * 2 ** 20,
     explanation: 'The file needs more than 20 MB to decode.',
   });
 });

@@ -78,7 +78,9 @@ export function createMeasurer({ scratch, ...given }: MeasurerOptions): Measurer
           {
             request: { expected, bounds, rules },
             mayContinue: isMeasured,
-            ...{ timeoutSeconds, memoryBytes, signal: turnSignal },
+            timeoutSeconds,
+            memoryBytes,
+            signal: turnSignal,
           },
         ),
       );

@@ -26,8 +26,16 @@ const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
  * "internal" for private use in 2024. "localdomain" is a default of many resolvers.
  */
 const PRIVATE_DOMAINS = [
-  ...['.localhost', '.local', '.localdomain', '.internal', '.intranet', '.private'],
-  ...['.corp', '.home', '.lan', '.home.arpa'],
+  '.localhost',
+  '.local',
+  '.localdomain',
+  '.internal',
+  '.intranet',
+  '.private',
+  '.corp',
+  '.home',
+  '.lan',
+  '.home.arpa',
 ];
 
 /**

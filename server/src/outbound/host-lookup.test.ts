@@ -37,7 +37,9 @@ async function addresses(host: string, servers = [server.address]): Promise<stri
 
 async function refusal(url: string, connectTimeoutSeconds = 10): Promise<string> {
   const guardedFetch = createGuardedFetch({
-    ...{ allow: new Set(), dnsServers: [server.address], connectTimeoutSeconds },
+    allow: new Set(),
+    dnsServers: [server.address],
+    connectTimeoutSeconds,
   });
   try {
     await guardedFetch.download(url, { budget: new ByteBudget(1) });
@@ -52,7 +54,9 @@ async function refusal(url: string, connectTimeoutSeconds = 10): Promise<string>
 
 test('a look-up gives the addresses of both families, also through an alias', async () => {
   assert.deepEqual(await addresses('both.example.com'), [
-    ...['4 8.8.8.8', '4 8.8.4.4', '6 2001:4860:4860::8888'],
+    '4 8.8.8.8',
+    '4 8.8.4.4',
+    '6 2001:4860:4860::8888',
   ]);
   assert.deepEqual(await addresses('only4.example.com'), ['4 8.8.8.8']);
   assert.deepEqual(await addresses('only6.example.com'), ['6 2001:4860:4860::8888']);

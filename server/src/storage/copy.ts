@@ -61,7 +61,12 @@ const IS_WANTED = statement(
  */
 export async function copyObjects(deps: CopyDeps): Promise<CopyResult> {
   const result: CopyResult = {
-    ...{ ok: true, copied: 0, copied_bytes: 0, already_there: 0, deleted: 0, missing: [] },
+    ok: true,
+    copied: 0,
+    copied_bytes: 0,
+    already_there: 0,
+    deleted: 0,
+    missing: [],
   };
   for (let after = ''; ; ) {
     const rows = await deps.db.query<Row>(LIST, [after]);

@@ -11,7 +11,10 @@ test('a pool without a free place claims as soon as one is free, and never too m
   const ends = new Map<string, () => void>();
   const claims: number[] = [];
   const pool = createPool({
-    ...{ name: 'test', places: 2, log: quiet, stopping: stopping.signal },
+    name: 'test',
+    places: 2,
+    log: quiet,
+    stopping: stopping.signal,
     async claim(places) {
       claims.push(places);
       return due.splice(0, places);

@@ -53,7 +53,8 @@ export function createWorker(deps: WorkerDeps): Worker {
   const { db, wakeUps, log, steps } = deps;
   const own = { id: crypto.randomUUID(), providers: [...deps.providers.keys()] };
   const rules = createClaimRules({
-    ...{ providers: own.providers, ingestPlaces: PLACES.ingest },
+    providers: own.providers,
+    ingestPlaces: PLACES.ingest,
     monotonic: () => performance.now(),
   });
   const leases = new Map<string, number>();
@@ -61,19 +62,15 @@ export function createWorker(deps: WorkerDeps): Worker {
   const stopped = new AbortController();
   const advanceDeps = { db, log, steps, leases, stopping: stopping.signal };
 
-  /** A poll whose turn is far away would only keep a place while it waits. */
-  const limitToTurns = async (limits: Map<string, number>) => {
-    for (const [provider, places] of limits) {
-      const turns = await deps.providers.get(provider)?.nearReads?.();
-      if (turns !== undefined) limits.set(provider, Math.min(places, turns));
-    }
-  };
   const openPool = (name: WorkerPool): Pool =>
     createPool({
-      ...{ name, places: PLACES[name], log, stopping: stopping.signal },
+      name,
+      places: PLACES[name],
+      log,
+      stopping: stopping.signal,
       async claim(places) {
         const limits = new Map(rules.providers(name).map((provider) => [provider, places]));
-        if (name === 'poll') await limitToTurns(limits);
+        if (name === 'poll') await limitToTurns(deps, limits);
         return claimDue(db, name, { places, limits, accountLimit: rules.accountLimit() });
       },
       async work(task) {
@@ -134,6 +131,14 @@ export function createWorker(deps: WorkerDeps): Worker {
       stopped.abort();
     },
   };
+}
+
+/** A poll whose turn is far away would only keep a place while it waits. */
+async function limitToTurns({ providers }: WorkerDeps, limits: Map<string, number>): Promise<void> {
+  for (const [provider, places] of limits) {
+    const turns = await providers.get(provider)?.nearReads?.();
+    if (turns !== undefined) limits.set(provider, Math.min(places, turns));
+  }
 }
 
 /** Polls that wait for turns of the provider's rate budget are claimed only. */

@@ -37,7 +37,8 @@ async function openChildren() {
       {
         request: { isGood },
         mayContinue: (result) => Object(result).isGood,
-        ...{ timeoutSeconds: 60, memoryBytes: 2 ** 32 },
+        timeoutSeconds: 60,
+        memoryBytes: 2 ** 32,
       },
     );
     assert.ok(outcome.kind === 'completed', JSON.stringify(outcome));

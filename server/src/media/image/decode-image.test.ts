@@ -126,7 +126,11 @@ test('a sound image is stored as it is, with its metadata', async () => {
   const profile = packed('iCCP', deflateSync(Buffer.alloc(9000)));
   const text = packedText(deflateSync(Buffer.alloc(9000)));
   const images = [
-    ...[jpeg, webp, png, Buffer.concat([png, junk]), Buffer.concat([jpeg, junk])],
+    jpeg,
+    webp,
+    png,
+    Buffer.concat([png, junk]),
+    Buffer.concat([jpeg, junk]),
     withPngChunk(
       png,
       Buffer.concat([profile, text, pngChunk('iTXt', Buffer.from('a\0\0\0\0\0b'))]),

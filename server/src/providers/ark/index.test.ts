@@ -10,21 +10,29 @@ import { ark } from './index.ts';
 
 test('an API key alone configures Ark, with its public address and defaults', () => {
   assert.deepEqual(ark.readSettings({ ARK_API_KEY: 'a' }), {
-    ...{ apiKey: 'a', baseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3' },
-    ...{ models: NO_MODELS, markAttempts: true, submitsPerMinute: 600 },
+    apiKey: 'a',
+    baseUrl: 'https://ark.ap-southeast.bytepluses.com/api/v3',
+    models: NO_MODELS,
+    markAttempts: true,
+    submitsPerMinute: 600,
   });
   assert.equal(ark.readSettings({}), undefined);
 });
 
 test('variables that are set replace the defaults', () => {
   const settings = ark.readSettings({
-    ...{ ARK_API_KEY: 'a', ARK_BASE_URL: 'https://ark.cn-beijing.volces.com/api/v3/' },
-    ...{ ARK_MODEL: 'ep-2026', ARK_MARK_ATTEMPTS: 'no', ARK_SUBMITS_PER_MINUTE: '180' },
+    ARK_API_KEY: 'a',
+    ARK_BASE_URL: 'https://ark.cn-beijing.volces.com/api/v3/',
+    ARK_MODEL: 'ep-2026',
+    ARK_MARK_ATTEMPTS: 'no',
+    ARK_SUBMITS_PER_MINUTE: '180',
   });
   assert.deepEqual(settings, {
-    ...{ apiKey: 'a', baseUrl: 'https://ark.cn-beijing.volces.com/api/v3' },
+    apiKey: 'a',
+    baseUrl: 'https://ark.cn-beijing.volces.com/api/v3',
     models: { ...NO_MODELS, 'video-2.0': 'ep-2026' },
-    ...{ markAttempts: false, submitsPerMinute: 180 },
+    markAttempts: false,
+    submitsPerMinute: 180,
   });
 });
 

@@ -30,7 +30,11 @@ export const ark: ProviderDefinition<Settings> = {
   create(settings, { guardedFetch, now, submitTimeoutSeconds, nextListTurn }) {
     return createArkProvider({
       ...settings,
-      ...{ call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn },
+      call: callOnce,
+      guardedFetch,
+      now,
+      submitTimeoutSeconds,
+      nextListTurn,
     });
   },
 };

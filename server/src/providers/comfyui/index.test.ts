@@ -12,8 +12,11 @@ const BASE_URL = 'http://10.0.0.5:8188';
 test('an address and workflows configure ComfyUI, with its defaults', () => {
   const COMFYUI_WORKFLOWS = 'a.json, b.json';
   assert.deepEqual(comfyui.readSettings({ COMFYUI_BASE_URL: `${BASE_URL}/`, COMFYUI_WORKFLOWS }), {
-    ...{ baseUrl: BASE_URL, authorization: undefined, workflowFiles: ['a.json', 'b.json'] },
-    ...{ frameRules: { framesPerSecond: 24, frameStep: 1 }, jobLimitSeconds: 3600 },
+    baseUrl: BASE_URL,
+    authorization: undefined,
+    workflowFiles: ['a.json', 'b.json'],
+    frameRules: { framesPerSecond: 24, frameStep: 1 },
+    jobLimitSeconds: 3600,
   });
   assert.equal(comfyui.readSettings({}), undefined);
 });

@@ -10,8 +10,13 @@ import { UsageError } from '../../kernel/errors.ts';
 import { fal } from './index.ts';
 
 const DEFAULTS = {
-  ...{ apiKey: 'f', queueUrl: 'https://queue.fal.run', platformUrl: undefined },
-  ...{ jwksUrl: undefined, userId: undefined, models: NO_MODELS, markWithEndUserId: true },
+  apiKey: 'f',
+  queueUrl: 'https://queue.fal.run',
+  platformUrl: undefined,
+  jwksUrl: undefined,
+  userId: undefined,
+  models: NO_MODELS,
+  markWithEndUserId: true,
 };
 
 test('an API key alone configures fal, with its public addresses and defaults', () => {

@@ -40,7 +40,11 @@ export const fal: ProviderDefinition<Settings> = {
   create(settings, { guardedFetch, now, submitTimeoutSeconds, nextListTurn }) {
     const options = {
       ...settings,
-      ...{ call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn },
+      call: callOnce,
+      guardedFetch,
+      now,
+      submitTimeoutSeconds,
+      nextListTurn,
       models: withConfiguredModels(FAL_MODELS, settings.models),
     };
     return namingVariables('FAL_MODEL, FAL_MODEL_FAST, FAL_MODEL_MINI', () =>

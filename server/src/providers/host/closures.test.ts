@@ -23,9 +23,17 @@ beforeEach(async () => {
 afterEach(() => database.close());
 
 const JOB_SPEC: JobSpec = {
-  ...{ attemptId: 'att_1', mode: 'text-to-video', model: 'video-2.0-fast', prompt: 'a cat' },
-  ...{ aspectRatio: '16:9', resolution: '480p', durationSeconds: 5, generateAudio: false },
-  ...{ seed: 1, inputs: [], callbackUrl: 'https://video.example.com/callbacks/x' },
+  attemptId: 'att_1',
+  mode: 'text-to-video',
+  model: 'video-2.0-fast',
+  prompt: 'a cat',
+  aspectRatio: '16:9',
+  resolution: '480p',
+  durationSeconds: 5,
+  generateAudio: false,
+  seed: 1,
+  inputs: [],
+  callbackUrl: 'https://video.example.com/callbacks/x',
 };
 const ACCEPTED: SubmitOutcome = { kind: 'accepted', jobId: 'job' };
 const BUSY: SubmitOutcome = { kind: 'rejected', fault: 'busy', cause: 'overloaded' };
@@ -196,7 +204,10 @@ test('what was observed is recorded for operators', async () => {
 
 test('while a provider is closed, only a longer announced time changes that', () => {
   const outage: Outage = {
-    ...{ failures: 3, seconds_since_failure: 1, closings: 2, closed_seconds: 10 },
+    failures: 3,
+    seconds_since_failure: 1,
+    closings: 2,
+    closed_seconds: 10,
   };
   const unchanged = { failures: 3, closings: 2, closeSeconds: null };
   assert.deepEqual(afterFailure(outage, undefined), unchanged);

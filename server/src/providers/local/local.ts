@@ -228,7 +228,11 @@ async function specOf(job: JobSpec, folder: string, files: RenderFiles): Promise
   const filesOf = (role: string) => inputs.filter((input) => input.role === role);
   const { prompt, seed, durationSeconds, generateAudio, mode } = job;
   return {
-    ...{ prompt, seed, durationSeconds, generateAudio, mode },
+    prompt,
+    seed,
+    durationSeconds,
+    generateAudio,
+    mode,
     ...frameSize(job.resolution, job.aspectRatio),
     firstFramePath: filesOf('first_frame')[0]?.filePath,
     lastFramePath: filesOf('last_frame')[0]?.filePath,

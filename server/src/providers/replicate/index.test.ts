@@ -4,8 +4,11 @@ import { assertRefused, MALFORMED, NO_MODELS } from '../../../test/providers/set
 import { replicate } from './index.ts';
 
 const DEFAULTS = {
-  ...{ apiToken: 'r', baseUrl: 'https://api.replicate.com', webhookSecret: undefined },
-  ...{ models: NO_MODELS, listLagSeconds: undefined },
+  apiToken: 'r',
+  baseUrl: 'https://api.replicate.com',
+  webhookSecret: undefined,
+  models: NO_MODELS,
+  listLagSeconds: undefined,
 };
 
 test('an API token alone configures Replicate, with its public address and defaults', () => {
@@ -15,11 +18,15 @@ test('an API token alone configures Replicate, with its public address and defau
 
 test('variables that are set replace the defaults', () => {
   const settings = replicate.readSettings({
-    ...{ REPLICATE_API_TOKEN: 'r', REPLICATE_WEBHOOK_SECRET: 'whsec_c2VjcmV0' },
-    ...{ REPLICATE_LIST_LAG_SECONDS: '0', REPLICATE_MODEL_MINI: 'acme/mini' },
+    REPLICATE_API_TOKEN: 'r',
+    REPLICATE_WEBHOOK_SECRET: 'whsec_c2VjcmV0',
+    REPLICATE_LIST_LAG_SECONDS: '0',
+    REPLICATE_MODEL_MINI: 'acme/mini',
   });
   assert.deepEqual(settings, {
-    ...{ ...DEFAULTS, webhookSecret: 'whsec_c2VjcmV0', listLagSeconds: 0 },
+    ...DEFAULTS,
+    webhookSecret: 'whsec_c2VjcmV0',
+    listLagSeconds: 0,
     models: { ...NO_MODELS, 'video-2.0-mini': 'acme/mini' },
   });
 });

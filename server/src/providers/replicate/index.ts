@@ -45,7 +45,11 @@ export const replicate: ProviderDefinition<Settings> = {
   create(settings, { guardedFetch, now, submitTimeoutSeconds, nextListTurn }) {
     return createReplicateProvider({
       ...settings,
-      ...{ call: callOnce, guardedFetch, now, submitTimeoutSeconds, nextListTurn },
+      call: callOnce,
+      guardedFetch,
+      now,
+      submitTimeoutSeconds,
+      nextListTurn,
       models: withConfiguredModels(REPLICATE_MODELS, settings.models),
     });
   },

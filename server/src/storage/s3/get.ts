@@ -22,7 +22,8 @@ export async function openObjectStream(
 ): Promise<Readable> {
   const { bucket: Bucket, key: Key, range } = source;
   const get = new GetObjectCommand({
-    ...{ Bucket, Key },
+    Bucket,
+    Key,
     ...(range ? { Range: `bytes=${range.first}-${range.last}` } : { ChecksumMode: 'ENABLED' }),
   });
   const { Body } = await inTime((options) => client.send(get, options));

@@ -23,7 +23,10 @@ export async function probeS3(
   const put = (conditional: boolean) =>
     client.send(
       new PutObjectCommand({
-        ...{ Bucket: bucket, Key: key, Body: BYTES, ChecksumSHA256: sha256 },
+        Bucket: bucket,
+        Key: key,
+        Body: BYTES,
+        ChecksumSHA256: sha256,
         ...(conditional && { IfNoneMatch: '*' }),
       }),
     );

@@ -59,7 +59,11 @@ async function putOnce(client: S3Client, file: SourceFile, target: PutTarget): P
   const body = createReadStream(file.filePath, { highWaterMark: READ_BYTES });
   const limitMs = SHORTEST_LIMIT_MS + Math.ceil(file.size * MS_PER_BYTE);
   const put = new PutObjectCommand({
-    ...{ Bucket, Key, Body: body, ContentLength: file.size, ChecksumSHA256: file.sha256 },
+    Bucket,
+    Key,
+    Body: body,
+    ContentLength: file.size,
+    ChecksumSHA256: file.sha256,
     ...(conditional && { IfNoneMatch: '*' }),
   });
   try {

@@ -45,7 +45,10 @@ function s3Storage(
   return {
     put: (objectId, filePath) =>
       putFile(client, filePath, {
-        ...{ bucket, key: keyOf(settings, objectId), conditional, pauseMs },
+        bucket,
+        key: keyOf(settings, objectId),
+        conditional,
+        pauseMs,
         retried: (error) => retried(objectId, error),
       }),
     async open(objectId, range) {

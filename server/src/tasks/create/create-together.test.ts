@@ -78,7 +78,11 @@ test('a refused create and a known key do not affect the others', async () => {
   ];
   const outcomes = await Promise.allSettled(requests.map(create));
   assert.deepEqual(outcomes.map(codeOf), [
-    ...['created', 'insufficient_credits', 'replayed', 'idempotency_conflict', 'created'],
+    'created',
+    'insufficient_credits',
+    'replayed',
+    'idempotency_conflict',
+    'created',
   ]);
   const [, , replayed] = outcomes;
   assert.ok(replayed?.status === 'fulfilled' && replayed.value.task.id === first.task.id);

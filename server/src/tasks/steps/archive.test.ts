@@ -34,8 +34,12 @@ after(async () => {
 
 const FACTS: MediaFacts = {
   ...({ kind: 'video', mediaType: 'video/mp4' } as const),
-  ...{ width: 1280, height: 720, durationSeconds: 5, frames: 120 },
-  ...{ videoCodec: 'h264', audio: null },
+  width: 1280,
+  height: 720,
+  durationSeconds: 5,
+  frames: 120,
+  videoCodec: 'h264',
+  audio: null,
 };
 
 function archiveDeps(db: Database): ArchiveDeps {

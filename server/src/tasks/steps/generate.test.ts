@@ -36,8 +36,11 @@ after(() => fixture.closeAudited());
 function depsThatRead(status: JobStatus): GenerateDeps {
   const provider = scriptedProvider({ read: async () => status });
   return {
-    ...{ db: fixture.db, providerOf: () => provider },
-    ...{ pollMinSeconds: 2, pollMaxSeconds: 15, reconcileSeconds: RECONCILE_SECONDS },
+    db: fixture.db,
+    providerOf: () => provider,
+    pollMinSeconds: 2,
+    pollMaxSeconds: 15,
+    reconcileSeconds: RECONCILE_SECONDS,
   };
 }
 

@@ -10,7 +10,12 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 const run = promisify(execFile);
 const HOME = import.meta.dirname;
 const FILES = [
-  ...['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-settings.ts'],
+  'src',
+  'public',
+  'index.html',
+  'package.json',
+  'build.ts',
+  'vite-settings.ts',
   '../server/src/kernel/currency.ts',
 ];
 

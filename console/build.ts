@@ -20,7 +20,12 @@ const HOME = import.meta.dirname;
 const BUILDS = path.join(HOME, 'dist');
 /** What the pages are made of. package.json pins the versions of the packages. */
 const SOURCES = [
-  ...['src', 'public', 'index.html', 'package.json', 'build.ts', 'vite-settings.ts'],
+  'src',
+  'public',
+  'index.html',
+  'package.json',
+  'build.ts',
+  'vite-settings.ts',
   '../server/src/kernel/currency.ts', // the only file of the server that is not types alone
 ];
 

@@ -36,11 +36,17 @@ function themeScript(root: string): Plugin {
 /** The settings of the build: no file or script is inlined, as the content policy wants it. */
 export function settings({ root, outDir }: { root: string; outDir: string }): InlineConfig {
   return {
-    ...{ root, configFile: false, logLevel: 'error', envFile: false },
+    root,
+    configFile: false,
+    logLevel: 'error',
+    envFile: false,
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     plugins: [tailwindcss(), themeScript(root)],
     build: {
-      ...{ outDir, emptyOutDir: false, assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+      outDir,
+      emptyOutDir: false,
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
       target: ['chrome123', 'safari17.5', 'firefox120'],
       reportCompressedSize: false,
     },

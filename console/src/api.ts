@@ -106,7 +106,9 @@ function failureOf(status: number, json: unknown, requestId: string | undefined)
     error?: { code: string; message: string; details?: Record<string, unknown> };
   };
   return new ApiFailure(error?.message ?? `The service answered ${status}.`, {
-    ...{ status, requestId, code: error?.code ?? 'internal_error' },
+    status,
+    requestId,
+    code: error?.code ?? 'internal_error',
     details: error?.details ?? {},
   });
 }

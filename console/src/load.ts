@@ -117,7 +117,8 @@ async function readParts<Item>(path: string, count: number, signal: AbortSignal)
  */
 export function useList<Item>(path: string, before: Part<Item>[] = []): LoadedList<Item> {
   const [state, setState] = useState<{ path: string; parts: Part<Item>[]; error?: ApiFailure }>({
-    ...{ path, parts: before },
+    path,
+    parts: before,
   });
   const [isLoading, setLoading] = useState(true);
   const request = useRef<AbortController>(undefined);

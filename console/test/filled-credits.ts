@@ -25,7 +25,8 @@ export async function fillCredits(page: Page, site: SellingSite): Promise<void> 
   await page.request.post(`${site.url}/console/api/subscription/settle`, { headers });
   const reload = { pack_id: 'small', below: 500, monthly_limit: 3000 };
   await page.request.put(`${site.url}/console/api/auto-reload`, {
-    ...{ headers, data: { auto_reload: reload } },
+    headers,
+    data: { auto_reload: reload },
   });
   await page.goto(`/credits?order=${pack.order}`);
   await page.getByText('were added to your balance').waitFor();

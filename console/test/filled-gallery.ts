@@ -60,7 +60,9 @@ export async function fillGallery(site: Site, accountId: string, dataDir: string
     completed.push(await make(accountId, { prompt, video, createdAt, ended: 'completed' }));
   }
   const failed = await make(accountId, {
-    ...{ prompt: 'A city made of glass', ended: 'content_refused', surface: 'web' },
+    prompt: 'A city made of glass',
+    ended: 'content_refused',
+    surface: 'web',
   });
   const [live, held] = [
     await make(accountId, { prompt: 'Dunes at noon', surface: 'web' }),

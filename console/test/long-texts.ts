@@ -26,7 +26,9 @@ export async function signedInWithLongTexts(site: Site) {
   );
   const make = galleryMaker(site, ''); // it stores nothing: no task is completed
   const failed = await make(accountId, {
-    ...{ prompt: WORD, apiKeyId: keyId, ended: 'invalid_media' },
+    prompt: WORD,
+    apiKeyId: keyId,
+    ended: 'invalid_media',
   });
   await sql(db, 'update tasks set error_message = $2 where id = $1', [failed, MESSAGE]);
   const held = await make(accountId, { prompt: `As in ${ADDRESS}, but at night` });

@@ -43,7 +43,8 @@ export async function openOwnAccount(page: Page): Promise<void> {
 /** Opens the operator's page of an order, which nobody has paid. */
 export async function openOrder(page: Page, siteUrl: string): Promise<void> {
   const made = await page.request.post('/console/api/orders', {
-    ...{ headers: { origin: siteUrl }, data: { pack_id: 'small' } },
+    headers: { origin: siteUrl },
+    data: { pack_id: 'small' },
   });
   const { order_id: id } = await made.json();
   await page.goto(`/operator/orders/${id}`);

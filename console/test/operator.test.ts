@@ -23,7 +23,11 @@ before(async () => {
   const close = async () => {};
   const deps = { db: database.db, wakeUps, log: quiet };
   fixture = {
-    ...{ database, db: database.db, wakeUps, close, closeAudited: close },
+    database,
+    db: database.db,
+    wakeUps,
+    close,
+    closeAudited: close,
     deps: { ...deps, providerName: 'local', createWaitSeconds: 20 },
   };
 });

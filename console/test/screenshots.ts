@@ -41,11 +41,15 @@ const SHOTS: Shot[] = [
   { name: 'usage-empty', path: '/usage', isSignedIn: true },
   { name: 'keys-empty', path: '/keys', isSignedIn: true },
   {
-    ...{ name: 'keys-new', path: '/keys', isSignedIn: true },
+    name: 'keys-new',
+    path: '/keys',
+    isSignedIn: true,
     prepare: (page) => page.getByRole('button', { name: 'New key' }).click(),
   },
   {
-    ...{ name: 'keys-secret', path: '/keys', isSignedIn: true },
+    name: 'keys-secret',
+    path: '/keys',
+    isSignedIn: true,
     async prepare(page) {
       await page.getByRole('button', { name: 'New key' }).click();
       await page.getByLabel('Name').fill('production server');
@@ -59,7 +63,9 @@ const SHOTS: Shot[] = [
   { name: 'settings', path: '/settings', isSignedIn: true },
   ...['', 'tasks', 'providers', 'accounts', 'orders', 'orphans', 'audit', 'actions'].map(
     (page) => ({
-      ...{ name: `operator-${page || 'overview'}`, path: `/operator/${page}`, isSignedIn: true },
+      name: `operator-${page || 'overview'}`,
+      path: `/operator/${page}`,
+      isSignedIn: true,
     }),
   ),
   { name: 'operator-held', path: '/operator/tasks/held', isSignedIn: true },
@@ -79,7 +85,9 @@ const SHOTS: Shot[] = [
   { name: 'video-live', path: ({ live }) => `/videos/${live}`, isSignedIn: true },
   { name: 'video-held', path: ({ held }) => `/videos/${held}`, isSignedIn: true },
   ...PLAYGROUND_STATES.map(({ name, prepare }) => ({
-    ...{ name: `playground-${name}`, path: '/playground', isSignedIn: true },
+    name: `playground-${name}`,
+    path: '/playground',
+    isSignedIn: true,
     prepare: (page: Page, _: SellingSite, gallery: () => Promise<Filled>) => prepare(page, gallery),
   })),
 ];
@@ -87,13 +95,17 @@ const SHOTS: Shot[] = [
 /** Last, since what comes later would be asked, too. */
 const PROOF_SHOTS: Shot[] = [
   {
-    ...{ name: 'settings-delete', path: '/settings', isSignedIn: true },
+    name: 'settings-delete',
+    path: '/settings',
+    isSignedIn: true,
     prepare: (page) => page.getByRole('button', { name: 'Delete the account' }).click(),
   },
   { name: 'settings-reopened', path: '/settings?reopened=yes', isSignedIn: true },
-  { ...{ name: 'proof', path: '/keys', isSignedIn: true }, prepare: openProof },
+  { name: 'proof', path: '/keys', isSignedIn: true, prepare: openProof },
   {
-    ...{ name: 'proof-code', path: '/keys', isSignedIn: true },
+    name: 'proof-code',
+    path: '/keys',
+    isSignedIn: true,
     async prepare(page, site) {
       await openProof(page, site);
       await page.getByRole('button', { name: 'Send me a code' }).click();

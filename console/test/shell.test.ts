@@ -131,8 +131,16 @@ test('no page scrolls sideways, from 320 to 1920 px, however long its texts', BR
   const { page, accountId, tasks } = await signedInWithLongTexts(site);
   const orderId = await orderOf(page);
   const paths = [
-    ...['/', '/pricing', '/kit', '/no/such/page', '/playground', '/videos', '/usage', '/keys'],
-    ...['/credits', '/settings'],
+    '/',
+    '/pricing',
+    '/kit',
+    '/no/such/page',
+    '/playground',
+    '/videos',
+    '/usage',
+    '/keys',
+    '/credits',
+    '/settings',
     ...tasks.map((id) => `/videos/${id}`),
     ...[
       '',
@@ -146,7 +154,8 @@ test('no page scrolls sideways, from 320 to 1920 px, however long its texts', BR
       '/actions',
     ].map((path) => `/operator${path}`),
     ...tasks.slice(0, 2).map((id) => `/operator/tasks/${id}`),
-    ...[`/operator/accounts/${accountId}`, `/operator/orders/${orderId}`],
+    `/operator/accounts/${accountId}`,
+    `/operator/orders/${orderId}`,
   ];
   const found: string[] = [];
   for (const path of paths) found.push(...(await overflowsOf(page, path)));

@@ -16,9 +16,13 @@ before(async () => {
   issuer = await startSimulatedOidc();
   const { url, client } = issuer;
   site = await openSite({
-    ...{ SIGNUP_CREDITS: '500', OIDC_ISSUER: url, GITHUB_URL: url },
-    ...{ OIDC_CLIENT_ID: client.clientId, OIDC_CLIENT_SECRET: client.clientSecret },
-    ...{ GITHUB_CLIENT_ID: client.clientId, GITHUB_CLIENT_SECRET: client.clientSecret },
+    SIGNUP_CREDITS: '500',
+    OIDC_ISSUER: url,
+    GITHUB_URL: url,
+    OIDC_CLIENT_ID: client.clientId,
+    OIDC_CLIENT_SECRET: client.clientSecret,
+    GITHUB_CLIENT_ID: client.clientId,
+    GITHUB_CLIENT_SECRET: client.clientSecret,
   });
 });
 
@@ -136,8 +140,12 @@ async function addAuthenticator(page: Page): Promise<void> {
   await devTools.send('WebAuthn.enable');
   await devTools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
-      ...{ protocol: 'ctap2', transport: 'internal', hasResidentKey: true },
-      ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
     },
   });
 }

@@ -40,7 +40,8 @@ export async function openSite(env: Record<string, string> = {}): Promise<Site> 
   const database = opening.adopt(await createTestDatabase(), (each) => each.close());
   const folder = opening.use(await temporaryFolder());
   const starting = startServiceProcess(({ PORT }) => ({
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder.path },
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
     PUBLIC_URL: `http://localhost:${PORT}`, // it listens on an address: a name may not resolve
     ...env,
   }));
@@ -54,11 +55,17 @@ export async function openSite(env: Record<string, string> = {}): Promise<Site> 
   const url = service.url.replace('127.0.0.1', 'localhost');
   const faults: string[] = [];
   return {
-    ...{ url, service, database, browser },
+    url,
+    service,
+    database,
+    browser,
     async newPage(options = {}) {
       const context = await browser.newContext({
-        ...{ baseURL: url, viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' },
-        ...{ locale: 'en-US', timezoneId: 'UTC' },
+        baseURL: url,
+        viewport: { width: 1280, height: 800 },
+        reducedMotion: 'reduce',
+        locale: 'en-US',
+        timezoneId: 'UTC',
         ...options,
       });
       context.setDefaultTimeout(15_000);
@@ -94,7 +101,8 @@ export async function signIn(site: Site, page: Page, email: string): Promise<voi
   assert.ok(asked.ok(), `asking for a code: ${asked.status()} ${await asked.text()}`);
   const code = await codeFromLog(site, before);
   const verified = await page.request.post(`${site.url}/auth/code/verify`, {
-    ...{ headers, data: { email, code } },
+    headers,
+    data: { email, code },
   });
   assert.ok(verified.ok(), `signing in: ${verified.status()} ${await verified.text()}`);
 }

@@ -65,8 +65,17 @@ function Proof({
     await api('/auth/proof/code/verify', { method: 'POST', body: { code } });
     onProved();
   };
-  if (!isSent) return <Ways {...{ email, message, send, onProved }} />;
-  return <CodeForm {...{ email, isLogged, send, verify }} action="Confirm" working="Confirming" />;
+  if (!isSent) return <Ways email={email} message={message} send={send} onProved={onProved} />;
+  return (
+    <CodeForm
+      email={email}
+      isLogged={isLogged}
+      send={send}
+      verify={verify}
+      action="Confirm"
+      working="Confirming"
+    />
+  );
 }
 
 function Ways({

@@ -38,10 +38,12 @@ export function Choice({
   const buy = (offer: Pack | Plan) =>
     way === 'packs'
       ? api<{ url: string }>('/console/api/orders', {
-          ...{ method: 'POST', body: { pack_id: offer.id, keep_card: keepsCard } },
+          method: 'POST',
+          body: { pack_id: offer.id, keep_card: keepsCard },
         })
       : api<{ url: string }>('/console/api/subscription', {
-          ...{ method: 'POST', body: { plan_id: offer.id } },
+          method: 'POST',
+          body: { plan_id: offer.id },
         });
   return (
     <Card

@@ -28,11 +28,7 @@ export function Controls() {
           <Select label="Model" value={model} choices={MODELS} onChange={setModel} />
           <Segments label="Aspect ratio" value={ratio} choices={RATIOS} onChange={setRatio} />
         </div>
-        <Range
-          label="Duration"
-          {...{ value: seconds, min: 4, max: 15, unit: ' s' }}
-          onChange={setSeconds}
-        />
+        <Range label="Duration" value={seconds} min={4} max={15} unit=" s" onChange={setSeconds} />
         <Switch label="Sound" hint="Costs nothing more." checked={hasSound} onChange={setSound} />
         <Field
           label="Name"

@@ -138,7 +138,9 @@ function Rows() {
 
 function States() {
   const error = new ApiFailure('The service is busy. Try again in a few seconds.', {
-    ...{ status: 503, code: 'service_busy', requestId: 'req_0198b7c2' },
+    status: 503,
+    code: 'service_busy',
+    requestId: 'req_0198b7c2',
   });
   return (
     <>

@@ -81,8 +81,11 @@ export type Body = Record<string, unknown>;
 export function emptyForm({ properties }: BodySchema): Form {
   const text = (name: string) => String(properties[name]?.default ?? '');
   return {
-    ...{ mode: text('mode'), model: text('model'), prompt: '' },
-    ...{ aspect_ratio: text('aspect_ratio'), resolution: text('resolution') },
+    mode: text('mode'),
+    model: text('model'),
+    prompt: '',
+    aspect_ratio: text('aspect_ratio'),
+    resolution: text('resolution'),
     duration: Number(properties.duration?.default ?? 5),
     generate_audio: properties.generate_audio?.default === true,
     seed: '',

@@ -69,7 +69,9 @@ function MediaList({
   const { label, kind } = WORDS[field];
   const seconds = kind === 'video' ? limits.reference_seconds : undefined;
   const shared = {
-    ...{ kind, maxBytes: limits.upload_bytes, seconds },
+    kind,
+    maxBytes: limits.upload_bytes,
+    seconds,
     onChange: (changed: Medium) =>
       onMedia((before) =>
         before.some(({ key }) => key === changed.key)

@@ -54,7 +54,12 @@ export default function PlaygroundPage() {
         {(data) => {
           const rules = { schema: bodySchemaOf(data.document), prices: data.prices };
           return (
-            <Playground key={from ?? ''} {...{ from, rules }} earlier={earlier.data?.request} />
+            <Playground
+              key={from ?? ''}
+              from={from}
+              rules={rules}
+              earlier={earlier.data?.request}
+            />
           );
         }}
       </Load>
@@ -112,7 +117,7 @@ function Playground(props: PlaygroundProps) {
   return (
     <form noValidate onSubmit={submit} class={COLUMNS}>
       <div ref={settings} class="min-w-0">
-        <Settings {...{ form, rules, errors, onMedia }} onChange={set} />
+        <Settings form={form} rules={rules} errors={errors} onMedia={onMedia} onChange={set} />
       </div>
       <div class={`${BESIDE} ${runs.length === 0 ? ALONE : ''}`}>
         <PriceBox live={live} isBusy={newest?.kind === 'sending'} />
@@ -120,7 +125,8 @@ function Playground(props: PlaygroundProps) {
           {runs.map((run) => (
             <Result
               key={run.submission.key}
-              {...{ run, sizeOf }}
+              run={run}
+              sizeOf={sizeOf}
               onRead={(next) => update(run.submission.key, next)}
               onRetry={() => void retry(run)}
               onDismiss={() => dismiss(run)}

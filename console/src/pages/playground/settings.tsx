@@ -61,7 +61,7 @@ export function Settings({
           onInput={(event) => onChange({ prompt: event.currentTarget.value })}
           error={errors.prompt}
         />
-        <MediaFields {...{ form, rules, errors, onMedia }} />
+        <MediaFields form={form} rules={rules} errors={errors} onMedia={onMedia} />
         <div class="ruler" />
         <div class="grid gap-7 sm:grid-cols-2">
           <Select
@@ -74,7 +74,8 @@ export function Settings({
           <Range
             label="Length"
             unit=" s"
-            {...{ min, max }}
+            min={min}
+            max={max}
             value={form.duration}
             onChange={(duration) => onChange({ duration })}
             error={errors.duration}

@@ -66,7 +66,8 @@ function DeleteForm({ me, onClose }: { me: Me; onClose: () => void }) {
     setFailure(undefined);
     try {
       const { erase_at } = await api<Deleted>('/console/api/account/delete', {
-        ...{ method: 'POST', body: { email: typed } },
+        method: 'POST',
+        body: { email: typed },
       });
       forgetPerson();
       location.assign(`/sign-in?closed=${encodeURIComponent(erase_at)}`);

@@ -19,7 +19,8 @@ export function CodeStep({
   return (
     <div class="mt-4">
       <CodeForm
-        {...{ email, isLogged }}
+        email={email}
+        isLogged={isLogged}
         action="Sign in"
         working="Signing in"
         verify={async (code) => {

@@ -42,7 +42,12 @@ export default function SignInPage() {
         {query.ended === 'yes' && <Ended />}
         <Closed until={query.closed} />
         {isSent ? (
-          <CodeStep {...{ email, isLogged }} onDone={enter} onBack={() => set({ isSent: false })} />
+          <CodeStep
+            email={email}
+            isLogged={isLogged}
+            onDone={enter}
+            onBack={() => set({ isSent: false })}
+          />
         ) : (
           <>
             <EmailStep

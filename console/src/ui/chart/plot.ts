@@ -60,7 +60,8 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
   const newest = data.times.length - 1; // in the legend while nothing is pointed at
   const bars = uPlot.paths.bars?.({ size: [0.7, 36] });
   const options: uPlot.Options = {
-    ...{ width: element.clientWidth, height },
+    width: element.clientWidth,
+    height,
     legend: { show: data.series.length > 1 },
     cursor: { y: false, points: { size: 6 } },
     scales: {
@@ -69,8 +70,11 @@ function draw(element: HTMLElement, { data, kind, height }: Settings): uPlot {
     },
     axes: [
       {
-        ...{ ...axis, size: 34, grid: { show: false } },
-        ...{ values: labels(kind), incrs: BETWEEN_LABELS[kind] },
+        ...axis,
+        size: 34,
+        grid: { show: false },
+        values: labels(kind),
+        incrs: BETWEEN_LABELS[kind],
       },
       {
         ...axis,

@@ -9,7 +9,7 @@ export function TextArea({ label, hint, error, ...area }: FieldProps & AreaProps
   const limit = Number(area.maxLength ?? 0);
   const beside = limit > 0 ? `${String(area.value ?? '').length} / ${limit}` : undefined;
   return (
-    <FieldFrame {...{ label, hint, error, beside }}>
+    <FieldFrame label={label} hint={hint} error={error} beside={beside}>
       {(control) => <textarea rows={4} {...area} {...control} class={`${INPUT} py-2.5`} />}
     </FieldFrame>
   );
@@ -32,7 +32,7 @@ interface ChoiceProps extends FieldProps {
 /** One of many values, in the browser's own list. */
 export function Select({ label, hint, error, value, choices, onChange, disabled }: ChoiceProps) {
   return (
-    <FieldFrame {...{ label, hint, error }}>
+    <FieldFrame label={label} hint={hint} error={error}>
       {(control) => (
         <select
           {...control}
@@ -106,7 +106,7 @@ export function Range({
   onChange: (value: number) => void;
 }) {
   return (
-    <FieldFrame {...{ label, hint, error }} beside={`${value}${unit}`}>
+    <FieldFrame label={label} hint={hint} error={error} beside={`${value}${unit}`}>
       {(control) => (
         <input
           {...control}

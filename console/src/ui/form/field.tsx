@@ -92,7 +92,7 @@ type InputProps = Pick<
 /** A line of text, a number, a date or a mail address. */
 export function Field({ label, hint, error, ...input }: FieldProps & InputProps) {
   return (
-    <FieldFrame {...{ label, hint, error }}>
+    <FieldFrame label={label} hint={hint} error={error}>
       {(control) => <input {...input} {...control} class={`${INPUT} h-[2.625rem]`} />}
     </FieldFrame>
   );

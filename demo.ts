@@ -69,7 +69,8 @@ const ENDS_WITH_PARENT = `data:text/javascript,
 /** Starts the service in a process group of its own: only this program tells it to stop. */
 function spawnService({ env }: Demo): ChildProcess {
   return spawn(process.execPath, ['--import', ENDS_WITH_PARENT, CLI, 'serve'], {
-    ...{ env, detached: true },
+    env,
+    detached: true,
     stdio: ['pipe', 'ignore', 'inherit'],
   });
 }
@@ -104,7 +105,8 @@ async function stop(service: ChildProcess): Promise<void> {
 /** Runs an operator command and returns what it printed as JSON. */
 async function framewright<Result>({ env, signal }: Demo, ...args: string[]): Promise<Result> {
   const child = spawn(process.execPath, [CLI, ...args, '--json'], {
-    ...{ env, signal },
+    env,
+    signal,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let printed = '';

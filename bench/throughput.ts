@@ -40,8 +40,11 @@ export async function compareThroughput(): Promise<Throughput> {
   await using _s3 = bucket.s3;
   const { accessKeyId, secretAccessKey } = bucket.credentials;
   await using service = await bench.startService({
-    ...{ ROLES: 'api', CREATE_WAIT_SECONDS: '0', STORAGE_URL: bucket.url },
-    ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
+    ROLES: 'api',
+    CREATE_WAIT_SECONDS: '0',
+    STORAGE_URL: bucket.url,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
   });
   const create = await compareCreates(bench, service, { keys, clients: CLIENTS });
   const manyCreate = await compareCreates(bench, service, { keys, clients: MANY_CLIENTS });
@@ -60,7 +63,8 @@ async function compareCreates(
   await using load = await startClients({ url, clients, act: 'create', targets });
   const accountIds = keys.map(({ accountId }) => accountId);
   await using floor = await startProgram<CreateFloorSetup, Span, Sample>('create-floor.ts', {
-    ...{ databaseUrl, accountIds },
+    databaseUrl,
+    accountIds,
     connections: CONNECTIONS,
     clients,
   });

@@ -131,8 +131,12 @@ async function measureTasks() {
 
 async function measureSteps({ db, startService }: BenchSetup, providerUrl: string) {
   const env = {
-    ...{ PROVIDER: 'fal', FAL_API_KEY: 'bench', FAL_QUEUE_URL: providerUrl },
-    ...{ PROVIDER_ALLOW: new URL(providerUrl).host, LOG_LEVEL: 'warn', CREATE_WAIT_SECONDS: '0' },
+    PROVIDER: 'fal',
+    FAL_API_KEY: 'bench',
+    FAL_QUEUE_URL: providerUrl,
+    PROVIDER_ALLOW: new URL(providerUrl).host,
+    LOG_LEVEL: 'warn',
+    CREATE_WAIT_SECONDS: '0',
   };
   const funded = await makeFundedKeys(db, { accounts: 100, keysEach: 1 });
   await createTasks(await startService({ ...env, ROLES: 'api' }), funded);
@@ -218,7 +222,11 @@ const cpu = cpus()[0]?.model ?? 'unknown';
 const units: Units = {
   measuredAt: new Date().toISOString().slice(0, 10),
   machine: `${availableParallelism()} cores, ${cpu}, Node ${process.version}`,
-  ...{ create: api.create, read: api.read, steps: worker.steps, idle: worker.idle, ...stored },
+  create: api.create,
+  read: api.read,
+  steps: worker.steps,
+  idle: worker.idle,
+  ...stored,
   connections: { api: api.connections, worker: worker.connections },
   memoryMegabytes: { api: api.memory, worker: worker.memory },
 };

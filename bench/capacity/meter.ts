@@ -47,7 +47,8 @@ export async function openMeter(db: Database, servicePid: number) {
     return {
       process: await processTime(servicePid),
       database: await serverTime(serverPid),
-      ...{ wal: row?.wal ?? 0, commits: row?.commits ?? 0 },
+      wal: row?.wal ?? 0,
+      commits: row?.commits ?? 0,
     };
   };
   return {

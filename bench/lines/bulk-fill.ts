@@ -13,14 +13,28 @@ import { type Filling, insertRows } from '../../server/test/database-plans/fille
  * that was truncated in the same transaction, and an index that is built, write no log.
  */
 const SETTINGS = {
-  ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
-  ...{ wal_level: 'minimal', max_wal_senders: '0', max_wal_size: '8GB', checkpoint_timeout: '1h' },
-  ...{ autovacuum: 'off', shared_buffers: '1GB', maintenance_work_mem: '2GB', work_mem: '1GB' },
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '1h',
+  autovacuum: 'off',
+  shared_buffers: '1GB',
+  maintenance_work_mem: '2GB',
+  work_mem: '1GB',
 };
 const FILL_SECONDS = 24 * 60 * 60;
 const TABLES = [
-  ...['archived_tasks', 'attempts', 'evidence', 'idempotency_keys', 'ledger_transfers', 'objects'],
-  ...['task_history', 'tasks'],
+  'archived_tasks',
+  'attempts',
+  'evidence',
+  'idempotency_keys',
+  'ledger_transfers',
+  'objects',
+  'task_history',
+  'tasks',
 ];
 
 /**

@@ -38,7 +38,10 @@ export async function measureEndToEnd(seconds: number): Promise<EndToEnd> {
   const outputFile = path.join(folder.path, 'output.mp4');
   await makeVideo(outputFile, OUTPUT);
   const provider = await startSimulator('fal', folder.path, [
-    ...['--job-seconds', '0', '--output-file', outputFile],
+    '--job-seconds',
+    '0',
+    '--output-file',
+    outputFile,
   ]);
   try {
     return await withProvider(provider.url, seconds);

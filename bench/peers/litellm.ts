@@ -62,7 +62,8 @@ export const litellm: Peer = {
       const program = path.join(folder, 'litellm/bin/litellm');
       const where = ['--host', '127.0.0.1', '--port', String(on), '--num_workers', String(workers)];
       return startPeer([program, '--config', `litellm-${on}.yaml`, ...where], {
-        ...{ cwd: folder, env: ENV },
+        cwd: folder,
+        env: ENV,
         url: `http://127.0.0.1:${on}/health/liveliness`,
       });
     };
@@ -81,7 +82,8 @@ export const litellm: Peer = {
         await using _limited = await run(port + 1, budget, 1);
         const send = () =>
           fetch(`http://127.0.0.1:${port + 1}/v1/chat/completions`, {
-            ...{ method: 'POST', body: CHAT },
+            method: 'POST',
+            body: CHAT,
             headers: { ...headers, 'content-type': 'application/json' },
           });
         const first = await served(PARALLEL, send);

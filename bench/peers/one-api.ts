@@ -67,7 +67,8 @@ export const oneApi: Peer = {
       async overspend() {
         const send = (key: string) => () =>
           fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
-            ...{ method: 'POST', body: CHAT },
+            method: 'POST',
+            body: CHAT,
             headers: { ...headersOf(key), 'content-type': 'application/json' },
           });
         await send(KEYS.rich)();

@@ -37,7 +37,10 @@ function bodyFor(prompt: string, changes: Record<string, unknown> = {}) {
   return {
     model: 'dreamina-seedance-2-0-260128',
     content: [{ type: 'text', text: prompt }],
-    ...{ resolution: '480p', ratio: '1:1', duration: 4, generate_audio: false },
+    resolution: '480p',
+    ratio: '1:1',
+    duration: 4,
+    generate_audio: false,
     callback_url: callbacks.url(prompt),
     ...changes,
   };
@@ -170,7 +173,10 @@ test('the list has pages and filters', async () => {
 
 test('a fault rate draws no fault that prevents a job from ending', async () => {
   const wild = await startSimulator('ark', await mkdtemp(path.join(folder, 'wild-')), [
-    ...['--fault-rate', '1', '--seed', '3'],
+    '--fault-rate',
+    '1',
+    '--seed',
+    '3',
   ]);
   const url = `${wild.url}/${TASKS}`;
   const headers = { authorization: 'Bearer key' };

@@ -174,7 +174,13 @@ function newTask(body: CreateBody, { headers, quirks }: SimulatedRequest): ArkTa
   const texts = content.map((item) => (item.type === 'text' ? item.text : ''));
   return {
     id: `cgt-${new Date().toISOString().replace(/\D/g, '')}-${randomBytes(4).toString('hex')}`,
-    ...{ model, content, resolution, ratio, duration, generate_audio, quirks },
+    model,
+    content,
+    resolution,
+    ratio,
+    duration,
+    generate_audio,
+    quirks,
     prompt: texts.join(''),
     callbackUrl: body.callback_url ?? null,
     safetyIdentifier: body.safety_identifier ?? null,

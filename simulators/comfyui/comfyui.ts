@@ -46,8 +46,12 @@ export function simulateComfyui(options: SimulatorOptions): Simulation<ComfyuiJo
     refuse,
     drawn: {
       submit: [...SUBMIT_FAULTS, { kind: 'refuse', status: 429, retryAfterSeconds: 1 }],
-      ...{ read: PASSING_FAULTS, find: PASSING_FAULTS, upload: PASSING_FAULTS },
-      ...{ queue: PASSING_FAULTS, history: PASSING_FAULTS, output: PASSING_FAULTS },
+      read: PASSING_FAULTS,
+      find: PASSING_FAULTS,
+      upload: PASSING_FAULTS,
+      queue: PASSING_FAULTS,
+      history: PASSING_FAULTS,
+      output: PASSING_FAULTS,
     },
   };
 }
@@ -134,7 +138,10 @@ function take(
   const { filenamePrefix, ...rest } = workload;
   const same = record.all().filter((job) => job.promptId === promptId).length;
   const job: ComfyuiJob = {
-    ...{ ...rest, ...fileOf(filenamePrefix, record), promptId, quirks },
+    ...rest,
+    ...fileOf(filenamePrefix, record),
+    promptId,
+    quirks,
     id: same === 0 ? promptId : `${promptId}#${same + 1}`,
     number: memory.taken.length,
     callbackUrl: null,

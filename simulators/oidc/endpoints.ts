@@ -30,7 +30,10 @@ export function oidcEndpoints(
     const fault = faultNow();
     const now = Math.floor(Date.now() / 1000);
     return signToken(fault === 'signature' ? otherKey : key, {
-      ...{ iss: url, sub: person.subject, iat: now, exp: now + 60 },
+      iss: url,
+      sub: person.subject,
+      iat: now,
+      exp: now + 60,
       aud: fault === 'audience' ? 'another' : clientId,
       nonce: fault === 'nonce' ? 'another' : nonce,
       ...(fault !== 'userinfo' && { email: person.email, email_verified: person.isVerified }),
@@ -38,9 +41,13 @@ export function oidcEndpoints(
   };
   return {
     '/.well-known/openid-configuration': () => ({
-      ...{ issuer: url, authorization_endpoint: `${url}/authorize`, jwks_uri: `${url}/jwks` },
-      ...{ token_endpoint: `${url}/token`, userinfo_endpoint: `${url}/userinfo` },
-      ...{ response_types_supported: ['code'], subject_types_supported: ['public'] },
+      issuer: url,
+      authorization_endpoint: `${url}/authorize`,
+      jwks_uri: `${url}/jwks`,
+      token_endpoint: `${url}/token`,
+      userinfo_endpoint: `${url}/userinfo`,
+      response_types_supported: ['code'],
+      subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['ES256'],
       code_challenge_methods_supported: ['S256'],
     }),

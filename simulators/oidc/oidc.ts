@@ -38,7 +38,9 @@ export async function startSimulatedOidc({ port = 0 } = {}): Promise<SimulatedOi
   }
 
   return {
-    ...{ url, client, decide: grants.decide },
+    url,
+    client,
+    decide: grants.decide,
     fault: (next) => {
       fault = next;
     },

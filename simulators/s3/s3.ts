@@ -50,9 +50,14 @@ interface State
 export async function startSimulatedS3(options: SimulatedS3Options): Promise<SimulatedS3> {
   const { credentials, region = 'us-east-1' } = options;
   const state: State = {
-    ...{ credentials, region, aheadSeconds: 0, isConditional: true },
+    credentials,
+    region,
+    aheadSeconds: 0,
+    isConditional: true,
     buckets: new Map(options.buckets.map((name) => [name, new Map<string, S3Object>()])),
-    ...{ faults: createS3Faults(), expired: new Set<string>(), requests: [] },
+    faults: createS3Faults(),
+    expired: new Set<string>(),
+    requests: [],
   };
   const server = createServer((request, response) => {
     response.on('error', () => {}); // a client may disconnect at any time

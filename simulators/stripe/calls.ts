@@ -83,8 +83,15 @@ export const CALLS: readonly Call[] = [
     'POST',
     'payment_intents',
     [
-      ...['amount', 'currency', 'customer', 'payment_method', 'confirm', 'off_session'],
-      ...['description', 'metadata[*]', 'automatic_payment_methods[enabled]'],
+      'amount',
+      'currency',
+      'customer',
+      'payment_method',
+      'confirm',
+      'off_session',
+      'description',
+      'metadata[*]',
+      'automatic_payment_methods[enabled]',
       'automatic_payment_methods[allow_redirects]',
     ],
     createPayment,
@@ -121,10 +128,7 @@ export const CALLS: readonly Call[] = [
   call(
     'GET',
     'invoice_payments',
-    [
-      ...['invoice', 'status', 'limit', 'starting_after'],
-      ...['payment[type]', 'payment[payment_intent]'],
-    ],
+    ['invoice', 'status', 'limit', 'starting_after', 'payment[type]', 'payment[payment_intent]'],
     listInvoicePayments,
   ),
   call(

@@ -6,11 +6,21 @@ import type { State } from './state.ts';
 import { beginSubscription } from './subscriptions.ts';
 
 export const SESSION_PARAMS = [
-  ...['mode', 'ui_mode', 'customer', 'client_reference_id', 'metadata[*]', 'success_url'],
-  ...['cancel_url', 'line_items[][quantity]', 'line_items[][price]'],
-  ...['line_items[][price_data][currency]', 'line_items[][price_data][unit_amount]'],
-  ...['line_items[][price_data][product_data][name]', 'payment_intent_data[metadata][*]'],
-  ...['payment_intent_data[setup_future_usage]', 'subscription_data[metadata][*]'],
+  'mode',
+  'ui_mode',
+  'customer',
+  'client_reference_id',
+  'metadata[*]',
+  'success_url',
+  'cancel_url',
+  'line_items[][quantity]',
+  'line_items[][price]',
+  'line_items[][price_data][currency]',
+  'line_items[][price_data][unit_amount]',
+  'line_items[][price_data][product_data][name]',
+  'payment_intent_data[metadata][*]',
+  'payment_intent_data[setup_future_usage]',
+  'subscription_data[metadata][*]',
 ];
 
 /** POST /v1/checkout/sessions: one line, of a price or with its price inline. */
@@ -23,11 +33,20 @@ export function createSession(state: State, params: Params): CheckoutSession {
   const { currency, amount, item } = soldOf(state, line);
   const customer = customerOf(state, params);
   const session = state.add('checkout.session', {
-    ...{ mode, status: 'open', payment_status: 'unpaid', customer: customer.id, currency, item },
+    mode,
+    status: 'open',
+    payment_status: 'unpaid',
+    customer: customer.id,
+    currency,
+    item,
     client_reference_id: textOf(params, 'client_reference_id') ?? null,
     metadata: metadataOf(params),
-    ...{ amount_subtotal: amount, amount_total: amount, payment_intent: null, subscription: null },
-    ...{ url: null, success_url: required(params, 'success_url') },
+    amount_subtotal: amount,
+    amount_total: amount,
+    payment_intent: null,
+    subscription: null,
+    url: null,
+    success_url: required(params, 'success_url'),
     cancel_url: textOf(params, 'cancel_url') ?? '',
     inner_metadata: metadataOf(inner),
     saves_card: mode === 'subscription' || textOf(inner, 'setup_future_usage') === 'off_session',

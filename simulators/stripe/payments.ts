@@ -24,8 +24,15 @@ export function openPayment(
   status: PaymentIntent['status'],
 ): PaymentIntent {
   return state.add('payment_intent', {
-    ...{ amount, currency, customer, metadata, status, payment_method: method?.id ?? null },
-    ...{ latest_charge: null, amount_received: 0, last_payment_error: null },
+    amount,
+    currency,
+    customer,
+    metadata,
+    status,
+    payment_method: method?.id ?? null,
+    latest_charge: null,
+    amount_received: 0,
+    last_payment_error: null,
   });
 }
 
@@ -47,8 +54,14 @@ export function completePayment(
   }
   const { amount, currency, metadata } = intent;
   const charge = state.add('charge', {
-    ...{ amount, amount_refunded: 0, currency, refunded: false, metadata, receipt_url: '' },
-    ...{ disputed: false, payment_intent: intent.id },
+    amount,
+    amount_refunded: 0,
+    currency,
+    refunded: false,
+    metadata,
+    receipt_url: '',
+    disputed: false,
+    payment_intent: intent.id,
     balance_transaction: state.add('balance_transaction', { amount, currency }).id,
   });
   charge.receipt_url = `${state.baseUrl}/receipts/${charge.id}`;
@@ -77,8 +90,11 @@ export function refund(
   const left = charge.amount - sumOf(refundsOf(state, charge).filter(isAlive));
   const given = Math.min(amount ?? left, left);
   const made = state.add('refund', {
-    ...{ amount: given, currency: charge.currency, status },
-    ...{ charge: charge.id, payment_intent: paymentId },
+    amount: given,
+    currency: charge.currency,
+    status,
+    charge: charge.id,
+    payment_intent: paymentId,
   });
   state.emit('refund.created', made);
   countRefunds(state, charge);
@@ -138,7 +154,9 @@ export function chargeOf(state: State, paymentId: string): Charge {
 export function saveCard(state: State, customerId: string): PaymentMethod {
   const customer = state.get('customer', customerId);
   const method = state.add('payment_method', {
-    ...{ type: 'card', customer: customerId, card: { brand: 'visa', last4: '4242' } },
+    type: 'card',
+    customer: customerId,
+    card: { brand: 'visa', last4: '4242' },
     declines: false,
   });
   customer.invoice_settings.default_payment_method = method.id;

@@ -56,7 +56,10 @@ export function createState(
     name: Name,
   ): object is ObjectOf<Name> => object?.object === name;
   return {
-    ...{ baseUrl: '', account, livemode, emit },
+    baseUrl: '',
+    account,
+    livemode,
+    emit,
     add(name, members) {
       const prefix = PREFIXES[name] + (name === 'checkout.session' ? modeOf(livemode) : '');
       const head = { id: newObjectId(prefix), object: name, livemode, created: nowSeconds() };

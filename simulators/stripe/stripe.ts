@@ -45,7 +45,12 @@ export async function startSimulatedStripe(
   };
   const stateOf = (key: string) => modes.of(key).state;
   return {
-    ...{ url, state: stateOf('sk_test_1'), stateOf, webhooks, faults, calls: parts.calls },
+    url,
+    state: stateOf('sk_test_1'),
+    stateOf,
+    webhooks,
+    faults,
+    calls: parts.calls,
     failNext,
     loseResponses(count) {
       faults.next = faults.next.filter(({ kind }) => kind !== 'lost');
@@ -96,7 +101,8 @@ function sendPage(response: ServerResponse, shown: PageResponse): void {
 function sendJson(response: ServerResponse, { status, body, headers }: ApiResponse): void {
   response
     .writeHead(status, {
-      ...{ 'content-type': 'application/json', 'request-id': newObjectId('req_') },
+      'content-type': 'application/json',
+      'request-id': newObjectId('req_'),
       ...headers,
     })
     .end(JSON.stringify(body));

@@ -22,7 +22,11 @@ export function beginSubscription(
 ): Subscription {
   const start = nowSeconds();
   const subscription = state.add('subscription', {
-    ...{ status: 'active', customer, metadata, cancel_at: null, cancel_at_period_end: false },
+    status: 'active',
+    customer,
+    metadata,
+    cancel_at: null,
+    cancel_at_period_end: false,
     ended_at: null,
     items: { object: 'list', data: [{ id: newObjectId('si_'), price, ...periodOf(price, start) }] },
   });
@@ -71,7 +75,11 @@ function invoice(
   const total = totalOf(lines);
   const { currency } = itemOf(subscription).price;
   const made = state.add('invoice', {
-    ...{ status: 'open', billing_reason: reason, customer, currency, total },
+    status: 'open',
+    billing_reason: reason,
+    customer,
+    currency,
+    total,
     ...takeFromBalance(state, customer, total),
     status_transitions: { finalized_at: nowSeconds(), paid_at: null },
     hosted_invoice_url: '',
@@ -148,8 +156,11 @@ function chargeInvoice(
 function paymentOf(intent: PaymentIntent, is_default = true): InvoicePayment {
   const isPaid = intent.status === 'succeeded';
   return {
-    ...{ id: newObjectId('inpay_'), object: 'invoice_payment', is_default },
-    ...{ status: isPaid ? 'paid' : 'open', amount_requested: intent.amount },
+    id: newObjectId('inpay_'),
+    object: 'invoice_payment',
+    is_default,
+    status: isPaid ? 'paid' : 'open',
+    amount_requested: intent.amount,
     amount_paid: isPaid ? intent.amount : null,
     payment: { type: 'payment_intent', payment_intent: intent.id },
   };
@@ -258,7 +269,9 @@ export function changePrice(state: State, id: string, price: Price, passed?: num
   const part = { period: { start, end }, proration: true };
   const lines = [
     lineOf({
-      ...{ ...part, price: before, coupon: subscription.paid_under },
+      ...part,
+      price: before,
+      coupon: subscription.paid_under,
       amount: -Math.round(before.unit_amount * rest),
     }),
     lineOf({ ...part, price, coupon, amount: Math.round(price.unit_amount * rest) }),

@@ -39,7 +39,10 @@ export function createWebhooks(chance: () => number): Webhooks {
   const onTheWay = new Set<Promise<void>>();
   let held: StripeEvent[] | undefined;
   const webhooks: Webhooks = {
-    ...{ to: undefined, delivery: WELL, version: API_VERSION, events },
+    to: undefined,
+    delivery: WELL,
+    version: API_VERSION,
+    events,
     emit(type, object) {
       // As it is now: later changes of the object have events of their own.
       const data = { object: inVersion(webhooks.version, structuredClone(object)) };

@@ -23,8 +23,11 @@ export function openDispute(
   charge.disputed = true;
   const dispute = state.add('dispute', {
     amount: amount ?? charge.amount - charge.amount_refunded,
-    ...{ currency: currency ?? charge.currency, status },
-    ...{ charge: charge.id, payment_intent: paymentId, balance_transactions: [] },
+    currency: currency ?? charge.currency,
+    status,
+    charge: charge.id,
+    payment_intent: paymentId,
+    balance_transactions: [],
   });
   if (withdrawn !== undefined) withdraw(state, dispute, withdrawn);
   else withdrawOnce(state, dispute);

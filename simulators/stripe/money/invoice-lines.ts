@@ -17,8 +17,12 @@ export function lineOf({ price, amount, period, coupon, proration = false }: Wan
   const isShown = !proration || (coupon?.itemized ?? false);
   const credited = { invoice: 'in_unknown', invoice_line_items: [] }; // which ones: not simulated
   return {
-    ...{ id: newObjectId('il_'), amount: isShown ? amount : amount - off, quantity: 1, period },
-    ...{ currency: price.currency, description: price.product_name },
+    id: newObjectId('il_'),
+    amount: isShown ? amount : amount - off,
+    quantity: 1,
+    period,
+    currency: price.currency,
+    description: price.product_name,
     discounts: coupon ? [coupon.discount] : [],
     discount_amounts: coupon ? [{ amount: isShown ? off : 0, discount: coupon.discount }] : [],
     parent: {

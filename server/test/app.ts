@@ -38,12 +38,18 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   const { deliverySeconds = 60 } = options;
   const links = await openLinks({ db, deliverySeconds, publicUrl: () => 'http://media.test' });
   const deps: AppDeps = {
-    ...{ db, wakeUps, links, log: quiet, createWaitSeconds: 0, providerName: 'local' },
+    db,
+    wakeUps,
+    links,
+    log: quiet,
+    createWaitSeconds: 0,
+    providerName: 'local',
     providers: new Map(),
     waiting: createWaiting({ db, log: quiet }),
     clientHosts: { allow: new Set() },
     space: openFreeSpace({
-      ...{ folder: folder.path, hasObjects: false },
+      folder: folder.path,
+      hasObjects: false,
       reservedBytes: async () => 0,
     }),
     storage: options.storage ?? diskStorage(path.join(folder.path, 'objects')),
@@ -54,7 +60,10 @@ export async function openTestApp(options: TestAppOptions = {}): Promise<TestApp
   const app = await createApp(deps);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   return {
-    ...{ app, deps, database, url },
+    app,
+    deps,
+    database,
+    url,
     customer: async (credits) => {
       const { accountId, secret } = await makeCustomer(db, credits);
       return testCustomer({ app, db, accountId, secret });
@@ -110,7 +119,9 @@ function testCustomer({ app, db, accountId, secret }: CustomerDeps): TestCustome
     return parseResponse(await app.inject({ ...request, headers }));
   };
   return {
-    ...{ accountId, authorization, send },
+    accountId,
+    authorization,
+    send,
     create: (body, headers = {}) =>
       send({
         method: 'POST',

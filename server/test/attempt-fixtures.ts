@@ -30,7 +30,9 @@ export function providerWith(
 export function callbackDeps({ db }: TaskFixture, callback: Callback): CallbackDeps {
   const scripted = scriptedProvider({ readCallback: async () => callback });
   return {
-    ...{ db, log: quiet, providers: new Map([['scripted', scripted]]) },
+    db,
+    log: quiet,
+    providers: new Map([['scripted', scripted]]),
     links: { attemptOf: (_provider, segment) => segment.split('.')[0] },
   };
 }

@@ -26,7 +26,8 @@ export function createRandom(seed: number): Random {
     return item;
   };
   return {
-    ...{ below, pick },
+    below,
+    pick,
     whole: (low, high) => low + below(high - low + 1),
     between: (low, high) => low + fraction() * (high - low),
     chance: (probability) => fraction() < probability,

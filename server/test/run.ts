@@ -75,7 +75,8 @@ async function runFiles(): Promise<{ succeeded: boolean; seconds: Map<string, nu
   const seconds = new Map<string, number>();
   let succeeded = true;
   const events = run({
-    ...{ files: await longestFirst(), concurrency: 3 },
+    files: await longestFirst(),
+    concurrency: 3,
     ...(isWhole && { timeout: FILE_LIMIT_MS }),
     testNamePatterns: values['test-name-pattern'],
     ...(process.env.FRAMEWRIGHT_COVERAGE === '1' && COVERAGE),

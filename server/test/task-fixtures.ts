@@ -49,7 +49,11 @@ export async function openTaskFixture(): Promise<TaskFixture> {
   const deps = { db, wakeUps, log: quiet, providerName: 'scripted', createWaitSeconds: 20 };
   const close = () => database.close();
   return {
-    ...{ database, db, wakeUps, deps, close },
+    database,
+    db,
+    wakeUps,
+    deps,
+    close,
     async closeAudited() {
       const books = await audit(db);
       await close();
@@ -124,7 +128,9 @@ export const SUBMIT_TIMEOUT_SECONDS = 30;
 /** What the steps that submit and find need, with one provider for all tasks. */
 export function submitDeps({ db }: TaskFixture, provider: Provider): SubmitStepDeps {
   return {
-    ...{ db, providerOf: () => provider, monotonic: () => performance.now() },
+    db,
+    providerOf: () => provider,
+    monotonic: () => performance.now(),
     wallClock: () => Date.now(),
     pause: async () => {},
     log: quiet,

@@ -73,14 +73,22 @@ export async function openBillingFixture(options: Options = {}): Promise<Billing
   const { db } = database;
   const mails: BillingFixture['mails'] = [];
   const watched: WatchDeps = {
-    ...{ ...deps, billing: deps },
+    ...deps,
+    billing: deps,
     sendMail: async (mail) => {
       if (!fixture.mailFails) mails.push(mail);
       return !fixture.mailFails;
     },
   };
   const fixture: BillingFixture = {
-    ...{ database, deps, depsOf, watched, simulator, webhook, mails, mailFails: false },
+    database,
+    deps,
+    depsOf,
+    watched,
+    simulator,
+    webhook,
+    mails,
+    mailFails: false,
     customer: async () => (await makeCustomer(db, 0)).accountId,
     async customerWith(credits) {
       const accountId = await fixture.customer();

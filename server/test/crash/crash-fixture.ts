@@ -36,16 +36,27 @@ export async function openCrashFixture(mode: CrashMode): Promise<CrashFixture> {
   const dataDir = path.join(folder.path, 'data');
   let clockSeconds = 0;
   return {
-    ...{ database, dataDir, host, picture },
+    database,
+    dataDir,
+    host,
+    picture,
     body: {
-      ...{ mode, model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4 },
-      ...{ resolution: '480p', generate_audio: false, seed: 1 },
+      mode,
+      model: 'video-2.0-mini',
+      prompt: 'A door that closes',
+      duration: 4,
+      resolution: '480p',
+      generate_audio: false,
+      seed: 1,
       ...(mode === 'image-to-video' ? { image_url: imageUrl } : {}),
     },
     env: {
-      ...{ DATABASE_URL: database.url, DATA_DIR: dataDir },
+      DATABASE_URL: database.url,
+      DATA_DIR: dataDir,
       OUTBOUND_ALLOW: `localhost:${host.port}`,
-      ...{ POLL_MIN_SECONDS: '0.05', POLL_MAX_SECONDS: '0.1', CREATE_WAIT_SECONDS: '120' },
+      POLL_MIN_SECONDS: '0.05',
+      POLL_MAX_SECONDS: '0.1',
+      CREATE_WAIT_SECONDS: '120',
     },
     async expireLeases() {
       clockSeconds += PAST_LEASES_SECONDS;

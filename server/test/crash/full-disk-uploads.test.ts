@@ -31,7 +31,9 @@ const website = await openTestWebsite(async (db) => {
   const reservedBytes = () => reservedOutputBytes(db);
   space = openFreeSpace({ folder: disk.path, hasObjects: true, reservedBytes });
   return {
-    ...{ scratch, measurer: createMeasurer({ scratch }), space },
+    scratch,
+    measurer: createMeasurer({ scratch }),
+    space,
     storage: diskStorage(path.join(disk.path, 'objects')),
   };
 });
@@ -75,7 +77,10 @@ test('a disk that is full while an upload arrives: try again, and nothing is lef
 const LEFT_BYTES = 6 * MEGABYTE;
 /** Its output is expected to have 2 MB. */
 const SMALLEST = {
-  ...{ model: 'video-2.0-mini', prompt: 'A door that closes', duration: 4, resolution: '480p' },
+  model: 'video-2.0-mini',
+  prompt: 'A door that closes',
+  duration: 4,
+  resolution: '480p',
   generate_audio: false,
 };
 

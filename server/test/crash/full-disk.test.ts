@@ -69,7 +69,9 @@ test('a disk too full for the inputs: the task is refunded, and the same key wor
   const arrival = Promise.withResolvers<void>();
   const next = { kind: 'bytes', bytes } as const;
   const image_url = fixture.host.serve('/picture.png', {
-    ...{ kind: 'after', moment: arrival.promise, next },
+    kind: 'after',
+    moment: arrival.promise,
+    next,
   });
   const customer = await fixture.customer(CREDITS);
   const key = crypto.randomUUID();

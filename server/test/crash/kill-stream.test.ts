@@ -62,7 +62,10 @@ async function tryOnce(
 ) {
   const { url } = await stream.service;
   const body = {
-    ...{ model: 'video-2.0-mini', prompt: `A clock, ${key}`, duration: 4, resolution: '480p' },
+    model: 'video-2.0-mini',
+    prompt: `A clock, ${key}`,
+    duration: 4,
+    resolution: '480p',
     ...(hasImage ? { mode: 'image-to-video', image_url: stream.imageUrl } : {}),
     generate_audio: false,
   };
@@ -141,8 +144,12 @@ async function surviveKills(t: TestContext): Promise<void> {
   const first = await start();
   const { accountId, secrets } = await makeSecrets(env.DATA_DIR);
   const stream: Stream = {
-    ...{ accountId, secrets, imageUrl: host.imageUrl },
-    ...{ service: Promise.resolve(first), tasksByKey: new Map(), isOver: false },
+    accountId,
+    secrets,
+    imageUrl: host.imageUrl,
+    service: Promise.resolve(first),
+    tasksByKey: new Map(),
+    isOver: false,
   };
   await using _ = {
     async [Symbol.asyncDispose]() {

@@ -20,7 +20,8 @@ export async function mountSmallDisk(folder: string, sizeBytes: number): Promise
   const excuse = await mount(folder, sizeBytes);
   const ballast = path.join(folder, 'ballast');
   return {
-    ...{ path: folder, excuse },
+    path: folder,
+    excuse,
     async fill(leftBytes = 0) {
       await fillUp(ballast);
       const { size } = await stat(ballast);

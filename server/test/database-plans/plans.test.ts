@@ -9,7 +9,12 @@ import { fillDatabase } from './filled-database.ts';
 
 /** Tables that grow with every task. */
 const GROWING = [
-  ...['tasks', 'attempts', 'objects', 'ledger_transfers', 'evidence', 'task_history'],
+  'tasks',
+  'attempts',
+  'objects',
+  'ledger_transfers',
+  'evidence',
+  'task_history',
   'archived_tasks',
 ];
 

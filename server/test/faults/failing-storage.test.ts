@@ -14,8 +14,11 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { assertSound, loadDuring, recoverySeconds, summary } from './load.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'A tide comes in', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'A tide comes in',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 
 const FAULTS: S3Fault[] = [
@@ -39,8 +42,11 @@ test('a store that fails in every way: no request gets a 500, and no task is los
   const host = await startMediaHost();
   t.after(() => host.close());
   await using service = await startServiceProcess({
-    ...{ DATABASE_URL: url, DATA_DIR: folder.path, STORAGE_URL: bucket.url },
-    ...{ AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'testsecret' },
+    DATABASE_URL: url,
+    DATA_DIR: folder.path,
+    STORAGE_URL: bucket.url,
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'testsecret',
     OUTBOUND_ALLOW: `localhost:${host.port}`,
   });
   let recovery = { ready: 0, completed: 0 };

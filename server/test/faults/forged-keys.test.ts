@@ -22,7 +22,9 @@ before(async () => {
   database = await createTestDatabase();
   folder = await temporaryFolder();
   service = await startServiceProcess({
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder.path, ROLES: 'api' },
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    ROLES: 'api',
   });
 });
 after(async () => {

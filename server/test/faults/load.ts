@@ -9,8 +9,11 @@ import type { ServiceProcess } from '../service/service-process.ts';
 import { until } from '../until.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'A tide comes in', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'A tide comes in',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 const CREDITS = 60;
 /** Between two requests of one client. A key has 30 requests a minute. */

@@ -23,7 +23,8 @@ export async function openOwnPostgres(dataDir: string): Promise<OwnPostgres> {
   const db = openDatabase({ url, connections: 4, log: quiet, statementSeconds: 30 });
   let thaw = () => {};
   return {
-    ...{ url, db },
+    url,
+    db,
     freeze() {
       const pids = processesOf(dataDir);
       for (const pid of pids) process.kill(pid, 'SIGSTOP');

@@ -72,8 +72,11 @@ async function startWorkers(
 ) {
   for (let i = 0; i < count; i += 1) {
     const worker = createWorker({
-      ...{ db: fixture.db, wakeUps: fixture.wakeUps, log: quiet },
-      ...{ steps: stepsOf(fixture, provider), providers: new Map([['scripted', provider]]) },
+      db: fixture.db,
+      wakeUps: fixture.wakeUps,
+      log: quiet,
+      steps: stepsOf(fixture, provider),
+      providers: new Map([['scripted', provider]]),
     });
     await worker.start();
     t.after(async () => {

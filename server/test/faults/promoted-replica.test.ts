@@ -20,7 +20,8 @@ const BEAT = statement('test_beat', 'select beat from database_marks');
 
 async function openServer(dataDir: string, settings: Record<string, string> = {}) {
   const server = await openEmbeddedDatabase({
-    ...{ dataDir, log: quiet },
+    dataDir,
+    log: quiet,
     settings: { ...SETTINGS, ...settings },
   });
   return { server, db: openDatabase({ url: server.url, connections: 2, log: quiet }) };

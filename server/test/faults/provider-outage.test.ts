@@ -18,8 +18,11 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'A door closes', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'A door closes',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 const CREDITS = 100_000;
 /** Tasks that are announced when the outage begins. */
@@ -49,9 +52,14 @@ before(async () => {
   simulator = await startProvider('0');
   const { host: provider } = new URL(simulator.url);
   env = {
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder.path, CREATE_WAIT_SECONDS: '0' },
-    ...{ PROVIDER: 'ark', ARK_API_KEY: 'outage', ARK_BASE_URL: `${simulator.url}/api/v3` },
-    ...{ OUTBOUND_ALLOW: `localhost:${host.port}`, PROVIDER_ALLOW: provider },
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    CREATE_WAIT_SECONDS: '0',
+    PROVIDER: 'ark',
+    ARK_API_KEY: 'outage',
+    ARK_BASE_URL: `${simulator.url}/api/v3`,
+    OUTBOUND_ALLOW: `localhost:${host.port}`,
+    PROVIDER_ALLOW: provider,
   };
   service = await startServiceProcess(env);
 });

@@ -14,8 +14,11 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0', prompt: 'A clock that is wound back', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0',
+  prompt: 'A clock that is wound back',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 const TASKS = 3;
 const PHASES = statement('test_phases', 'select phase, count(*)::int as n from tasks group by 1');
@@ -91,9 +94,13 @@ async function openSite(folder: string, isEmbedded: boolean): Promise<Site> {
   const simulator = await startSimulator('replicate', folder, ['--job-seconds', '600']);
   const dataDir = `${folder}/data`;
   const env = {
-    ...{ DATA_DIR: dataDir, PROVIDER: 'replicate', REPLICATE_API_TOKEN: 'r8-token' },
-    ...{ REPLICATE_BASE_URL: simulator.url, PROVIDER_ALLOW: new URL(simulator.url).host },
-    ...{ CREATE_WAIT_SECONDS: '0', RECONCILE_SECONDS: '0.3' },
+    DATA_DIR: dataDir,
+    PROVIDER: 'replicate',
+    REPLICATE_API_TOKEN: 'r8-token',
+    REPLICATE_BASE_URL: simulator.url,
+    PROVIDER_ALLOW: new URL(simulator.url).host,
+    CREATE_WAIT_SECONDS: '0',
+    RECONCILE_SECONDS: '0.3',
   };
   return { simulator, env, isEmbedded, serverFolder: isEmbedded ? dataDir : `${folder}/server` };
 }

@@ -109,7 +109,8 @@ test('processes of this version serve on while the next version expands the sche
   const waits = /expand_tasks\.sql waits for a lock.*oldest open transaction/;
   const snapshot = holdSnapshot(database, () => reports.some((text) => waits.test(text)));
   const migrated = await migrate(database.url, {
-    ...{ folder: next, pauseMs: 300 },
+    folder: next,
+    pauseMs: 300,
     report: (text) => reports.push(text),
   });
   await snapshot;

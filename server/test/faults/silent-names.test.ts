@@ -14,8 +14,11 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 
 const TEXT = {
-  ...{ model: 'video-2.0-mini', prompt: 'A door closes', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'A door closes',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 const CREDITS = 100_000;
 const NOT_SUBMITTED = statement(
@@ -64,11 +67,15 @@ async function createAsOthers(customers: Client[], bodies: object[]): Promise<nu
 
 test('host names that never resolve delay no other customer', async (t) => {
   const [database, host, folder, dns] = await Promise.all([
-    ...([createTestDatabase(), startMediaHost(), temporaryFolder()] as const),
+    createTestDatabase(),
+    startMediaHost(),
+    temporaryFolder(),
     startDnsServer(answerTo),
   ]);
   const service = await startServiceProcess({
-    ...{ DATABASE_URL: byName(database), DATA_DIR: folder.path, OUTBOUND_DNS: dns.address },
+    DATABASE_URL: byName(database),
+    DATA_DIR: folder.path,
+    OUTBOUND_DNS: dns.address,
     CREATE_WAIT_SECONDS: '60',
     OUTBOUND_ALLOW: `localhost:${host.port},127.0.0.1:${host.port}`,
   });

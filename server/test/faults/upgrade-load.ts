@@ -2,8 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiResponse, client } from '../client.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'A bridge at noon', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'A bridge at noon',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 /** A key may make 30 requests in a minute. */
 const ROUNDS_OF_KEY = 9;

@@ -52,8 +52,11 @@ export async function startDeployment(options: {
     stack.defer(() => provider.simulator.stop());
     const { address } = provider;
     const env = {
-      ...{ DATABASE_URL: database.url, DATA_DIR: disk.path },
-      ...{ PROVIDER: 'ark', ARK_API_KEY: 'fire', ARK_BASE_URL: `${address}/api/v3` },
+      DATABASE_URL: database.url,
+      DATA_DIR: disk.path,
+      PROVIDER: 'ark',
+      ARK_API_KEY: 'fire',
+      ARK_BASE_URL: `${address}/api/v3`,
       OUTBOUND_ALLOW: `localhost:${host.port}`,
       PROVIDER_ALLOW: new URL(address).host,
       ...TIMES,
@@ -71,8 +74,11 @@ export async function startDeployment(options: {
 
 /** Shorter waits than the defaults, so that the test sees retries and finds within its minutes. */
 const TIMES = {
-  ...{ CREATE_WAIT_SECONDS: '3', SUBMIT_TIMEOUT_SECONDS: '3', RECONCILE_SECONDS: '0.5' },
-  ...{ ARK_SUBMITS_PER_MINUTE: '6000', LOG_LEVEL: 'info' },
+  CREATE_WAIT_SECONDS: '3',
+  SUBMIT_TIMEOUT_SECONDS: '3',
+  RECONCILE_SECONDS: '0.5',
+  ARK_SUBMITS_PER_MINUTE: '6000',
+  LOG_LEVEL: 'info',
 };
 
 async function startServices(env: Record<string, string>, stack: AsyncDisposableStack) {

@@ -47,7 +47,10 @@ export function makeRequests(
 
 function bodyOf(prompt: string, imageUrl: string | undefined): object {
   return {
-    ...{ model: 'video-2.0-mini', prompt, duration: 4, resolution: '480p' },
+    model: 'video-2.0-mini',
+    prompt,
+    duration: 4,
+    resolution: '480p',
     ...(imageUrl === undefined ? {} : { mode: 'image-to-video', image_url: imageUrl }),
     generate_audio: false,
   };

@@ -28,7 +28,8 @@ export async function openRestartingDatabase(dataDir: string): Promise<Restartin
   const db = openDatabase({ url, connections: 6, log: quiet });
   let restarts = 0;
   return {
-    ...{ url, db },
+    url,
+    db,
     async restart(outageSeconds) {
       await stopAtOnce(dataDir);
       await server.close();

@@ -68,7 +68,9 @@ export function keepRunning<Process extends RunningProcess>(
   };
   let current = startWithRetries();
   return {
-    ...{ name, failedStarts, unexpectedExits },
+    name,
+    failedStarts,
+    unexpectedExits,
     current: () => current,
     async kill() {
       await end('SIGKILL');

@@ -46,16 +46,22 @@ export async function describeRun(
   const jobs = await (await provider.simulator.current()).jobs();
   const kills = {
     worker: workers.reduce((sum, worker) => sum + worker.kills, 0),
-    ...{ api: api.kills, simulator: provider.simulator.kills },
+    api: api.kills,
+    simulator: provider.simulator.kills,
   };
   const failedStarts = [api, ...workers].reduce(
     (sum, simulator) => sum + simulator.failedStarts.length,
     0,
   );
   const line = {
-    ...{ requests: load.observations.size, jobs: jobs.length, kills, failedStarts },
-    ...{ databaseRestarts: database.restarts, disk: disk.excuse ?? 'filled' },
-    ...{ faults: provider.faultsDrawn(), statuses: Object.fromEntries(load.statuses) },
+    requests: load.observations.size,
+    jobs: jobs.length,
+    kills,
+    failedStarts,
+    databaseRestarts: database.restarts,
+    disk: disk.excuse ?? 'filled',
+    faults: provider.faultsDrawn(),
+    statuses: Object.fromEntries(load.statuses),
     ...statistics,
   };
   return JSON.stringify(line).replaceAll('"', '');

@@ -23,7 +23,8 @@ export async function openCutDatabase(address: string): Promise<CutDatabase> {
   url.host = `127.0.0.1:${proxy.port}`;
   const db = openDatabase({ url: url.href, connections: 1, log: quiet });
   return {
-    ...{ db, proxy },
+    db,
+    proxy,
     async [Symbol.asyncDispose]() {
       await db.close();
       await proxy[Symbol.asyncDispose]();

@@ -124,8 +124,10 @@ test('media-to-video takes images and clips, priced by output and reference seco
   const images = [serve('/square', withPngChunk(picture, profile)), serve('/other', followed)];
   const clips = [serve('/tall.mp4', tall), serve('/wide.webm', wide)];
   const body = {
-    ...{ ...REFERENCES, aspect_ratio: 'adaptive' },
-    ...{ reference_image_urls: images, reference_video_urls: clips },
+    ...REFERENCES,
+    aspect_ratio: 'adaptive',
+    reference_image_urls: images,
+    reference_video_urls: clips,
     reference_video_durations: [2, 3],
   };
   const { facts, shown } = await generate(body, (4 + 2 + 3) * 10);

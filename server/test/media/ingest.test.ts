@@ -129,8 +129,12 @@ async function clip(declared: number, options: Parameters<typeof videoBytes>[0])
 test('a clip must last as long as declared, 2 to 15 seconds', { concurrency: 4 }, async (t) => {
   const square = { width: 480, height: 480 };
   const refusal = (reason: string, declared: number, exact: number, measured = exact) => ({
-    ...{ field: 'reference_video_urls', entry: 0, reason, declared_seconds: declared },
-    ...{ measured_seconds: measured, measured_seconds_exact: exact },
+    field: 'reference_video_urls',
+    entry: 0,
+    reason,
+    declared_seconds: declared,
+    measured_seconds: measured,
+    measured_seconds_exact: exact,
   });
   const mismatch = 'duration_mismatch';
   const range = 'duration_out_of_range';
@@ -147,8 +151,13 @@ test('a clip must last as long as declared, 2 to 15 seconds', { concurrency: 4 }
 test("a clip's short side is 480 to 720 pixels, as displayed", { concurrency: 4 }, async (t) => {
   const sized = async (width: number, height: number) =>
     clip(2, {
-      ...{ width: 640, height: 640, filters: `scale=${width}:${height},setsar=1` },
-      ...{ seconds: 2, fps: 2, codec: 'vp8', format: 'webm' },
+      width: 640,
+      height: 640,
+      filters: `scale=${width}:${height},setsar=1`,
+      seconds: 2,
+      fps: 2,
+      codec: 'vp8',
+      format: 'webm',
     });
   const refusal = (width: number, height: number) => {
     const reason = 'short_side_out_of_range';

@@ -85,13 +85,21 @@ export async function openMediaFixture(
     ...options.environment,
   });
   const opened = {
-    ...{ url: databaseUrl, directUrl: databaseUrl, db, created: false },
-    ...{ onExit: () => {}, close: async () => {} },
+    url: databaseUrl,
+    directUrl: databaseUrl,
+    db,
+    created: false,
+    onExit: () => {},
+    close: async () => {},
   };
   const guardedFetch = { ca, resolve, ...options.guardedFetch };
   const service = await startService(readConfig(environment), opened, quiet, guardedFetch);
   return {
-    ...{ database, db, host, dataDir, url: service.url ?? '' },
+    database,
+    db,
+    host,
+    dataDir,
+    url: service.url ?? '',
     customer: async (credits) => {
       const { secret } = await makeCustomer(db, credits);
       return client(service.url ?? '', secret);

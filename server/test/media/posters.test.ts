@@ -36,8 +36,12 @@ const ACTION = { command: 'objects takedown', actor: 'ada', reason: 'ticket 7' }
 /** The archive step is not what is tested here: it takes any bytes for this video. */
 const FACTS: MediaFacts = {
   ...({ kind: 'video', mediaType: 'video/mp4' } as const),
-  ...{ width: 1280, height: 720, durationSeconds: 5, frames: 120 },
-  ...{ videoCodec: 'h264', audio: null },
+  width: 1280,
+  height: 720,
+  durationSeconds: 5,
+  frames: 120,
+  videoCodec: 'h264',
+  audio: null,
 };
 
 let fixture: TaskFixture;
@@ -80,7 +84,10 @@ async function completedTask(bytes: Buffer, storage = disk) {
   });
   const done = await archive(
     {
-      ...{ db, storage, scratch: deps.scratch, retentionDays: RETENTION_DAYS },
+      db,
+      storage,
+      scratch: deps.scratch,
+      retentionDays: RETENTION_DAYS,
       outputMeasurer: { measure: async () => ({ kind: 'measured', facts: FACTS }) },
       providerOf: () => provider,
       reconcileSeconds: 60,

@@ -22,8 +22,11 @@ const PROGRAM = process.env.FRAMEWRIGHT_PGBOUNCER ?? '';
 const skip = PROGRAM === '' && 'set FRAMEWRIGHT_PGBOUNCER to the file of a PgBouncer';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'A door closes', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'A door closes',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 const CREDITS = 60;
 

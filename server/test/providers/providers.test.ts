@@ -24,8 +24,11 @@ type Name = (typeof NAMES)[number];
 const CALLING_BACK: Name[] = ['ark', 'fal', 'replicate'];
 
 const BODY = {
-  ...{ model: 'video-2.0', prompt: 'A boat that comes home', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0',
+  prompt: 'A boat that comes home',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 const CREDITS = 120;
 const PICTURE = new URL('../../../acceptance/media/picture.png', import.meta.url);
@@ -86,21 +89,31 @@ function urlOf(name: Name): string {
 function environment(): Record<string, string> {
   const simulated = NAMES.map((name) => new URL(urlOf(name)).host);
   return serviceEnvironment({
-    ...{ DATA_DIR: folder.path, OUTBOUND_ALLOW: `localhost:${host.port}` },
+    DATA_DIR: folder.path,
+    OUTBOUND_ALLOW: `localhost:${host.port}`,
     PROVIDER_ALLOW: simulated.join(),
-    ...{ ARK_API_KEY: 'ark-key', ARK_BASE_URL: `${urlOf('ark')}/api/v3` },
-    ...{ FAL_API_KEY: 'fal-key', FAL_QUEUE_URL: urlOf('fal'), FAL_PLATFORM_URL: urlOf('fal') },
-    ...{ FAL_JWKS_URL: `${urlOf('fal')}/.well-known/jwks.json` },
-    ...{ REPLICATE_API_TOKEN: 'r8-token', REPLICATE_BASE_URL: urlOf('replicate') },
-    ...{ COMFYUI_BASE_URL: urlOf('comfyui'), COMFYUI_WORKFLOWS: workflowFile() },
+    ARK_API_KEY: 'ark-key',
+    ARK_BASE_URL: `${urlOf('ark')}/api/v3`,
+    FAL_API_KEY: 'fal-key',
+    FAL_QUEUE_URL: urlOf('fal'),
+    FAL_PLATFORM_URL: urlOf('fal'),
+    FAL_JWKS_URL: `${urlOf('fal')}/.well-known/jwks.json`,
+    REPLICATE_API_TOKEN: 'r8-token',
+    REPLICATE_BASE_URL: urlOf('replicate'),
+    COMFYUI_BASE_URL: urlOf('comfyui'),
+    COMFYUI_WORKFLOWS: workflowFile(),
   });
 }
 
 async function start(own: Record<string, string>): Promise<Service> {
   const { db, url } = database;
   const opened = {
-    ...{ url, directUrl: url, db, created: false },
-    ...{ onExit: () => {}, close: async () => {} },
+    url,
+    directUrl: url,
+    db,
+    created: false,
+    onExit: () => {},
+    close: async () => {},
   };
   const config = readConfig({ ...environment(), ...own });
   const guardedFetch = { ca: await readFile(TEST_CA_FILE, 'utf8') };

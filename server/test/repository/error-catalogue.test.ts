@@ -151,7 +151,8 @@ const described = Object.values<Record<string, object>>(api.paths).flatMap((meth
     const { operationId, responses } = Object(method);
     return Object.entries<Response>(responses).map(
       ([status, response]): Described => ({
-        ...{ operation: operationId, status: Number(status) },
+        operation: operationId,
+        status: Number(status),
         response,
       }),
     );
@@ -208,10 +209,16 @@ async function sent(response: object, status: number, body: object): Promise<unk
 test('a failed task is sent in full, also with a code that only a newer process knows', async () => {
   for (const code of [...FAILURE_CODES, 'from_tomorrow']) {
     const task = {
-      ...{ id: 'task_1', status: 'failed', model: 'video-2.0', mode: 'text-to-video' },
-      ...{ credits_used: 250, credits_refunded: 250, output: null },
+      id: 'task_1',
+      status: 'failed',
+      model: 'video-2.0',
+      mode: 'text-to-video',
+      credits_used: 250,
+      credits_refunded: 250,
+      output: null,
       error: { code, message: `"${code}" ✓` },
-      ...{ created_at: '2026-11-21T00:00:00.000Z', updated_at: null },
+      created_at: '2026-11-21T00:00:00.000Z',
+      updated_at: null,
     };
     assert.deepEqual(await sent({ 200: VideoTaskSchema }, 200, task), task);
     const unfailed = { ...task, error: null };

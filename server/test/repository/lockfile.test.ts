@@ -25,8 +25,11 @@ test('the Node that runs everything is locked for each platform, in a folder of 
   const all = Object.entries<LockedPackage>(packages);
   const nodes = all.filter(([folder]) => NODES.test(folder)).map(([, locked]) => locked);
   assert.deepEqual(nodes.map(({ os, cpu }) => `${os} ${cpu}`).toSorted(), [
-    ...['darwin arm64', 'darwin x64'],
-    ...['linux arm64', 'linux x64', 'win32 x64'],
+    'darwin arm64',
+    'darwin x64',
+    'linux arm64',
+    'linux x64',
+    'win32 x64',
   ]);
   assert.equal(new Set(nodes.map(({ version }) => version)).size, 1);
   assert.ok(nodes.every(({ integrity, dev, optional }) => integrity && dev && optional));

@@ -63,10 +63,25 @@ function pageOfProvider(provider: string): string {
 
 /** One row that serves all figures: every gauge then shows a series with all its labels. */
 const ROW = {
-  ...{ phase: 'held', cause: 'acceptance', by: 'operator', result: 'accepted', state: 'confirmed' },
-  ...{ provider: 'ark', tasks: 1, credits: 1, oldest_seconds: 1, attempts: 1, jobs: 1 },
-  ...{ subject: 'ark', seconds: 1, pool: 'ingest', workers: 1, role: 'input', objects: 1 },
-  ...{ kind: 'pack', orders: 1 },
+  phase: 'held',
+  cause: 'acceptance',
+  by: 'operator',
+  result: 'accepted',
+  state: 'confirmed',
+  provider: 'ark',
+  tasks: 1,
+  credits: 1,
+  oldest_seconds: 1,
+  attempts: 1,
+  jobs: 1,
+  subject: 'ark',
+  seconds: 1,
+  pool: 'ingest',
+  workers: 1,
+  role: 'input',
+  objects: 1,
+  kind: 'pack',
+  orders: 1,
 };
 
 /** Every series of ours with the labels it has, as `/metrics` shows them. */

@@ -65,7 +65,9 @@ test('the suite passes on two APIs and two workers with S3, while each of them i
   const host = await serveMedia();
   const url = `http://127.0.0.1:${balancer.port}`;
   const env = {
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder.path, PUBLIC_URL: url },
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
+    PUBLIC_URL: url,
     STORAGE_URL: bucket.url,
     AWS_ACCESS_KEY_ID: bucket.credentials.accessKeyId,
     AWS_SECRET_ACCESS_KEY: bucket.credentials.secretAccessKey,

@@ -35,7 +35,8 @@ async function startDemo(): Promise<RunningDemo> {
     });
   }
   return {
-    ...{ process: child, output: () => output },
+    process: child,
+    output: () => output,
     files: () => readdir(folder.path, { recursive: true }),
     processes: () => processesOf(`${folder.path}/`),
     async [Symbol.asyncDispose]() {

@@ -12,8 +12,11 @@ import { type OtlpReceiver, openOtlpReceiver, type ReceivedSpan } from './otlp-r
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'An unmistakable prompt', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'An unmistakable prompt',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 const CREDITS = 60;
 const RECORDED = '0af7651916cd43dd8448eb211c80319c';
@@ -41,7 +44,8 @@ before(async () => {
   folder = await temporaryFolder();
   receiver = await openOtlpReceiver();
   const env = {
-    ...{ DATABASE_URL: database.url, DATA_DIR: folder.path },
+    DATABASE_URL: database.url,
+    DATA_DIR: folder.path,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
   };
   ({ secret } = await makeCustomer(database.db, 2 * CREDITS));
@@ -59,8 +63,10 @@ async function create(traceId: string, flags: string) {
   const created = await send(`${api.url}/api/v1/video/generations`, {
     method: 'POST',
     headers: {
-      ...{ authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      ...{ 'idempotency-key': traceId, traceparent: `00-${traceId}-${CLIENT_SPAN}-${flags}` },
+      authorization: `Bearer ${secret}`,
+      'content-type': 'application/json',
+      'idempotency-key': traceId,
+      traceparent: `00-${traceId}-${CLIENT_SPAN}-${flags}`,
     },
     body: JSON.stringify(BODY),
   });

@@ -13,8 +13,11 @@ import { tasksOfKey } from './end-state.ts';
 import { runOperatorCommand, type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'A door closes', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'A door closes',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 
 const CONSOLE = path.join(import.meta.dirname, '../../../console');

@@ -11,8 +11,11 @@ import { assertBalance, assertOneVideo, type KeyTask, tasksOfKey } from './end-s
 import { runOperatorCommand, type ServiceProcess, startServiceProcess } from './service-process.ts';
 
 const BODY = {
-  ...{ model: 'video-2.0-mini', prompt: 'A door closes', duration: 4 },
-  ...{ resolution: '480p', generate_audio: false },
+  model: 'video-2.0-mini',
+  prompt: 'A door closes',
+  duration: 4,
+  resolution: '480p',
+  generate_audio: false,
 };
 const CREDITS = 60;
 

@@ -105,7 +105,9 @@ function spawnService(own: Record<string, string>, program: string[]): ServicePr
     return code;
   };
   return {
-    ...{ url: `http://127.0.0.1:${own.PORT}`, process: child, kill },
+    url: `http://127.0.0.1:${own.PORT}`,
+    process: child,
+    kill,
     metricsUrl: `http://127.0.0.1:${own.METRICS_PORT}/metrics`,
     output: () => output,
     async [Symbol.asyncDispose]() {

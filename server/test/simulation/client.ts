@@ -109,7 +109,10 @@ async function post(
 ): Promise<Observed> {
   const createWaitSeconds = surface === 'api' ? simulation.settings.createWaitSeconds : 0;
   const deps = {
-    ...{ db: api.db, wakeUps: LOST_WAKE_UPS, log: quiet, createWaitSeconds },
+    db: api.db,
+    wakeUps: LOST_WAKE_UPS,
+    log: quiet,
+    createWaitSeconds,
     providerName: simulation.providerState.profile.name,
   };
   const binding = { ...bindingFor(simulation.accountId, key, request.prompt), surface };

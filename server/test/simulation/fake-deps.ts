@@ -33,8 +33,14 @@ export function guardedFetchOf(process: Process): GuardedFetch {
 
 const PICTURE: MediaFacts = { kind: 'image', mediaType: 'image/png', width: 1280, height: 720 };
 const VIDEO: MediaFacts = {
-  ...{ kind: 'video', mediaType: 'video/mp4', width: 1280, height: 720, durationSeconds: 5 },
-  ...{ frames: 120, videoCodec: 'h264', audio: { codec: 'aac', durationSeconds: 5 } },
+  kind: 'video',
+  mediaType: 'video/mp4',
+  width: 1280,
+  height: 720,
+  durationSeconds: 5,
+  frames: 120,
+  videoCodec: 'h264',
+  audio: { codec: 'aac', durationSeconds: 5 },
 };
 const DAMAGED: Measurement = { kind: 'refused', reason: 'undecodable', explanation: 'Damaged.' };
 

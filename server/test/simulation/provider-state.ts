@@ -15,55 +15,59 @@ interface ProviderProfile {
 
 const PROFILES: readonly ProviderProfile[] = [
   {
-    ...{ name: 'exact_final', find: 'exact', shows: 'mark', absence: 'final', findLagSeconds: 0 },
+    name: 'exact_final',
+    find: 'exact',
+    shows: 'mark',
+    absence: 'final',
+    findLagSeconds: 0,
     callbacks: 'none',
   },
   {
-    ...{
-      name: 'exact_strong',
-      find: 'exact',
-      shows: 'mark',
-      absence: 'strong',
-      findLagSeconds: 20,
-    },
+    name: 'exact_strong',
+    find: 'exact',
+    shows: 'mark',
+    absence: 'strong',
+    findLagSeconds: 20,
     callbacks: 'none',
   },
   {
-    ...{ name: 'marked_list', find: 'list', shows: 'mark', absence: 'weak', findLagSeconds: 20 },
+    name: 'marked_list',
+    find: 'list',
+    shows: 'mark',
+    absence: 'weak',
+    findLagSeconds: 20,
     callbacks: 'unsigned',
   },
   {
-    ...{
-      name: 'signed_likeness',
-      find: 'list',
-      shows: 'likeness',
-      absence: 'weak',
-      findLagSeconds: 20,
-    },
+    name: 'signed_likeness',
+    find: 'list',
+    shows: 'likeness',
+    absence: 'weak',
+    findLagSeconds: 20,
     callbacks: 'signed',
   },
   {
-    ...{
-      name: 'likeness_only',
-      find: 'list',
-      shows: 'likeness',
-      absence: 'weak',
-      findLagSeconds: 5,
-    },
+    name: 'likeness_only',
+    find: 'list',
+    shows: 'likeness',
+    absence: 'weak',
+    findLagSeconds: 5,
     callbacks: 'none',
   },
   {
-    ...{ name: 'unlisted', find: 'none', shows: 'likeness', absence: 'weak', findLagSeconds: 0 },
+    name: 'unlisted',
+    find: 'none',
+    shows: 'likeness',
+    absence: 'weak',
+    findLagSeconds: 0,
     callbacks: 'unsigned',
   },
   {
-    ...{
-      name: 'unlisted_silent',
-      find: 'none',
-      shows: 'likeness',
-      absence: 'weak',
-      findLagSeconds: 0,
-    },
+    name: 'unlisted_silent',
+    find: 'none',
+    shows: 'likeness',
+    absence: 'weak',
+    findLagSeconds: 0,
     callbacks: 'none',
   },
 ];
@@ -90,8 +94,15 @@ export type SubmitPlan =
 export type SubmitWeights = Record<SubmitPlan, number>;
 
 const USUAL_WEIGHTS: SubmitWeights = {
-  ...{ accepted: 30, response_lost: 4, error_after_accepting: 3, unknown_and_not_accepted: 4 },
-  ...{ throws: 1, busy: 3, operator: 1, request_fault: 2, not_sent: 2 },
+  accepted: 30,
+  response_lost: 4,
+  error_after_accepting: 3,
+  unknown_and_not_accepted: 4,
+  throws: 1,
+  busy: 3,
+  operator: 1,
+  request_fault: 2,
+  not_sent: 2,
 };
 const BUSY_WEIGHTS: SubmitWeights = { ...USUAL_WEIGHTS, busy: 20, not_sent: 12, operator: 4 };
 const UNCERTAIN_WEIGHTS: SubmitWeights = {
@@ -159,8 +170,12 @@ export function sendJob(
   const lagMs = random.between(0, profile.findLagSeconds) * 1000;
   const endsAtMs = arrivesAtMs + random.between(0.5, 120) * 1000;
   const job: SimulatedJob = {
-    ...{ id: `job-${jobs.length + 1}`, attemptId, likeness: likenessOf(jobSpec), arrivesAtMs },
-    ...{ shownAtMs: arrivesAtMs + lagMs, endsAtMs },
+    id: `job-${jobs.length + 1}`,
+    attemptId,
+    likeness: likenessOf(jobSpec),
+    arrivesAtMs,
+    shownAtMs: arrivesAtMs + lagMs,
+    endsAtMs,
     ending: random.weighted({ succeeds: 12, fails: 2, fails_billed: 1, never: 1 }),
     vanishesAtMs: random.chance(0.06) ? arrivesAtMs + random.between(1, 200) * 1000 : Infinity,
     output: random.weighted({ good: 14, gone: 1, damaged: 1 }),

@@ -67,8 +67,11 @@ export function providerOf(process: Process, deps: SimulatedProviderDeps): Provi
 function capabilitiesOf({ profile }: ProviderState): Capabilities {
   const { findLagSeconds } = profile;
   return {
-    ...{ exactOutput: false, findLagSeconds, budgets: {} },
-    ...{ jobLimitSeconds: JOB_LIMIT_SECONDS, outputLifeSeconds: OUTPUT_KEPT_SECONDS },
+    exactOutput: false,
+    findLagSeconds,
+    budgets: {},
+    jobLimitSeconds: JOB_LIMIT_SECONDS,
+    outputLifeSeconds: OUTPUT_KEPT_SECONDS,
   };
 }
 

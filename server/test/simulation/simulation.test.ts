@@ -15,18 +15,25 @@ const MAX_FAILURES = 5;
 
 /** Events that the fixed histories must contain, or they prove less than they seem to. */
 const LANDMARKS = [
-  ...['task completed', 'task failed not_accepted', 'task failed provider_unavailable'],
-  ...['task held acceptance', 'task held outcome', 'key released'],
-  ...['both kinds completed', 'both kinds failed'],
-  ...['attempt accepted by sender', 'attempt accepted by find', 'attempt accepted by callback'],
-  ...['attempt accepted by operator', 'attempt absent by find', 'attempt unknown by sender'],
-  ...[
-    'observed bound',
-    'observed refunded',
-    'observed busy',
-    'observed no_credits',
-    'orphan unknown_there',
-  ],
+  'task completed',
+  'task failed not_accepted',
+  'task failed provider_unavailable',
+  'task held acceptance',
+  'task held outcome',
+  'key released',
+  'both kinds completed',
+  'both kinds failed',
+  'attempt accepted by sender',
+  'attempt accepted by find',
+  'attempt accepted by callback',
+  'attempt accepted by operator',
+  'attempt absent by find',
+  'attempt unknown by sender',
+  'observed bound',
+  'observed refunded',
+  'observed busy',
+  'observed no_credits',
+  'orphan unknown_there',
 ];
 
 function assertNoProblems({ failed }: Summary): void {

@@ -61,7 +61,11 @@ export function providerOn(simulation: Simulation, process: Process): Provider {
   const { providerState, random, trace, settings } = simulation;
   const isCalm = () => simulation.stage !== 'faulty';
   return providerOf(process, {
-    ...{ providerState, random, trace, submitWeights: settings.submitWeights, isCalm },
+    providerState,
+    random,
+    trace,
+    submitWeights: settings.submitWeights,
+    isCalm,
     epochMs: START_SECONDS * 1000,
   });
 }
@@ -76,7 +80,8 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     storage: storageOf(process, simulation.storedObjects),
     guardedFetch: guardedFetchOf(process),
     links: LINKS,
-    ...{ measurer, outputMeasurer: measurer },
+    measurer,
+    outputMeasurer: measurer,
     providerOf: () => provider,
     monotonic: process.nowMs,
     wallClock: process.nowMs,
@@ -84,7 +89,11 @@ export function stepDepsOf(simulation: Simulation, process: Process & { db: Data
     firstSeen: createFirstSeen(process.nowMs),
     pause: process.sleep,
     log: quiet,
-    ...{ submitTimeoutSeconds: SUBMIT_CALL_SECONDS, submitRetrySeconds: 60 },
-    ...{ pollMinSeconds: 2, pollMaxSeconds: 40, reconcileSeconds: 60, retentionDays: 30 },
+    submitTimeoutSeconds: SUBMIT_CALL_SECONDS,
+    submitRetrySeconds: 60,
+    pollMinSeconds: 2,
+    pollMaxSeconds: 40,
+    reconcileSeconds: 60,
+    retentionDays: 30,
   };
 }

@@ -39,7 +39,8 @@ function send(
     method === 'GET'
       ? request
       : {
-          ...{ ...request, payload: JSON.stringify(body) },
+          ...request,
+          payload: JSON.stringify(body),
           headers: { 'content-type': 'application/json', ...headers },
         },
   );
@@ -73,9 +74,14 @@ test('no route but the public ones takes a stranger, an API key or a forged cook
 test('only public routes are public, and these', () => {
   const open = routes().filter(({ access }) => access === 'public');
   assert.deepEqual(open.map(({ method, path }) => `${method} ${path}`).sort(), [
-    ...['GET /auth/return/:provider', 'GET /auth/start/:provider', 'GET /console/api/prices'],
-    ...['GET /console/api/site', 'POST /auth/code', 'POST /auth/code/verify'],
-    ...['POST /auth/passkey', 'POST /auth/passkey/options'],
+    'GET /auth/return/:provider',
+    'GET /auth/start/:provider',
+    'GET /console/api/prices',
+    'GET /console/api/site',
+    'POST /auth/code',
+    'POST /auth/code/verify',
+    'POST /auth/passkey',
+    'POST /auth/passkey/options',
   ]);
 });
 
@@ -135,7 +141,9 @@ test('what belongs to an account does not exist for another one, on any route', 
         const payload = JSON.stringify(route.path.includes('keys') ? { name: 'Stolen' } : {});
         const json = { ...headers, 'content-type': 'application/json' };
         const { statusCode: status, body } = await website.app.inject({
-          ...{ method: route.method, url: route.url, headers: route.isWrite ? json : headers },
+          method: route.method,
+          url: route.url,
+          headers: route.isWrite ? json : headers,
           ...(route.isWrite && { payload }),
         });
         const isMissing = status === 404 || (status === 400 && /"id"|"body"|"name"/.test(body));

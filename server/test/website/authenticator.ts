@@ -24,7 +24,11 @@ export function createAuthenticator(origin: string, { idBytes = 16 } = {}): Test
   const clientData = (type: string, challenge: string) =>
     Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }));
   const credential = (response: object) => ({
-    ...{ id, rawId: id, type: 'public-key', clientExtensionResults: {}, response },
+    id,
+    rawId: id,
+    type: 'public-key',
+    clientExtensionResults: {},
+    response,
   });
   return {
     id,
@@ -33,14 +37,21 @@ export function createAuthenticator(origin: string, { idBytes = 16 } = {}): Test
       // COSE: an EC2 key (1: 2) for ES256 (3: -7) on P-256 (-1: 1) with x (-2) and y (-3).
       const key = Buffer.concat([
         Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21]),
-        ...[coordinates[0] ?? Buffer.of(), Buffer.of(0x22), coordinates[1] ?? Buffer.of()],
+        coordinates[0] ?? Buffer.of(),
+        Buffer.of(0x22),
+        coordinates[1] ?? Buffer.of(),
       ]);
       const length = Buffer.of(rawId.length >> 8, rawId.length & 255);
       const attested = Buffer.concat([Buffer.alloc(16), length, rawId, key]);
       const authData = Buffer.concat([host, Buffer.of(USER | ATTESTED), Buffer.alloc(4), attested]);
       const attestation = Buffer.concat([
-        ...[Buffer.of(0xa3), text('fmt'), text('none'), text('attStmt'), Buffer.of(0xa0)],
-        ...[text('authData'), bytes(authData)],
+        Buffer.of(0xa3),
+        text('fmt'),
+        text('none'),
+        text('attStmt'),
+        Buffer.of(0xa0),
+        text('authData'),
+        bytes(authData),
       ]);
       return credential({
         clientDataJSON: clientData('webauthn.create', challenge).toString('base64url'),

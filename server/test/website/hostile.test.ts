@@ -13,15 +13,49 @@ after(() => website.close());
 
 /** Texts that no route expects. */
 const TEXTS = [
-  ...['', '\0', 'a\0b', '\ud800', '\u202e', '../../etc/passwd', "' or 1=1 --", '%', 'null'],
-  ...['NaN', '-1', '1e999', '9'.repeat(18), '9'.repeat(40), '0000-01-01', '9999-12-31'],
-  ...['275760-09-13', '2026-02-30', '0000-01-01T00:00:00+14:00', '9999-12-31T23:59:59-14:00'],
-  ...['2026-02-30 10:00:00+00 task_x', '0000-01-01 10:00:00+00 task_x'],
-  ...['2026-01-01 10:00:00+23:59 task_x', '2026-01-01 24:00:00+00 task_x', '__proto__'],
-  ...['upload:obj_\0', `obj_${'x'.repeat(90)}`, '=cmd()|x', '<script>alert(1)</script>'],
+  '',
+  '\0',
+  'a\0b',
+  '\ud800',
+  '\u202e',
+  '../../etc/passwd',
+  "' or 1=1 --",
+  '%',
+  'null',
+  'NaN',
+  '-1',
+  '1e999',
+  '9'.repeat(18),
+  '9'.repeat(40),
+  '0000-01-01',
+  '9999-12-31',
+  '275760-09-13',
+  '2026-02-30',
+  '0000-01-01T00:00:00+14:00',
+  '9999-12-31T23:59:59-14:00',
+  '2026-02-30 10:00:00+00 task_x',
+  '0000-01-01 10:00:00+00 task_x',
+  '2026-01-01 10:00:00+23:59 task_x',
+  '2026-01-01 24:00:00+00 task_x',
+  '__proto__',
+  'upload:obj_\0',
+  `obj_${'x'.repeat(90)}`,
+  '=cmd()|x',
+  '<script>alert(1)</script>',
 ];
 const VALUES = [
-  ...[null, true, 0, -1, 0.5, 1e308, 2 ** 53, [], {}, [null], [['\0']], { a: '\0' }],
+  null,
+  true,
+  0,
+  -1,
+  0.5,
+  1e308,
+  2 ** 53,
+  [],
+  {},
+  [null],
+  [['\0']],
+  { a: '\0' },
   ...TEXTS,
 ];
 
@@ -34,11 +68,30 @@ interface Schema {
 
 /** Values that pass, so that a request gets past its schema with one value that should not. */
 const PLAUSIBLE: Record<string, unknown> = {
-  ...{ email: 'a@b.example', code: '12345678', name: 'A name', reason: 'ticket 1', id: 'abc' },
-  ...{ rawId: 'abc', type: 'public-key', response: {}, credits: 1, reference: 'r', kind: 'paid' },
-  ...{ pack_id: 'small', plan_id: 'small', below: 5, monthly_limit: 5000, provider: 'local' },
-  ...{ job_id: 'j', decision: 'failed', model: 'video-2.0', resolution: '720p', duration: 5 },
-  ...{ mode: 'text_to_video', prompt: 'A fox runs', reference_video_durations: [] },
+  email: 'a@b.example',
+  code: '12345678',
+  name: 'A name',
+  reason: 'ticket 1',
+  id: 'abc',
+  rawId: 'abc',
+  type: 'public-key',
+  response: {},
+  credits: 1,
+  reference: 'r',
+  kind: 'paid',
+  pack_id: 'small',
+  plan_id: 'small',
+  below: 5,
+  monthly_limit: 5000,
+  provider: 'local',
+  job_id: 'j',
+  decision: 'failed',
+  model: 'video-2.0',
+  resolution: '720p',
+  duration: 5,
+  mode: 'text_to_video',
+  prompt: 'A fox runs',
+  reference_video_durations: [],
 };
 
 function plausible(schema: Schema): Record<string, unknown> {
@@ -112,7 +165,9 @@ test('no hostile text, body or cursor makes a route fail', async () => {
       const remoteAddress = `10.${requests >> 16}.${(requests >> 8) & 255}.${requests & 255}`;
       const idempotency = { 'idempotency-key': `attack-${requests}` };
       const { statusCode: status } = await website.app.inject({
-        ...{ method: method as 'GET', remoteAddress, ...attack },
+        method: method as 'GET',
+        remoteAddress,
+        ...attack,
         headers: { origin: ORIGIN, cookie: visitor.cookie, ...idempotency, ...attack.headers },
       });
       const sent = `${method} ${attack.url} ${String(attack.payload).slice(0, 90)}`;

@@ -24,8 +24,14 @@ interface OwnTask {
 }
 
 const FACTS = {
-  ...{ kind: 'video', mediaType: 'video/mp4', width: 1280, height: 720, durationSeconds: 5.04 },
-  ...{ frames: 121, videoCodec: 'h264', audio: { codec: 'aac', durationSeconds: 5 } },
+  kind: 'video',
+  mediaType: 'video/mp4',
+  width: 1280,
+  height: 720,
+  durationSeconds: 5.04,
+  frames: 121,
+  videoCodec: 'h264',
+  audio: { codec: 'aac', durationSeconds: 5 },
 };
 
 type MakerDeps = Omit<CreateDeps, 'createWaitSeconds'> & {

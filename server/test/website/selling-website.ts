@@ -7,8 +7,14 @@ import { ORIGIN, openTestWebsite, type TestWebsite } from './website.ts';
 
 /** A pack of 1000 credits for 10.00. */
 export const PACK: Omit<Offer, 'active'> = {
-  ...{ id: 'small', kind: 'pack', name: 'Small', credits: 1000, price: 1000, currency: 'usd' },
-  ...{ period: null, expires_days: null },
+  id: 'small',
+  kind: 'pack',
+  name: 'Small',
+  credits: 1000,
+  price: 1000,
+  currency: 'usd',
+  period: null,
+  expires_days: null,
 };
 
 export interface SellingWebsite extends TestWebsite {

@@ -52,7 +52,10 @@ export async function openTestWebsite(
   const adminEmails = new Set<string>();
   const outbox: TestWebsite['outbox'] = [];
   const siteDeps = {
-    ...{ log: quiet, publicUrl: () => ORIGIN, signupCredits: 0, isMailLogged: false },
+    log: quiet,
+    publicUrl: () => ORIGIN,
+    signupCredits: 0,
+    isMailLogged: false,
     issuers: new Map(),
     sendMail: async (mail: TestWebsite['outbox'][number]) => {
       outbox.push(mail);
@@ -76,7 +79,8 @@ export async function openTestWebsite(
   const { db } = opened.database;
   return {
     ...opened,
-    ...{ routes, outbox },
+    routes,
+    outbox,
     async outdateProof({ accountId }) {
       const earlier = `clock_now() - interval '11 minutes'`;
       const update = `update sessions set created_at = ${earlier}, proved_at = null`;
@@ -120,18 +124,24 @@ function visitor(
     get: (url) => send({ method: 'GET', url }),
     write: (url, body = {}, method = 'POST') =>
       send({
-        ...{ method, url, payload: JSON.stringify(body) },
+        method,
+        url,
+        payload: JSON.stringify(body),
         headers: { 'content-type': 'application/json' },
       }),
     delete: (url) => send({ method: 'DELETE', url }),
     create: (body, key = crypto.randomUUID()) =>
       send({
-        ...{ method: 'POST', url: '/console/api/generations', payload: JSON.stringify(body) },
+        method: 'POST',
+        url: '/console/api/generations',
+        payload: JSON.stringify(body),
         headers: { 'content-type': 'application/json', 'idempotency-key': key },
       }),
     upload: (payload, headers = {}) =>
       send({
-        ...{ method: 'POST', url: '/console/api/uploads', payload },
+        method: 'POST',
+        url: '/console/api/uploads',
+        payload,
         headers: { 'content-type': 'image/png', ...headers },
       }),
   };

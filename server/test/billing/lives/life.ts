@@ -40,7 +40,9 @@ export function persevering(fixture: BillingFixture): BillingFixture {
 const TRIES = 20;
 /** The last: another life archives the prices at the same moment. */
 const PASSES = [
-  ...['StripeAPIError', 'StripeRateLimitError', 'StripeConnectionError'],
+  'StripeAPIError',
+  'StripeRateLimitError',
+  'StripeConnectionError',
   'StripeInvalidRequestError',
 ];
 

@@ -8,5 +8,10 @@ import { UNPAID_PLAN_LIFE } from './unpaid-plan.ts';
 
 /** All lives: a new one is a file of its own and a name here. */
 export const LIVES: readonly Life[] = [
-  ...[PACK_LIFE, PLAN_LIFE, RELOAD_LIFE, UNPAID_PLAN_LIFE, GONE_LIFE, OTHER_MODE_LIFE],
+  PACK_LIFE,
+  PLAN_LIFE,
+  RELOAD_LIFE,
+  UNPAID_PLAN_LIFE,
+  GONE_LIFE,
+  OTHER_MODE_LIFE,
 ];

@@ -32,8 +32,21 @@ export function createTrace(nowMs: () => number): Trace {
 const ID = /^(task|att|obj)_[0-9A-Za-z]{20,}$/;
 /** Phases of tasks, states of attempts, and how reservations are settled. */
 const TRACED_VALUES = new Set([
-  ...['ingesting', 'submitting', 'generating', 'archiving', 'held', 'completed', 'failed'],
-  ...['in_flight', 'unknown', 'accepted', 'rejected', 'not_sent', 'absent', 'capture', 'refund'],
+  'ingesting',
+  'submitting',
+  'generating',
+  'archiving',
+  'held',
+  'completed',
+  'failed',
+  'in_flight',
+  'unknown',
+  'accepted',
+  'rejected',
+  'not_sent',
+  'absent',
+  'capture',
+  'refund',
 ]);
 
 /** A statement's name with its ids, phases and states. */

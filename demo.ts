@@ -215,8 +215,8 @@ async function tour(demo: Demo): Promise<void> {
 
 /** What to do next. The commands are loaded only now, so that the demo starts fast. */
 async function nextSteps(): Promise<string> {
-  const { commandGroups } = await import('./server/src/cli/commands.ts');
-  const groups = commandGroups().join(', ');
+  const { NOUNS } = await import('./server/src/operator/verbs/list.ts');
+  const groups = Object.keys(NOUNS).join(', ');
   const commands = groups.replaceAll(/(.{1,63})(?: |$)/g, `$1\n${' '.repeat(37)}`).trimEnd();
   return `
 The video is a test pattern: the local renderer is not an AI model, and needs no key and no network.

@@ -3,10 +3,11 @@ import { pipeline } from 'node:stream/promises';
 import { type ParsedCommandLine, parseCommandLine } from './cli/command-line.ts';
 import { helpText } from './cli/help.ts';
 import { printPlain } from './cli/print.ts';
-import { RowStream } from './cli/row-stream.ts';
+import { printRows } from './cli/print-rows.ts';
 import { UsageError } from './kernel/errors.ts';
 import { createLog } from './kernel/log.ts';
 import { visibleLines } from './kernel/text/visible-text.ts';
+import { RowStream } from './operator/verb/row-stream.ts';
 
 // The database code is imported only here, so that --help and usage errors are fast.
 async function runCommand(parsed: ParsedCommandLine): Promise<number> {
@@ -15,7 +16,7 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
   const { openConfiguredDatabase } = await import('./open-database.ts');
   const opened = await openConfiguredDatabase(config, {
     log: createLog({ level: 'silent' }),
-    migrates: parsed.command.migrates === true,
+    migrates: parsed.verb.migrates === true,
     report: (text) => {
       if (!parsed.json) process.stderr.write(`framewright: ${text}\n`);
     },
@@ -24,10 +25,10 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
     if (opened.created && !parsed.json) {
       process.stderr.write(`framewright: created a new embedded database in ${config.dataDir}\n`);
     }
-    const { command, json } = parsed;
+    const { json } = parsed;
     const show = json ? undefined : (line: string) => void process.stdout.write(`${line}\n`);
-    const result = await command.run(opened.db, { ...parsed, show });
-    if (result instanceof RowStream) await printStream(result.print(json));
+    const result = await parsed.run({ db: opened.db, show, openStorage: configuredStorage });
+    if (result instanceof RowStream) await printStream(printRows(result, json));
     else process.stdout.write(json ? `${JSON.stringify(result)}\n` : printPlain(result));
     hintAtNextPage(parsed, result);
     const failed = typeof result === 'object' && result !== null && 'ok' in result && !result.ok;
@@ -35,6 +36,13 @@ async function runCommand(parsed: ParsedCommandLine): Promise<number> {
   } finally {
     await opened.close();
   }
+}
+
+/** The storage that the service is configured with. */
+async function configuredStorage() {
+  const { readStorageSettings } = await import('./config/config.ts');
+  const { openStorage } = await import('./storage/open-storage.ts');
+  return openStorage(readStorageSettings(), createLog({ level: 'silent' }));
 }
 
 /** Ends quietly when the reader has closed the pipe, as `head` does. */
@@ -47,9 +55,9 @@ async function printStream(pieces: AsyncIterable<string>): Promise<void> {
 }
 
 /** Says on standard error how to continue a list whose page is full. */
-function hintAtNextPage({ command, page }: ParsedCommandLine, result: unknown): void {
-  if (!command.cursorOf || !Array.isArray(result) || result.length < page.limit) return;
-  const after = command.cursorOf(result.at(-1));
+function hintAtNextPage({ verb, page }: ParsedCommandLine, result: unknown): void {
+  if (!verb.cursorOf || !Array.isArray(result) || result.length < page.limit) return;
+  const after = verb.cursorOf(result.at(-1));
   process.stderr.write(`framewright: there may be more rows: add --after ${after}\n`);
 }
 
@@ -66,11 +74,11 @@ async function run(args: string[]): Promise<number> {
   const [first] = args;
   if (first === undefined || first === 'help' || args.includes('--help') || args.includes('-h')) {
     const words = args.filter((arg) => !arg.startsWith('-') && arg !== 'help');
-    process.stdout.write(helpText(words));
+    process.stdout.write(await helpText(words));
     return first === undefined ? 2 : 0;
   }
   if (first === 'serve') return runService(args.slice(1));
-  return runCommand(parseCommandLine(args));
+  return runCommand(await parseCommandLine(args));
 }
 
 try {

@@ -1,14 +1,14 @@
 import { hostname, userInfo } from 'node:os';
 import { UsageError } from '../kernel/errors.ts';
 import type { Action } from '../operator/actions.ts';
-import type { Command } from './command.ts';
+import type { Verb } from '../operator/verb/verb.ts';
 
 /**
  * Who runs a command and why, from --by and --reason.
  * @throws UsageError when a required reason is missing, or a text has several lines
  */
 export function readAction(
-  command: Pick<Command, 'reason'>,
+  command: Pick<Verb, 'reason'>,
   name: string,
   { by, reason }: Record<string, string | undefined>,
 ): Action {

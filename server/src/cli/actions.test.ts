@@ -17,8 +17,8 @@ after(() => database.close());
 
 /** Runs a command line in this process. */
 async function does(args: string[], db = database.db) {
-  const parsed = parseCommandLine(args);
-  return JSON.parse(JSON.stringify(await parsed.command.run(db, parsed)));
+  const { run: perform } = await parseCommandLine(args);
+  return JSON.parse(JSON.stringify(await perform({ db })));
 }
 
 async function recorded(target: string, db = database.db) {
@@ -112,13 +112,13 @@ test('a list is read page by page, and says on standard error when a page is ful
   assert.match(err, new RegExp(`add --after ${seen[2]}\n$`));
 });
 
-test('a reason or a name of several lines is refused', () => {
+test('a reason or a name of several lines is refused', async () => {
   for (const [option, text] of [
     ['--reason', 'a\nb'],
     ['--by', 'ada\u001b[2J'],
   ]) {
-    assert.throws(
-      () => parseCommandLine(['accounts', 'disable', 'x', option ?? '', text ?? '']),
+    await assert.rejects(
+      parseCommandLine(['accounts', 'disable', 'x', option ?? '', text ?? '']),
       /must be one line/,
     );
   }

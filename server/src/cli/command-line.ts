@@ -1,93 +1,139 @@
 import { parseArgs } from 'node:util';
-import { UsageError } from '../kernel/errors.ts';
+import { Refusal, UsageError } from '../kernel/errors.ts';
+import { createLog } from '../kernel/log.ts';
+import { optional, readInput, text, whole } from '../operator/verb/fields.ts';
+import type { ListPage, Verb, VerbDeps } from '../operator/verb/verb.ts';
+import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
 import { readAction } from './action.ts';
-import type { Arguments, Command, ListPage } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { optionOf, usageOf } from './usage.ts';
+
+/** What a command needs of the process that runs it. */
+type CommandDeps = Pick<VerbDeps, 'db' | 'show' | 'openStorage'>;
 
 /** A parsed and validated command line. */
-export interface ParsedCommandLine extends Arguments {
-  command: Command;
+export interface ParsedCommandLine {
+  name: string;
+  verb: Verb;
   json: boolean;
+  page: ListPage;
+  /**
+   * @returns what is printed: one object, a list of objects, or a RowStream
+   * @throws UsageError when a room refuses it
+   */
+  run(deps: CommandDeps): Promise<unknown>;
 }
 
 /**
  * Parses the words after `framewright`.
  * @throws UsageError with one line, when the command is unknown or its words or options are wrong
  */
-export function parseCommandLine(args: string[]): ParsedCommandLine {
-  const command = findCommand(args);
-  const rest = args.slice(nameOf(command).length);
-  const names = [...command.options, ...sharedOptions(command)].map(
-    (name) => [name, { type: 'string' }] as const,
-  );
-  const flags = (command.flags ?? []).map((name) => [name, { type: 'boolean' }] as const);
-  const { values, positionals } = parseStrictly(command, {
-    // parseArgs reads a negative number as an option, unless the number comes after "--".
-    args: [
-      ...rest.filter((arg) => !/^-\d+$/.test(arg)),
-      '--',
-      ...rest.filter((arg) => /^-\d+$/.test(arg)),
-    ],
-    options: { ...Object.fromEntries([...names, ...flags]), json: { type: 'boolean' } },
+export async function parseCommandLine(
+  args: string[],
+  nouns: Nouns = NOUNS,
+): Promise<ParsedCommandLine> {
+  const [name, verb] = await findVerb(args, nouns);
+  const { words, options } = parseWords(name, verb, args.slice(name.split(' ').length));
+  return worded(verb, async () => {
+    const { json, reason, by, limit, after, ...given } = options;
+    const action = readAction(verb, name, { by, reason });
+    const page = readInput(PAGE, { limit, after });
+    const work = verb.prepare({ ...given, ...words });
+    const log = createLog({ level: 'silent' });
+    return {
+      ...{ name, verb, page, json: json === true },
+      run: (deps) => worded(verb, () => work({ ...deps, log, page }, action)),
+    };
   });
-  const { json, ...given } = values;
-  if (positionals.length !== positionalNames(command).length) {
-    throw new UsageError(`usage: npx framewright ${command.usage}`);
-  }
-  const options = textsOf(given);
-  const action = readAction(command, nameOf(command).join(' '), options);
-  const page = readPage(options);
-  return { command, words: positionals, options, action, page, json: json === true };
 }
 
-/** The options that a command takes because it changes something, or because it is a list. */
-function sharedOptions(command: Command): string[] {
-  return [
-    ...(command.reason ? ['reason', 'by'] : []),
-    ...(command.cursorOf ? ['limit', 'after'] : []),
-  ];
-}
-
-const MAX_ROWS = 1000;
 const DEFAULT_ROWS = 100;
+const limit = whole('How many rows to print.', { min: 1, max: 1000 });
+const PAGE = {
+  limit: {
+    ...limit,
+    isOptional: true,
+    read: (given = DEFAULT_ROWS, refuse) => limit.read(given, refuse),
+  } as typeof limit,
+  after: optional(text('The cursor of the last row of the page before.')),
+};
 
-function readPage({ limit = String(DEFAULT_ROWS), after }: Arguments['options']): ListPage {
-  const rows = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
-  if (rows < 1 || rows > MAX_ROWS) {
-    throw new UsageError(`--limit must be a whole number from 1 to ${MAX_ROWS}`);
-  }
-  return { limit: rows, after };
-}
-
-function findCommand(args: string[]): Command {
-  const found = COMMANDS.find((command) => nameOf(command).every((word, i) => args[i] === word));
-  if (found) return found;
-  const given = args.filter((arg) => !arg.startsWith('-')).join(' ');
-  const [noun = ''] = given.split(' ');
-  const alike = COMMANDS.map(nameOf).filter(
-    ([first = '']) => noun !== '' && (first.startsWith(noun) || noun.startsWith(first)),
-  );
-  const hint = alike.map((name) => `npx framewright ${name.join(' ')}`).join(', ');
-  throw new UsageError(`there is no command "${given}". Try: ${hint || 'npx framewright --help'}`);
-}
-
-/** The name of a command: the lower-case words at the beginning of its usage. */
-function nameOf(command: Command): string[] {
-  return command.usage.split(' ').filter((word) => /^[a-z][a-z-]*$/.test(word));
-}
-
-function positionalNames(command: Command): string[] {
-  const beforeOptions = command.usage.split(/ [[(]?--/)[0] ?? '';
-  return beforeOptions.split(' ').slice(nameOf(command).length);
-}
-
-type ParseConfig = { args: string[]; options: Record<string, { type: 'string' | 'boolean' }> };
-
-function parseStrictly(command: Command, config: ParseConfig) {
+/** Names the fields in a refusal as this command line does. */
+async function worded<Result>(verb: Verb, work: () => Promise<Result>): Promise<Result> {
   try {
-    return parseArgs({ ...config, allowPositionals: true, strict: true });
+    return await work();
   } catch (error) {
-    throw new UsageError(`${reasonOf(error)}. Usage: npx framewright ${command.usage}`);
+    if (!(error instanceof Refusal)) throw error;
+    const nameOf = (field: string) =>
+      verb.words?.includes(field) ? (verb.fields[field]?.word ?? field) : optionOf(field);
+    throw new UsageError(error.wording(nameOf), { cause: error });
+  }
+}
+
+/** The verb that a command line begins with, and its name. */
+async function findVerb(args: string[], nouns: Nouns): Promise<[string, Verb]> {
+  const [noun = ''] = args;
+  const verbs = Object.entries((await nouns[noun]?.()) ?? {});
+  const found = verbs.find(([name]) => name.split(' ').every((word, i) => args[i] === word));
+  if (found) return found;
+  const given = args.filter((arg) => !arg.startsWith('-'));
+  throw new UsageError(
+    `there is no command "${given.join(' ')}". Try: ${await suggestionsFor(given[0] ?? '', nouns)}`,
+  );
+}
+
+async function suggestionsFor(noun: string, nouns: Nouns): Promise<string> {
+  const alike = Object.entries(nouns).filter(
+    ([name]) => noun !== '' && (name.startsWith(noun) || noun.startsWith(name)),
+  );
+  const verbs = await Promise.all(alike.map(([, read]) => read()));
+  const names = verbs.flatMap((of) => Object.keys(of)).map((name) => `npx framewright ${name}`);
+  return names.join(', ') || 'npx framewright --help';
+}
+
+type Options = Record<string, string | boolean | undefined>;
+
+/** The words of a command by the names of their fields, and its options by theirs. */
+function parseWords(name: string, verb: Verb, args: string[]) {
+  const shared = [
+    ...(verb.reason ? ['reason', 'by'] : []),
+    ...(verb.cursorOf ? ['limit', 'after'] : []),
+  ];
+  const { words: names = [], fields } = verb;
+  const own = Object.entries(fields).filter(([field]) => !names.includes(field));
+  const options = Object.fromEntries([
+    ...own.map(([field, { kind }]) => [field.replaceAll('_', '-'), typeOf(kind === 'flag')]),
+    ...shared.map((option) => [option, typeOf(false)]),
+    ['json', typeOf(true)],
+  ]);
+  const { values, positionals } = parseStrictly(usageOf(name, verb), { args, options });
+  if (positionals.length !== names.length) {
+    throw new UsageError(`usage: npx framewright ${usageOf(name, verb)}`);
+  }
+  const given = Object.entries(values).map(([option, value]) => [
+    option.replaceAll('-', '_'),
+    value,
+  ]);
+  return {
+    words: Object.fromEntries(names.map((field, i) => [field, positionals[i]])),
+    options: Object.fromEntries(given) as Options &
+      Record<'reason' | 'by' | 'limit' | 'after', string | undefined>,
+  };
+}
+
+function typeOf(isFlag: boolean) {
+  return { type: isFlag ? ('boolean' as const) : ('string' as const) };
+}
+
+type ParseConfig = { args: string[]; options: Record<string, ReturnType<typeof typeOf>> };
+
+function parseStrictly(usage: string, { args, options }: ParseConfig) {
+  // parseArgs reads a negative number as an option, unless the number comes after "--".
+  const isNegative = (arg: string) => /^-\d+$/.test(arg);
+  const sorted = [...args.filter((arg) => !isNegative(arg)), '--', ...args.filter(isNegative)];
+  try {
+    return parseArgs({ args: sorted, options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(`${reasonOf(error)}. Usage: npx framewright ${usage}`);
   }
 }
 
@@ -97,13 +143,4 @@ function reasonOf(error: unknown): string {
   const [, option] =
     /^Option '(?:-\w, )?(--[\w-]+).*' argument (?:missing|is ambiguous)$/.exec(sentence) ?? [];
   return option === undefined ? sentence : `${option} needs a value`;
-}
-
-/** The values of the options as texts. The value of a given flag is `yes`. */
-function textsOf(values: Record<string, string | boolean | undefined>): Arguments['options'] {
-  const texts = Object.entries(values).map(([name, value]) => [
-    name,
-    value === true ? 'yes' : value,
-  ]);
-  return Object.fromEntries(texts);
 }

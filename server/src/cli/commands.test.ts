@@ -18,8 +18,8 @@ after(() => database.close());
 
 /** Runs a command line and returns the result that --json prints. */
 async function does(line: string, through: Database = db) {
-  const parsed = parseCommandLine(line.split(' '));
-  return JSON.parse(JSON.stringify(await parsed.command.run(through, parsed)));
+  const { run } = await parseCommandLine(line.split(' '));
+  return JSON.parse(JSON.stringify(await run({ db: through })));
 }
 
 test('a repeated grant is booked once, and refused with other values', async () => {
@@ -204,9 +204,12 @@ test('every mistake gives a one-line error and leaves the balances as they are',
 
 test('reconcile needs exactly one decision, a valid job id and a reason', async () => {
   const wrong = [
-    ['reconcile task_1 --reason seen', /needs one of --accepted JOB_ID/],
-    ['reconcile task_1 --failed --not-accepted --reason seen', /needs one of --accepted/],
-    ['reconcile task_1 --accepted ../x --reason seen', /needs the id of the provider’s job/],
+    ['reconcile task_1 --reason seen', /--accepted or --not-accepted or --failed is required/],
+    ['reconcile task_1 --failed --not-accepted --reason seen', /is required, and only one of them/],
+    [
+      'reconcile task_1 --accepted ../x --reason seen',
+      /--accepted must be the id of the provider’s job/,
+    ],
     ['reconcile task_1 --failed', /--reason is required/],
     ['reconcile task_1 --failed --reason seen', /there is no task "task_1"/],
     ['reconcile --failed --reason seen', /usage: npx framewright reconcile ID/],

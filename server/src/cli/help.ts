@@ -1,10 +1,9 @@
-import type { Command } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import type { Verb, Verbs } from '../operator/verb/verb.ts';
+import { NOUNS, type Nouns } from '../operator/verbs/list.ts';
+import { optionOf, usageOf } from './usage.ts';
 
-const SERVE = {
-  usage: 'serve',
-  summary: 'Run the service (what npm start does); Ctrl-C drains it and shuts it down',
-};
+const SERVE = `  serve
+      Run the service (what npm start does); Ctrl-C drains it and shuts it down`;
 
 const NOTES = `
 ACCOUNT is an account id or an e-mail address. --json prints one JSON value on standard output.
@@ -25,21 +24,32 @@ Example:
 
 /**
  * The text of --help.
- * @param words the words beside --help. The first one chooses the commands that begin with it; if
- *   there are none, the text has all commands
+ * @param words the words beside --help. The first one chooses the commands that begin with it, and
+ *   shows their fields; if there are none, the text has all commands
  */
-export function helpText([noun]: string[]): string {
-  const all = [SERVE, ...COMMANDS];
-  const chosen = all.filter(({ usage }) => usage.split(' ')[0] === noun);
-  if (chosen.length === 0) {
-    const title = 'framewright: asynchronous video generation, paid with prepaid credits';
-    const usage = 'Usage: npx framewright COMMAND [--json]';
-    const hint = 'npx framewright COMMAND --help shows one group of them, such as tasks --help.';
-    return `${title}\n\n${usage}\n\n${listing(all)}\n\n${hint}\n${NOTES}${EXAMPLE}`;
-  }
-  return `Usage: npx framewright COMMAND [--json]\n\n${listing(chosen)}\n${NOTES}`;
+export async function helpText([noun = '']: string[], nouns: Nouns = NOUNS): Promise<string> {
+  const usage = 'Usage: npx framewright COMMAND [--json]';
+  if (noun === 'serve') return `${usage}\n\n${SERVE}\n${NOTES}`;
+  const chosen = await nouns[noun]?.();
+  if (chosen) return `${usage}\n\n${listing(chosen, fieldsOf)}\n${NOTES}`;
+  const title = 'framewright: asynchronous video generation, paid with prepaid credits';
+  const all = await Promise.all(Object.values(nouns).map((read) => read()));
+  const lists = [SERVE, ...all.map((verbs) => listing(verbs))].join('\n');
+  const hint = 'npx framewright COMMAND --help shows one group of them, such as tasks --help.';
+  return `${title}\n\n${usage}\n\n${lists}\n\n${hint}\n${NOTES}${EXAMPLE}`;
 }
 
-function listing(commands: readonly Pick<Command, 'usage' | 'summary'>[]): string {
-  return commands.map(({ usage, summary }) => `  ${usage}\n      ${summary}`).join('\n');
+function listing(verbs: Verbs, more: (verb: Verb) => string = () => ''): string {
+  return Object.entries(verbs)
+    .map(([name, verb]) => `  ${usageOf(name, verb)}\n      ${verb.summary}${more(verb)}`)
+    .join('\n');
+}
+
+/** A line for each field of a verb. */
+function fieldsOf({ fields, words = [] }: Verb): string {
+  const named = Object.entries(fields).map(
+    ([field, { word, about }]) => [words.includes(field) ? word : optionOf(field), about] as const,
+  );
+  const width = Math.max(...named.map(([name]) => name.length));
+  return named.map(([name, about]) => `\n        ${name.padEnd(width)}  ${about}`).join('');
 }

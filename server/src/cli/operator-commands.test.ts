@@ -41,18 +41,12 @@ after(() => fixture.closeAudited());
 /** Runs a command line in this process, with a reason if it takes one. */
 async function does(line: string) {
   const args = line.split(' ');
-  const { command } = parseCommandLine([...args, ...(needsReason(args) ? ['--reason', 'x'] : [])]);
-  const parsed = parseCommandLine([...args, ...(command.reason ? ['--reason', 'because'] : [])]);
-  return JSON.parse(JSON.stringify(await command.run(fixture.db, parsed)));
-}
-
-function needsReason(args: string[]): boolean {
-  try {
-    parseCommandLine(args);
-    return false;
-  } catch (error) {
-    return String(error).includes('--reason is required');
-  }
+  const withReason = [...args, '--reason', 'because'];
+  const parsed = await parseCommandLine(withReason).catch((error) => {
+    if (!/Unknown option '--reason'/.test(error.message)) throw error;
+    return parseCommandLine(args);
+  });
+  return JSON.parse(JSON.stringify(await parsed.run({ db: fixture.db })));
 }
 
 /** A completed task with a stored output. */

@@ -71,3 +71,35 @@ export function errorEnvelope(code: ErrorCode, message: string, details?: ErrorD
 export class UsageError extends Error {
   override name = 'UsageError';
 }
+
+/**
+ * What an operator gave and a room refuses: which field, which value, and the bound that it
+ * violates. Whoever asked for it names the fields in the words of its reader (`wording`).
+ */
+export class Refusal extends UsageError {
+  override name = 'Refusal';
+  readonly field: string;
+  readonly value: unknown;
+  readonly bound: string;
+
+  /**
+   * @param field such as `expires_at`
+   * @param bound follows the name of the field, such as `must be in the future`. Other fields stand
+   *   in braces
+   */
+  constructor(field: string, value: unknown, bound: string) {
+    super(wordingOf(field, bound, (name) => name.replaceAll('_', ' ')));
+    this.field = field;
+    this.value = value;
+    this.bound = bound;
+  }
+
+  /** The sentence for a reader who knows the fields by these names. */
+  wording(nameOf: (field: string) => string): string {
+    return wordingOf(this.field, this.bound, nameOf);
+  }
+}
+
+function wordingOf(field: string, bound: string, nameOf: (field: string) => string): string {
+  return `{${field}} ${bound}`.replace(/\{(\w+)\}/g, (_, name: string) => nameOf(name));
+}

@@ -4,11 +4,13 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { parseCommandLine } from '../../src/cli/command-line.ts';
-import { COMMANDS } from '../../src/cli/commands.ts';
+import { optionOf } from '../../src/cli/usage.ts';
 import { readConfig } from '../../src/config/config.ts';
 import type { Database } from '../../src/database/database.ts';
 import { METRICS } from '../../src/http/operations/metric-list.ts';
 import { createMetrics } from '../../src/http/operations/metrics.ts';
+import type { Verb } from '../../src/operator/verb/verb.ts';
+import { NOUNS } from '../../src/operator/verbs/list.ts';
 import { neededVariables, PROVIDER_NAMES } from '../../src/providers/registry.ts';
 import { TRANSITIONS } from '../../src/tasks/transitions.ts';
 import { report } from '../../src/telemetry/reports.ts';
@@ -321,25 +323,32 @@ const shownCommands = [...pages].flatMap(([name, text]) =>
   commandsIn(text).map((words) => ({ name, words })),
 );
 
-test('every command that a page shows is one that there is, rightly spelt', () => {
+test('every command that a page shows is one that there is, rightly spelt', async () => {
   for (const { name, words } of shownCommands) {
     if (['serve', '--help'].includes(words[0] ?? '')) continue;
-    assert.doesNotThrow(() => parseCommandLine(words), `${name}: ${words.join(' ')}`);
+    await assert.doesNotReject(parseCommandLine(words), `${name}: ${words.join(' ')}`);
   }
 });
 
-test('every command is shown to operators, with each of its options', () => {
+test('every command is shown to operators, with each of its options', async () => {
   const ours = shownCommands.filter(({ name }) => OPERATIONS.includes(name));
-  const uses = ours
-    .filter(({ words }) => words[0] !== 'serve')
-    .map(({ words }) => ({ command: parseCommandLine(words).command, words }));
-  for (const command of COMMANDS) {
-    const words = uses.filter((use) => use.command === command).flatMap((use) => use.words);
-    assert.notEqual(words.length, 0, command.usage);
-    const options = [...command.options, ...(command.flags ?? [])].map((option) => `--${option}`);
-    const optional = ['--account'];
-    const missing = options.filter((name) => !words.includes(name) && !optional.includes(name));
-    assert.deepEqual(missing, [], command.usage);
+  const uses = await Promise.all(
+    ours
+      .filter(({ words }) => words[0] !== 'serve')
+      .map(async ({ words }) => ({ name: (await parseCommandLine(words)).name, words })),
+  );
+  const nouns = await Promise.all(Object.values(NOUNS).map((verbsOf) => verbsOf()));
+  const optional = ['--account'];
+  for (const [name, verb] of nouns.flatMap((verbs) => Object.entries<Verb>(verbs))) {
+    const words = uses.filter((use) => use.name === name).flatMap((use) => use.words);
+    assert.notEqual(words.length, 0, name);
+    const options = Object.keys(verb.fields).filter((field) => !verb.words?.includes(field));
+    const missing = options.map(optionOf).filter((option) => !words.includes(option));
+    assert.deepEqual(
+      missing.filter((option) => !optional.includes(option)),
+      [],
+      name,
+    );
   }
   assert.ok(ours.some(({ words }) => words[0] === 'serve'));
 });

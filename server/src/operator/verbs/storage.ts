@@ -1,25 +1,32 @@
 import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { UsageError } from '../../kernel/errors.ts';
-import { createLog } from '../../kernel/log.ts';
+import { Refusal, UsageError } from '../../kernel/errors.ts';
 import { namingVariables } from '../../kernel/variables.ts';
 import { type CopyResult, copyObjects } from '../../storage/copy.ts';
 import { openStorage, type StorageSettings } from '../../storage/open-storage.ts';
 import { parseS3Url } from '../../storage/s3/settings.ts';
-import type { Command } from '../command.ts';
+import { text } from '../verb/fields.ts';
+import { verb } from '../verb/verb.ts';
 
-export const STORAGE_COMMANDS: readonly Command[] = [
-  {
-    usage: 'storage copy FROM TO',
+const PLACE = 's3://..., or a folder of objects.';
+
+export const STORAGE = {
+  'storage copy': verb({
     summary: 'Copy all files to another storage. FROM, TO: s3://..., or a folder of objects',
-    options: [],
-    async run(db, { words: [from = '', to = ''], show }) {
+    fields: {
+      from: text(`Where the files are: ${PLACE}`, { word: 'FROM', max: 4000 }),
+      to: text(`Where they shall be too: ${PLACE}`, { word: 'TO', max: 4000 }),
+    },
+    words: ['from', 'to'],
+    notOnConsole: 'it belongs to who runs the servers: it reads folders of this machine',
+    async run({ db, log, show }, { from, to }) {
       const source = settingsOf('FROM', from);
       const target = settingsOf('TO', to);
       await requireFolder(source);
-      if (path.resolve(from) === path.resolve(to)) throw new UsageError('FROM and TO are the same');
-      const log = createLog({ level: 'silent' });
+      if (path.resolve(from) === path.resolve(to)) {
+        throw new Refusal('from', from, 'and {to} are the same');
+      }
       const storages = { from: await openStorage(source, log), to: await openStorage(target, log) };
       const scratch = await scratchFor(target);
       try {
@@ -29,8 +36,8 @@ export const STORAGE_COMMANDS: readonly Command[] = [
         await rm(scratch, { recursive: true, force: true });
       }
     },
-  },
-];
+  }),
+};
 
 function settingsOf(name: string, text: string): StorageSettings {
   if (!text.includes('://')) return { kind: 'disk', folder: path.resolve(text) };

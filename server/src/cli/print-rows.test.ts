@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RowStream } from './row-stream.ts';
+import { RowStream } from '../operator/verb/row-stream.ts';
+import { printRows } from './print-rows.ts';
 
 const ROWS = [
   { at: new Date(0), note: 'plain', credits: 5 },
@@ -13,7 +14,8 @@ function streamOf(rows: readonly object[], isCsv = false): RowStream {
   const read = async function* () {
     yield* rows;
   };
-  return new RowStream({ name: 'rows', columns, rows: read(), isCsv }, () => ({ total: 4 }));
+  const summary = () => ({ total: 4 });
+  return new RowStream({ name: 'rows', columns, rows: read(), isCsv, summary });
 }
 
 async function textOf(pieces: AsyncIterable<string>): Promise<string> {
@@ -23,16 +25,16 @@ async function textOf(pieces: AsyncIterable<string>): Promise<string> {
 }
 
 test('as JSON it is one value, also without rows', async () => {
-  assert.deepEqual(JSON.parse(await textOf(streamOf(ROWS).print(true))), {
+  assert.deepEqual(JSON.parse(await textOf(printRows(streamOf(ROWS), true))), {
     rows: JSON.parse(JSON.stringify(ROWS)),
     total: 4,
   });
-  assert.deepEqual(JSON.parse(await textOf(streamOf([]).print(true))), { rows: [], total: 4 });
+  assert.deepEqual(JSON.parse(await textOf(printRows(streamOf([]), true))), { rows: [], total: 4 });
 });
 
 test('as CSV it has a line of names, quotes what needs it, and has no totals', async () => {
   assert.equal(
-    await textOf(streamOf(ROWS, true).print(false)),
+    await textOf(printRows(streamOf(ROWS, true), false)),
     'at,note,credits\r\n' +
       '1970-01-01T00:00:00.000Z,plain,5\r\n' +
       '1970-01-01T00:00:00.000Z,"with ""quotes"", a comma\nand a line",-1\r\n' +
@@ -42,7 +44,7 @@ test('as CSV it has a line of names, quotes what needs it, and has no totals', a
 
 test('for people it is tables of 500 rows, and the totals', async () => {
   const many = Array.from({ length: 501 }, (_, i) => ({ at: null, note: 'x', credits: i }));
-  const text = await textOf(streamOf(many).print(false));
+  const text = await textOf(printRows(streamOf(many), false));
   assert.equal(text.match(/^at /gm)?.length, 2);
   assert.match(text, /\n-\s+x\s+500\ntotal\s+4\n$/);
 });

@@ -1,0 +1,156 @@
+import { Refusal } from '../../kernel/errors.ts';
+import { readIsoTime } from '../../kernel/iso-time.ts';
+
+/** What the input of a verb has under one name, for whoever enters it: as JSON, for the console. */
+interface FieldFacts {
+  kind: 'text' | 'whole' | 'number' | 'flag' | 'time' | 'choice';
+  /** One sentence that says what it is, with its unit. */
+  about: string;
+  /** What stands for a value in the help of the command line, such as CREDITS. */
+  word: string;
+  isOptional: boolean;
+  min?: number;
+  max?: number;
+  choices?: readonly string[];
+}
+
+/** A field, and how a value of it is read: from a text, or from what JSON has for it. */
+export interface Field<Value> extends FieldFacts {
+  /** @param refuse throws, with the bound that the value violates: `must be …` */
+  read(given: unknown, refuse: (bound: string) => never): Value;
+}
+
+export type Fields = Record<string, Field<unknown>>;
+
+/** What a verb gets: a member for each field. A field that is optional may be undefined. */
+export type InputOf<Of extends Fields> = {
+  [Name in keyof Of]: Of[Name] extends Field<infer Value> ? Value : never;
+};
+
+interface Words {
+  word?: string;
+}
+
+/** One line, without spaces around it. */
+export function text(
+  about: string,
+  { word = 'TEXT', max = 300, pattern }: Words & { max?: number; pattern?: [RegExp, string] } = {},
+): Field<string> {
+  return {
+    ...{ kind: 'text', about, word, max, isOptional: false },
+    read(given, refuse) {
+      if (typeof given !== 'string') return refuse('must be a text');
+      if (/\p{Cc}/u.test(given)) refuse('must be one line without control characters');
+      if (given.length > max) refuse(`must have at most ${max} characters`);
+      if (pattern && !pattern[0].test(given)) refuse(pattern[1]);
+      return given;
+    },
+  };
+}
+
+interface Limits extends Words {
+  min?: number;
+  max: number;
+}
+
+function numberOf(
+  kind: 'whole' | 'number',
+  about: string,
+  { word = 'N', min = 0, max }: Limits,
+): Field<number> {
+  const shape = kind === 'whole' ? /^[+-]?\d{1,15}$/ : /^\d{1,15}(\.\d+)?$/;
+  const noun = kind === 'whole' ? 'a whole number' : 'a number';
+  return {
+    ...{ kind, about, word, min, max, isOptional: false },
+    read(given, refuse) {
+      const value = shape.test(String(given)) ? Number(given) : Number.NaN;
+      if (value >= min && value <= max) return value;
+      return refuse(`must be ${noun} from ${min} to ${max}`);
+    },
+  };
+}
+
+export function whole(about: string, limits: Limits): Field<number> {
+  return numberOf('whole', about, limits);
+}
+
+export function decimal(about: string, limits: Limits): Field<number> {
+  return numberOf('number', about, limits);
+}
+
+/** A switch: `--name` on the command line, true in JSON, `yes` in a query. */
+export function flag(about: string): Field<boolean> {
+  return {
+    ...{ kind: 'flag', about, word: '', isOptional: true },
+    read(given, refuse) {
+      if (given === undefined || given === false) return false;
+      return given === true || given === 'yes' || refuse('must be yes or no');
+    },
+  };
+}
+
+/** A moment, in ISO 8601. */
+export function time(about: string, { word = 'ISO' }: Words = {}): Field<Date> {
+  return {
+    ...{ kind: 'time', about, word, isOptional: false },
+    read: (given, refuse) =>
+      readIsoTime(String(given)) ??
+      refuse(
+        'must be an ISO 8601 time, for example 2030-01-31T00:00:00Z; without a zone it is UTC',
+      ),
+  };
+}
+
+export function choiceOf<const Choice extends string>(
+  about: string,
+  choices: readonly Choice[],
+  { word = choices.join('|') }: Words = {},
+): Field<Choice> {
+  const named = [choices.slice(0, -1).join(', '), choices.at(-1)].join(' or ');
+  return {
+    ...{ kind: 'choice', about, word, choices, isOptional: false },
+    read: (given, refuse) => choices.find((one) => one === given) ?? refuse(`must be ${named}`),
+  };
+}
+
+/** The same field, which may be left out. */
+export function optional<Value>(field: Field<Value>): Field<Value | undefined> {
+  return {
+    ...field,
+    isOptional: true,
+    read: (given, refuse) => (given === undefined ? undefined : field.read(given, refuse)),
+  };
+}
+
+/** The same field, with the word `none` for null. */
+export function orNone<Value>(field: Field<Value>): Field<Value | null> {
+  return {
+    ...field,
+    word: `${field.word}|none`,
+    read(given, refuse) {
+      if (given === 'none' || given === null) return null;
+      return field.read(given, (bound) => refuse(`${bound}, or none`));
+    },
+  };
+}
+
+/**
+ * Reads the input of a verb. Every way in calls it: the command line and the console.
+ * @param given texts, or what JSON has for them; an empty text counts as none
+ * @throws Refusal that names the field
+ */
+export function readInput<Of extends Fields>(fields: Of, given: object) {
+  const members: Record<string, unknown> = { ...given };
+  const unknown = Object.keys(members).find((name) => !Object.hasOwn(fields, name));
+  if (unknown !== undefined) throw new Refusal(unknown, members[unknown], 'is not known here');
+  const values = Object.entries(fields).map(([name, field]) => {
+    const entered = members[name];
+    const value = typeof entered === 'string' ? entered.trim() || undefined : entered;
+    if (value === undefined && !field.isOptional) throw new Refusal(name, entered, 'is required');
+    const refuse = (bound: string) => {
+      throw new Refusal(name, entered, bound);
+    };
+    return [name, field.read(value, refuse)];
+  });
+  return Object.fromEntries(values) as InputOf<Of>;
+}

@@ -1,0 +1,108 @@
+import type { Database } from '../../database/database.ts';
+import { Refusal } from '../../kernel/errors.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { Action } from '../actions.ts';
+import { type Fields, type InputOf, readInput } from './fields.ts';
+
+/** What a verb gets beside its input. */
+export interface VerbDeps {
+  db: Database;
+  log: Log;
+  /** Of a list: which rows. */
+  page: ListPage;
+  /** Shows a line at once, before the result; undefined if nobody reads it. */
+  show?: ((line: string) => void) | undefined;
+  /** How long the one who asks waits for a worker; undefined: as long as the room's own limit. */
+  waitSeconds?: number | undefined;
+  /** Opens the storage that the service is configured with. Only the command line has it. */
+  openStorage?: (() => Promise<Storage>) | undefined;
+}
+
+/** Which rows of a list are read. */
+export interface ListPage {
+  limit: number;
+  /** The cursor of the last row of the page before; undefined: the first page. */
+  after: string | undefined;
+}
+
+type Run<Of extends Fields, Result> = (
+  deps: VerbDeps,
+  input: InputOf<Of>,
+  action: Action,
+) => Promise<Result>;
+
+/** What is known of a verb without its types. */
+interface Facts<Name extends string> {
+  /** What it does, in a line. */
+  summary: string;
+  /** The fields that are words of the command line, in this order. The others are options. */
+  words?: readonly Name[];
+  /** Fields of which one is given, or at most one. */
+  oneOf?: { fields: readonly Name[]; isRequired: boolean };
+  /** Set if it changes something: whether it wants to know why. It is recorded (`actions.ts`). */
+  reason?: 'required' | 'optional';
+  /** Set for lists: the cursor of a row, with which the list goes on behind it. */
+  cursorOf?(row: object): string;
+  /** Adds columns to the rows of a list, on the console only. */
+  columns?(deps: VerbDeps, rows: object[]): Promise<object[]>;
+  /** How long a click on the console waits for a worker. */
+  clickSeconds?: number;
+  /** Why it has no route on the console. */
+  notOnConsole?: string;
+  /** Whether it brings the schema up to date. Others refuse an older schema. */
+  migrates?: boolean;
+}
+
+/**
+ * What an operator can do, said once: the command line, its help, the routes and dialogs of the
+ * console, the recorded action and the table of docs/operations/commands.md are made from it.
+ */
+export interface Verb<Of extends Fields = Fields, Result = unknown> extends Facts<string> {
+  fields: Of;
+  /**
+   * Reads what it is given, by the name of the field, and says how it is run with that.
+   * @throws Refusal that names the field
+   */
+  prepare(given: object): (deps: VerbDeps, action: Action) => Promise<Result>;
+  /** The same, for a request of the console. */
+  prepareRequest(given: object): (deps: VerbDeps, action: Action) => Promise<unknown>;
+}
+
+/** The verbs of a noun, by name, such as `accounts disable`. */
+export type Verbs = Record<string, Verb>;
+
+/** Makes a verb. `run` gets the fields with their types. */
+export function verb<Of extends Fields, Result>({
+  run,
+  runOnConsole,
+  ...facts
+}: Facts<keyof Of & string> & {
+  fields: Of;
+  run: Run<Of, Result>;
+  /** Instead of `run`, if a request must not wait for it. */
+  runOnConsole?: Run<Of, unknown>;
+}): Verb<Of, Result> {
+  const prepare = <Value>(given: object, work: Run<Of, Value>) => {
+    const input = readInput(facts.fields, given);
+    requireOneOf(facts.oneOf, input);
+    return (deps: VerbDeps, action: Action) => work(deps, input, action);
+  };
+  return {
+    ...facts,
+    prepare: (given) => prepare(given, run),
+    prepareRequest: (given) => prepare<unknown>(given, runOnConsole ?? run),
+  };
+}
+
+function requireOneOf(oneOf: Verb['oneOf'], input: Record<string, unknown>): void {
+  if (!oneOf) return;
+  const [first = '', ...others] = oneOf.fields;
+  const chosen = oneOf.fields.filter((name) => input[name] !== undefined && input[name] !== false);
+  if (chosen.length === 1 || (chosen.length === 0 && !oneOf.isRequired)) return;
+  const rest = others.map((name) => `{${name}}`).join(' or ');
+  const bound = oneOf.isRequired
+    ? `or ${rest} is required, and only one of them`
+    : `can not be combined with ${rest}`;
+  throw new Refusal(first, input[first], bound);
+}

@@ -1,0 +1,120 @@
+import { findAccount } from '../../accounts/accounts.ts';
+import type { Database, Transaction } from '../../database/database.ts';
+import { clawBack } from '../../ledger/debts.ts';
+import { adjust, type Grant, grant } from '../../ledger/ledger.ts';
+import { readBalances, readOverview } from '../../ledger/overview.ts';
+import { MOVEMENT_COLUMNS, openStatement } from '../../ledger/statements/account-statement.ts';
+import { type Action, recordAction } from '../actions.ts';
+import { choiceOf, flag, optional, text, time, whole } from '../verb/fields.ts';
+import { RowStream } from '../verb/row-stream.ts';
+import { verb } from '../verb/verb.ts';
+import { ACCOUNT, KIND } from './subjects.ts';
+
+const MOST = 1_000_000_000;
+const CREDITS = whole('How many credits: a whole number above zero.', {
+  ...{ word: 'CREDITS', min: 1, max: MOST },
+});
+const REFERENCE = text('Your name for it, such as the number of an invoice; booked only once.', {
+  ...{ word: 'REF', max: 100 },
+});
+const OF_KIND = choiceOf('The kind of the credits.', ['paid', 'promotional'], { word: 'KIND' });
+const MOVEMENT = { account: ACCOUNT, credits: CREDITS, kind: KIND, reference: REFERENCE };
+
+export const CREDITS_VERBS = {
+  'credits grant': verb({
+    summary: 'Give credits, once per reference; what is left of them may expire',
+    fields: {
+      ...MOVEMENT,
+      expires_at: optional(time('When what is left of them is taken back; never without it.')),
+    },
+    words: ['account', 'credits'],
+    reason: 'optional',
+    run: async ({ db }, { expires_at: expiresAt, ...given }, action) => {
+      const movement = { ...(await movementOf(db, given)), expiresAt };
+      return shown(db, movement, await grant(db, movement, recordOf(action, movement)));
+    },
+  }),
+  'credits adjust': verb({
+    summary: 'Correct a balance up or down, once per reference; the customer sees the reason',
+    fields: {
+      ...MOVEMENT,
+      credits: whole('How many credits: above zero to give, below zero to take.', {
+        ...{ word: '±CREDITS', min: -MOST, max: MOST },
+      }),
+      kind: OF_KIND,
+    },
+    words: ['account', 'credits'],
+    reason: 'required',
+    run: async ({ db }, given, action) => {
+      const movement = await movementOf(db, given);
+      const change = { ...movement, note: action.reason ?? '' };
+      return shown(db, movement, await adjust(db, change, recordOf(action, movement)));
+    },
+  }),
+  'credits clawback': verb({
+    summary: 'Take back credits of a refunded payment; what is used already becomes a debt',
+    fields: {
+      ...{ account: ACCOUNT, credits: CREDITS },
+      payment: text('The reference of the grant that the payment was for.', { word: 'GRANT_REF' }),
+      reference: REFERENCE,
+    },
+    words: ['account', 'credits'],
+    reason: 'required',
+    run: async ({ db }, { account, ...given }, action) => {
+      const accountId = await findAccount(db, account);
+      const record = (tx: Transaction) =>
+        recordAction(tx, action, { target: accountId, details: given });
+      const wanted = { accountId, ...given, note: action.reason ?? '' };
+      const { booked, kind } = await clawBack(db, wanted, record);
+      const { [kind]: balance } = await readOverview(db, accountId);
+      return { account_id: accountId, kind, ...balance, booked };
+    },
+  }),
+  'credits statement': verb({
+    summary: 'Show every movement of credits with the balances after it, and totals',
+    fields: {
+      account: ACCOUNT,
+      kind: optional(OF_KIND),
+      from: optional(time('The first moment that it covers.')),
+      until: optional(time('The moment before which it ends.')),
+      csv: flag('Print comma-separated values, without the totals.'),
+    },
+    words: ['account'],
+    notOnConsole: 'the page of an account shows it, fifty movements at a time',
+    run: async ({ db }, { account, kind, from, until, csv: isCsv }) => {
+      const accountId = await findAccount(db, account);
+      const kinds = kind === undefined ? (['paid', 'promotional'] as const) : [kind];
+      const { movements, totals } = await openStatement(db, accountId, { kinds, from, until });
+      return new RowStream({
+        ...{ name: 'movements', columns: MOVEMENT_COLUMNS, rows: movements, isCsv },
+        summary: () => ({ account_id: accountId, totals: totals() }),
+      });
+    },
+  }),
+  'credits show': verb({
+    summary: 'Show available and reserved credits, debts, and the credits that expire',
+    fields: { account: ACCOUNT },
+    words: ['account'],
+    run: async ({ db }, { account }) => {
+      const accountId = await findAccount(db, account);
+      return { account_id: accountId, ...(await readOverview(db, accountId)) };
+    },
+  }),
+};
+
+async function movementOf(
+  db: Database,
+  { account, credits, kind, reference }: Omit<Grant, 'accountId'> & { account: string },
+): Promise<Grant> {
+  return { accountId: await findAccount(db, account), credits, kind, reference };
+}
+
+/** Records the movement as an action, within the transaction that books it. */
+function recordOf(action: Action, { accountId: target, ...details }: Grant) {
+  return (tx: Transaction) => recordAction(tx, action, { target, details });
+}
+
+/** The result to print. `booked` is false if the same grant or adjustment was booked before. */
+async function shown(db: Database, { accountId }: Grant, booked: boolean) {
+  return { account_id: accountId, ...(await readBalances(db, accountId)), booked };
+}

@@ -1,0 +1,99 @@
+import { findAccount, requireNotErased } from '../../accounts/accounts.ts';
+import {
+  createKey,
+  listKeys,
+  revokeAllKeys,
+  revokeKey,
+  updateKey,
+} from '../../accounts/api-keys.ts';
+import { Refusal } from '../../kernel/errors.ts';
+import { spentThisMonth } from '../../tasks/create/key-cap.ts';
+import { performAction, recordAction } from '../actions.ts';
+import { optional, orNone, text, time, whole } from '../verb/fields.ts';
+import { verb } from '../verb/verb.ts';
+import { ACCOUNT } from './subjects.ts';
+
+const KEY = text('The id of the key; it is no secret.', { word: 'KEY_ID' });
+const NAME = text('A name, so that people can tell keys apart.', { word: 'N' });
+const CAP = whole('Credits that its creates may spend in a calendar month (UTC).', {
+  ...{ word: 'CREDITS', max: 999_999_999_999 },
+});
+
+export const KEYS = {
+  'keys create': verb({
+    summary: 'Create an API key; its secret is shown only now. ISO: a time, UTC without a zone',
+    fields: {
+      account: ACCOUNT,
+      name: optional(NAME),
+      expires_at: optional(time('When it stops working.')),
+      monthly_cap: optional(CAP),
+    },
+    words: ['account'],
+    reason: 'optional',
+    notOnConsole: 'a stolen session of an operator must not get the secret of a key',
+    run: async ({ db }, { account, name, expires_at: expiresAt, monthly_cap: cap }, action) => {
+      const accountId = await findAccount(db, account);
+      if (expiresAt && expiresAt.getTime() <= Date.now()) {
+        throw new Refusal('expires_at', expiresAt, 'must be in the future');
+      }
+      const { keyId, secret } = await db.transaction(async (tx) => {
+        await requireNotErased(tx, accountId);
+        const created = await createKey(tx, { accountId, name, expiresAt, monthlyCap: cap });
+        await recordAction(tx, action, { target: created.keyId, details: { account: accountId } });
+        return created;
+      });
+      const shown = { key_id: keyId, secret, expires_at: expiresAt ?? null };
+      return { ...shown, monthly_cap: cap ?? null };
+    },
+  }),
+  'keys update': verb({
+    summary: 'Rename a key, or set what its creates may spend in a calendar month (UTC)',
+    fields: { key: KEY, name: optional(NAME), monthly_cap: optional(orNone(CAP)) },
+    words: ['key'],
+    reason: 'optional',
+    run: ({ db }, { key, name, monthly_cap: monthlyCap }, action) => {
+      const changes = { name, monthlyCap };
+      return performAction(db, action, { target: key, details: changes }, async (tx) => {
+        const changed = await updateKey(tx, key, changes);
+        return { key_id: key, changed };
+      });
+    },
+  }),
+  'keys revoke': verb({
+    summary: 'Respond 401 to this key from the next request on',
+    fields: { key: KEY },
+    words: ['key'],
+    reason: 'optional',
+    run: ({ db }, { key }, action) =>
+      performAction(db, action, { target: key }, async (tx) => {
+        const changed = await revokeKey(tx, key);
+        return { key_id: key, revoked: true, changed };
+      }),
+  }),
+  'keys revoke-all': verb({
+    summary: 'Respond 401 to all existing keys of an account from the next request on',
+    fields: { account: ACCOUNT },
+    words: ['account'],
+    reason: 'required',
+    run: async ({ db }, { account }, action) => {
+      const target = await findAccount(db, account);
+      return performAction(db, action, { target }, async (tx) => {
+        const revoked = await revokeAllKeys(tx, target);
+        return { account_id: target, revoked, changed: revoked.length > 0 };
+      });
+    },
+  }),
+  'keys list': verb({
+    summary: 'List the keys of an account with their caps and uses, without their secrets',
+    fields: { account: ACCOUNT },
+    words: ['account'],
+    run: async ({ db }, { account }) => {
+      const keys = await listKeys(db, await findAccount(db, account));
+      const spent = await spentThisMonth(
+        db,
+        keys.map((key) => key.key_id),
+      );
+      return keys.map((key) => ({ ...key, spent_this_month: spent.get(key.key_id) ?? 0 }));
+    },
+  }),
+};

@@ -1,0 +1,96 @@
+import { listOffers, type Offer, retireOffer, setOffer } from '../../billing/offers.ts';
+import type { Database } from '../../database/database.ts';
+import { type Action, performAction } from '../actions.ts';
+import { choiceOf, optional, text, whole } from '../verb/fields.ts';
+import { verb } from '../verb/verb.ts';
+
+const ID = text('Its id: 1 to 40 characters of a-z, 0-9 and -, such as starter.', { word: 'ID' });
+
+const TERMS = {
+  id: ID,
+  name: text('What customers read.', { word: 'N', max: 80 }),
+  credits: whole('Credits that the customer gets.', { word: 'C', min: 1, max: 1_000_000_000 }),
+  price: whole('Its price in minor units of the currency, such as 990 for 9.90 USD.', {
+    ...{ word: 'MINOR', min: 1, max: 99_999_999 }, // Stripe's limit
+  }),
+  currency: text('Three letters, such as usd. It can not be changed later.', {
+    ...{ word: 'CUR', pattern: [/^[a-z]{3}$/i, 'must have three letters, such as usd'] },
+  }),
+};
+const EXPIRES_DAYS = optional(
+  whole('Days after which the credits expire; never without it.', {
+    ...{ word: 'D', min: 1, max: 3650 },
+  }),
+);
+
+interface Terms extends Pick<Offer, 'id' | 'name' | 'credits' | 'price' | 'currency'> {
+  expires_days: number | undefined;
+}
+
+function set(
+  db: Database,
+  action: Action,
+  { type, terms }: { type: Pick<Offer, 'kind' | 'period'>; terms: Terms },
+) {
+  const offer = {
+    ...{ ...type, ...terms, currency: terms.currency.toLowerCase() },
+    expires_days: terms.expires_days ?? null,
+  };
+  const { id: target, ...details } = offer;
+  return performAction(db, action, { target, details }, async (tx) => {
+    const changed = await setOffer(tx, offer);
+    return { ...offer, active: true, changed };
+  });
+}
+
+function retire(kind: Offer['kind']) {
+  return verb({
+    summary: `Stop selling a ${kind}`,
+    fields: { id: ID },
+    words: ['id'],
+    reason: 'required',
+    run: ({ db }, { id }, action) =>
+      performAction(db, action, { target: id }, async (tx) => {
+        const changed = await retireOffer(tx, kind, id);
+        return { id, active: false, changed };
+      }),
+  });
+}
+
+function list(kind: Offer['kind']) {
+  return verb({
+    summary: `List ${kind}s, also those that are not sold any more`,
+    fields: {},
+    run: ({ db }) => listOffers(db, kind, { onlyActive: false }),
+  });
+}
+
+export const PACKS = {
+  'packs set': verb({
+    summary: 'Sell or change a pack; open orders keep their terms. MINOR: 990 for 9.90 USD',
+    fields: { ...TERMS, expires_days: EXPIRES_DAYS },
+    words: ['id'],
+    reason: 'required',
+    run: ({ db }, terms, action) =>
+      set(db, action, { type: { kind: 'pack', period: null }, terms }),
+  }),
+  'packs retire': retire('pack'),
+  'packs list': list('pack'),
+};
+
+export const PLANS = {
+  'plans set': verb({
+    summary: 'Sell or change a plan of a subscription; subscriptions that exist keep their terms',
+    fields: {
+      ...TERMS,
+      period: optional(choiceOf('How often it is paid; month without it.', ['month', 'year'])),
+      expires_days: EXPIRES_DAYS,
+    },
+    words: ['id'],
+    reason: 'required',
+    run: ({ db }, { period = 'month', ...terms }, action) =>
+      set(db, action, { type: { kind: 'plan', period }, terms }),
+  }),
+  'plans retire': retire('plan'),
+  'plans list': list('plan'),
+};

@@ -1,0 +1,37 @@
+import type { Transaction } from '../../database/database.ts';
+import { Refusal } from '../../kernel/errors.ts';
+import { isJobId } from '../../providers/kit/job-id.ts';
+import { recordAction } from '../actions.ts';
+import { type OperatorDecision, reconcile } from '../reconcile.ts';
+import { flag, optional, text } from '../verb/fields.ts';
+import { verb } from '../verb/verb.ts';
+import { TASK } from './subjects.ts';
+
+export const RECONCILE = {
+  reconcile: verb({
+    summary:
+      'Decide a held task: its job is JOB_ID, or there is no job. --failed ends any live task',
+    fields: {
+      id: TASK,
+      accepted: optional(text('The id of its job at the provider.', { word: 'JOB_ID' })),
+      not_accepted: flag('There is certainly no job: it is submitted again, or refunded.'),
+      failed: flag('End it with a refund; a job that turns up later becomes an orphan job.'),
+    },
+    words: ['id'],
+    oneOf: { fields: ['accepted', 'not_accepted', 'failed'], isRequired: true },
+    reason: 'required',
+    run: ({ db }, { id, ...given }, action) => {
+      const decision = decisionOf(given);
+      const record = (tx: Transaction) =>
+        recordAction(tx, action, { target: id, details: decision });
+      return reconcile(db, id, decision, action.reason ?? '', record);
+    },
+  }),
+};
+
+function decisionOf(given: { accepted: string | undefined; failed: boolean }): OperatorDecision {
+  const { accepted: jobId } = given;
+  if (jobId === undefined) return { kind: given.failed ? 'failed' : 'not_accepted' };
+  if (isJobId(jobId)) return { kind: 'accepted', jobId };
+  throw new Refusal('accepted', jobId, 'must be the id of the provider’s job');
+}

@@ -1,0 +1,108 @@
+import { findAccount } from '../../accounts/accounts.ts';
+import { Refusal } from '../../kernel/errors.ts';
+import type { Phase } from '../../tasks/task.ts';
+import { TRANSITIONS } from '../../tasks/transitions.ts';
+import { withEmails } from '../account-listing.ts';
+import { archiveTasks } from '../archive.ts';
+import { cancelTask } from '../cancel.ts';
+import { reconcileHeld, selectHeld } from '../reconcile-held.ts';
+import { listArchived, listDue, listTasks, showTask } from '../task-listing.ts';
+import { choiceOf, flag, optional, text, whole } from '../verb/fields.ts';
+import { verb } from '../verb/verb.ts';
+import { wakeByOperator } from '../wake.ts';
+import { ACCOUNT, TASK } from './subjects.ts';
+
+const PHASES = Object.keys(TRANSITIONS) as Phase[];
+/** A provider may still report on a job, or list it, for some days after its end. */
+const MIN_ARCHIVE_DAYS = 7;
+
+const OF_TASK = { fields: { id: TASK }, words: ['id'] } as const;
+
+export const TASKS = {
+  'tasks list': verb({
+    summary:
+      'List tasks, the newest first; --phase held: those held first; --due: waiting for a worker',
+    fields: {
+      phase: optional(choiceOf('Only tasks in this phase.', PHASES, { word: 'P' })),
+      account: optional({ ...ACCOUNT, word: 'A' }),
+      archived: flag('Only archived tasks, of one account.'),
+      due: flag('Only tasks whose next step is due; it stands alone.'),
+    },
+    cursorOf: (row: { id: string }) => row.id,
+    run: async ({ db, page }, { phase, account, archived, due }) => {
+      if (due) {
+        if (phase ?? account ?? page.after ?? archived) {
+          throw new Refusal('due', due, 'can not be combined with others');
+        }
+        return listDue(db, page.limit);
+      }
+      const accountId = account === undefined ? undefined : await findAccount(db, account);
+      if (archived) {
+        if (accountId === undefined) throw new Refusal('archived', true, 'needs {account}');
+        return listArchived(db, accountId, { phase, ...page });
+      }
+      return listTasks(db, { phase, accountId, ...page });
+    },
+    columns: ({ db }, rows: { account_id: string }[]) => withEmails(db, rows),
+  }),
+  'tasks show': verb({
+    summary: 'Show all records of a task: attempts, evidence, history, objects',
+    ...OF_TASK,
+    run: ({ db }, { id }) => showTask(db, id),
+  }),
+  'tasks cancel': verb({
+    summary: 'Refund a task that was not submitted; ask the provider to cancel an accepted one',
+    ...OF_TASK,
+    reason: 'required',
+    run: ({ db, waitSeconds }, { id }, action) => cancelTask(db, action, id, waitSeconds),
+    clickSeconds: 3,
+  }),
+  'tasks wake': verb({
+    summary: 'Begin the next step of a task now: poll its job, or ask the provider for it',
+    ...OF_TASK,
+    reason: 'optional',
+    run: ({ db }, { id }, action) => wakeByOperator(db, action, id),
+  }),
+  'tasks archive': verb({
+    summary: 'Move tasks that ended so long ago, and whose files are deleted, to the archive',
+    fields: {
+      older_than: whole('Days since the end of a task.', {
+        ...{ word: 'DAYS', min: MIN_ARCHIVE_DAYS, max: 99_999 },
+      }),
+    },
+    reason: 'required',
+    notOnConsole: 'it may run for hours, and prints how far it is',
+    run: ({ db, show }, { older_than: days }, action) => archiveTasks(db, action, { days, show }),
+  }),
+  'tasks reconcile': verb({
+    summary: 'List the held tasks of a filter; with --confirm, decide exactly those of the list',
+    fields: {
+      not_accepted: flag('There is certainly no job of any of them.'),
+      failed: flag('End them with a refund.'),
+      provider: optional(text('Only tasks of this provider.', { word: 'P', max: 100 })),
+      account: optional({ ...ACCOUNT, word: 'A' }),
+      held_hours: optional(whole('Held for at least so many hours.', { word: 'H', max: 999_999 })),
+      cause: optional(choiceOf('What is not known.', ['acceptance', 'outcome'], { word: 'C' })),
+      confirm: optional(text('The name of the list that you have seen.', { word: 'NAME' })),
+    },
+    oneOf: { fields: ['not_accepted', 'failed'], isRequired: true },
+    reason: 'required',
+    async run({ db, show }, { failed, confirm, held_hours: hours, ...given }, action) {
+      const filter = {
+        provider: given.provider,
+        account: given.account,
+        cause: given.cause,
+        hours,
+      };
+      if (confirm !== undefined) {
+        const kind = failed ? 'failed' : 'not_accepted';
+        const result = await reconcileHeld(db, action, { filter, kind, confirm });
+        return result;
+      }
+      const selection = await selectHeld(db, filter);
+      if (!show) return selection;
+      show(`To decide exactly these: --confirm ${selection.confirm}`);
+      return selection.tasks;
+    },
+  }),
+};

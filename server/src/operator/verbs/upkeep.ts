@@ -1,0 +1,92 @@
+import type { Transaction } from '../../database/database.ts';
+import { rotateSecrets } from '../../storage/delivery-secrets.ts';
+import { auditStorage } from '../../storage/vanished.ts';
+import { performAction } from '../actions.ts';
+import { audit } from '../audit.ts';
+import { startAudit } from '../audit-runs/audit-runs.ts';
+import { recoverRestored } from '../restored.ts';
+import { decimal, flag, optional } from '../verb/fields.ts';
+import { type VerbDeps, verb } from '../verb/verb.ts';
+
+/** Longer than a provider may wait before it fetches an input: two days. */
+const KEEP_HOURS = 72;
+
+const ON_SERVER = 'it belongs to who runs the servers';
+
+export const SECRETS = {
+  'secrets rotate': verb({
+    summary: 'Sign links with a new secret; old links work N hours (72), or --cut-off: not at all',
+    fields: {
+      keep_hours: optional(decimal('Hours for which old links still work.', { max: 87_600 })),
+      cut_off: flag('Old links stop working when the new secret signs.'),
+    },
+    oneOf: { fields: ['keep_hours', 'cut_off'], isRequired: false },
+    reason: 'required',
+    notOnConsole: ON_SERVER,
+    run: ({ db }, { keep_hours: keep = KEEP_HOURS, cut_off: isCutOff }, action) => {
+      const hours = isCutOff ? 0 : keep;
+      const changing = { target: 'delivery_secrets', details: { keep_hours: hours } };
+      const rotate = (tx: Transaction) => rotateSecrets(tx, hours * 3600);
+      return performAction(db, action, changing, rotate);
+    },
+  }),
+};
+
+export const AUDIT = {
+  audit: verb({
+    summary:
+      'Prove that balances, tasks, attempts and objects agree, and with --storage that the ' +
+      'storage has each file; exit 1 if not',
+    fields: { storage: flag('Also ask the storage for each file; by command only.') },
+    // A request must not wait for it: it runs in the background, one at a time.
+    runOnConsole: async (deps, _, action) => ({
+      changed: (await startAudit(deps, action)).changed,
+    }),
+    async run(deps, { storage }) {
+      const { db, show } = deps;
+      const result = await audit(db, show);
+      const files = storage ? await auditFiles(deps) : undefined;
+      const problems = [...result.problems, ...(files?.problems ?? [])];
+      const found = (result.found ?? result.problems.length) + (files?.problems.length ?? 0);
+      return {
+        ok: found === 0,
+        ...(files && { files: files.count }),
+        // The problems have been shown one by one.
+        ...(show === undefined || found === 0 ? { problems } : {}),
+        ...(found > problems.length || (show !== undefined && found > 0) ? { found } : {}),
+      };
+    },
+  }),
+};
+
+async function auditFiles({ db, show, openStorage }: VerbDeps) {
+  if (!openStorage) throw new Error('only the command line asks the storage');
+  const problems: string[] = [];
+  const count = await auditStorage({ db, storage: await openStorage() }, (problem) => {
+    problems.push(problem);
+    show?.(problem);
+  });
+  return { count, problems };
+}
+
+export const RESTORED = {
+  restored: verb({
+    summary: 'After a restore or fail-over: hold what may have been submitted, then go on',
+    fields: { nothing_lost: flag('The database has lost no transaction.') },
+    reason: 'required',
+    notOnConsole: ON_SERVER,
+    run: ({ db }, { nothing_lost: nothingLost }, action) =>
+      recoverRestored(db, action, { nothingLost }),
+  }),
+};
+
+export const MIGRATE = {
+  /** The schema is brought up to date when the database is opened. Nothing is left to do then. */
+  migrate: verb({
+    summary: 'Bring the database schema up to date (serve does this too, other commands do not)',
+    fields: {},
+    migrates: true,
+    notOnConsole: ON_SERVER,
+    run: async () => ({ up_to_date: true }),
+  }),
+};
